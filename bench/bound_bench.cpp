@@ -12,7 +12,7 @@
 
 #include "by_hand.hpp"
 #include "dlock/dlock.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "placement.hpp"
 

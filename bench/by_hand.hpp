@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "harness.hpp"
 
 namespace dlock::bench {

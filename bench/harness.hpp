@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::bench {
 

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "dlock/dlock.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "harness.hpp"
 #include "raw_client.hpp"
 
@@ -114,14 +114,14 @@ void distinct_rows(const server& of, int threads, const promise& promised) {
   root.drop_rows();
 }
 
-/// A stranger's transaction has one of the rows locked: what the other threads do, of what they do otherwise.
+/// Another program's transaction has one of the rows locked: what the other threads do, of what they do otherwise.
 void one_blocked(const server& of) {
   dlock::lock_service locks{of.url, {.connections = connections}};
   const auto keys = used_keys(locks, "blocked", crowd);
-  raw_client stranger(of.at, of.socket);
+  raw_client foreign(of.at, of.socket);
   std::vector<double> ratios;
   const auto others = [&] {
-    // The first thread is the one that meets the stranger.
+    // The first thread is the one that meets the other program.
     std::atomic<long> done{0};
     per_second(crowd, 1s, [&](int i) {
       const dlock::lease held = locks.try_acquire(keys[static_cast<std::size_t>(i)], {.wait = 5s});
@@ -131,18 +131,19 @@ void one_blocked(const server& of) {
   };
   for (int round = 0; round < 5; ++round) {
     const double free = others();
-    stranger.block("blocked:0");
+    foreign.block("blocked:0");
     std::thread later([&] {
       std::this_thread::sleep_for(1s);
-      stranger.unblock();
+      foreign.unblock();
     });
     ratios.push_back(others() / free);
     later.join();
   }
-  fmt::print("{}: one of {} keys is locked by a stranger's transaction: the others do x {:.2f}\n", of.name, crowd,
+  fmt::print("{}: one of {} keys is locked by another program's transaction: the others do x {:.2f}\n", of.name, crowd,
              median(ratios));
-  figures::add(fmt::format("{}: pairs while a stranger has one of {} rows locked, of those without", of.name, crowd),
-               "ratio", ratios, {.at_least = 0.85});
+  figures::add(
+      fmt::format("{}: pairs while another program has one of {} rows locked, of those without", of.name, crowd),
+      "ratio", ratios, {.at_least = 0.85});
 }
 
 /// Threads that each do a pair at fixed times, at half the rate that they can do together.

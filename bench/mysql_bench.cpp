@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "dlock/dlock.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "harness.hpp"
 #include "raw_client.hpp"
 

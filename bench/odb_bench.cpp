@@ -20,7 +20,7 @@
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/verify.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "harness.hpp"
 #include "odb_entities-odb.hxx"
 

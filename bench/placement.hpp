@@ -75,10 +75,10 @@ class placed {
     const int to = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ucred who{};
     socklen_t size = sizeof who;
-    const bool told = ::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-                      ::getsockopt(to, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
+    const bool connected = ::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+                           ::getsockopt(to, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
     ::close(to);
-    if (!told) fail("who listens");
+    if (!connected) fail("who listens");
     return who.pid;
   }
 

@@ -37,13 +37,13 @@ class raw_connection {
       texts.at(count) = each.data();
       sizes.at(count++) = each.size();
     }
-    const std::unique_ptr<redisReply, void (*)(void*)> told(
+    const std::unique_ptr<redisReply, void (*)(void*)> response(
         static_cast<redisReply*>(redisCommandArgv(context_.get(), static_cast<int>(count), texts.data(), sizes.data())),
         freeReplyObject);
-    if (told == nullptr) throw std::runtime_error("no answer");
-    return told->type == REDIS_REPLY_INTEGER ? std::to_string(told->integer)
-           : told->str == nullptr            ? std::string()
-                                             : std::string(told->str, told->len);
+    if (response == nullptr) throw std::runtime_error("no answer");
+    return response->type == REDIS_REPLY_INTEGER ? std::to_string(response->integer)
+           : response->str == nullptr            ? std::string()
+                                                 : std::string(response->str, response->len);
   }
 
  private:

@@ -24,7 +24,7 @@ struct held_lock_view {
   std::uint64_t fence;
   /// Microseconds by the store's clock: since the grant, and until the expiry (0 or less: past).
   std::int64_t since_us;
-  std::int64_t left_us;
+  std::int64_t remaining_us;
   bool kept;
   bool revoked;
   /// Kept by a session that is gone or has expired.

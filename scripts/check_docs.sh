@@ -108,7 +108,7 @@ expect_in() { # page name-format, names on standard input
 enumerators include/dlock/error.hpp 'enum class errc' | expect_in docs/errors.md '`errc::%s`'
 enumerators include/dlock/error.hpp 'enum class loss_reason' | expect_in docs/guarantees.md '`%s`'
 enumerators include/dlock/observer.hpp 'enum class kind' | expect_in docs/errors.md '`%s`'
-sed -nE '/^struct capabilities/,/^};/ s/^ +bool ([a-z_]+)( =.*|)$/\1/p' include/dlock/store/store_types.hpp |
+sed -nE '/^struct capabilities/,/^};/ s/^ +bool ([a-z_]+)( =.*|)$/\1/p' include/dlock/store_interface/store_types.hpp |
   expect_in docs/writing-a-store.md '`%s`'
 # A store's header lists the parameters of its URL.
 while IFS= read -r name; do
@@ -162,7 +162,7 @@ limit docs/guarantees.md src/engine/background/session_keeper.cpp 'return ' 'mor
 limit docs/protocol.md src/stores/mysql/lease_table/sweep.cpp 'window = ' 'windows of {} rows'
 limit docs/protocol.md src/engine/background/cleanup.cpp 'most_rows = ' '({} of a kind)'
 limit docs/redis.md src/stores/redis/leases/admin.cpp 'window = ' 'windows of {},'
-limit docs/redis.md src/stores/redis/leases/store.cpp 'most_looked_for = ' 'up to {} locks'
+limit docs/redis.md src/stores/redis/leases/store.cpp 'most_checked = ' 'up to {} locks'
 classes=$(sed -nE 's/.*classes_s\{(.*)\};/\1/p' src/base/lock_options.cpp)
 tr '\n' ' ' <docs/protocol.md | grep -qF -- "each ttl class: $classes seconds" ||
   offend "docs/protocol.md:1: other classes of ttl than src/base/lock_options.cpp, which has $classes"

@@ -43,7 +43,7 @@ if [ -z "$service" ]; then
   exit 1
 fi
 for header in atomic algorithm array chrono condition_variable functional map memory mutex optional span stop_token string \
-  string_view thread utility vector fmt/format.h dlock/dlock.hpp dlock/store/store_admin.hpp base/mutex.hpp; do
+  string_view thread utility vector fmt/format.h dlock/dlock.hpp dlock/store_interface/store_admin.hpp base/mutex.hpp; do
   echo "#include <$header>"
 done >"$room/common.hpp"
 # shellcheck disable=SC2086

@@ -49,10 +49,10 @@ done < <(sources include src)
 # A layer of a public header, as a number; nothing for the headers that belong to no layer.
 layer() {
   case $1 in
-    dlock/error.hpp | dlock/store/id128.hpp | dlock/store/clock.hpp | dlock/version.hpp | dlock/store/row_table.hpp | dlock/store/lease_kind.hpp) echo 1 ;;
+    dlock/error.hpp | dlock/store_interface/id128.hpp | dlock/store_interface/clock.hpp | dlock/version.hpp | dlock/store_interface/row_table.hpp | dlock/store_interface/lease_kind.hpp) echo 1 ;;
     dlock/lock_options.hpp | dlock/service_options.hpp) echo 2 ;;
     dlock/append_part.hpp | dlock/key.hpp | dlock/key_of.hpp | dlock/lock_key.hpp | dlock/lock_keys.hpp | dlock/lock_key_formatter.hpp) echo 3 ;;
-    dlock/store/*.hpp) echo 4 ;;
+    dlock/store_interface/*.hpp) echo 4 ;;
     dlock/owner.hpp | dlock/observer.hpp) echo 5 ;;
     dlock/lease.hpp | dlock/multi_lease.hpp) echo 6 ;;
     dlock/lock_service.hpp | dlock/with_lock.hpp | dlock/async.hpp) echo 7 ;;  # a class, and its members that are templates
@@ -95,11 +95,11 @@ folder_rule() {
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
-    src/stores/redis/client/*) echo 4 stores/guarded.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client base/printable_text.hpp ;;
+    src/stores/redis/client/*) echo 4 stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client base/printable_text.hpp ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
-      echo 4 stores/guarded.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;
+      echo 4 stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;
     src/stores/zookeeper/client/*) echo 4 stores/name_lookup.hpp stores/zookeeper/client ;;
-    src/stores/zookeeper/recipe/*) echo 4 stores/guarded.hpp stores/store_listeners.hpp stores/zookeeper base/printable_text.hpp ;;
+    src/stores/zookeeper/recipe/*) echo 4 stores/reply_or_in_doubt.hpp stores/store_listeners.hpp stores/zookeeper base/printable_text.hpp ;;
     src/stores/name_lookup.cpp) echo 4 stores/name_lookup.hpp ;;
     src/stores/hangup_watch.cpp) echo 4 stores/hangup_watch.hpp ;;
     src/stores/*) echo 4 ;;

@@ -26,7 +26,7 @@
 /// moment counts: the handler gets the lease.
 ///
 /// Thread safety: any thread. Cost: that of the blocking call; nothing waits but some memory, about 1 KiB for each call
-/// that stands in line (docs/asynchronous.md).
+/// that stands in the queue (docs/asynchronous.md).
 
 #include <concepts>
 #include <exception>

@@ -21,6 +21,6 @@
 #include "dlock/observer.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/service_options.hpp"
-#include "dlock/store/holder_info.hpp"
+#include "dlock/store_interface/holder_info.hpp"
 #include "dlock/version.hpp"
 #include "dlock/with_lock.hpp"

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "dlock/error.hpp"
-#include "dlock/store/verification.hpp"
+#include "dlock/store_interface/verification.hpp"
 
 namespace dlock {
 

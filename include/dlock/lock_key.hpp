@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "dlock/store/row_table.hpp"
+#include "dlock/store_interface/row_table.hpp"
 
 namespace dlock {
 

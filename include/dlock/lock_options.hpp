@@ -30,7 +30,7 @@ enum class reentry {
   /// own, can't: std::invalid_argument.
   allow,
   refuse,  ///< throws lock_refused with errc::already_held
-  busy,    ///< answers busy, as to a stranger: for throttles
+  busy,    ///< answers busy, as to another owner: for throttles
 };
 
 /// For lock_options::wait: no bound that anybody would see (100 years). Cancel it by lock_options::cancel or close().

@@ -18,7 +18,7 @@
 #include "dlock/multi_lease.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
-#include "dlock/store/holder_info.hpp"
+#include "dlock/store_interface/holder_info.hpp"
 
 namespace dlock {
 
@@ -138,7 +138,7 @@ class lock_service : private detail::wrong_calls {
   /// waits for a transaction; and its calls that wait for a key now. Cost: some mutexes, no statement.
   std::size_t held() const noexcept;
   std::size_t waiting() const noexcept;
-  /// What the store can do, such as rows, min_hold or verification: store/store_types.hpp has the fields. Throws nothing.
+  /// What the store can do, such as rows, min_hold or verification: store_interface/store_types.hpp has the fields. Throws nothing.
   capabilities caps() const noexcept;
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.
   std::uint64_t statements() const noexcept;

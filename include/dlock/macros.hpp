@@ -11,7 +11,7 @@
 ///     return ship(o, held.fencing_token());                       // leaves the function, as in any block
 ///   }
 ///
-///   DISTRIBUTED_TRY_LOCKED("report:daily") { build_report(); } else { count_skip(); }   // or _TRY_LOCKED_AS(held, ...)
+///   DISTRIBUTED_TRY_LOCKED("report:daily") { build_report(); } else { count_skip(); }  // or _TRY_LOCKED_AS(held, ...)
 ///
 ///   DISTRIBUTED_LOCKED({"wallet:7", "wallet:9"}, {.wait = 2s}) { transfer(); }   // several keys, all or none
 ///   DISTRIBUTED_LOCKED(locks, "report:daily") { build_report(); }                 // of the lock_service `locks`

@@ -20,7 +20,7 @@ struct event {
     busy,             ///< key, waited: try_acquire said no, or acquire timed out, was cancelled or refused to wait
     released,         ///< key, fence, held
     lost,             ///< key, fence, held, reason
-    split_found,      ///< key, fence: a release met a foreign holder though the lease cannot have run out: an alarm
+    split_brain,      ///< key, fence: a release met a foreign holder though the lease cannot have run out: an alarm
     release_failed,   ///< key, fence, text: left to the background
     outcome_unknown,  ///< key, text: an attempt without an answer; it is cancelled behind the scenes
     acquire_failed,   ///< key, text: the database failed during an acquire
@@ -29,7 +29,7 @@ struct event {
     session_opened,   ///< text: the session's id
     session_lost,     ///< text, reason
     renewal_late,     ///< text: a renewal failed; tried again until the local deadline
-    clean_up,         ///< attempts: rows that went
+    cleanup,          ///< attempts: rows that went
     still_held,       ///< key, fence, text: a service is destroyed, and waits for this lease or ends before it
     handler_failed,   ///< text: the handler of an asynchronous call threw
     observer_failed,  ///< never delivered; counted only

@@ -33,7 +33,7 @@ struct owner_state;
 }  // namespace engine
 
 namespace detail {
-struct thread_place;
+struct thread_owner;
 }  // namespace detail
 
 /// Somebody who may hold locks. Copies are the same owner. Thread safety: like std::shared_ptr.
@@ -56,7 +56,7 @@ class owner {
 
  private:
   friend class owner_scope;
-  friend struct detail::thread_place;
+  friend struct detail::thread_owner;
   explicit owner(std::shared_ptr<engine::owner_state> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<engine::owner_state> state_;
 };
@@ -73,7 +73,7 @@ class owner_scope {
   owner_scope& operator=(const owner_scope&) = delete;
 
  private:
-  friend struct detail::thread_place;
+  friend struct detail::thread_owner;
   owner who_;
   owner_scope* before_;
 };

@@ -44,9 +44,9 @@ struct service_options {
   bool lazy = false;
   /// A free key not granted for so long may be forgotten by clean-up (its fence stays below all later ones). Default
   /// 24 h; 0: never.
-  std::chrono::milliseconds idle_key{std::chrono::hours{24}};
+  std::chrono::milliseconds key_retention{std::chrono::hours{24}};
   /// How often clean-up runs. Default 60 s; 0: never.
-  std::chrono::milliseconds sweep_every{60'000};
+  std::chrono::milliseconds cleanup_interval{60'000};
   /// A holder that was stopped in a transaction in which it verified its lease keeps the key until that transaction
   /// ends (event blocked names its connection). A waiter that has seen it so long after the holder's death ends that
   /// connection (KILL, which needs the same database user or the privilege): what it wrote is rolled back. MySQL and

@@ -10,9 +10,9 @@
 ///   granted key=order:42 fence=7 waited_us=1830 attempts=3 taken_over=false
 ///   lost key=order:42 fence=7 held_us=31022113 reason="renewal refused"
 ///
-/// Levels: debug for what happens all the time (granted, reentered, busy, released, clean_up), info for
+/// Levels: debug for what happens all the time (granted, reentered, busy, released, cleanup), info for
 /// session_opened, warn for what dlock still deals with (release_failed, outcome_unknown, acquire_failed,
-/// renewal_late) and what it can only tell (in_transaction, blocked, still_held), error for what it can't repair (lost, split_found, session_lost). An event below the
+/// renewal_late) and what it can only tell (in_transaction, blocked, still_held), error for what it can't repair (lost, split_brain, session_lost). An event below the
 /// logger's level costs nothing.
 
 #include <memory>

@@ -7,7 +7,7 @@
 #include <dlock/odb/claim.hpp>
 #include <dlock/odb/database.hpp>
 #include <dlock/odb/lock_row.hpp>
-#include <dlock/store/store_url.hpp>
+#include <dlock/store_interface/store_url.hpp>
 
 #include <CLI/CLI.hpp>
 #include <chrono>

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <dlock/asio.hpp>
 #include <dlock/dlock.hpp>
-#include <dlock/store/store_url.hpp>
+#include <dlock/store_interface/store_url.hpp>
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <dlock/dlock.hpp>
 #include <dlock/odb/database.hpp>
-#include <dlock/store/store_url.hpp>
+#include <dlock/store_interface/store_url.hpp>
 
 #include <CLI/CLI.hpp>
 #include <chrono>

@@ -36,7 +36,7 @@ struct access {
     return {};
   }
   /// How a call that tries waits: one attempt, unless the caller asked for patience.
-  static engine::lock_request::patience of_a_try(const lock_options& options) noexcept {
+  static engine::lock_request::wait_mode of_a_try(const lock_options& options) noexcept {
     return {.once = !options.wait || options.wait->count() == 0};
   }
   static const std::shared_ptr<engine::grant>& grant_of(const lease& held) noexcept { return held.grant_; }

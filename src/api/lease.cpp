@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "api/access.hpp"
-#include "dlock/store/transactional_store.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 #include "engine/operations/lock_errors.hpp"
 
 namespace dlock {
@@ -76,7 +76,7 @@ std::uint64_t lease::fencing_token() const {
 
 std::chrono::microseconds lease::remaining() const noexcept {
   if (grant_ == nullptr || grant_->home->forked()) return std::chrono::microseconds{0};
-  return grant_->left(now_of(*grant_));
+  return grant_->remaining(now_of(*grant_));
 }
 
 std::stop_token lease::lost_token() const& {
@@ -88,7 +88,7 @@ loss_reason lease::loss() const noexcept {
   if (grant_ == nullptr) return loss_reason::none;
   if (grant_->home->forked()) return loss_reason::forked;
   const auto now = now_of(*grant_);
-  return grant_->left(now).count() > 0 ? loss_reason::none : grant_->why(now);
+  return grant_->remaining(now).count() > 0 ? loss_reason::none : grant_->why(now);
 }
 
 void lease::ensure_held() const {
@@ -103,7 +103,7 @@ verification lease::verification() const& {
   const auto* const transactions = store.transactions();
   if (transactions == nullptr)
     throw std::logic_error("dlock: " + store.name() + " can't verify leases in transactions");
-  return transactions->verification_of(grant.ask(verb::look));
+  return transactions->verification_of(grant.ask(verb::poll));
 }
 
 void lease::renew() {

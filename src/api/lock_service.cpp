@@ -9,8 +9,8 @@
 #include "api/access.hpp"
 #include "base/lock_settings.hpp"
 #include "dlock/detail/locked_function.hpp"
-#include "dlock/store/store_admin.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 namespace dlock {
 
@@ -42,18 +42,18 @@ using detail::access;
 namespace {
 
 lease one_lease(engine::service_core& core, const lock_key& key, const lock_options& options,
-                const engine::lock_request::patience& patience, bool must) {
+                const engine::lock_request::wait_mode& wait_mode, bool must) {
   if (!detail::gives_any(options)) {
     if (auto held = engine::enter_again(core, key)) return access::make(std::move(held), true, false);
   }
-  return access::result(engine::acquire(core, key, core.shared().settled(options), patience), must);
+  return access::result(engine::acquire(core, key, core.shared().settled(options), wait_mode), must);
 }
 
 multi_lease all_leases(engine::service_core& core, const lock_keys& keys, const lock_options& options,
-                       const engine::lock_request::patience& patience, bool must) {
+                       const engine::lock_request::wait_mode& wait_mode, bool must) {
   std::vector<lease> room;
   room.reserve(keys.size());  // before there is something that could be lost
-  return access::result(keys, engine::acquire_all(core, keys, core.shared().settled(options), patience),
+  return access::result(keys, engine::acquire_all(core, keys, core.shared().settled(options), wait_mode),
                         std::move(room), must);
 }
 
@@ -106,7 +106,7 @@ store_admin& admin_of(store& store, const char* call) {
   return *admin;
 }
 
-request about(const lock_key& key) { return {.action = verb::look, .resource = key.view(), .row = key.row()}; }
+request about(const lock_key& key) { return {.action = verb::poll, .resource = key.view(), .row = key.row()}; }
 
 }  // namespace
 
@@ -164,9 +164,9 @@ std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {
 
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, release_all_t /*tag*/) {
   core_->refuse_if_forked();
-  auto left = core_->close(close_limit(limit));
-  core_->take_back_all();
-  return left;
+  auto remaining = core_->close(close_limit(limit));
+  core_->revoke_all();
+  return remaining;
 }
 
 std::uint64_t lock_service::count(event::kind kind) const noexcept {

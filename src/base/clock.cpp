@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 #include <time.h>
 
@@ -26,9 +26,9 @@ class system_time_source final : public time_source {
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
     // The difference is taken here because no condition variable waits on CLOCK_BOOTTIME. Capped, so that an instant
     // far away can't overflow what the wait adds to it.
-    const auto left = until - boot_clock::now();
-    if (left <= boot_clock::duration::zero()) return;
-    wake.wait_for(lock, std::min<boot_clock::duration>(left, std::chrono::hours{1}));
+    const auto remaining = until - boot_clock::now();
+    if (remaining <= boot_clock::duration::zero()) return;
+    wake.wait_for(lock, std::min<boot_clock::duration>(remaining, std::chrono::hours{1}));
   }
 };
 

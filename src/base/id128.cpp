@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "dlock/store/id128.hpp"
+#include "dlock/store_interface/id128.hpp"
 
 #include <sys/random.h>
 

@@ -157,8 +157,8 @@ void validate(const service_options& options) {
     bad("start_limit", fmt::format("{} ms", options.start_limit.count()),
         "must be 0 with lazy, which waits for nothing");
   }
-  check("idle_key", options.idle_key, milliseconds{0}, year, "must be 0 (never) to 365 days");
-  check("sweep_every", options.sweep_every, milliseconds{0}, day, "must be 0 (never) to 1 day");
+  check("key_retention", options.key_retention, milliseconds{0}, year, "must be 0 (never) to 365 days");
+  check("cleanup_interval", options.cleanup_interval, milliseconds{0}, day, "must be 0 (never) to 1 day");
   if (options.break_verified_after != milliseconds{0}) {
     check("break_verified_after", options.break_verified_after, milliseconds{1'000}, day,
           "must be 0 (never) or 1 s to 1 day");

@@ -15,7 +15,7 @@
 
 #include "dlock/detail/sha256.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock {
 
@@ -27,7 +27,7 @@ constexpr std::size_t kinds = static_cast<std::size_t>(kind::observer_failed) + 
 spdlog::level::level_enum level_of(kind which) noexcept {
   switch (which) {
     case kind::lost:
-    case kind::split_found:
+    case kind::split_brain:
     case kind::session_lost: return spdlog::level::err;
     case kind::release_failed:
     case kind::outcome_unknown:
@@ -98,7 +98,7 @@ void add_details(line& out, const event& event) {
       out.add("reason", to_string(event.reason));
       break;
     case kind::session_lost: out.add("reason", to_string(event.reason)); break;
-    case kind::clean_up: out.add("rows", std::uint64_t{event.attempts}); break;
+    case kind::cleanup: out.add("rows", std::uint64_t{event.attempts}); break;
     default: break;
   }
 }

@@ -13,7 +13,7 @@
 #include "api/access.hpp"
 #include "odb/own_transaction.hpp"
 #include "odb/query_parts.hpp"
-#include "odb/same_place.hpp"
+#include "odb/same_database.hpp"
 #include "odb/statement_text.hpp"
 
 namespace dlock::detail {
@@ -28,7 +28,7 @@ class claiming {
   claiming(lock_service& service, odb::database& db, const row_class& entity, const odb::query_base& query,
            const lock_settings& options, const row_reader& read)
       : home_(*access::core_of(service)),
-        place_(place_of(home_)),
+        application_(application_of(home_)),
         db_(db),
         table_(table_of(service, db, entity)),
         parts_(query),
@@ -50,7 +50,7 @@ class claiming {
   [[noreturn]] void failed(const odb::exception& error) const;
 
   engine::service_core& home_;
-  stores::sql::dialect& place_;
+  stores::sql::application_database& application_;
   odb::database& db_;
   const std::shared_ptr<const row_table> table_;
   const query_parts parts_;
@@ -69,18 +69,18 @@ odb::query_base claiming::query(const std::string& more) const {
 std::string claiming::by_ids(std::span<const lock_key> keys) const {
   std::vector<const row_id*> ids;
   for (const auto& key : keys) ids.push_back(key.row());
-  return place_.rows_by_id(*table_, ids);
+  return application_.rows_by_id(*table_, ids);
 }
 
 void claiming::failed(const odb::exception& error) const {
-  const auto why = place_.fault_of(error);
+  const auto why = application_.fault_of(error);
   std::throw_with_nested(store_error(why.connection ? errc::store_unreachable : errc::store_failed,
                                      fmt::format("rows of {} to be claimed: {}", table_->table, why.text), why.native,
                                      why.sqlstate, why.transient));
 }
 
 void claiming::refuse_joins(std::string_view statement) const {
-  if (!place_.locks_joined_rows() || !joins_tables(statement)) return;
+  if (!application_.locks_joined_rows() || !joins_tables(statement)) return;
   throw std::invalid_argument(
       fmt::format("dlock: claim: the query about {} follows a pointer to another table, whose rows would be locked and "
                   "passed over as well (MariaDB has no FOR UPDATE OF): say it by a sub-query, \"pointer IN (SELECT id "
@@ -94,10 +94,10 @@ std::vector<std::uint64_t> claiming::take(engine::row_adoption& about, std::size
   about.expect_none();
   about.commit_sent(false);
   std::vector<std::vector<row_value>> ids;
-  const auto lock = fmt::format("LIMIT {}{}", most, place_.lock_and_skip(*table_));
+  const auto lock = fmt::format("LIMIT {}{}", most, application_.lock_and_skip(*table_));
   before_each(
       in.get(), [&](std::string_view statement) { refuse_joins(statement); },
-      [&] { ids = read_.ids(query(place_.free_rows(*table_)) + lock); });
+      [&] { ids = read_.ids(query(application_.free_rows(*table_)) + lock); });
   std::vector<lock_key> keys;
   for (const auto& id : ids) {
     check_values(*table_, id);
@@ -106,9 +106,10 @@ std::vector<std::uint64_t> claiming::take(engine::row_adoption& about, std::size
   if (!keys.empty()) {
     std::vector<const row_id*> rows;
     for (const auto& key : keys) rows.push_back(key.row());
-    const auto changed = execute_there(place_, in.connection(),
-                                       place_.claim({*table_, rows, about.session(), about.nonce(), about.own_ttl()}),
-                                       keys.size(), [&] { leads_elsewhere_now(home_.where()); });
+    const auto changed =
+        execute_there(application_, in.connection(),
+                      application_.claim({*table_, rows, about.session(), about.nonce(), about.own_ttl()}), keys.size(),
+                      [&] { leads_elsewhere_now(home_.where()); });
     if (changed != keys.size()) {
       throw store_error(errc::store_failed,
                         fmt::format("rows of {} to be claimed: {} of {} could be", table_->table, changed, keys.size()),
@@ -119,7 +120,7 @@ std::vector<std::uint64_t> claiming::take(engine::row_adoption& about, std::size
   }
   std::vector<std::uint64_t> fences;
   for (const auto& row : rows_) fences.push_back(row.fence);
-  in.commit(place_, [&] { about.commit_sent(true); });
+  in.commit(application_, [&] { about.commit_sent(true); });
   return fences;
 }
 
@@ -142,7 +143,7 @@ std::vector<claimed_row> claiming::free_rows(std::size_t most) {
   auto grants = engine::adopt(home_, options_, table_->renewal, [&](engine::row_adoption& about) {
     std::vector<std::uint64_t> fences;
     try {
-      with_patience(place_, home_.shared().options.release_limit, [&] { fences = take(about, most); });
+      with_retries(application_, home_.shared().options.release_limit, [&] { fences = take(about, most); });
     } catch (const odb::exception& error) {
       if (!about.unsure()) about.expect_none();  // rolled back
       failed(error);
@@ -160,7 +161,7 @@ std::vector<claimed_row> claiming::free_rows(std::size_t most) {
 }
 
 void claiming::add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
-  const auto condition = place_.abandoned_rows(*table_);
+  const auto condition = application_.abandoned_rows(*table_);
   if (condition == "FALSE") return;
   const auto reading = [&](const std::function<void()>& read) {
     own_transaction in(home_, db_, own_transaction::use::reads);
@@ -169,7 +170,7 @@ void claiming::add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
     } catch (const odb::exception& error) {
       failed(error);
     }
-    in.commit(place_);
+    in.commit(application_);
   };
   std::vector<std::vector<row_value>> ids;
   reading([&] { ids = read_.ids(query(condition) + fmt::format("LIMIT {}", most - to.size())); });

@@ -5,19 +5,19 @@
 
 #include <stdexcept>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "engine/books/transaction_watch.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 
 namespace dlock {
 
 std::unique_ptr<odb::database> open_database(std::string_view url) {
   const auto store = open_store(url);
-  const auto* const place = dynamic_cast<const stores::sql::dialect*>(store.get());
-  if (place == nullptr) {
+  const auto* const application = dynamic_cast<const stores::sql::application_database*>(store.get());
+  if (application == nullptr) {
     throw std::invalid_argument(fmt::format("dlock: open_database: {} is no database", store->name()));
   }
-  return place->open_database();
+  return application->open_database();
 }
 
 odb::transaction_impl* begin_write(odb::database& db) {

@@ -11,9 +11,9 @@
 
 #include "api/access.hpp"
 #include "dlock/odb/verify.hpp"
-#include "dlock/store/transactional_store.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 #include "odb/own_transaction.hpp"
-#include "odb/same_place.hpp"
+#include "odb/same_database.hpp"
 
 namespace dlock::detail {
 
@@ -39,19 +39,19 @@ class until_committed {
 /// False: it is unknown whether it was committed; `unknown` says why.
 bool try_commit(engine::service_core& home, odb::database& db, engine::grant& grant, const entity_write& write,
                 std::exception_ptr& unknown) {
-  auto& place = place_of(home);
+  auto& application = application_of(home);
   const auto free = home.where().transactions()->release_of(grant.ask(verb::release));
   own_transaction in(home, db, own_transaction::use::writes);
   const auto moved = [&] { leads_elsewhere_now(home.where()); };
-  if (execute_there(place, in.connection(), free.text, free.expected_rows, moved) != free.expected_rows) {
-    throw lock_lost(engine::grant_registry::not_ours(grant, home.shared().time.now()),
+  if (execute_there(application, in.connection(), free.text, free.expected_rows, moved) != free.expected_rows) {
+    throw lock_lost(engine::grant_lifecycle::not_ours(grant, home.shared().time.now()),
                     fmt::format("key '{}': commit: fence {} is not the holder's any more; nothing was written",
                                 printable(grant.key), grant.fence));
   }
   until_committed version(write);
   write.write();
   try {
-    in.commit(place);
+    in.commit(application);
   } catch (const store_error&) {
     unknown = std::current_exception();
     return false;
@@ -80,7 +80,7 @@ void read_rows(lock_service& service, odb::database& db, const std::function<voi
   auto& home = *access::core_of(service);
   own_transaction in(home, db, own_transaction::use::reads);
   read();
-  in.commit(place_of(home));
+  in.commit(application_of(home));
 }
 
 void commit_row(odb::database& db, lease held, const entity_write& write) {
@@ -96,8 +96,8 @@ void commit_row(odb::database& db, lease held, const entity_write& write) {
   std::exception_ptr unknown;
   access::release_by(held, [&] {
     bool done = false;
-    with_patience(place_of(home), home.shared().options.release_limit,
-                  [&] { done = try_commit(home, db, *grant, write, unknown); });
+    with_retries(application_of(home), home.shared().options.release_limit,
+                 [&] { done = try_commit(home, db, *grant, write, unknown); });
     return done;
   });
   if (unknown) std::rethrow_exception(unknown);
@@ -106,13 +106,13 @@ void commit_row(odb::database& db, lease held, const entity_write& write) {
 void update_row(odb::database& db, const lease& held, const entity_write& write) {
   const auto& grant = access::grant_of(held);
   auto& home = *grant->home;
-  auto& place = place_of(home);
-  with_patience(place, home.shared().options.release_limit, [&] {
+  auto& application = application_of(home);
+  with_retries(application, home.shared().options.release_limit, [&] {
     own_transaction in(home, db, own_transaction::use::writes);
     verify(in.get(), held);
     until_committed version(write);
     write.write();
-    in.commit(place);
+    in.commit(application);
     version.committed();
   });
 }
@@ -126,8 +126,8 @@ void update_row(odb::transaction& in, const lease& held, const entity_write& wri
     restore_at_rollback(in, write);
     write.write();
     // What is written after an end in the midst would not be verified.
-    const auto& place = place_of(*access::grant_of(held)->home);
-    if (place.transaction_on(in.connection()) != stores::sql::transaction_state::open) ended_in_between();
+    const auto& application = application_of(*access::grant_of(held)->home);
+    if (application.transaction_on(in.connection()) != stores::sql::transaction_state::open) ended_in_between();
   } catch (...) {
     try {
       in.rollback();

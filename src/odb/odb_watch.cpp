@@ -4,7 +4,7 @@
 
 #include "dlock/odb/verify.hpp"
 #include "engine/books/transaction_watch.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 
 namespace dlock::detail {
 
@@ -17,8 +17,8 @@ class odb_watch final : public engine::transaction_watch {
   /// could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
   bool open_here(const store& store) noexcept override try {
     if (!odb::transaction::has_current()) return false;
-    const auto* const place = dynamic_cast<const stores::sql::dialect*>(&store);
-    return place != nullptr && place->glance(odb::transaction::current().connection()) != outcome::no;
+    const auto* const application = dynamic_cast<const stores::sql::application_database*>(&store);
+    return application != nullptr && application->glance(odb::transaction::current().connection()) != outcome::no;
   } catch (...) {
     return false;
   }

@@ -12,16 +12,16 @@ namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
-stores::sql::dialect& place_of(engine::service_core& home) {
+stores::sql::application_database& application_of(engine::service_core& home) {
   home.ensure_ready();
   auto& store = home.where();
-  auto* const place = dynamic_cast<stores::sql::dialect*>(&store);
-  if (place == nullptr || !store.caps().rows || store.transactions() == nullptr) {
+  auto* const application = dynamic_cast<stores::sql::application_database*>(&store);
+  if (application == nullptr || !store.caps().rows || store.transactions() == nullptr) {
     throw std::invalid_argument(
         fmt::format("dlock: rows can be locked in place by a service whose locks live in the same database; {} is none",
                     store.name()));
   }
-  return *place;
+  return *application;
 }
 
 void ensure_can_write(engine::service_core& home) {
@@ -46,10 +46,10 @@ void ended_in_between() {
 own_transaction::own_transaction(engine::service_core& home, odb::database& db, use purpose)
     : purpose_(purpose), session_(odb::session::current_pointer()), connection_(db.connection()) {
   if (purpose == use::writes) ensure_can_write(home);
-  auto& place = place_of(home);
-  if (place.glance(*connection_) == outcome::no) leads_elsewhere_now(home.where());
-  place.catch_up(*connection_);
-  mine_.reset(purpose == use::writes ? place.begin_to_write(*connection_) : connection_->begin(), false);
+  auto& application = application_of(home);
+  if (application.glance(*connection_) == outcome::no) leads_elsewhere_now(home.where());
+  application.catch_up(*connection_);
+  mine_.reset(purpose == use::writes ? application.begin_to_write(*connection_) : connection_->begin(), false);
   odb::transaction::current(mine_);
   odb::session::reset_current();
 }
@@ -72,16 +72,16 @@ own_transaction::~own_transaction() {
   odb::session::current_pointer(session_);
 }
 
-void own_transaction::commit(stores::sql::dialect& place, const std::function<void()>& unsure) {
-  if (purpose_ == use::writes && place.transaction_on(*connection_) != stores::sql::transaction_state::open)
+void own_transaction::commit(stores::sql::application_database& application, const std::function<void()>& unsure) {
+  if (purpose_ == use::writes && application.transaction_on(*connection_) != stores::sql::transaction_state::open)
     ended_in_between();
   try {
     mine_.commit();
   } catch (const odb::exception& error) {
-    const auto why = place.fault_of(error);
-    if (!place.may_be_done(why)) {
+    const auto why = application.fault_of(error);
+    if (!application.may_be_done(why)) {
       // Refused. A transaction that the server left open would be committed by whoever has the connection next.
-      if (place.transaction_on(*connection_) == stores::sql::transaction_state::open)
+      if (application.transaction_on(*connection_) == stores::sql::transaction_state::open)
         roll_back([&] { connection_->execute("ROLLBACK"); });
       throw;
     }
@@ -91,8 +91,9 @@ void own_transaction::commit(stores::sql::dialect& place, const std::function<vo
   }
 }
 
-void with_patience(stores::sql::dialect& place, std::chrono::milliseconds patience, const std::function<void()>& work) {
-  const auto until = std::chrono::steady_clock::now() + patience;
+void with_retries(stores::sql::application_database& application, std::chrono::milliseconds timeout,
+                  const std::function<void()>& work) {
+  const auto until = std::chrono::steady_clock::now() + timeout;
   for (auto pause = 1ms;; pause = std::min(2 * pause, 20ms)) {
     try {
       return work();
@@ -100,7 +101,7 @@ void with_patience(stores::sql::dialect& place, std::chrono::milliseconds patien
       if (!error.transient() || error.code() == errc::outcome_unknown) throw;
       if (std::chrono::steady_clock::now() + pause >= until) throw;
     } catch (const odb::exception& error) {
-      const auto why = place.fault_of(error);
+      const auto why = application.fault_of(error);
       if (why.connection || !(why.transient || why.contended)) throw;
       if (std::chrono::steady_clock::now() + pause >= until) throw;
     }

@@ -11,13 +11,13 @@
 #include <functional>
 
 #include "engine/core/blocking_calls.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 #include "stores/sql/outer_transaction.hpp"
 
 namespace dlock::detail {
 
 /// The place of an engine's locks. Throws std::invalid_argument if that is no database of ODB's.
-stores::sql::dialect& place_of(engine::service_core& home);
+stores::sql::application_database& application_of(engine::service_core& home);
 
 /// Throws store_error if a write of this thread in a separate transaction would wait for this very thread (SQLite).
 void ensure_can_write(engine::service_core& home);
@@ -44,7 +44,7 @@ class own_transaction {
   odb::connection& connection() noexcept { return *connection_; }
   /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`; std::logic_error, if something
   /// in between (DDL in a callback of ODB's, for example) has ended the transaction already.
-  void commit(stores::sql::dialect& place, const std::function<void()>& unsure = {});
+  void commit(stores::sql::application_database& application, const std::function<void()>& unsure = {});
 
  private:
   const stores::sql::outer_transaction outer_{};  // before mine_: put back after its end
@@ -54,8 +54,9 @@ class own_transaction {
   odb::transaction mine_;
 };
 
-/// Runs `work` again as long as it fails for a while only (a deadlock, another writer) and `patience` has not passed.
+/// Runs `work` again as long as it fails for a while only (a deadlock, another writer) and `timeout` has not passed.
 /// `work` must leave nothing behind when it throws.
-void with_patience(stores::sql::dialect& place, std::chrono::milliseconds patience, const std::function<void()>& work);
+void with_retries(stores::sql::application_database& application, std::chrono::milliseconds timeout,
+                  const std::function<void()>& work);
 
 }  // namespace dlock::detail

@@ -71,7 +71,7 @@ odb::query_base copy(const odb::query_base& from, range expression) {
 std::size_t find_order(std::string_view text) {
   constexpr std::array<std::string_view, 6> unfit{"LIMIT", "FOR", "GROUP", "HAVING", "UNION", "LOCK"};
   auto order = text.size();
-  for_each_place(text, [&](std::size_t at, int depth) {
+  for_each_character(text, [&](std::size_t at, int depth) {
     if (depth != 0) return;
     for (const auto word : unfit) {
       if (is_word_at(text, at, word)) {

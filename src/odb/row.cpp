@@ -75,8 +75,8 @@ row_table named_table(const odb::database& db, const row_class& entity) {
 }
 
 [[noreturn]] void refuse(const store& store, const row_table& table, const fault& why) {
-  const auto text =
-      fmt::format("rows of {} can't be locked in place: {}", table.table, engine::told_once(store.name(), why.text));
+  const auto text = fmt::format("rows of {} can't be locked in place: {}", table.table,
+                                engine::with_store_name(store.name(), why.text));
   if (why.connection || why.native != 0) {
     throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
                       why.transient);
@@ -97,8 +97,8 @@ std::vector<std::string> columns_of_id(engine::service_core& home, odb::database
   try {
     before_each(
         in.get(), [](std::string_view statement) { throw seen{std::string(statement)}; }, [&] { entity.find(db); });
-  } catch (const seen& told) {
-    return compared_columns(told.statement);
+  } catch (const seen& caught) {
+    return compared_columns(caught.statement);
   }
   return {};
 }
@@ -139,16 +139,16 @@ void order_id(row_table& table, const std::vector<std::string>& members) {
   table.id_text = std::move(texts);
 }
 
-std::shared_ptr<const row_table> described(engine::service_core& home, stores::sql::dialect& place, odb::database& db,
-                                           const row_class& entity) {
+std::shared_ptr<const row_table> described(engine::service_core& home, stores::sql::application_database& application,
+                                           odb::database& db, const row_class& entity) {
   const auto& store = home.where();
   auto table = named_table(db, entity);
   auto connection = db.connection();
   fault why;
-  switch (place.shares(*connection, why)) {
+  switch (application.shares(*connection, why)) {
     case outcome::yes: break;
     case outcome::no: {
-      auto address = place.address(db);
+      auto address = application.address(db);
       // SQLite's begins with the numbers of its file, which tell nobody anything.
       if (db.id() == odb::id_sqlite) address = address.substr(std::min(address.find('/'), address.size()));
       throw std::invalid_argument(
@@ -158,12 +158,12 @@ std::shared_ptr<const row_table> described(engine::service_core& home, stores::s
     }
     default: refuse(store, table, why);
   }
-  if (place.describe(*connection, table, why) != outcome::yes) refuse(store, table, why);
+  if (application.describe(*connection, table, why) != outcome::yes) refuse(store, table, why);
   connection.reset();  // a pool may have no other one
   try {
     order_id(table, columns_of_id(home, db, entity));
   } catch (const odb::exception& error) {
-    refuse(store, table, place.fault_of(error));
+    refuse(store, table, application.fault_of(error));
   }
   return std::make_shared<const row_table>(std::move(table));
 }
@@ -174,13 +174,13 @@ std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& 
   auto& home = *access::core_of(service);
   home.refuse_if_forked();
   const auto& store = home.all().statements.shared_store();
-  auto& place = place_of(home);
-  const known_tables::address address{store.get(), place.address(db), entity.type};
+  auto& application = application_of(home);
+  const known_tables::address address{store.get(), application.address(db), entity.type};
   const bool lasting = !std::get<1>(address).empty();
   if (lasting) {
     if (auto found = known().find(address)) return found;
   }
-  auto table = described(home, place, db, entity);
+  auto table = described(home, application, db, entity);
   if (lasting) known().add(address, store, table);
   return table;
 }
@@ -202,14 +202,14 @@ lock_key row_key(lock_service& service, odb::database& db, const row_class& enti
   }
   auto table = table_of(service, db, entity);
   check_values(*table, id);
-  if (const auto why = place_of(*access::core_of(service)).unfit_id(*table, id); !why.empty()) {
+  if (const auto why = application_of(*access::core_of(service)).unfit_id(*table, id); !why.empty()) {
     throw std::invalid_argument(fmt::format("dlock: id of a row of {}: {}", table->table, why));
   }
   return lock_key::of_row(std::move(table), std::move(id));
 }
 
 std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& entity) {
-  return place_of(*access::core_of(service)).add_columns(named_table(db, entity));
+  return application_of(*access::core_of(service)).add_columns(named_table(db, entity));
 }
 
 }  // namespace dlock::detail

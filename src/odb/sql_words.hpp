@@ -8,7 +8,7 @@ namespace dlock::detail {
 
 /// Calls `word(at, depth)` for each place of an SQL text outside of quotation marks; depth: of parentheses.
 template <class Word>
-void for_each_place(std::string_view text, Word word) {
+void for_each_character(std::string_view text, Word word) {
   int depth = 0;
   char quote = 0;
   for (std::size_t at = 0; at != text.size(); ++at) {

@@ -63,7 +63,7 @@ class watching final : public odb::tracer {
 
 std::vector<std::string> compared_columns(std::string_view statement) {
   auto condition = std::string_view::npos;
-  for_each_place(statement, [&](std::size_t at, int depth) {
+  for_each_character(statement, [&](std::size_t at, int depth) {
     if (depth == 0 && is_word_at(statement, at, "WHERE")) condition = at + 5;
   });
   if (condition == std::string_view::npos) return {};
@@ -81,7 +81,7 @@ std::vector<std::string> compared_columns(std::string_view statement) {
 
 bool joins_tables(std::string_view statement) {
   bool found = false;
-  for_each_place(statement, [&](std::size_t at, int depth) {
+  for_each_character(statement, [&](std::size_t at, int depth) {
     if (depth == 0 && is_word_at(statement, at, "JOIN")) found = true;
   });
   return found;

@@ -8,10 +8,10 @@
 #include <stdexcept>
 
 #include "api/access.hpp"
-#include "dlock/store/transactional_store.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 #include "engine/operations/lock_errors.hpp"
-#include "odb/same_place.hpp"
-#include "stores/sql/dialect.hpp"
+#include "odb/same_database.hpp"
+#include "stores/sql/application_database.hpp"
 
 namespace dlock::detail {
 
@@ -34,14 +34,14 @@ std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lea
   return all;
 }
 
-const stores::sql::dialect& place_of(const engine::grant& grant) {
+const stores::sql::application_database& application_of(const engine::grant& grant) {
   auto& store = grant.home->where();
-  const auto* const place = dynamic_cast<const stores::sql::dialect*>(&store);
-  if (place == nullptr || store.transactions() == nullptr) {
+  const auto* const application = dynamic_cast<const stores::sql::application_database*>(&store);
+  if (application == nullptr || store.transactions() == nullptr) {
     throw std::logic_error(
         fmt::format("dlock: verify(): the locks live in {}, where no transaction of yours can see them", store.name()));
   }
-  return *place;
+  return *application;
 }
 
 /// A copy of the lock's row would do as well, on a replica for example: it must be the row that take-overs go by.
@@ -68,24 +68,24 @@ const stores::sql::dialect& place_of(const engine::grant& grant) {
 }
 
 [[noreturn]] void not_ours(engine::grant& grant) {
-  throw lock_lost(engine::grant_registry::not_ours(grant, grant.home->shared().time.now()),
+  throw lock_lost(engine::grant_lifecycle::not_ours(grant, grant.home->shared().time.now()),
                   fmt::format("key '{}': verify: fence {} is not the holder's any more; rolled back",
                               printable(grant.key), grant.fence));
 }
 
 void verify_one(odb::connection& connection, engine::grant& grant) {
-  const auto& place = place_of(grant);
-  if (place.glance(connection) == outcome::no) elsewhere(grant);
-  if (place.transaction_on(connection) == stores::sql::transaction_state::none) not_open(grant);
-  const auto check = grant.home->where().transactions()->verification_of(grant.ask(verb::look));
+  const auto& application = application_of(grant);
+  if (application.glance(connection) == outcome::no) elsewhere(grant);
+  if (application.transaction_on(connection) == stores::sql::transaction_state::none) not_open(grant);
+  const auto check = grant.home->where().transactions()->verification_of(grant.ask(verb::poll));
   unsigned long long rows = 0;
   try {
-    rows = execute_there(place, connection, check.text, check.expected_rows, [&] { elsewhere(grant); });
+    rows = execute_there(application, connection, check.text, check.expected_rows, [&] { elsewhere(grant); });
   } catch (const odb::exception& error) {
-    failed(grant, place.fault_of(error));
+    failed(grant, application.fault_of(error));
   }
   if (rows != check.expected_rows) not_ours(grant);
-  if (place.transaction_on(connection) != stores::sql::transaction_state::open) not_open(grant);
+  if (application.transaction_on(connection) != stores::sql::transaction_state::open) not_open(grant);
 }
 
 void verify_each(odb::connection& connection, const std::vector<std::shared_ptr<engine::grant>>& all) {
@@ -121,10 +121,11 @@ void undo(odb::connection& connection, const std::vector<const lease*>& held,
     // The connection is broken, and the server rolls back; or it is in a state that knows no ROLLBACK (XA).
     for (const auto* each : held) {
       const auto& grant = access::grant_of(*each);
-      const auto* const place = grant == nullptr ? nullptr : dynamic_cast<stores::sql::dialect*>(&grant->home->where());
-      if (place != nullptr && place->glance(connection) != outcome::no &&
-          place->transaction_on(connection) == stores::sql::transaction_state::open) {
-        return place->break_off(connection);
+      const auto* const application =
+          grant == nullptr ? nullptr : dynamic_cast<stores::sql::application_database*>(&grant->home->where());
+      if (application != nullptr && application->glance(connection) != outcome::no &&
+          application->transaction_on(connection) == stores::sql::transaction_state::open) {
+        return application->break_off(connection);
       }
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "base/mutex.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 
 namespace dlock::stores {
 

@@ -54,8 +54,8 @@ mistake docs/errors.md 's/^\| SQLITE_NOMEM \| again/| SQLITE_NOMEM | busy/' '> |
 # Enumerators, names and limits of the code.
 mistake docs/architecture.md 's/^- `frees`/- `fees`/' \
   'other enumerators, or another order, than in src/engine/statements/statement.hpp' '< frees' '> fees'
-mistake include/dlock/store/store_types.hpp 's/^  cancel, /  revoke, /' \
-  'other enumerators, or another order, than in include/dlock/store/store_types.hpp' '< revoke' '> cancel'
+mistake include/dlock/store_interface/store_types.hpp 's/^  cancel, /  revoke, /' \
+  'other enumerators, or another order, than in include/dlock/store_interface/store_types.hpp' '< revoke' '> cancel'
 mistake docs/architecture.md 's/^\| `queue_turn`/| `queue_trun`/' 'queue_trun is no name of the code'
 mistake include/dlock/lock_keys.hpp 's/max_size = 256/max_size = 512/' "docs/waiting.md:1: does not say '1 to 512 different keys'"
 mistake include/dlock/service_options.hpp "s/10'000/12'000'000/" "docs/asynchronous.md:1: does not say '\`service_options::max_waiters\` (12,000,000)'"

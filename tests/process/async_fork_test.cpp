@@ -15,7 +15,7 @@ using namespace dlock::test;
 
 TEST_CASE_METHOD(async_fixture, "fork: the child can't call, and is told nothing of what its parent waits for",
                  "[fork][async]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   auto theirs = rival->acquire("k", {.ttl = 1h});
   async_lock mine(*this, "k", {.wait = 1h});
   lease held = home->acquire("held");

@@ -4,8 +4,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <memory>
 
-#include "contract/backends/for_update/place.hpp"
-#include "contract/backends/named_lock/place.hpp"
+#include "contract/backends/for_update/fixture.hpp"
+#include "contract/backends/named_lock/fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 
@@ -15,9 +15,9 @@ namespace dlock::test {
 
 namespace {
 
-std::unique_ptr<store_place> place_of(const std::string& scheme) {
-  if (scheme == "named_lock") return std::make_unique<named_lock_place>();
-  return std::make_unique<for_update_place>();
+std::unique_ptr<store_fixture> fixture_of(const std::string& scheme) {
+  if (scheme == "named_lock") return std::make_unique<named_lock_fixture>();
+  return std::make_unique<for_update_fixture>();
 }
 
 }  // namespace
@@ -26,8 +26,8 @@ TEST_CASE("crash: a key that a killed process held by its connection is free at 
           "[crash][T91][T39]") {
   const auto scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
   CAPTURE(scheme);
-  const auto place = place_of(scheme);
-  taker holder(place->url(), {"--ttl", "60000"}), killed(place->url()), next(place->url());
+  const auto fixture = fixture_of(scheme);
+  taker holder(fixture->url(), {"--ttl", "60000"}), killed(fixture->url()), next(fixture->url());
   holder.take();
   for (auto* each : {&killed, &next}) {
     each->say("take 20000");
@@ -44,8 +44,8 @@ TEST_CASE("crash: a stopped holder loses its connection and its key after its tt
           "[crash][T24]") {
   const auto scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
   CAPTURE(scheme);
-  const auto place = place_of(scheme);
-  taker holder(place->url(), taker::expiring()), next(place->url());
+  const auto fixture = fixture_of(scheme);
+  taker holder(fixture->url(), taker::expiring()), next(fixture->url());
   holder.take();
   holder.stop();
   next.take(20s);

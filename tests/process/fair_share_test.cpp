@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/place.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 #include "support/eventually.hpp"
@@ -16,11 +16,11 @@ using namespace std::chrono_literals;
 namespace dlock::test {
 
 TEST_CASE("process: of several that loop over one key none is left out", "[crash][T33]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
   locks.acquire("key").release();
   std::vector<taker> all;
-  for (int i = 0; i != 4; ++i) all.emplace_back(place->url());
+  for (int i = 0; i != 4; ++i) all.emplace_back(fixture->url());
   for (auto& each : all) each.ask("loop", "looping");
   std::vector<unsigned long> loops;
   // Each gets a tenth of what the luckiest gets. It is no matter of seconds, but of how often the key changed hands.

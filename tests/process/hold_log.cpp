@@ -135,7 +135,7 @@ hold_check check_holds(const std::vector<hold_record>& log, const hold_terms& te
   std::map<std::string, attempts> keys;
   for (const auto& record : log) {
     add(keys[record.key], record);
-    if (record.what == hold_record::kind::lost) ++found.told;
+    if (record.what == hold_record::kind::lost) ++found.notified;
   }
   for (const auto& [key, all] : keys) {
     const auto held = held_of(all);

@@ -60,12 +60,12 @@ struct hold_terms {
 
 struct hold_check {
   std::vector<std::string> violations{};
-  std::size_t grants = 0;   ///< seen by their holder
-  std::size_t certain = 0;  ///< those of them that began outside of all times of doubt
-  std::size_t told = 0;     ///< leases whose holder was told that they are lost
-  std::size_t doubles = 0;  ///< periods of trust that began before the end of another one, in a time of doubt
-  std::uint64_t lost = 0;   ///< fences that nobody logged; counted where they count
-  std::uint64_t open = 0;   ///< acquires whose outcome their process never learned
+  std::size_t grants = 0;    ///< seen by their holder
+  std::size_t certain = 0;   ///< those of them that began outside of all times of doubt
+  std::size_t notified = 0;  ///< leases whose holder was told that they are lost
+  std::size_t doubles = 0;   ///< periods of trust that began before the end of another one, in a time of doubt
+  std::uint64_t lost = 0;    ///< fences that nobody logged; counted where they count
+  std::uint64_t open = 0;    ///< acquires whose outcome their process never learned
 };
 
 /// Of one key no two periods of trust overlap, but in a time of doubt; fences grow in the order in which the periods begin, and

@@ -5,7 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <vector>
 
-#include "contract/place.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 
@@ -44,11 +44,11 @@ TEST_CASE(
   // Each time within a slow machine's limit, and in the best moment of three soon: a waiter that misses the expiry comes seconds late.
   auto least = sluggish;
   for (int times = 0; times < 3 && least > sluggish / 4; ++times) {
-    const auto place = make_store_place();
-    lock_service locks(place->url());
-    bystander other(place->url());
-    taker holder(place->url(), taker::expiring());
-    taker next(place->url());
+    const auto fixture = make_store_fixture();
+    lock_service locks(fixture->url());
+    bystander other(fixture->url());
+    taker holder(fixture->url(), taker::expiring());
+    taker next(fixture->url());
     const auto first = holder.take();
     REQUIRE_FALSE(first.session == "?");
 
@@ -57,7 +57,7 @@ TEST_CASE(
     const auto before = boot_time();
     const auto seen = locks.holder("key");
     REQUIRE(seen);
-    const auto expiry = before + seen->left.count();  // at the earliest; a renewal may follow
+    const auto expiry = before + seen->remaining.count();  // at the earliest; a renewal may follow
     holder.kill();
     const auto killed = boot_time();
 
@@ -74,15 +74,15 @@ TEST_CASE(
   CHECK(least <= sluggish / 4);
 }
 
-TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its first look and harms nobody",
+TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its first poll and harms nobody",
           "[crash][T24]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  bystander other(place->url());
-  taker next(place->url());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
+  bystander other(fixture->url());
+  taker next(fixture->url());
   const auto wakes_up = GENERATE(as<std::string>{}, "check", "release", "drop");
   CAPTURE(wakes_up);
-  taker holder(place->url(), taker::expiring());
+  taker holder(fixture->url(), taker::expiring());
   const auto first = holder.take();
   holder.stop();
   const auto stopped = boot_time();
@@ -98,8 +98,8 @@ TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its firs
     const auto end = holder.expect_one_of({"lost", "trusted"});
     REQUIRE(end.at(0) == "lost");
     CHECK(end.at(1) == "unreachable");
-    const auto told = holder.expect("told");
-    CHECK(told.at(1) == "unreachable");
+    const auto notice = holder.expect("told");
+    CHECK(notice.at(1) == "unreachable");
     CHECK(holder.ask("release", "error").at(1) == "lost");
   } else if (wakes_up == "release") {
     CHECK(holder.expect_one_of({"released", "error"}).at(1) == "lost");
@@ -120,16 +120,16 @@ TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its firs
 }
 
 TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody waiting", "[crash][T39]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  taker holder(place->url());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
+  taker holder(fixture->url());
   const auto first = holder.take();
   std::vector<taker> killed;
   for (int i = 0; i != 3; ++i) {
-    killed.emplace_back(place->url());
+    killed.emplace_back(fixture->url());
     killed.back().say("take 60000");
   }
-  taker patient(place->url());
+  taker patient(fixture->url());
   patient.say("take 20000");
   patient.expect("waiting");
   for (auto& each : killed) each.expect("waiting");
@@ -147,9 +147,9 @@ TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody 
 }
 
 TEST_CASE("crash: every key of a killed process with many can be taken after one expiry", "[crash][T91]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  taker holder(place->url(), {"--key", "key-0", "--ttl", "5000"});
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
+  taker holder(fixture->url(), {"--key", "key-0", "--ttl", "5000"});
   constexpr int keys = 50;
   holder.take();
   holder.ask(std::string("more ") + std::to_string(keys), "more");

@@ -41,7 +41,7 @@
 
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "process/taker_acts.hpp"
 #include "process/torture_run.hpp"
 
@@ -128,7 +128,7 @@ void take(unsigned wait) {
   when_lost.reset();
   held.reset();
   std::jthread watch([before = service->statements()](const std::stop_token& over) {
-    // The second statement is the look at a key that is not to be had at once.
+    // The second statement is the poll at a key that is not to be had at once.
     for (; !over.stop_requested(); std::this_thread::sleep_for(1ms)) {
       if (service->statements() >= before + 2) return say("waiting");
     }

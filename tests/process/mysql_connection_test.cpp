@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "dlock/lock_service.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "process/taker.hpp"
 #include "support/eventually.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 #include "support/tcp_proxy.hpp"
 
 using namespace std::chrono_literals;
@@ -145,7 +145,7 @@ struct blocked_acquire {
     }
   }
 
-  mysql_place tables{};
+  mysql_fixture tables{};
   user who{};
   raw_mysql locker{tables.url()};
   tcp_proxy proxy{port_of(tables.url())};
@@ -218,7 +218,7 @@ TEST_CASE("connection: what the server grants to a process that is dead can be t
 
 TEST_CASE("connection: a lease outlives the death of all its process's connections, again and again",
           "[crash][mysql][T13][T62]") {
-  mysql_place tables;
+  mysql_fixture tables;
   user who;
   taker process(who.url(tables.url()), {"--ttl", "5000"});
   const auto mine = process.take();

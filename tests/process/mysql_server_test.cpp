@@ -6,7 +6,7 @@
 
 #include "process/taker.hpp"
 #include "support/eventually.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 #include "support/own_server.hpp"
 
 using namespace std::chrono_literals;
@@ -26,10 +26,10 @@ TEST_CASE("server: while it stands still, leases are lost in time, and nothing t
 
   server.stop();
   const auto stopped = boot_time();
-  const auto told = loser.expect("told");
-  CHECK(told.at(1) == "unreachable");
+  const auto notice = loser.expect("told");
+  CHECK(notice.at(1) == "unreachable");
   // By 50 ms before the server's expiry of the last renewal, which was confirmed before it stood still.
-  CHECK(std::stoll(told.at(2)) <= stopped + 950'000 + 4'000'000);
+  CHECK(std::stoll(notice.at(2)) <= stopped + 950'000 + 4'000'000);
   CHECK(loser.ask("check", "lost").at(1) == "unreachable");
 
   const auto took = dropper.ask("drop", "dropped");

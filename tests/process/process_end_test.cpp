@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "contract/place.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 
@@ -17,15 +17,15 @@ constexpr auto end_limit = 15s;
 }  // namespace
 
 TEST_CASE("process: two of one label and host have different sessions", "[crash][T04]") {
-  const auto place = make_store_place();
-  taker first(place->url(), {"--label", "twin", "--key", "a"});
-  taker second(place->url(), {"--label", "twin", "--key", "b"});
+  const auto fixture = make_store_fixture();
+  taker first(fixture->url(), {"--label", "twin", "--key", "a"});
+  taker second(fixture->url(), {"--label", "twin", "--key", "b"});
   const auto mine = first.take();
   const auto other = second.take();
   CHECK(mine.session.size() == 32);
   CHECK(mine.session != other.session);
 
-  lock_service locks(place->url());
+  lock_service locks(fixture->url());
   const auto held = locks.held_keys();
   REQUIRE(held.size() == 2);
   CHECK(held[0].label == "twin");
@@ -39,9 +39,9 @@ TEST_CASE("process: two of one label and host have different sessions", "[crash]
 }
 
 TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[crash][T47]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  taker parent(place->url());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
+  taker parent(fixture->url());
   const auto mine = parent.take();
   const auto way = GENERATE(as<std::string>{}, "_exit", "exit", "destroy");
   CAPTURE(way);
@@ -59,8 +59,8 @@ TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[cra
 }
 
 TEST_CASE("process: in a forked child every call on what the parent made is refused", "[crash][T47]") {
-  const auto place = make_store_place();
-  taker parent(place->url());
+  const auto fixture = make_store_fixture();
+  taker parent(fixture->url());
   parent.take();
   CHECK(parent.ask("fork refused", "child") == std::vector<std::string>{"child", "0"});
   for (int i = 0; i != 3; ++i) CHECK(parent.expect("child-refused").at(1) == "forked");
@@ -68,12 +68,12 @@ TEST_CASE("process: in a forked child every call on what the parent made is refu
 }
 
 TEST_CASE("process: a service made in a forked child is another owner than the parent's", "[crash][T04][T47]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  taker parent(place->url(), {"--child-url", place->url_after_fork()});
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
+  taker parent(fixture->url(), {"--child-url", fixture->url_after_fork()});
   const auto mine = parent.take();
   CHECK(parent.ask("fork own", "child") == std::vector<std::string>{"child", "0"});
-  CHECK(parent.expect("child-parents-key").at(1) == (place->url() == place->url_after_fork() ? "busy" : "granted"));
+  CHECK(parent.expect("child-parents-key").at(1) == (fixture->url() == fixture->url_after_fork() ? "busy" : "granted"));
   const auto childs = parent.expect("child-held");
   CHECK(childs.at(1) == "1");
   CHECK(childs.at(2).size() == 32);
@@ -84,12 +84,12 @@ TEST_CASE("process: a service made in a forked child is another owner than the p
 }
 
 TEST_CASE("process: a lease in a global is released when main returns or calls exit()", "[crash]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
   const auto end = GENERATE(as<std::string>{}, "quit", "exit");
   const bool after_the_service = GENERATE(false, true);
   CAPTURE(end, after_the_service);
-  taker process(place->url());
+  taker process(fixture->url());
   const auto mine = process.take();
   if (after_the_service) process.ask("outlive", "outliving");
   process.say(end);
@@ -99,11 +99,11 @@ TEST_CASE("process: a lease in a global is released when main returns or calls e
 }
 
 TEST_CASE("process: exit() while threads wait for a key ends the process and disturbs nobody", "[crash][T17]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  taker holder(place->url());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
+  taker holder(fixture->url());
   const auto mine = holder.take();
-  taker process(place->url());
+  taker process(fixture->url());
   process.say("crowd 3");
   for (int i = 0; i != 3; ++i) process.expect("crowded");
   process.ask("take 300", "busy");  // by now they have all looked
@@ -117,12 +117,12 @@ TEST_CASE("process: exit() while threads wait for a key ends the process and dis
 }
 
 TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits for nothing", "[crash][T90]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
   // By a lease, by leases on several keys, by a mutex; in the thread's own name and in that of a task.
   const auto holder = GENERATE(as<std::string>{}, "lease", "leases", "mutex", "task", "nested");
   CAPTURE(holder);
-  taker process(place->url(), {"--close-limit", "3600000", "--ttl", "3600000"});
+  taker process(fixture->url(), {"--close-limit", "3600000", "--ttl", "3600000"});
   process.ask("exit-inside " + holder, "inside");
   CHECK(process.end(end_limit) == 0);
   CHECK(locks.held_keys().empty());
@@ -130,9 +130,9 @@ TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits
 }
 
 TEST_CASE("process: exit() while a thread holds a key frees it within its ttl", "[crash][T90]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  taker process(place->url(), taker::expiring());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
+  taker process(fixture->url(), taker::expiring());
   process.say("hold-in-thread");
   const auto mine = process.expect_held();
   process.say("exit");

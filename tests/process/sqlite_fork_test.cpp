@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <catch2/catch_test_macros.hpp>
 
-#include "contract/place.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 
@@ -9,8 +9,8 @@ namespace dlock::test {
 
 TEST_CASE("process: a forked child is refused the SQLite file that its parent has open, and harms nobody",
           "[crash][sqlite][T47]") {
-  const auto place = make_store_place();
-  taker parent(place->url());
+  const auto fixture = make_store_fixture();
+  taker parent(fixture->url());
   const auto mine = parent.take();
   CHECK(parent.ask("fork own", "child") == std::vector<std::string>{"child", "0"});
   CHECK(parent.expect("child-error").at(1) == "store_failed");

@@ -17,7 +17,7 @@
 #include <system_error>
 #include <utility>
 
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "support/eventually.hpp"
 
 namespace dlock::test {

@@ -17,11 +17,11 @@ namespace dlock::test {
 class taker {
  public:
   using milliseconds = std::chrono::milliseconds;
-  static constexpr milliseconds patience{20'000};
+  static constexpr milliseconds timeout{20'000};
   /// Of one whose lease is to run out, in us, and its arguments for that. Others have a long one, which no stall ends.
   static constexpr std::int64_t ttl = 5'000'000;
   static std::vector<std::string> expiring() { return {"--ttl", "5000"}; }
-  static constexpr std::int64_t longest_pause = 250'000;  ///< between two looks
+  static constexpr std::int64_t longest_pause = 250'000;  ///< between two polls
 
   /// Starts it; returns when it is ready. Throws std::runtime_error if it does not get that far.
   explicit taker(const std::string& url, std::vector<std::string> more = {});
@@ -33,8 +33,8 @@ class taker {
   void say(const std::string& command) const;
   /// The words of the next line that begins with one of `first`, those that come before it are kept. Throws
   /// std::runtime_error, with all that it said, if none comes or the process ends before.
-  std::vector<std::string> expect_one_of(const std::vector<std::string>& first, milliseconds limit = patience);
-  std::vector<std::string> expect(const std::string& first, milliseconds limit = patience) {
+  std::vector<std::string> expect_one_of(const std::vector<std::string>& first, milliseconds limit = timeout);
+  std::vector<std::string> expect(const std::string& first, milliseconds limit = timeout) {
     return expect_one_of({first}, limit);
   }
   /// say(), then expect().
@@ -60,7 +60,7 @@ class taker {
   /// SIGKILL; returns when it is gone.
   void kill();
   /// Waits for its end; the exit code, or minus the signal. Kills it and throws std::runtime_error at the limit.
-  int end(milliseconds limit = patience);
+  int end(milliseconds limit = timeout);
   pid_t pid() const noexcept { return pid_; }
 
  private:

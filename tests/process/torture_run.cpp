@@ -11,7 +11,7 @@
 
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "process/hold_log.hpp"
 
 namespace dlock::test {
@@ -22,7 +22,7 @@ namespace {
 
 std::int64_t now() { return boot_clock::now().time_since_epoch().count(); }
 
-bool told_to_stop() {
+bool stop_requested() {
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   return ::poll(&input, 1, 0) != 0;
 }
@@ -96,7 +96,7 @@ std::uint64_t fence_of(const lease& mine) {
 
 void run_torture(lock_service& locks, const torture_settings& settings) {
   tormentor tormentor(locks, settings);
-  while (!told_to_stop()) tormentor.once();
+  while (!stop_requested()) tormentor.once();
 }
 
 }  // namespace dlock::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <catch2/catch_test_macros.hpp>
 
-#include "contract/place.hpp"
+#include "contract/store_fixture.hpp"
 #include "process/hold_log.hpp"
 #include "process/torture/driver.hpp"
 
@@ -12,15 +12,15 @@ namespace dlock::test {
 namespace {
 
 /// A place without servers.
-class file_torture final : public tortured_place {
+class file_torture final : public tortured_fixture {
  public:
-  std::string url() const override { return place_->url(); }
+  std::string url() const override { return fixture_->url(); }
   bool has_servers() const override { return false; }
   void cut(dice&) override {}
   void restart(dice&, bool) override {}
 
  private:
-  const std::unique_ptr<store_place> place_ = make_store_place();
+  const std::unique_ptr<store_fixture> fixture_ = make_store_fixture();
 };
 
 hold_record at(char kind, std::uint64_t fence, std::int64_t when, std::int64_t process, std::uint64_t attempt = 1) {
@@ -50,8 +50,8 @@ hold_check check(const std::vector<hold_record>& log, std::uint64_t last, hold_t
 }  // namespace
 
 TEST_CASE("torture: processes that are killed and stopped at random never hold a key at the same time", "[crash]") {
-  file_torture place;
-  check_torture(place, {.counts = true, .length = 5s});
+  file_torture fixture;
+  check_torture(fixture, {.counts = true, .length = 5s});
 }
 
 TEST_CASE("torture: the check of the log finds what it is there to find", "[crash]") {
@@ -64,7 +64,7 @@ TEST_CASE("torture: the check of the log finds what it is there to find", "[cras
   CHECK(check(good, 3).violations.size() == 1);                           // a grant to nobody
   CHECK(check(good, 3, {.pauses = 1}).violations.empty());
   CHECK(check(good_and({at('A', 0, 40, 8, 2)}), 3).violations.empty());  // which was cut off
-  CHECK(check(good_and({at('A', 0, 40, 8, 2), at('L', 0, 0, 8, 2)}), 3).told == 1);
+  CHECK(check(good_and({at('A', 0, 40, 8, 2), at('L', 0, 0, 8, 2)}), 3).notified == 1);
   CHECK_THROWS_AS(hold_record::parse("H k 1 2 3 4"), std::invalid_argument);  // cut short
   CHECK(hold_record::parse(good[1].line()).fence == 1);
 }

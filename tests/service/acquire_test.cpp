@@ -37,7 +37,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: one statement for a known free key, t
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a busy key costs two statements when one attempt is asked for",
                  "[acquire][T32]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   const auto locks = service();
   CHECK_FALSE(locks->try_acquire("k"));
@@ -46,9 +46,9 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a busy key costs two statements when 
   CHECK(locks->statements() == 4);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: a retry limit of n sends n looks after the first attempt",
+TEST_CASE_METHOD(engine_fixture, "acquire: a retry limit of n sends n polls after the first attempt",
                  "[acquire][T10][T32]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   const auto locks = service();
   const auto end = while_time_passes(
@@ -58,7 +58,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a retry limit of n sends n looks afte
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in statements", "[acquire][T32]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto locks = service();
   const auto begun = clock.now();
@@ -79,7 +79,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in stat
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: no lease, no release", "[acquire][T02][T03]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   const auto locks = service();
   {
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: two owners of one process exclude eac
 
 TEST_CASE_METHOD(engine_fixture, "acquire: the fence goes up by one at each grant, whoever gets it", "[acquire][T57]") {
   const auto locks = service();
-  const auto rival = stranger();
+  const auto rival = foreign();
   for (std::uint64_t i = 1; i <= 10; i += 2) {
     CHECK(locks->acquire("k").fencing_token() == i);
     CHECK(rival->acquire("k").fencing_token() == i + 1);
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a dead holder's key is granted at its
                  "[acquire][T30][T91]") {
   const auto dying = service();
   const auto theirs = dying->acquire("k", {.ttl = 10s});
-  const auto locks = stranger();
+  const auto locks = foreign();
   store->cut();  // as a crash: nothing is renewed, nothing is released
   clock.advance(10s - 1us);
   CHECK_FALSE(locks->try_acquire("k"));
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a dead holder's key is granted at its
 TEST_CASE_METHOD(engine_fixture, "acquire: who waits gets a dead holder's key soon after its expiry",
                  "[acquire][T30]") {
   auto crashed = std::make_shared<faulty_store>(rows);
-  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire("k", {.ttl = 1s});
   crashed->cut();
   const auto expiry = clock.now() + 1s;
@@ -200,7 +200,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: trust counts from the sending of the 
   store->next(verb::insert, {.during = [&] { clock.advance(15s); }});
   const auto held = locks->acquire("k", {.ttl = 30s, .renewal = renewal::none});
   CHECK(held.remaining() == 30s - 15s - 1500ms);
-  CHECK(held.remaining() <= locks->holder("k")->left);
+  CHECK(held.remaining() <= locks->holder("k")->remaining);
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not fails at once",
@@ -223,7 +223,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not
   CHECK(seen->count(event::kind::acquire_failed) == 1);
 
   store->next(verb::take, {.what = fate::fail, .why = deadlock});
-  store->next(verb::look, {.what = fate::fail, .why = row_lock});
+  store->next(verb::poll, {.what = fate::fail, .why = row_lock});
   CHECK(while_time_passes([&] { return granted(locks->acquire("k")); }));
 }
 
@@ -241,10 +241,10 @@ TEST_CASE_METHOD(engine_fixture,
   }
   CHECK(text.starts_with("dlock: key 'order:42': after 0 ms: " + store->name() + ": denied"));
   CHECK(text.find("order:42") == text.rfind("order:42"));
-  const auto told = seen->records().back();
-  CHECK(told.what == event::kind::acquire_failed);
-  CHECK(told.key == "order:42");
-  CHECK(told.text == "after 0 ms: " + store->name() + ": denied");
+  const auto last = seen->records().back();
+  CHECK(last.what == event::kind::acquire_failed);
+  CHECK(last.key == "order:42");
+  CHECK(last.text == "after 0 ms: " + store->name() + ": denied");
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had means busy", "[acquire][T53]") {
@@ -280,7 +280,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: an unreachable store fails at the end
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: trouble that passed does not explain a busy key", "[acquire]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   const auto locks = service();
   store->next(verb::take, {.what = fate::fail, .why = deadlock});
@@ -290,7 +290,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: trouble that passed does not explain 
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a hung statement is interrupted long before the wait ends",
                  "[acquire][T63]") {
-  const auto each = GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::look});
+  const auto each = GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::poll});
   const auto locks = service();
   const auto at = store->hold(each);
   lease held;
@@ -306,7 +306,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a hung statement is interrupted long 
 
 TEST_CASE_METHOD(engine_fixture, "acquire: at the edge of the wait it is held and said, or neither", "[acquire][T31]") {
   const auto locks = service();
-  const auto rival = stranger();
+  const auto rival = foreign();
   std::mt19937 random(31);
   for (int round = 0; round < 60; ++round) {
     auto theirs = rival->acquire("k");

@@ -72,7 +72,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing t
   const auto first = row(1);
   const auto second = row(2);
   const auto theirs = row(3);
-  const auto other = stranger();
+  const auto other = foreign();
   const auto kept = other->acquire(lock_key::from_stored(theirs.view()));
   CHECK_THROWS_AS(adopt([&](ticket& asked) {
                     asked.maybe = {first, second, theirs};
@@ -195,12 +195,12 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: an expiry of its own that passed in betw
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it after the adopted lease", "[adopt]") {
   const auto key = row(1);
-  const auto rival = stranger();
+  const auto rival = foreign();
   auto theirs = rival->acquire(lock_key::from_stored(key.view()));
   std::atomic<std::uint64_t> fence{0};
   std::atomic<bool> ticking{true};
   std::thread waiter([&] { fence = home.acquire(key, {.wait = 1h}, false).fencing_token(); });
-  REQUIRE(eventually([&] { return store->count(verb::look) > 0; }));  // it speaks to the store: the turn is its
+  REQUIRE(eventually([&] { return store->count(verb::poll) > 0; }));  // it speaks to the store: the turn is its
   theirs.release();
   // The waiter pauses; a claim is faster.
   auto held = adopt_one(key);
@@ -211,8 +211,8 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it
       std::this_thread::sleep_for(1ms);
     }
   });
-  const auto looks = store->count(verb::look);
-  CHECK(eventually([&] { return store->count(verb::look) > looks; }));
+  const auto polls = store->count(verb::poll);
+  CHECK(eventually([&] { return store->count(verb::poll) > polls; }));
   CHECK(fence == 0);
   held.release();
   waiter.join();

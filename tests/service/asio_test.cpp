@@ -74,7 +74,7 @@ constexpr auto none = []() -> awaitable<void> { co_return; };
 // ---- tokens ---------------------------------------------------------------------------------------------------------
 
 TEST_CASE_METHOD(asio_fixture, "asio: every call is awaited, and gives what the blocking call gives", "[asio]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("busy", {.ttl = 1h});
   const auto end = spawn([&]() -> awaitable<void> {
     auto lease = co_await locks.async_acquire("k", {.renewal = renewal::manual}, net::use_awaitable);
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: every call is awaited, and gives what the 
 }
 
 TEST_CASE_METHOD(asio_fixture, "asio: co_await throws what the blocking call throws, bad input too", "[asio]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("busy", {.ttl = 1h});
   const auto late = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("busy", {.wait = 0s}, none); });
   const auto bad = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("k", {.ttl = 1ms}, none); });
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: a handler is called on its own executor, e
 }
 
 TEST_CASE_METHOD(asio_fixture, "asio: the executor has work while something waits", "[asio]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto end = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("k", {.wait = 1h}, none); });
   turn();
@@ -320,24 +320,24 @@ TEST_CASE(
 }
 
 TEST_CASE_METHOD(asio_fixture, "asio: a cancellation slot ends a wait, and options.cancel does", "[asio]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto type = GENERATE(net::cancellation_type::terminal, net::cancellation_type::total);
   const bool by_slot = GENERATE(true, false);
   net::cancellation_signal signal;
   std::stop_source stop;
   std::error_code end;
-  int told = 0;
+  int calls = 0;
   locks.async_acquire("k", {.wait = 1h, .cancel = stop.get_token()},
                       net::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr& failed, const lease&) {
                         end = code_of(failed);
-                        ++told;
+                        ++calls;
                       }));
   turn();
-  CHECK(told == 0);
+  CHECK(calls == 0);
   by_slot ? signal.emit(type) : static_cast<void>(stop.request_stop());
   turn();
-  CHECK(told == 1);
+  CHECK(calls == 1);
   CHECK(end == errc::cancelled);
   signal.emit(type);  // the slot is empty
 }

@@ -57,7 +57,7 @@ TEST_CASE_METHOD(async_fixture, "async: a lock is taken and released while no th
 TEST_CASE_METHOD(async_fixture, "async: a thousand acquisitions under way need one thread and share statements",
                  "[async]") {
   constexpr std::size_t many = 1000;
-  const auto before = stranger();
+  const auto before = foreign();
   std::deque<async_lock> all;
   for (std::size_t i = 0; i < many; ++i) {
     const auto key = "k" + std::to_string(i);
@@ -150,12 +150,12 @@ TEST_CASE_METHOD(async_fixture, "async: tasks and threads get one key in the ord
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a wait ends at its deadline, in line and at the store", "[async]") {
-  const bool in_line = GENERATE(true, false);
-  const auto rival = stranger();
+TEST_CASE_METHOD(async_fixture, "async: a wait ends at its deadline, in the queue and at the store", "[async]") {
+  const bool queued = GENERATE(true, false);
+  const auto rival = foreign();
   lease theirs;
   async_lock mine(*this, "k"), late(*this, "k", {.wait = 5s});
-  if (in_line) {
+  if (queued) {
     mine.acquire();
     settle();
   } else {
@@ -163,7 +163,7 @@ TEST_CASE_METHOD(async_fixture, "async: a wait ends at its deadline, in line and
   }
   late.acquire();
   settle();
-  CHECK(standing() == (in_line ? 1 : 0));
+  CHECK(standing() == (queued ? 1 : 0));
   clock.advance(5s - 1us);
   settle();
   CHECK_FALSE(late.over());
@@ -173,17 +173,17 @@ TEST_CASE_METHOD(async_fixture, "async: a wait ends at its deadline, in line and
   CHECK(late.end() == errc::timed_out);
   CHECK(seen->count(event::kind::busy) == 1);
   CHECK(standing() == 0);
-  if (in_line) mine.release();
+  if (queued) mine.release();
   settle();
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a cancellation ends the wait in line, and between two looks", "[async]") {
-  const bool in_line = GENERATE(true, false);
-  const auto rival = stranger();
+TEST_CASE_METHOD(async_fixture, "async: a cancellation ends the wait in the queue, and between two polls", "[async]") {
+  const bool queued = GENERATE(true, false);
+  const auto rival = foreign();
   lease theirs;
   std::stop_source stop;
   async_lock mine(*this, "k"), other(*this, "k", {.wait = 1h, .cancel = stop.get_token()});
-  if (in_line) {
+  if (queued) {
     mine.acquire();
     settle();
   } else {
@@ -197,14 +197,14 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation ends the wait in line, an
   CHECK(other.on() != std::this_thread::get_id());  // it is only marked: whoever cancels does not run it
   CHECK(other.end() == errc::cancelled);
   CHECK(standing() == 0);
-  if (in_line) mine.release();
+  if (queued) mine.release();
   settle();
 }
 
 TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for the answer to a statement, and a grant counts",
                  "[async]") {
   const bool busy = GENERATE(true, false);
-  const auto rival = stranger();
+  const auto rival = foreign();
   lease theirs;
   if (busy) theirs = rival->acquire("k", {.ttl = 1h});
   std::stop_source stop;
@@ -230,7 +230,7 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for the answer to a
 
 TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look together", "[async]") {
   const bool leads = GENERATE(true, false);
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto a = rival->acquire("a", {.ttl = 1h});
   const auto b = rival->acquire("b", {.ttl = 1h});
   std::stop_source stop;
@@ -241,12 +241,12 @@ TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look togeth
   std::thread other(
       [&] { end = thrown([&] { return home->acquire("b", pausing(leads ? 88ms : 80ms, stop.get_token())); }); });
   settle({.callers = 1});
-  const auto looks = store->count(verb::look);
-  const auto batches = store->batches(verb::look);
+  const auto polls = store->count(verb::poll);
+  const auto batches = store->batches(verb::poll);
   clock.advance(80ms);  // one of them must look, the other may
   settle({.callers = 1});
-  CHECK(store->count(verb::look) == looks + 2);
-  CHECK(store->batches(verb::look) == batches + 1);
+  CHECK(store->count(verb::poll) == polls + 2);
+  CHECK(store->batches(verb::poll) == batches + 1);
   stop.request_stop();
   other.join();
   settle();
@@ -254,8 +254,8 @@ TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look togeth
   CHECK(mine.end() == errc::cancelled);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a look that another task has sent", "[async]") {
-  const auto rival = stranger();
+TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a poll that another task has sent", "[async]") {
+  const auto rival = foreign();
   const auto a = rival->acquire("a", {.ttl = 1h});
   auto b = rival->acquire("b", {.ttl = 1h});
   std::stop_source stop;
@@ -263,14 +263,14 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a look that ano
   first.acquire();
   other.acquire();
   settle();
-  const auto looking = store->hold(verb::look);
+  const auto polling = store->hold(verb::poll);
   clock.advance(80ms);
   settle({.busy = 1});
-  REQUIRE(looking->reached());
+  REQUIRE(polling->reached());
   stop.request_stop();
   settle({.busy = 1});
   CHECK_FALSE(other.over());
-  looking->open();
+  polling->open();
   settle();
   CHECK(other.over());
   CHECK(other.end() == errc::cancelled);
@@ -280,7 +280,7 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a look that ano
 TEST_CASE_METHOD(async_fixture, "async: an attempt without an answer leaves nothing held", "[async]") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   const auto at = GENERATE(verb::take, verb::insert);
-  if (at == verb::take) stranger()->acquire("k").release();
+  if (at == verb::take) foreign()->acquire("k").release();
   store->next(at, {.what = fate});
   async_lock mine(*this, "k", {.wait = 0s});
   mine.acquire();
@@ -313,13 +313,13 @@ TEST_CASE_METHOD(async_fixture, "async: a release without an answer is sent agai
 
 TEST_CASE_METHOD(async_fixture, "async: close() ends the waits, and waits for the acquisitions and for what is held",
                  "[async]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("other", {.ttl = 1h});
-  async_lock mine(*this, "k"), in_line(*this, "k", {.wait = 1h}), pauses(*this, "other", {.wait = 1h});
+  async_lock mine(*this, "k"), queued(*this, "k", {.wait = 1h}), pauses(*this, "other", {.wait = 1h});
   async_lock late(*this, "late");
   mine.acquire();
   settle();
-  in_line.acquire();
+  queued.acquire();
   pauses.acquire();
   settle();
   std::vector<std::string> left{"?"};
@@ -327,7 +327,7 @@ TEST_CASE_METHOD(async_fixture, "async: close() ends the waits, and waits for th
   REQUIRE(clock.at_rest({.callers = 1}));
   late.acquire();
   settle({.callers = 1});
-  for (const auto* each : {&in_line, &pauses, &late}) {
+  for (const auto* each : {&queued, &pauses, &late}) {
     REQUIRE(each->over());
     CHECK(each->end() == errc::closed);
   }
@@ -349,9 +349,9 @@ struct waits_for_ever final : engine::operation {
 };
 struct counted_run final : engine::async_run {
   using async_run::async_run;
-  int ends = 0, told = 0;
+  int ends = 0, completed = 0;
   void finished(std::exception_ptr) noexcept override { ++ends; }
-  void complete() noexcept override { ++told; }
+  void complete() noexcept override { ++completed; }
 };
 }  // namespace
 
@@ -379,5 +379,5 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation in the midst of the begin
   CHECK(operation.interrupted == 1);
   CHECK(run.ends == 1);
   quick.complete();
-  CHECK(run.told == 1);
+  CHECK(run.completed == 1);
 }

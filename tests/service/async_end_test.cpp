@@ -25,42 +25,42 @@ TEST_CASE_METHOD(async_fixture, "async: each of thousands who wait is told once 
                  "[async]") {
   constexpr std::size_t many = 5000;
   const bool destroyed = GENERATE(false, true);
-  const auto rival = stranger();
+  const auto rival = foreign();
   std::vector<lease> theirs;
   for (std::size_t i = 0; i < 8; ++i) theirs.push_back(rival->acquire("theirs " + std::to_string(i), {.ttl = 1h}));
   auto settings = options();
   settings.close_limit = 1h;
   auto locks = service(settings);
-  std::vector<std::atomic<int>> told(many);
+  std::vector<std::atomic<int>> handled(many);
   std::atomic<std::size_t> closed{0};
   for (std::size_t i = 0; i < many; ++i) {
     locks->async_acquire("theirs " + std::to_string(i % 8), {.wait = 1h},
                          [&, i](const std::exception_ptr& failure, const lease&) {
-                           ++told[i];
+                           ++handled[i];
                            closed += code_of(failure) == errc::closed ? 1 : 0;
                          });
   }
   settle();
-  CHECK(std::all_of(told.begin(), told.end(), [](const auto& each) { return each == 0; }));
+  CHECK(std::all_of(handled.begin(), handled.end(), [](const auto& each) { return each == 0; }));
   if (destroyed) {
     locks.reset();  // its destructor waits until they have been told
   } else {
     locks->close(1h);
   }
-  CHECK(std::all_of(told.begin(), told.end(), [](const auto& each) { return each == 1; }));
+  CHECK(std::all_of(handled.begin(), handled.end(), [](const auto& each) { return each == 1; }));
   CHECK(closed == many);
 }
 
 TEST_CASE_METHOD(async_fixture, "async: a service may be destroyed by a handler", "[async]") {
   auto locks = std::make_shared<lock_service>(store, options());
-  std::atomic<int> told{0};
+  std::atomic<int> handled{0};
   auto& service = *locks;
-  service.async_acquire("k", {}, [locks, &told](const std::exception_ptr&, const lease&) mutable {
+  service.async_acquire("k", {}, [locks, &handled](const std::exception_ptr&, const lease&) mutable {
     locks.reset();
-    ++told;
+    ++handled;
   });
   locks.reset();
-  CHECK(eventually([&] { return told == 1; }));
+  CHECK(eventually([&] { return handled == 1; }));
   CHECK(eventually([&] { return is_free("k"); }));
   settle();
 }
@@ -69,16 +69,16 @@ TEST_CASE_METHOD(async_fixture,
                  "async: a handler that ends its service waits for no handler that it keeps from running", "[async]") {
   const bool destroyed = GENERATE(true, false);
   constexpr std::size_t others = 3;
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("theirs", {.ttl = 1h});
   auto settings = options();
   settings.close_limit = 1h;
-  std::atomic<std::size_t> told{0}, before{0}, after{0};
+  std::atomic<std::size_t> handled{0}, before{0}, after{0};
   std::atomic<bool> over{false};
   auto locks = std::make_shared<lock_service>(store, settings);
   for (std::size_t i = 0; i < others; ++i) {
     locks->async_acquire("theirs", {.wait = 1h}, [&](const std::exception_ptr& failure, const lease&) {
-      told += code_of(failure) == errc::closed ? 1 : 0;
+      handled += code_of(failure) == errc::closed ? 1 : 0;
       after += over ? 1 : 0;
     });
   }
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(async_fixture,
     } else {
       mine->close(1h);
     }
-    before = told.load();
+    before = handled.load();
     over = true;
   });
   CHECK(eventually([&] { return over.load(); }));
@@ -104,18 +104,18 @@ TEST_CASE_METHOD(async_fixture,
 TEST_CASE_METHOD(async_fixture, "async: handlers that end their service one inside the other are each called once",
                  "[async]") {
   constexpr std::size_t many = 50;
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("theirs", {.ttl = 1h});
-  std::atomic<std::size_t> told{0};
+  std::atomic<std::size_t> handled{0};
   for (std::size_t i = 0; i < many; ++i) {
     home->async_acquire("theirs", {.wait = 1h}, [&](const std::exception_ptr&, const lease&) {
       home->close(1h);
-      ++told;
+      ++handled;
     });
   }
   settle();
   CHECK(home->close(1h).empty());
-  CHECK(eventually([&] { return told == many; }));
+  CHECK(eventually([&] { return handled == many; }));
   settle();
 }
 
@@ -124,9 +124,9 @@ TEST_CASE_METHOD(async_fixture, "async: a lease that outlives its service is rel
   lease held = locks->acquire("k");
   locks.reset();
   CHECK_FALSE(is_free("k"));
-  std::atomic<int> told{0};
-  async_release(std::move(held), [&](const std::exception_ptr& failure) { told += failure == nullptr ? 1 : 100; });
-  CHECK(eventually([&] { return told == 1; }));
+  std::atomic<int> handled{0};
+  async_release(std::move(held), [&](const std::exception_ptr& failure) { handled += failure == nullptr ? 1 : 100; });
+  CHECK(eventually([&] { return handled == 1; }));
   settle();
   CHECK(is_free("k"));
 }
@@ -144,10 +144,10 @@ TEST_CASE_METHOD(async_fixture, "async: a lost lease that outlives its service b
   clock.advance(2s);
   settle();
   locks.reset();
-  std::atomic<int> told{0};
+  std::atomic<int> handled{0};
   async_release(std::move(held),
-                [&](const std::exception_ptr& failure) { told += code_of(failure) == errc::lost ? 1 : 100; });
-  CHECK(eventually([&] { return told == 1; }));
+                [&](const std::exception_ptr& failure) { handled += code_of(failure) == errc::lost ? 1 : 100; });
+  CHECK(eventually([&] { return handled == 1; }));
   settle();
 }
 
@@ -173,8 +173,8 @@ TEST_CASE_METHOD(async_fixture, "async: a release tells what release() would thr
 
 TEST_CASE_METHOD(async_fixture, "async: a renewal by hand extends the lease, or tells that it is lost", "[async]") {
   const auto mine = home->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
-  std::vector<std::error_code> told;
-  const auto tell = [&](const std::exception_ptr& failure) { told.push_back(code_of(failure)); };
+  std::vector<std::error_code> handled;
+  const auto tell = [&](const std::exception_ptr& failure) { handled.push_back(code_of(failure)); };
   clock.advance(5s);
   async_renew(mine, tell);
   settle();
@@ -185,14 +185,14 @@ TEST_CASE_METHOD(async_fixture, "async: a renewal by hand extends the lease, or 
   clock.advance(70s);
   async_renew(mine, tell);
   settle();
-  REQUIRE(told.size() == 3);
-  CHECK(told[0] == std::error_code());
-  CHECK(told[1] == std::error_code());
-  CHECK(told[2] == errc::lost);
+  REQUIRE(handled.size() == 3);
+  CHECK(handled[0] == std::error_code());
+  CHECK(handled[1] == std::error_code());
+  CHECK(handled[2] == errc::lost);
 }
 
 TEST_CASE_METHOD(async_fixture, "async: several keys are granted together, or waited for together", "[async][multi]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   auto theirs = rival->acquire("b", {.ttl = 1h});
   std::stop_source stop;
   multi_lease all;
@@ -266,7 +266,7 @@ TEST_CASE("async: a cancellation that races with the grant ends in one of both, 
   const auto store = std::make_shared<stores::memory_store>();
   lock_service locks(store, {.connections = 3, .close_limit = 10s});
   constexpr int rounds = 400;
-  std::atomic<int> told{0}, granted{0}, cancelled{0}, other{0};
+  std::atomic<int> handled{0}, granted{0}, cancelled{0}, other{0};
   for (int i = 0; i < rounds; ++i) {
     std::stop_source stop;
     const auto key = "k" + std::to_string(i % 4);
@@ -275,15 +275,15 @@ TEST_CASE("async: a cancellation that races with the grant ends in one of both, 
                           const auto code = code_of(failure);
                           ++(held ? granted : code == errc::cancelled ? cancelled : other);
                           if (!held) {
-                            ++told;
+                            ++handled;
                             return;
                           }
-                          async_release(std::move(held), [&](const std::exception_ptr&) { ++told; });
+                          async_release(std::move(held), [&](const std::exception_ptr&) { ++handled; });
                         });
     for (int spin = 0; spin < i * 7 % 900; ++spin) std::atomic_signal_fence(std::memory_order_seq_cst);
     stop.request_stop();
   }
-  REQUIRE(eventually([&] { return told == rounds; }));
+  REQUIRE(eventually([&] { return handled == rounds; }));
   CHECK(granted + cancelled == rounds);
   CHECK(other == 0);
   lock_service rival(store, {});

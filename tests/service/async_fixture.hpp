@@ -33,8 +33,8 @@ struct async_fixture : engine_fixture {
     settle();
   }
   engine::service_core& core_of_home() { return *detail::access::core_of(*home); }
-  /// Threads and tasks that stand in line.
-  std::size_t standing() { return core_of_home().all().queue.in_line(); }
+  /// Threads and tasks that stand in the queue.
+  std::size_t standing() { return core_of_home().all().queue.queued(); }
   /// Of which takes use one at a time.
   service_options few_connections() {
     auto settings = options();

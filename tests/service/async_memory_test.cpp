@@ -15,8 +15,8 @@ using namespace dlock::test;
 TEST_CASE_METHOD(memory_fixture, "memory: an asynchronous acquire that runs out of it leaves nothing held",
                  "[memory][async]") {
   lease mine;
-  int told = 0;
-  without_memory([&](std::size_t) { told = 0; },
+  int calls = 0;
+  without_memory([&](std::size_t) { calls = 0; },
                  [&](std::size_t number) {
                    const auto name = [&] {
                      const ample_memory here;
@@ -24,13 +24,13 @@ TEST_CASE_METHOD(memory_fixture, "memory: an asynchronous acquire that runs out 
                    }();
                    locks->async_acquire(name, {}, [&](const std::exception_ptr&, lease held) {
                      mine = std::move(held);
-                     ++told;
+                     ++calls;
                    });
-                   ++told;
+                   ++calls;
                  },
                  [&](std::size_t number) {
                    REQUIRE(clock.at_rest());
-                   CHECK((told == 0 || told == 2));  // the call has thrown, or the handler was called
+                   CHECK((calls == 0 || calls == 2));  // the call has thrown, or the handler was called
                    mine = {};
                    check_free(key("one", number));
                  });

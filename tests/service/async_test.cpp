@@ -76,7 +76,7 @@ TEST_CASE_METHOD(async_fixture, "async: what is wrong with the call is thrown by
 
 TEST_CASE_METHOD(async_fixture, "async: what ends a call is told to its handler, once, and not by the caller's thread",
                  "[async]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("busy", {.ttl = 1h});
   std::stop_source stop;
   stop.request_stop();
@@ -105,17 +105,17 @@ TEST_CASE_METHOD(async_fixture, "async: what ends a call is told to its handler,
 }
 
 TEST_CASE_METHOD(async_fixture, "async: a try of a busy key gives an empty lease", "[async]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
-  int told = 0;
+  int handled = 0;
   home->async_try_acquire("k", {}, [&](const std::exception_ptr& failure, const lease& held) {
-    told += failure == nullptr && !held ? 1 : 100;
+    handled += failure == nullptr && !held ? 1 : 100;
   });
   home->async_try_acquire_all({"a", "k"}, {}, [&](const std::exception_ptr& failure, const multi_lease& held) {
-    told += failure == nullptr && !held ? 1 : 100;
+    handled += failure == nullptr && !held ? 1 : 100;
   });
   settle();
-  CHECK(told == 2);
+  CHECK(handled == 2);
   CHECK(is_free("a"));
 }
 
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(async_fixture, "async: two calls on one thread exclude each oth
 
 TEST_CASE_METHOD(async_fixture, "async: an owner_scope at the call says who asks, and he enters again", "[async]") {
   const owner me;
-  async_lock first(*this, "k"), again(*this, "k", {.wait = 0s}), stranger_here(*this, "k", {.wait = 0s});
+  async_lock first(*this, "k"), again(*this, "k", {.wait = 0s}), foreign_here(*this, "k", {.wait = 0s});
   {
     const owner_scope here{me};
     first.acquire();
@@ -146,11 +146,11 @@ TEST_CASE_METHOD(async_fixture, "async: an owner_scope at the call says who asks
     again.acquire();
     CHECK(home->holds("k"));
   }
-  stranger_here.acquire();
+  foreign_here.acquire();
   settle();
   CHECK(again.held().reentered());
   CHECK(again.held().fencing_token() == first.held().fencing_token());
-  CHECK(stranger_here.end() == errc::timed_out);
+  CHECK(foreign_here.end() == errc::timed_out);
   first.release();
   settle();
   CHECK(first.released());
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(async_fixture, "async: a handler that blocks keeps up other han
 }
 
 TEST_CASE_METHOD(async_fixture, "async: what failed lets go before its handler is called", "[async]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto inside = std::make_shared<gate>();
   home->async_acquire("first", {}, [inside](const std::exception_ptr&, const lease&) { inside->pass(nobody); });
@@ -277,10 +277,10 @@ TEST_CASE_METHOD(async_fixture, "async: the observer is told on the thread of ha
                  "[async]") {
   struct watching final : observer {
     std::mutex mutex{};
-    std::vector<std::pair<event::kind, std::thread::id>> told{};
+    std::vector<std::pair<event::kind, std::thread::id>> events{};
     void on(const event& event) override {
       const std::lock_guard lock(mutex);
-      told.emplace_back(event.what, std::this_thread::get_id());
+      events.emplace_back(event.what, std::this_thread::get_id());
     }
   };
   const auto watch = std::make_shared<watching>();
@@ -293,13 +293,14 @@ TEST_CASE_METHOD(async_fixture, "async: the observer is told on the thread of ha
   locks->async_acquire("k", {}, [&](const std::exception_ptr&, lease held) {
     thread = std::this_thread::get_id();
     const std::lock_guard lock(watch->mutex);
-    before = watch->told.size();
+    before = watch->events.size();
     async_release(std::move(held), [](const std::exception_ptr&) {});
   });
   settle();
   const std::lock_guard lock(watch->mutex);
   REQUIRE(before > 0);
-  CHECK(watch->told[before - 1].first == event::kind::granted);
-  CHECK(watch->told.back().first == event::kind::released);
-  CHECK(std::all_of(watch->told.begin(), watch->told.end(), [&](const auto& each) { return each.second == thread; }));
+  CHECK(watch->events[before - 1].first == event::kind::granted);
+  CHECK(watch->events.back().first == event::kind::released);
+  CHECK(
+      std::all_of(watch->events.begin(), watch->events.end(), [&](const auto& each) { return each.second == thread; }));
 }

@@ -44,11 +44,11 @@ struct witness final : observer {
 };
 
 struct blocked_fixture : engine_fixture {
-  std::shared_ptr<witness> told = std::make_shared<witness>(clock);
+  std::shared_ptr<witness> observer = std::make_shared<witness>(clock);
 
   std::unique_ptr<lock_service> watched(std::chrono::milliseconds grace = 0ms) {
     auto settings = options();
-    settings.observer = told;
+    settings.observer = observer;
     settings.break_verified_after = grace;
     settings.connections = 1;
     return service(settings);
@@ -78,12 +78,12 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a waiter tells once which connection
   CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 30s}); }); }) ==
         errc::timed_out);
   CHECK(store->count(verb::take_over) > 3);
-  REQUIRE(told->texts.size() == 1);
-  CHECK(told->texts[0].find("connection 77 ") != std::string::npos);
-  CHECK(told->texts[0].find("db7/4312 worker") != std::string::npos);
-  CHECK(told->texts[0].find("ended") == std::string::npos);
-  CHECK(told->key == "k");
-  CHECK(told->fence == 1);
+  REQUIRE(observer->texts.size() == 1);
+  CHECK(observer->texts[0].find("connection 77 ") != std::string::npos);
+  CHECK(observer->texts[0].find("db7/4312 worker") != std::string::npos);
+  CHECK(observer->texts[0].find("ended") == std::string::npos);
+  CHECK(observer->key == "k");
+  CHECK(observer->fence == 1);
   CHECK(locks->count(event::kind::blocked) == 1);
   CHECK(store->blockers_asked() == 1);
   // Nothing is ended without the option, however long it lasts.
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a single attempt tells it and is bus
   store->block(77);
   const auto locks = watched(1s);
   CHECK_FALSE(locks->try_acquire("k"));
-  CHECK(told->texts.size() == 1);
+  CHECK(observer->texts.size() == 1);
   CHECK(store->settled() == 0);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a key whose blocker can't be seen is
   const auto locks = watched(1s);
   CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 3s}); }); }) ==
         errc::timed_out);
-  CHECK(told->texts.empty());
+  CHECK(observer->texts.empty());
   CHECK(store->settled() == 0);
 }
 
@@ -128,11 +128,11 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after ends the connec
   const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
   CHECK(fence == 2);
   CHECK(store->settled() == 1);
-  REQUIRE(told->texts.size() == 2);
-  CHECK(told->texts[0].find("ended") == std::string::npos);
-  CHECK(told->texts[1].find("connection 77 ") != std::string::npos);
-  CHECK(told->texts[1].find("; ended (break_verified_after)") != std::string::npos);
-  CHECK(told->times[1] - told->times[0] >= 1s);
+  REQUIRE(observer->texts.size() == 2);
+  CHECK(observer->texts[0].find("ended") == std::string::npos);
+  CHECK(observer->texts[1].find("connection 77 ") != std::string::npos);
+  CHECK(observer->texts[1].find("; ended (break_verified_after)") != std::string::npos);
+  CHECK(observer->times[1] - observer->times[0] >= 1s);
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: a connection that can't be ended is tried again each time after the grace",
@@ -143,26 +143,26 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a connection that can't be ended is 
   const auto locks = watched(1s);
   CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 30s}); }); }) ==
         errc::timed_out);
-  REQUIRE(told->texts.size() >= 3);
-  CHECK(told->texts.size() <= 31);
-  for (std::size_t i = 1; i < told->texts.size(); ++i) {
-    CHECK(told->texts[i].find("could not be ended") != std::string::npos);
-    CHECK(told->times[i] - told->times[i - 1] >= 1s);
+  REQUIRE(observer->texts.size() >= 3);
+  CHECK(observer->texts.size() <= 31);
+  for (std::size_t i = 1; i < observer->texts.size(); ++i) {
+    CHECK(observer->texts[i].find("could not be ended") != std::string::npos);
+    CHECK(observer->times[i] - observer->times[i - 1] >= 1s);
   }
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: another connection gets a grace of its own", "[blocked]") {
   held_by_the_dead("k");
   store->block(77);
-  told->back = [&] {
-    if (told->texts.size() == 1) store->block(78);
+  observer->back = [&] {
+    if (observer->texts.size() == 1) store->block(78);
   };
   const auto locks = watched(1s);
   const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
   CHECK(fence == 2);
-  REQUIRE(told->texts.size() == 3);
-  CHECK(told->texts[1].find("connection 78 ") != std::string::npos);
-  CHECK(told->times[2] - told->times[1] >= 1s);
+  REQUIRE(observer->texts.size() == 3);
+  CHECK(observer->texts[1].find("connection 78 ") != std::string::npos);
+  CHECK(observer->times[2] - observer->times[1] >= 1s);
   CHECK(store->settled() == 1);
 }
 
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: an observer that is told may call ba
   const auto locks = watched();
   lock_service* const raw = locks.get();
   bool could = false;
-  told->back = [&] { could = granted(raw->try_acquire("other")); };
+  observer->back = [&] { could = granted(raw->try_acquire("other")); };
   CHECK_FALSE(locks->try_acquire("k"));  // with a pool of one connection
   CHECK(could);
 }
@@ -199,12 +199,12 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a store without transactions is not 
   CHECK_FALSE(locks->try_acquire("k"));
   CHECK(store->count(verb::take_over) == 1);
   CHECK(store->blockers_asked() == 0);
-  CHECK(told->texts.empty());
+  CHECK(observer->texts.empty());
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can't wait so long look first",
                  "[blocked]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   bool waits = false;
   SECTION("where it may not, all take at once") {}
@@ -214,7 +214,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can
   }
   const auto locks = watched();
   CHECK_FALSE(locks->try_acquire("k"));
-  CHECK(store->count(verb::look) == 1);
+  CHECK(store->count(verb::poll) == 1);
   CHECK(store->count(verb::take) == (waits ? 0U : 1U));
   CHECK(thrown([&] { return locks->acquire("k", {.wait = 0ms}); }) == errc::timed_out);
   CHECK(store->count(verb::take) == (waits ? 0U : 2U));
@@ -227,14 +227,14 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can
   CHECK(store->count(verb::take) == before + 1);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a look that finds the key free or new is followed by a grant",
+TEST_CASE_METHOD(blocked_fixture, "blocked: a poll that finds the key free or new is followed by a grant",
                  "[blocked]") {
   store->let_takes_wait();
   const auto locks = watched();
   CHECK(locks->try_acquire("new"));
-  CHECK(store->count(verb::look) == 1);
+  CHECK(store->count(verb::poll) == 1);
   CHECK(store->count(verb::insert) == 1);
   CHECK(locks->try_acquire("new"));
-  CHECK(store->count(verb::look) == 2);
+  CHECK(store->count(verb::poll) == 2);
   CHECK(store->count(verb::take) == 1);
 }

@@ -127,7 +127,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store that tells nothing
                  "[capabilities]") {
   store->no_admin();
   auto renewal = options();
-  renewal.sweep_every = 1min;
+  renewal.cleanup_interval = 1min;
   const auto locks = service(renewal);
   const auto held = locks->acquire("k");
   check_refused<std::logic_error>(*locks, "holder: ", [&] { return locks->holder("k"); });
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store that tells nothing
   check_refused<std::logic_error>(*locks, "force_release: ", [&] { return locks->force_release("k"); });
   // Clean-up is due meanwhile, and is not asked for.
   REQUIRE(live_on(held, 180s, 30s));
-  CHECK(store->count(other_verb::clean_up) == 0);
+  CHECK(store->count(other_verb::cleanup) == 0);
 }
 
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: without transactions a lease can't be verified, but be had",
@@ -193,10 +193,10 @@ TEST_CASE_METHOD(capabilities_fixture,
   store->can().renewed_leases = true;
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 30s});
-  const auto before = store->count(verb::take) + store->count(verb::insert) + store->count(verb::look);
+  const auto before = store->count(verb::take) + store->count(verb::insert) + store->count(verb::poll);
   REQUIRE(live_on(held, 180s, 30s));
   CHECK(store->count(verb::extend) == 18);
-  CHECK(store->count(verb::take) + store->count(verb::insert) + store->count(verb::look) == before);
+  CHECK(store->count(verb::take) + store->count(verb::insert) + store->count(verb::poll) == before);
   CHECK_FALSE(is_free("k"));
   // Nobody's renewal: the same store, and nothing is sent.
   const auto alone = locks->acquire("alone", {.ttl = 30s, .renewal = renewal::none});

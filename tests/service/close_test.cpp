@@ -96,7 +96,7 @@ TEST_CASE_METHOD(engine_fixture, "close: the destructor waits for close_limit", 
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its threads wait for keys", "[close][T89]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   for (int round = 0; round < 20; ++round) {
     auto locks = service();
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its thread
         if (thrown([&] { return raw->acquire("k", {.wait = 1h}); }) == errc::closed) ++refused;
       });
     }
-    REQUIRE(clock.at_rest({.callers = 4}));  // three in line, one between two looks
+    REQUIRE(clock.at_rest({.callers = 4}));  // three in the queue, one between two polls
     locks->close(1h);                        // time stands still: nothing else can end their waiting
     for (auto& each : threads) each.join();
     locks.reset();
@@ -145,16 +145,16 @@ TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about t
   auto locks = service();
   auto held = locks->acquire("k");
   std::atomic<bool> ended{false};
-  std::thread::id where_told{};
+  std::thread::id where_notified{};
   const std::stop_callback on_loss(held.lost_token(), [&] {
-    where_told = std::this_thread::get_id();
+    where_notified = std::this_thread::get_id();
     locks.reset();
     ended = true;
   });
   CHECK(locks->force_release("k"));
   clock.advance(11s);
   CHECK(eventually([&] { return ended.load(); }));
-  CHECK(where_told != std::this_thread::get_id());
+  CHECK(where_notified != std::this_thread::get_id());
   held = lease{};
   CHECK(eventually([&] { return store->connections() == 0; }));
 }
@@ -197,9 +197,9 @@ class holding_clock final : public time_source {
     clock_.wait_until(wake, lock, until);
   }
   void notify(std::condition_variable& wake) noexcept override { clock_.notify(wake); }
-  void told(worker change) noexcept override {
+  void on_thread_event(worker change) noexcept override {
     if (change == worker::begins) worker_of_ = this;
-    clock_.told(change);
+    clock_.on_thread_event(change);
   }
 
   std::function<bool()> from{};  // set while nothing runs
@@ -248,15 +248,15 @@ TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, 
 TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own callback", "[close][T89][T93]") {
   const auto locks = service();
   std::optional<lease> held = locks->acquire("k");
-  std::atomic<bool> told{false};
+  std::atomic<bool> notified{false};
   std::optional<std::stop_callback<std::function<void()>>> on_loss;
   on_loss.emplace(held->lost_token(), [&] {
     held.reset();
-    told = true;
+    notified = true;
   });
   CHECK(locks->force_release("k"));
   clock.advance(11s);
-  CHECK(eventually([&] { return told.load(); }));
+  CHECK(eventually([&] { return notified.load(); }));
   CHECK(is_free_after("k", 1500ms));
 }
 
@@ -295,8 +295,8 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its
   const auto locks = service();
   const auto kept = locks->acquire("kept");
   const auto own = locks->acquire("own", {.ttl = 1min, .renewal = renewal::none});
-  std::atomic<bool> free_when_told{false};
-  const std::stop_callback on_loss(kept.lost_token(), [&] { free_when_told = is_free("kept"); });
+  std::atomic<bool> free_when_notified{false};
+  const std::stop_callback on_loss(kept.lost_token(), [&] { free_when_notified = is_free("kept"); });
   const auto begun = clock.now();
   auto keys = while_time_passes([&] { return locks->close(100ms, release_all); });
   CHECK(clock.now() - begun >= 100ms);
@@ -305,7 +305,7 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its
   CHECK(kept.loss() == loss_reason::closed);
   CHECK(own.loss() == loss_reason::closed);
   CHECK(own.lost_token().stop_requested());
-  CHECK_FALSE(free_when_told);  // told first
+  CHECK_FALSE(free_when_notified);  // told first
   CHECK(fence_of("kept") == 0);
   CHECK(fence_of("own") == 0);
   CHECK(thrown([&] { return locks->acquire("other"); }) == errc::closed);

@@ -43,7 +43,7 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: threads of several services, neve
   constexpr std::size_t keys = 5;
   std::array<guarded, keys> data;
   std::vector<std::unique_ptr<lock_service>> all;
-  for (int i = 0; i < services; ++i) all.push_back(stranger());
+  for (int i = 0; i < services; ++i) all.push_back(foreign());
   std::atomic<int> granted{0};
   while_time_passes([&] {
     std::vector<std::thread> threads;
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two o
   std::atomic<bool> over{false};
   std::thread mischief([&] {
     std::mt19937 random(7);
-    constexpr std::array verbs{verb::take, verb::insert, verb::look, verb::take_over, verb::release, verb::cancel};
+    constexpr std::array verbs{verb::take, verb::insert, verb::poll, verb::take_over, verb::release, verb::cancel};
     constexpr std::array fates{fate::drop, fate::ghost, fate::vanish};
     while (!over) {
       store->next(verbs[random() % verbs.size()], {.what = fates[random() % fates.size()]});

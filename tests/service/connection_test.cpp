@@ -40,7 +40,7 @@ struct connection_fixture : engine_fixture {
 };
 
 /// A service by the real clock, whose ends are quick.
-service_options in_real_time() { return {.release_limit = 200ms, .close_limit = 0ms, .sweep_every = 0ms}; }
+service_options in_real_time() { return {.release_limit = 200ms, .close_limit = 0ms, .cleanup_interval = 0ms}; }
 
 }  // namespace
 
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(connection_fixture,
   const bool seen_closed = GENERATE(true, false);
   CAPTURE(seen_closed);
   const auto locks = service();
-  const auto theirs = stranger();
+  const auto theirs = foreign();
   const auto foreign = theirs->acquire("foreign");
   std::optional<lease> held;
   const std::vector<std::pair<std::string, std::function<void()>>> calls{
@@ -223,9 +223,9 @@ TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang 
 
 TEST_CASE_METHOD(connection_fixture, "connection: a statement that hangs is interrupted, though there is no session",
                  "[connection][T63]") {
-  store->let_takes_wait();  // so that a single attempt begins with a look
+  store->let_takes_wait();  // so that a single attempt begins with a poll
   const auto locks = service();
-  const auto at = store->hold(verb::look);
+  const auto at = store->hold(verb::poll);
   std::error_code code;
   std::thread trying([&] { code = thrown([&] { return locks->try_acquire("k"); }); });
   REQUIRE(at->reached());
@@ -313,7 +313,7 @@ TEST_CASE_METHOD(connection_fixture, "session: once the server has changed, none
   warm(*locks);
   const auto held = locks->acquire("k");
   store->change_server("other");
-  store->next(verb::look, {.what = fate::vanish});  // breaks one; the next leads elsewhere
+  store->next(verb::poll, {.what = fate::vanish});  // breaks one; the next leads elsewhere
   static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
   static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
   while (store->connections() > 1 && !held.lost_token().stop_requested()) {

@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::test {
 
@@ -21,7 +21,7 @@ class counted_waits final : public time_source {
     time_.wait_until(wake, lock, until);
   }
   void notify(std::condition_variable& wake) noexcept override { time_.notify(wake); }
-  void told(worker change) noexcept override { time_.told(change); }
+  void on_thread_event(worker change) noexcept override { time_.on_thread_event(change); }
 
  private:
   time_source& time_;

@@ -50,7 +50,7 @@ struct engine_fixture {
   ~engine_fixture() { static_cast<void>(clock.at_rest({}, 1s)); }
 
   /// Options of a service under test; change what the test is about.
-  service_options options() { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen, .time = &clock}; }
+  service_options options() { return {.close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen, .time = &clock}; }
   std::unique_ptr<lock_service> service(service_options options) {
     return std::make_unique<lock_service>(store, std::move(options));
   }
@@ -60,15 +60,15 @@ struct engine_fixture {
   inside core() { return core(options()); }
 
   /// Straight on the rows: no faults, no counting, no events.
-  std::unique_ptr<lock_service> stranger() {
+  std::unique_ptr<lock_service> foreign() {
     return std::make_unique<lock_service>(rows,
-                                          service_options{.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+                                          service_options{.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   }
 
-  /// Whether a stranger gets the key now. It does not keep it.
+  /// Whether another program gets the key now. It does not keep it.
   bool is_free(const lock_key& key) { return granted(other_->try_acquire(key, {.ttl = 1s})); }
 
-  /// Whether a stranger gets the key `time` from now, and not before. The services have nothing else to do meanwhile.
+  /// Whether another program gets the key `time` from now, and not before. The services have nothing else to do meanwhile.
   bool is_free_after(const lock_key& key, std::chrono::microseconds time,
                      const stores::virtual_clock::known& but = {}) {
     const auto free_at_rest = [&] { return clock.at_rest(but) && is_free(key); };
@@ -136,7 +136,7 @@ struct engine_fixture {
   }
 
  private:
-  std::unique_ptr<lock_service> other_ = stranger();
+  std::unique_ptr<lock_service> other_ = foreign();
 };
 
 }  // namespace dlock::test

@@ -15,7 +15,7 @@ using namespace dlock::test;
 
 TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody who has the key after him", "[force]") {
   const auto locks = service();
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto first = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   lease second;
   store->next(verb::release, {.ahead = [&] {
@@ -30,7 +30,7 @@ TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody wh
 TEST_CASE_METHOD(engine_fixture, "force: one statement by session, three by an expiry of its own, two for nobody",
                  "[force][cost]") {
   const auto locks = service();
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto kept = rival->acquire("kept");
   const auto own = rival->acquire("own", {.ttl = 1min, .renewal = renewal::manual});
   const auto cost = [&](const char* key, bool forced) {
@@ -48,8 +48,8 @@ TEST_CASE_METHOD(engine_fixture, "force: one statement by session, three by an e
 
 TEST_CASE_METHOD(engine_fixture, "force: what is unknown is said, and forced by the next call", "[force]") {
   const auto locks = service();
-  const auto own = stranger()->acquire("k", {.ttl = 1min, .renewal = renewal::manual});
-  store->next(verb::look, {.what = fate::drop});
+  const auto own = foreign()->acquire("k", {.ttl = 1min, .renewal = renewal::manual});
+  store->next(verb::poll, {.what = fate::drop});
   CHECK(thrown([&] { return locks->force_release("k"); }) == errc::outcome_unknown);
   CHECK(fence_of("k") == 1);
   CHECK(locks->force_release("k"));

@@ -17,7 +17,7 @@ template <class Fixture>
 struct forgetful : Fixture {
   /// Grants a key to the session of a service that holds `other`, without the service.
   void grant_behind(const lock_key& other, std::string_view key, std::uint64_t nonce) {
-    const auto holder = this->stranger()->holder(lock_key::from_stored(other.view()));
+    const auto holder = this->foreign()->holder(lock_key::from_stored(other.view()));
     REQUIRE(holder);
     fault why;
     const auto connection = this->rows->connect(1s, why);
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(forgotten_fixture, "forgotten: several keys are granted though 
 TEST_CASE_METHOD(forgotten_fixture, "forgotten: a wait for several keys ends if our own session holds one for no lease",
                  "[forgotten]") {
   const auto locks = service();
-  const auto others = stranger();
+  const auto others = foreign();
   const auto other = locks->acquire("other", {.ttl = 60s});
   auto before = others->acquire("stuck", {.ttl = 60s});
   bool got = false;

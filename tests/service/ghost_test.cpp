@@ -80,7 +80,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: who waits gets the key by another attemp
 TEST_CASE_METHOD(ghost_fixture, "ghost: a take-over without an answer leaves one holder or none", "[ghost]") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   auto crashed = std::make_shared<faulty_store>(rows);
-  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire("k", {.ttl = 1s});
   crashed->cut();
   clock.advance(1s);
@@ -253,19 +253,19 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one that runs under a retired session ta
   CHECK(store->count(session_verb::close) == 1);
   CHECK(store->run_ghosts() == 1);
   CHECK(fence_of("k") == 2);
-  const auto mine = stranger()->try_acquire("k");  // at once: its session does not exist
+  const auto mine = foreign()->try_acquire("k");  // at once: its session does not exist
   REQUIRE(mine);
   CHECK(mine.fencing_token() == 3);
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: a look or a kill without an answer is simply asked again", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: a poll or a kill without an answer is simply asked again", "[ghost]") {
   const auto locks = service();
-  store->next(verb::look, {.what = fate::drop});
+  store->next(verb::poll, {.what = fate::drop});
   CHECK(while_time_passes([&] { return granted(locks->acquire("k")); }));
   CHECK(store->count(verb::cancel) == 0);
 
   auto crashed = std::make_shared<faulty_store>(rows);
-  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire("dead", {.ttl = 1s});
   crashed->cut();
   clock.advance(1s);
@@ -279,7 +279,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a look or a kill without an answer is si
 TEST_CASE_METHOD(ghost_fixture, "ghost: a thousand failed attempts leave nothing behind", "[ghost][T80]") {
   const auto locks = service();
   for (int i = 0; i < 1'000; ++i) {
-    store->next(i % 2 == 0 ? verb::take : verb::look, {.what = i % 3 == 0 ? fate::drop : fate::vanish});
+    store->next(i % 2 == 0 ? verb::take : verb::poll, {.what = i % 3 == 0 ? fate::drop : fate::vanish});
     static_cast<void>(thrown([&] { return locks->try_acquire("k"); }));
     store->forget_scripts();
   }

@@ -38,7 +38,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::none: ends ttl after it was asked for, 
 
 TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[hold][T91]") {
   auto crashed = std::make_shared<faulty_store>(rows);
-  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire("k", {.ttl = 100ms, .renewal = renewal::none});
   crashed->cut();
   clock.advance(100ms - 1us);

@@ -40,8 +40,8 @@ class inside {
   }
   std::vector<std::string> close(std::chrono::milliseconds limit) const { return core_->close(limit); }
   void finish() const { core_->finish(); }
-  /// Threads that stand in line behind others of this service.
-  std::size_t waiting() const { return core_->all().queue.in_line(); }
+  /// Threads that stand in the queue behind others of this service.
+  std::size_t waiting() const { return core_->all().queue.queued(); }
   std::uint64_t statements() const { return core_->all().statements.statements(); }
   const std::shared_ptr<engine::service_core>& core() const noexcept { return core_; }
 

@@ -71,10 +71,10 @@ TEST_CASE("memory: the memory store without it fails, and goes on", "[memory]") 
       [&] { return store.connect(1s, why) != nullptr ? outcome::yes : outcome::failed; },
       [&] { return store.session(*on, session_verb::open, {.id = id, .ttl = 1s, .host = host}).result; },
       [&] { return ask(verb::insert), answer.result; },
-      [&] { return ask(verb::look), answer.result; },
+      [&] { return ask(verb::poll), answer.result; },
       [&] {
         std::vector<holder_info> found;
-        return store.admin()->inspect(*on, {.action = verb::look, .resource = key}, found).result;
+        return store.admin()->inspect(*on, {.action = verb::poll, .resource = key}, found).result;
       },
       [&] {
         std::vector<holder_info> found;

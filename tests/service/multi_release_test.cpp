@@ -38,8 +38,8 @@ TEST_CASE_METHOD(multi_fixture, "multi: a key that was lost before can't be ente
 
 TEST_CASE_METHOD(multi_fixture, "multi: they are released last first, and told so", "[multi]") {
   locks->acquire_all({"b", "c", "a"}).release();
-  CHECK(told(event::kind::granted) == "abc");
-  CHECK(told(event::kind::released) == "cba");
+  CHECK(keys_of(event::kind::granted) == "abc");
+  CHECK(keys_of(event::kind::released) == "cba");
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: a release without an answer is repeated", "[multi][T07][T08]") {
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a release that fails for one key frees t
   CHECK(thrown([&] { return held.release(), 0; }) == errc::outcome_unknown);
   CHECK(is_free("a"));
   CHECK(is_free("c"));
-  CHECK(told(event::kind::release_failed) == "b");
+  CHECK(keys_of(event::kind::release_failed) == "b");
   const auto end = clock.now() + 5s;  // long before its session would end
   CHECK(eventually([&] {
     if (clock.now() < end) clock.advance(100ms);
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(multi_fixture,
   } catch (const lock_lost& e) {
     CHECK(e.reason() == loss_reason::expired);
   }
-  CHECK(locks->count(event::kind::split_found) == 0);
+  CHECK(locks->count(event::kind::split_brain) == 0);
   CHECK_NOTHROW(theirs.ensure_held());
 }
 

@@ -58,7 +58,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a key named twice is taken once and rele
     CHECK_FALSE(held["a"].reentered());
   }
   CHECK(store->count(verb::release) == 2);
-  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK(seen->count(event::kind::split_brain) == 0);
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: one attempt is all or nothing", "[multi][T76]") {
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: one attempt is all or nothing", "[multi]
 
 TEST_CASE_METHOD(multi_fixture, "multi: a dead holder's key is taken over within the round", "[multi][T30]") {
   auto crashed = std::make_shared<faulty_store>(rows);
-  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire_all({"b", "d"}, {.ttl = 10s});
   crashed->cut();
   clock.advance(11s);
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a refusal of the database ends it at onc
   CHECK(all_free({"a", "b", "c"}));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a row lock that was not to be had counts as busy, looks tell which key it was",
+TEST_CASE_METHOD(multi_fixture, "multi: a row lock that was not to be had counts as busy, polls tell which key it was",
                  "[multi]") {
   known({"a", "b", "c"});
   const auto theirs = rival->acquire("b");
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: grants that were answered too late are g
 TEST_CASE_METHOD(multi_fixture, "multi: a grant that gets too old while the others are asked for is given back",
                  "[multi][T25]") {
   known({"a"});
-  store->next(verb::look, {.during = [&] { clock.advance(600ms); }});
+  store->next(verb::poll, {.during = [&] { clock.advance(600ms); }});
   CHECK(thrown([&] {
           return locks->acquire_all({"a", "b"}, {.ttl = 500ms, .wait = 0ms, .renewal = renewal::none});
         }) == errc::store_failed);
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: grants under two sessions, the elder of 
   known({"a", "b"});
   // b is granted. a has to ask once more, and the session ends before that: a's next take is under another one.
   store->next(verb::take, {.what = fate::fail, .why = row_lock});
-  store->next(verb::look, {.during = [&] { clock.advance(4h); }});
+  store->next(verb::poll, {.during = [&] { clock.advance(4h); }});
   CHECK(thrown([&] {
           return locks->acquire_all({"a", "b"}, {.ttl = 24h, .wait = 0ms, .renewal = renewal::none});
         }) == errc::store_failed);

@@ -71,7 +71,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several
   constexpr int rounds = 12;
   table table;
   std::vector<std::unique_ptr<lock_service>> all;
-  for (int i = 0; i < 4; ++i) all.push_back(stranger());
+  for (int i = 0; i < 4; ++i) all.push_back(foreign());
   std::atomic<int> granted{0};
   std::atomic<int> failed{0};
   while_time_passes([&] {
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing an
   std::atomic<bool> over{false};
   std::thread mischief([&] {
     std::mt19937 random(11);
-    constexpr std::array verbs{verb::take, verb::insert, verb::look, verb::take_over, verb::release, verb::cancel};
+    constexpr std::array verbs{verb::take, verb::insert, verb::poll, verb::take_over, verb::release, verb::cancel};
     constexpr std::array fates{fate::drop, fate::ghost, fate::vanish};
     while (!over) {
       store->next(verbs[random() % verbs.size()],
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing an
 
 TEST_CASE_METHOD(engine_fixture, "multi: std::scoped_lock over several mutexes is free of deadlock", "[multi][T76]") {
   std::vector<std::unique_ptr<lock_service>> all;
-  for (int i = 0; i < 2; ++i) all.push_back(stranger());
+  for (int i = 0; i < 2; ++i) all.push_back(foreign());
   std::atomic<int> inside{0};
   std::atomic<int> wrong{0};
   while_time_passes([&] {

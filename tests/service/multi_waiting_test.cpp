@@ -25,8 +25,8 @@ struct rival_fixture : multi_fixture {
   void two_rounds_in_vain(unsigned granted) {
     theirs = rival->acquire("b");
     for (int i = 0; i < 2; ++i) {
-      store->next(verb::look, {});  // of the round
-      store->next(verb::look, {.during = [this] { theirs = rival->acquire("b", {.wait = 0ms}); }});
+      store->next(verb::poll, {});  // of the round
+      store->next(verb::poll, {.during = [this] { theirs = rival->acquire("b", {.wait = 0ms}); }});
       if (granted > 1) store->next(verb::cancel, {.times = granted - 1});
       store->next(verb::cancel, {.during = [this] { let_go(); }});
     }
@@ -57,11 +57,11 @@ TEST_CASE_METHOD(multi_fixture, "multi: who waits holds nothing, looks at the bu
                  "[multi][T76]") {
   known({"a", "b", "c"});
   auto theirs = rival->acquire("b");
-  const auto before = store->count(verb::look);
+  const auto before = store->count(verb::poll);
   multi_lease held;
   while_time_passes([&] {
     std::thread waiter([&] { held = locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); });
-    CHECK(eventually([&] { return store->count(verb::look) >= before + 4; }));
+    CHECK(eventually([&] { return store->count(verb::poll) >= before + 4; }));
     CHECK(store->count(verb::take) == 2 * 3);  // known(), and one round
     CHECK(is_free("a"));
     CHECK(is_free("c"));
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind",
     end = thrown([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1h, .cancel = stop.get_token()}); });
     over = true;
   });
-  CHECK(clock.at_rest({.callers = 1}));  // in line, or between two looks
+  CHECK(clock.at_rest({.callers = 1}));  // in the queue, or between two polls
   CHECK_FALSE(over);
   stop.request_stop();
   const bool at_once = eventually([&] { return over.load(); });  // no time has passed
@@ -101,11 +101,11 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind",
 TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one begins", "[multi][T17]") {
   known({"a", "b"});
   const auto theirs = rival->acquire("b");
-  const auto looks = store->count(verb::look);
+  const auto polls = store->count(verb::poll);
   const auto end = while_time_passes([&] {
     std::error_code code;
     std::thread waiter([&] { code = thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}); }); });
-    CHECK(eventually([&] { return store->count(verb::look) > looks; }));
+    CHECK(eventually([&] { return store->count(verb::poll) > polls; }));
     locks->close(0ms);
     waiter.join();
     return code;
@@ -126,8 +126,8 @@ TEST_CASE_METHOD(rival_fixture, "multi: after three rounds in vain they are take
     std::thread waiter([&] { held = locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); });
     // The third round has failed: a is held from now on, and b waited for.
     CHECK(eventually([&] { return store->batches(verb::take) == takes + 3 + 1; }));
-    const auto looks = store->count(verb::look);
-    CHECK(eventually([&] { return store->count(verb::look) > looks + 2; }));
+    const auto polls = store->count(verb::poll);
+    CHECK(eventually([&] { return store->count(verb::poll) > polls + 2; }));
     CHECK_FALSE(is_free("a"));
     CHECK(is_free("c"));
     let_go();

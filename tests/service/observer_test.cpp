@@ -108,7 +108,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service fro
       std::atomic<int>& count;
       ~counted() { --count; }
     } const end{running};
-    if (enough || home == nullptr || event.key.starts_with("inner") || event.what == event::kind::clean_up) return;
+    if (enough || home == nullptr || event.key.starts_with("inner") || event.what == event::kind::cleanup) return;
     thread_local bool inside = false;
     if (inside) return;
     inside = true;
@@ -138,15 +138,15 @@ TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event
   auto held = locks->acquire("k");
   clock.advance(1s);
   held.release();
-  const auto told = seen->records();
-  REQUIRE(told.size() == 3);
-  CHECK(told[0].what == event::kind::session_opened);
-  CHECK(told[0].text == store->opened()[0].hex());
-  CHECK(told[1].what == event::kind::granted);
-  CHECK(told[1].key == "k");
-  CHECK(told[1].fence == 1);
-  CHECK(told[2].what == event::kind::released);
-  CHECK(told[2].fence == 1);
+  const auto records = seen->records();
+  REQUIRE(records.size() == 3);
+  CHECK(records[0].what == event::kind::session_opened);
+  CHECK(records[0].text == store->opened()[0].hex());
+  CHECK(records[1].what == event::kind::granted);
+  CHECK(records[1].key == "k");
+  CHECK(records[1].fence == 1);
+  CHECK(records[2].what == event::kind::released);
+  CHECK(records[2].fence == 1);
   for (const auto each : {event::kind::session_opened, event::kind::granted, event::kind::released}) {
     CHECK(locks->count(each) == 1);
   }
@@ -203,7 +203,7 @@ TEST_CASE("observer: all kinds of events are in one array, each with its name", 
 
 TEST_CASE_METHOD(engine_fixture, "gauges: keys that are held, each once, and calls that wait", "[observer]") {
   const auto locks = service();
-  const auto theirs = stranger()->acquire("busy");
+  const auto theirs = foreign()->acquire("busy");
   CHECK(locks->held() == 0);
   auto held = locks->acquire("k");
   const auto both = locks->acquire_all({"a", "b"});
@@ -211,11 +211,11 @@ TEST_CASE_METHOD(engine_fixture, "gauges: keys that are held, each once, and cal
   CHECK(locks->held() == 3);
   CHECK(locks->waiting() == 0);
   std::thread at_store([&] { static_cast<void>(thrown([&] { return locks->acquire("busy", {.wait = 1s}); })); });
-  std::thread in_line([&] { static_cast<void>(thrown([&] { return locks->acquire("k", {.wait = 1s}); })); });
+  std::thread queued([&] { static_cast<void>(thrown([&] { return locks->acquire("k", {.wait = 1s}); })); });
   CHECK(eventually([&] { return locks->waiting() == 2; }));
   while_time_passes([&] {
     at_store.join();
-    in_line.join();
+    queued.join();
   });
   CHECK(locks->waiting() == 0);
   held.release();

@@ -26,9 +26,9 @@ TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[opti
   const auto locks = service();
   const auto kept = locks->acquire("kept", {.ttl = 59s});
   const auto own = locks->acquire("own", {.ttl = 59s, .renewal = renewal::none});
-  CHECK(locks->holder("kept")->left == 30s);
+  CHECK(locks->holder("kept")->remaining == 30s);
   CHECK(locks->holder("kept")->kind == lease_kind::session);
-  CHECK(locks->holder("own")->left == 59s);
+  CHECK(locks->holder("own")->remaining == 59s);
   CHECK(locks->holder("own")->kind == lease_kind::expiring);
 }
 
@@ -37,7 +37,7 @@ TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators",
   settings.label = "billing";
   const auto locks = service(settings);
   const auto held = locks->acquire("k");
-  const auto seen_by_all = stranger()->holder("k");
+  const auto seen_by_all = foreign()->holder("k");
   REQUIRE(seen_by_all);
   CHECK(seen_by_all->label == "billing");
   CHECK(seen_by_all->pid == ::getpid());
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give
   const auto locks = service(settings);
   CHECK(locks->defaults().ttl == 10s);
   const auto held = locks->acquire("k");
-  CHECK(locks->holder("k")->left == 10s);
+  CHECK(locks->holder("k")->remaining == 10s);
   CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k"); }); }) == errc::timed_out);
 }
 
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inheri
                        .max_hold = 40s};
   const auto locks = service(settings);
   auto held = locks->acquire("k", {.wait = 50ms});  // the wait, and nothing else
-  CHECK(locks->holder("k")->left == 20s);
+  CHECK(locks->holder("k")->remaining == 20s);
   CHECK(locks->holder("k")->kind == lease_kind::expiring);
   CHECK_NOTHROW(held.renew());
   CHECK(thrown([&] { return locks->acquire("k", {.ttl = 5s}); }) == errc::already_held);
@@ -101,7 +101,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inheri
   CHECK(held.remaining() == 40s);  // max_hold
   const auto kept = locks->acquire("kept", {.renewal = renewal::automatic, .max_hold = 0ms});
   CHECK(locks->holder("kept")->kind == lease_kind::session);
-  CHECK(locks->holder("kept")->left == 15s);  // the class of 20 s
+  CHECK(locks->holder("kept")->remaining == 15s);  // the class of 20 s
   CHECK(kept.remaining() < 15s);
   // Time stands still: who does not inherit wait = 0 waits for ever.
   CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k", {.ttl = 5s}); }); }) == errc::timed_out);
@@ -138,11 +138,11 @@ TEST_CASE_METHOD(engine_fixture, "options: what is inherited is validated with w
   CHECK_THROWS_AS(service(settings), std::invalid_argument);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: sweep_every and idle_key forget what is long unused, but no fence",
+TEST_CASE_METHOD(engine_fixture, "options: cleanup_interval and key_retention forget what is long unused, but no fence",
                  "[options][T10][T58]") {
   auto settings = options();
-  settings.sweep_every = 1min;
-  settings.idle_key = 10min;
+  settings.cleanup_interval = 1min;
+  settings.key_retention = 10min;
   const auto locks = service(settings);
   REQUIRE(clock.at_rest());
   std::uint64_t last = 0;
@@ -165,22 +165,22 @@ TEST_CASE_METHOD(engine_fixture, "options: sweep_every and idle_key forget what 
   CHECK(is_known());
   pass(10min - 10s);  // since then
   CHECK(is_known());
-  pass(11min + 10s);  // idle_key, and at most sweep_every more
-  CHECK(locks->count(event::kind::clean_up) >= 1);
+  pass(11min + 10s);  // key_retention, and at most cleanup_interval more
+  CHECK(locks->count(event::kind::cleanup) >= 1);
   CHECK_FALSE(is_known());
   CHECK(locks->acquire("k").fencing_token() > last);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: without sweep_every, or without idle_key, no key is forgotten",
+TEST_CASE_METHOD(engine_fixture, "options: without cleanup_interval, or without key_retention, no key is forgotten",
                  "[options][T10]") {
   auto settings = options();
-  SECTION("sweep_every = 0") {
-    settings.sweep_every = 0ms;
-    settings.idle_key = 10min;
+  SECTION("cleanup_interval = 0") {
+    settings.cleanup_interval = 0ms;
+    settings.key_retention = 10min;
   }
-  SECTION("idle_key = 0") {
-    settings.sweep_every = 1min;
-    settings.idle_key = 0ms;
+  SECTION("key_retention = 0") {
+    settings.cleanup_interval = 1min;
+    settings.key_retention = 0ms;
   }
   const auto locks = service(settings);
   locks->acquire("k").release();
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(engine_fixture, "options: without sweep_every, or without idle_
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[options][T10]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto locks = service();
   for (const auto wait : {0ms, 50ms, 200ms}) {
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[option
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less often", "[options][T10][T36]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto asked = [&](retry_policy retry) {
     const auto locks = service();

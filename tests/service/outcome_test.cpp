@@ -186,5 +186,5 @@ TEST_CASE_METHOD(transaction_fixture,
   CHECK(clock.at_rest());
   CHECK(is_free("k"));
   CHECK(store->count(verb::release) == rounds);
-  CHECK(locks->count(event::kind::split_found) == 0);
+  CHECK(locks->count(event::kind::split_brain) == 0);
 }

@@ -168,7 +168,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever ex
   CHECK(outer.remaining() == 19s);
   CHECK(longer.remaining() == 19s);
   CHECK(longer.fencing_token() == outer.fencing_token());
-  CHECK(locks->holder("k")->left == 20s);
+  CHECK(locks->holder("k")->remaining == 20s);
 }
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: extends to the inner ttl, not to the outer's once more", "[reentry][T42]") {

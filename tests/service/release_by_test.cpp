@@ -66,7 +66,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is rel
 TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer than the lease lives finds it expired",
                  "[adopt][release_by]") {
   const auto key = row(1);
-  const auto rival = stranger();
+  const auto rival = foreign();
   auto held = adopt_one(key, {.ttl = 10s, .renewal = renewal::none});
   const auto grant = access::grant_of(held);
   lease theirs;
@@ -84,14 +84,14 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer tha
     CHECK_THROWS_AS(access::release_by(held,
                                        [&]() -> bool {
                                          outlived();
-                                         throw lock_lost(engine::grant_registry::not_ours(*grant, clock.now()),
+                                         throw lock_lost(engine::grant_lifecycle::not_ours(*grant, clock.now()),
                                                          "commit");
                                        }),
                     lock_lost);
   }
-  CHECK(engine::grant_registry::not_ours(*grant, clock.now()) == loss_reason::expired);
+  CHECK(engine::grant_lifecycle::not_ours(*grant, clock.now()) == loss_reason::expired);
   CHECK(clock.at_rest());
-  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK(seen->count(event::kind::split_brain) == 0);
   CHECK_NOTHROW(theirs.ensure_held());
 }
 
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: nobody trusts the lease while the t
   auto held = adopt_one(row(1));
   const auto grant = access::grant_of(held);
   access::release_by(held, [&] {
-    CHECK(grant->left(clock.now()) == 0us);
+    CHECK(grant->remaining(clock.now()) == 0us);
     CHECK(seen->count(event::kind::lost) == 0);
     return false;
   });

@@ -31,7 +31,7 @@ TEST_CASE_METHOD(engine_fixture, "release: frees the key at once, by one stateme
 
 TEST_CASE_METHOD(engine_fixture, "release: one whose lease ran out does not touch the successor's", "[release][T01]") {
   const auto locks = service();
-  const auto rival = stranger();
+  const auto rival = foreign();
   auto late = locks->acquire("k");
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);
@@ -65,15 +65,15 @@ TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an
   } catch (const lock_lost& e) {
     CHECK(e.reason() == loss_reason::taken_over);
   }
-  CHECK(seen->count(event::kind::split_found) == 1);
-  CHECK(locks->count(event::kind::split_found) == 1);
+  CHECK(seen->count(event::kind::split_brain) == 1);
+  CHECK(locks->count(event::kind::split_brain) == 1);
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease lives finds it expired, and no split",
                  "[release][T06]") {
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   const auto locks = service();
-  const auto rival = stranger();
+  const auto rival = foreign();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renew});
   lease theirs;
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease 
     CHECK(e.reason() == reason);
   }
   CHECK(clock.at_rest());
-  CHECK(locks->count(event::kind::split_found) == 0);
+  CHECK(locks->count(event::kind::split_brain) == 0);
   CHECK(locks->count(event::kind::released) == 0);
   REQUIRE(seen->wait_for(event::kind::lost));
   CHECK(seen->count(event::kind::lost) == 1);
@@ -134,12 +134,12 @@ TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to th
 TEST_CASE_METHOD(engine_fixture, "release: what is left to the background does not wait for a clean-up that hangs",
                  "[release][T33]") {
   auto settings = options();
-  settings.sweep_every = 1min;
+  settings.cleanup_interval = 1min;
   const auto locks = service(settings);
   REQUIRE(clock.at_rest());  // a service begins to clean up a minute after it began
   const auto held = locks->acquire("other");
   for (int i = 0; i < 5; ++i) REQUIRE(live_on(held, 10s, 30s));
-  const auto sweep = store->hold(other_verb::clean_up);
+  const auto sweep = store->hold(other_verb::cleanup);
   clock.advance(10s);
   REQUIRE(sweep->reached());
   auto mine = locks->acquire("k");
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and
     CHECK(store->count(verb::release) == before + 2);
     CHECK(is_free("k"));
   }
-  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK(seen->count(event::kind::split_brain) == 0);
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a successor's grant", "[release][T08]") {
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a su
   CHECK(store->run_ghosts() == 1);
   CHECK(fence_of("k") == mine.fencing_token());
   mine.release();
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   CHECK(fence_of("k") == theirs.fencing_token());
 }
@@ -185,7 +185,7 @@ TEST_CASE_METHOD(engine_fixture, "release: a second one is misuse and harms nobo
   const auto locks = service();
   auto held = locks->acquire("k");
   held.release();
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   CHECK_THROWS_AS(held.release(), std::logic_error);
   CHECK(fence_of("k") == theirs.fencing_token());

@@ -19,14 +19,14 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): the expiry is then now + that, thi
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
   held.renew(60s);
-  CHECK(locks->holder("k")->left == 60s);
+  CHECK(locks->holder("k")->remaining == 60s);
   CHECK(held.remaining() == 57s);  // less the margin
   held.renew();
-  CHECK(locks->holder("k")->left == 60s);
+  CHECK(locks->holder("k")->remaining == 60s);
   clock.advance(56s);
   CHECK(held.loss() == loss_reason::none);
   held.renew();
-  CHECK(locks->holder("k")->left == 10s);
+  CHECK(locks->holder("k")->remaining == 10s);
   CHECK(held.remaining() == 9500ms);
   CHECK(store->count(verb::extend) == 3);
 }
@@ -55,8 +55,8 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): all leases of a multi_lease", "[ho
   const auto locks = service();
   auto held = locks->acquire_all({"a", "b"}, {.ttl = 10s, .renewal = renewal::manual});
   held.renew(1h);
-  CHECK(locks->holder("a")->left == 1h);
-  CHECK(locks->holder("b")->left == 1h);
+  CHECK(locks->holder("a")->remaining == 1h);
+  CHECK(locks->holder("b")->remaining == 1h);
   CHECK(held.remaining() == 57min);
 }
 
@@ -67,5 +67,5 @@ TEST_CASE_METHOD(row_fixture, "renew(ttl): a row's own expiry has at least the t
   auto held = locks->acquire(key, {.ttl = 10s, .renewal = renewal::manual});
   CHECK_THROWS_AS(held.renew(4999ms), std::invalid_argument);
   held.renew(20s);
-  CHECK(locks->holder(key)->left == 20s);
+  CHECK(locks->holder(key)->remaining == 20s);
 }

@@ -56,7 +56,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: never promises more than the server wo
   for (int i = 0; i < 50; ++i) {
     clock.advance(777ms);
     const auto mine = held.remaining();
-    CHECK(mine <= locks->holder("k")->left);
+    CHECK(mine <= locks->holder("k")->remaining);
   }
 }
 
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does no
   store->next(session_verb::renew, {.what = fate::drop, .times = 1000});
   REQUIRE(beat(3400ms));
   CHECK(held.remaining() == 9500ms - 3400ms);
-  CHECK(locks->holder("k")->left == 10s);  // though the server did it
+  CHECK(locks->holder("k")->remaining == 10s);  // though the server did it
   clock.advance(6100ms);
   CHECK(is_lost(held));
   CHECK(held.loss() == loss_reason::unreachable);
@@ -141,13 +141,13 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the pause of a process is seen at the 
 TEST_CASE_METHOD(renewal_fixture, "lease: lost_token() fires though nothing can be sent", "[renewal][T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
-  std::atomic<bool> told{false};
-  const std::stop_callback on_loss(held.lost_token(), [&] { told = true; });
+  std::atomic<bool> notified{false};
+  const std::stop_callback on_loss(held.lost_token(), [&] { notified = true; });
   store->cut();
   clock.advance(9s);
-  CHECK_FALSE(told);
+  CHECK_FALSE(notified);
   clock.advance(500ms);
-  CHECK(eventually([&] { return told.load(); }));
+  CHECK(eventually([&] { return notified.load(); }));
   CHECK(seen->wait_for(event::kind::lost));
 }
 
@@ -320,7 +320,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: renewals run on a connection of their
   settings.connections = 1;
   const auto locks = service(settings);
   const auto held = locks->acquire("k");
-  const auto at = store->hold(verb::look);  // fills the pool
+  const auto at = store->hold(verb::poll);  // fills the pool
   std::thread busy([&] { static_cast<void>(thrown([&] { return locks->try_acquire("new"); })); });
   REQUIRE(at->reached());
   clock.advance(1500ms);

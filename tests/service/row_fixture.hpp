@@ -50,7 +50,7 @@ struct row_fixture : engine_fixture {
   bool is_free(const lock_key& key) { return engine_fixture::is_free(lock_key::from_stored(key.view())); }
 
  private:
-  std::unique_ptr<lock_service> thief_ = stranger();
+  std::unique_ptr<lock_service> thief_ = foreign();
 };
 
 }  // namespace dlock::test

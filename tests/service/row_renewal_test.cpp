@@ -28,7 +28,7 @@ TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an 
   const auto shown = locks->holder(key);
   REQUIRE(shown);
   CHECK(shown->kind == lease_kind::expiring);
-  CHECK(shown->left == 30s);
+  CHECK(shown->remaining == 30s);
   CHECK(held.remaining() == 30s - 1500ms);
   CHECK(store->with_row() > 0);
   CHECK(store->without_row() == 0);
@@ -43,7 +43,7 @@ TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of t
   CHECK(clock.at_rest());
   CHECK(store->count(verb::extend) == 1);
   CHECK(held.remaining() == 30s - 1500ms);
-  CHECK(locks->holder(lock_key::of_row(table, {std::int64_t{1}}))->left == 30s);
+  CHECK(locks->holder(lock_key::of_row(table, {std::int64_t{1}}))->remaining == 30s);
   REQUIRE(live_on(held, 300s, 30s));
   CHECK(store->count(verb::extend) < 35);
   CHECK_FALSE(held.lost_token().stop_requested());
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told 
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
   REQUIRE(clock.at_rest());
-  const auto told = [&] {  // of the row: its session is renewed as well
+  const auto blocked = [&] {  // of the row: its session is renewed as well
     std::size_t count = 0;
     for (const auto& each : seen->records()) {
       count += each.what == event::kind::renewal_late && each.key == key.view() ? 1 : 0;
@@ -86,10 +86,10 @@ TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told 
   store->cut();
   clock.advance(10s);  // what the pool has breaks
   REQUIRE(clock.at_rest());
-  CHECK(told() == 1);
+  CHECK(blocked() == 1);
   clock.advance(2500ms);
   REQUIRE(clock.at_rest());
-  CHECK(told() == 2);
+  CHECK(blocked() == 2);
   CHECK(store->count(verb::extend) <=
         1);  // on the pool's connection, unless the session's renewal found it broken before
   store->cut(false);
@@ -199,7 +199,7 @@ TEST_CASE_METHOD(column_fixture, "row: sessions are renewed while the renewal of
   CHECK(key.loss() == loss_reason::none);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a stranger's transaction on some rows costs no other its lease", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: another program's transaction on some rows costs no other its lease", "[row]") {
   store->can().extends_unlocked = true;
   const auto beside = service();  // 4 connections
   constexpr int many = 20, locked = 8;
@@ -299,7 +299,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that arrives after the row was 
   CHECK(eventually([&] { return store->count(verb::extend) == 1; }));
   locks.reset();  // its threads have ended: whatever they made of the answer was told
   CHECK(seen->count(event::kind::lost) == 0);
-  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK(seen->count(event::kind::split_brain) == 0);
   CHECK(seen->count(event::kind::released) == 1);
 }
 
@@ -417,6 +417,6 @@ TEST_CASE_METHOD(column_fixture, "row: what would renew a lease ends with it, an
     clock.advance(100ms);
     CHECK(clock.at_rest());
   }
-  CHECK(time.count() - waits <= 25);  // the session has a look at its deadline each second, and is renewed once
+  CHECK(time.count() - waits <= 25);  // the session looks at its deadline each second, and is renewed once
   CHECK(store->count(verb::extend) == 0);
 }

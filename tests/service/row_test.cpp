@@ -31,7 +31,7 @@ TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused b
   const auto by_session = lock_key::of_row(table_named("t", row_renewal::session), {std::int64_t{1}});
   CHECK_THROWS_MATCHES(locks->acquire(by_session, {.min_hold = 1s}), std::invalid_argument,
                        MessageMatches(ContainsSubstring("min_hold = 1000 ms")));
-  const auto other = stranger();  // straight on the memory store
+  const auto other = foreign();  // straight on the memory store
   CHECK_THROWS_MATCHES(other->acquire(by_session), std::invalid_argument,
                        MessageMatches(ContainsSubstring("no tables whose rows could be locked")));
   CHECK(store->tried() == 0);
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and n
   SECTION("deleted while somebody waits for it") {
     const auto rival = service();
     const auto theirs = rival->acquire(key, half_minute);
-    store->next(verb::look, {.what = fate::say, .answer = outcome::absent, .skip = 1});
+    store->next(verb::poll, {.what = fate::say, .answer = outcome::absent, .skip = 1});
     CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire(key, half_minute); }); }) ==
           errc::no_such_row);
   }
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text 
   const auto key = row(1);
   const lock_key text("t:1");
   const auto held = locks->acquire(key, half_minute);
-  // Neither a re-entry, nor behind the row in the line of this process: the store is asked.
+  // Neither a re-entry, nor behind the row in the queue of this process: the store is asked.
   const auto asked = store->without_row();
   CHECK_FALSE(locks->try_acquire(text, {.reentry = reentry::refuse}));
   CHECK(store->without_row() > asked);
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text 
   CHECK(store->count(verb::take) > taken);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: threads of one process stand in line for it", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: threads of one process wait in the queue for it", "[row]") {
   const auto key = row(1);
   auto held = locks->acquire(key, half_minute);
   const auto sent = locks->statements();

@@ -346,7 +346,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a waiting thread is not let in by wh
     static_cast<void>(eventually([&] { return home.waiting() == 1; }));
     std::thread last([&] {
       static_cast<void>(eventually([&] { return home.waiting() == 2; }));
-      outer.release();  // the first in line gets it
+      outer.release();  // the first in the queue gets it
     });
     theirs = home.acquire("k", {.wait = 1h}, false);
     last.join();

@@ -14,17 +14,17 @@ namespace {
 struct sweep_fixture : engine_fixture {
   service_options sweeping() {
     auto settings = options();
-    settings.sweep_every = 1min;
-    settings.idle_key = 10min;
+    settings.cleanup_interval = 1min;
+    settings.key_retention = 10min;
     return settings;
   }
   /// So many keys that nobody will ask for again, idle for long.
   void leave_keys(int many) {
-    const auto busy = stranger();
+    const auto busy = foreign();
     for (int i = 0; i != many; ++i) busy->acquire("order:" + std::to_string(i)).release();
     clock.advance(20min);
   }
-  std::size_t sweeps() const { return store->count(other_verb::clean_up); }
+  std::size_t sweeps() const { return store->count(other_verb::cleanup); }
   /// Time passes until so many sweeps are over.
   bool pass_until_sweep(std::size_t many) {
     return eventually([&] {
@@ -43,13 +43,13 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: goes on while there is work, not once a 
   const auto begun = clock.now();
   for (std::size_t step = 2; step <= 51; ++step) REQUIRE(pass_until_sweep(step));
   CHECK(clock.now() - begun < 10min);
-  const auto left = stranger();
+  const auto left = foreign();
   for (const char* key : {"order:0", "order:500", "order:999"}) CHECK(left->acquire(key).fencing_token() == 2);
   // With nothing left it looks once a minute again.
   clock.advance(59s);
   CHECK(sweeps() == 51);
   CHECK(pass_until_sweep(52));
-  CHECK(locks->count(event::kind::clean_up) < 20);  // not one for each step
+  CHECK(locks->count(event::kind::cleanup) < 20);  // not one for each step
 }
 
 TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the background need not wait for a step",
@@ -62,7 +62,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the backgrou
   const auto held = locks->acquire("k", {.ttl = 20h, .renewal = renewal::none, .max_hold = 1h});
   bool was_free = false;
   // In the middle of the next step the time of a lease is over, and its key is to be freed.
-  store->next(other_verb::clean_up, {.during = [&] {
+  store->next(other_verb::cleanup, {.during = [&] {
                 clock.advance(1h);
                 CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
                 clock.advance(1ms);  // the margin that its holder has
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the backgrou
 TEST_CASE_METHOD(sweep_fixture, "sweep: the end of a service does not wait for one", "[sweep]") {
   leave_keys(5);
   auto locks = service(sweeping());
-  const auto hanging = store->hold(other_verb::clean_up);  // and is never opened
+  const auto hanging = store->hold(other_verb::cleanup);  // and is never opened
   REQUIRE(eventually([&] {
     clock.advance(1min);
     return hanging->is_reached();
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: the end of a service does not wait for o
 
 TEST_CASE_METHOD(sweep_fixture, "sweep: keys are idle for as long as the option says", "[sweep][T10]") {
   auto options = sweeping();
-  options.idle_key = 17min;
+  options.key_retention = 17min;
   const auto locks = service(options);
   REQUIRE(pass_until_sweep(1));
   CHECK(store->idle() == 17min);
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: keys are idle for as long as the option 
 TEST_CASE_METHOD(sweep_fixture, "sweep: a failure is tried again with the next look, not at once", "[sweep]") {
   leave_keys(100);
   const auto locks = service(sweeping());
-  store->next(other_verb::clean_up, {.what = fate::fail, .why = {.native = 1205, .transient = true, .text = "busy"}});
+  store->next(other_verb::cleanup, {.what = fate::fail, .why = {.native = 1205, .transient = true, .text = "busy"}});
   REQUIRE(pass_until_sweep(1));
   clock.advance(59s);
   CHECK(sweeps() == 1);

@@ -212,6 +212,6 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: ends and re-entries on all t
   CHECK(failed == 0);
   CHECK_FALSE(together);
   CHECK(freed("k"));
-  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK(seen->count(event::kind::split_brain) == 0);
   CHECK(locks->count(event::kind::released) == locks->count(event::kind::granted));
 }

@@ -21,7 +21,7 @@ using namespace dlock::test;
 /// Somebody else's, after the first.
 struct waiting_rival {
   waiting_rival(engine_fixture& in, const lock_key& key)
-      : rival(in.stranger()), thread([this, key] {
+      : rival(in.foreign()), thread([this, key] {
           const auto theirs = rival->acquire(key, {.ttl = 30s, .wait = 1h});
           saw = committed.load();
           has = true;
@@ -58,14 +58,14 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: the next owner comes after t
   waiting_rival next(*this, "k");
   held.release();
   CHECK_FALSE(held);
-  const auto looks = locks->count(event::kind::granted);
+  const auto polls = locks->count(event::kind::granted);
   for (int i = 0; i < 20; ++i) {
     CHECK(clock.at_rest({.callers = 1}));  // it has looked again, in vain
     clock.advance(250ms);
   }
   CHECK(clock.at_rest({.callers = 1}));
   CHECK_FALSE(next.has);
-  CHECK(locks->count(event::kind::granted) == looks);
+  CHECK(locks->count(event::kind::granted) == polls);
   next.committed = true;
   open.end();
   CHECK(clock.at_rest({.callers = 1}));
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a release that was queued fr
     CHECK_FALSE(is_free("k"));
   }
   CHECK(freed("k"));
-  CHECK(seen->count(event::kind::split_found) == 0);
+  CHECK(seen->count(event::kind::split_brain) == 0);
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends after it is released at once", "[transaction]") {

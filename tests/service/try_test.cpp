@@ -22,10 +22,10 @@ using namespace dlock::test;
 
 struct try_fixture : engine_fixture {
   std::unique_ptr<lock_service> locks = service();
-  std::unique_ptr<lock_service> rival = stranger();
+  std::unique_ptr<lock_service> rival = foreign();
 
   try_fixture() { set_default_service(*locks); }
-  bool in_line(std::size_t count) {
+  bool queued(std::size_t count) {
     const inside home(detail::access::core_of(*locks));
     return eventually([&] { return home.waiting() == count; });
   }
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(try_fixture, "try: gets the key that becomes free within the wa
   auto mine = locks->acquire("k");
   std::uint64_t fence = 0;
   std::thread waiter([&] { fence = locks->try_acquire("k", {.wait = 1h}).fencing_token(); });
-  REQUIRE(in_line(1));
+  REQUIRE(queued(1));
   mine.release();
   waiter.join();  // time stands still: only the release can have ended it
   CHECK(fence == 2);
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(engine_fixture, "try: a key that this process leaves to other p
     CHECK_FALSE(granted);
     clock.advance(20ms);
     CHECK(clock.at_rest({.callers = 1}));
-    CHECK_FALSE(granted);  // it stands in line again
+    CHECK_FALSE(granted);  // it stands in the queue again
   }
   waiting.join();
   CHECK(granted);
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(try_fixture, "wait_forever: nobody sees its end", "[try][waitin
   const auto mine = locks->acquire("k", {.ttl = 24h * 30, .renewal = renewal::none});
   std::uint64_t fence = 0;
   std::thread waiter([&] { fence = locks->acquire("k", {.wait = wait_forever}).fencing_token(); });
-  REQUIRE(in_line(1));
+  REQUIRE(queued(1));
   clock.advance(24h * 366 * 50);  // the lease is over, the wait is not
   while_time_passes([&] { waiter.join(); });
   CHECK(fence == 2);

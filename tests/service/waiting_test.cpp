@@ -24,7 +24,7 @@ struct waiting_fixture : engine_fixture {
     home.close(0ms);
     home.finish();
   }
-  bool in_line(std::size_t count) {
+  bool queued(std::size_t count) {
     return eventually([&] { return home.waiting() == count; });
   }
 };
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: threads of one process get the key i
       const auto mine = home.acquire("k", {.wait = 1h}, false);
       order.push_back(i);
     });
-    REQUIRE(in_line(static_cast<std::size_t>(i) + 1));
+    REQUIRE(queued(static_cast<std::size_t>(i) + 1));
   }
   held.release();
   for (auto& each : threads) each.join();
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: threads of one process get the key i
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: of all threads of a process one asks the store", "[waiting][T34]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   auto theirs = rival->acquire("k", {.ttl = 1h});
   std::vector<std::thread> threads;
   std::atomic<int> granted{0};
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: of all threads of a process one asks
       ++granted;
     });
   }
-  REQUIRE(in_line(31));
+  REQUIRE(queued(31));
   const auto before = home.statements();
   const auto begun = clock.now();
   while_time_passes([&] { std::this_thread::sleep_for(50ms); });
@@ -88,11 +88,11 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a thousand releases wake a thousand 
   CHECK(entered == 1500);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in line counts for the whole wait", "[waiting][T31]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in the queue counts for the whole wait", "[waiting][T31]") {
   auto held = home.acquire("k", {}, false);
   std::error_code end;
   std::thread waiter([&] { end = thrown([&] { return home.acquire("k", {.wait = 5s}, false); }); });
-  REQUIRE(in_line(1));
+  REQUIRE(queued(1));
   clock.advance(5s);
   waiter.join();
   CHECK(end == errc::timed_out);
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: behind a thread that gets no answer f
   CHECK(while_time_passes([&] { return ends_in_trouble([&] { return locks->acquire("k", brief); }); }));
   CHECK(while_time_passes([&] { return ends_in_trouble([&] { return locks->acquire_all({"k", "m"}, brief); }); }));
   // Once the store answers, busy means busy.
-  const auto theirs = stranger()->acquire("k");
+  const auto theirs = foreign()->acquire("k");
   store->cut(false);
   CHECK(while_time_passes([&] {
     return eventually([&] {
@@ -205,7 +205,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local 
   std::error_code end;
   std::thread waiter(
       [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
-  REQUIRE(in_line(1));
+  REQUIRE(queued(1));
   stop.request_stop();
   waiter.join();
   CHECK(end == errc::cancelled);
@@ -213,14 +213,14 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local 
   CHECK(home.acquire("k", {.wait = 0ms}, false));
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause between looks", "[waiting][T14][T35]") {
-  const auto rival = stranger();
+TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause between polls", "[waiting][T14][T35]") {
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   std::stop_source stop;
   std::error_code end;
   std::thread waiter(
       [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
-  REQUIRE(eventually([&] { return store->count(verb::look) >= 1; }));
+  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
   stop.request_stop();  // time stands still: nothing else could end the pause
   waiter.join();
   CHECK(end == errc::cancelled);
@@ -232,9 +232,9 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause 
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statements ends it after the answer",
                  "[waiting][T14]") {
-  const auto rival = stranger();
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
-  for (const auto each : {statement{verb::take}, statement{verb::look}}) {
+  for (const auto each : {statement{verb::take}, statement{verb::poll}}) {
     std::stop_source stop;
     std::error_code end;
     const auto at = store->hold(each);
@@ -252,12 +252,12 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statement
 TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leaves no key held and no session in use",
                  "[waiting][T14][T80]") {
   const auto each =
-      GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::insert}, statement{verb::look},
+      GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::insert}, statement{verb::poll},
                statement{session_verb::remove_expired}, statement{verb::take_over});
   const auto end = GENERATE(fate::fail, fate::drop, fate::vanish);
   const auto locks = service();
   auto crashed = std::make_shared<faulty_store>(rows);
-  lock_service dying(crashed, {.close_limit = 0ms, .sweep_every = 0ms, .time = &clock});
+  lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire(each == statement{verb::insert} ? "another" : "k", {.ttl = 1s});
   crashed->cut();
   clock.advance(1s);
@@ -341,16 +341,16 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal
   two.finish();
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in line and between looks", "[waiting][T90]") {
-  const auto rival = stranger();
+TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in the queue and between polls", "[waiting][T90]") {
+  const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   std::error_code first, second;
-  std::thread looks([&] { first = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
-  REQUIRE(eventually([&] { return store->count(verb::look) >= 1; }));
+  std::thread polls([&] { first = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
+  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
   std::thread stands([&] { second = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
-  REQUIRE(in_line(1));
+  REQUIRE(queued(1));
   CHECK(home.close(1h).empty());  // and waits for neither of them, nor for time to pass
-  looks.join();
+  polls.join();
   stands.join();
   CHECK(first == errc::closed);
   CHECK(second == errc::closed);
@@ -361,7 +361,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it though the key stays
   const auto held = home.acquire("k", {}, false);
   std::error_code end;
   std::thread stands([&] { end = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
-  REQUIRE(in_line(1));
+  REQUIRE(queued(1));
   CHECK(home.close(0ms) == std::vector<std::string>{"k"});
   stands.join();
   CHECK(end == errc::closed);

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 constexpr moment millisecond = 1'000;
 /// What a call may take longer than its wait. A statement that is under way at its end has 2 s, and so have those that must follow:
-/// on a server that is slow again and again a session is opened, a take is refused, a look follows, an attempt is undone.
+/// on a server that is slow again and again a session is opened, a take is refused, a poll follows, an attempt is undone.
 constexpr moment grace = 16'000'000;
 
 const std::shared_ptr<engine::grant>& grant_of(const lease& held) { return detail::access::grant_of(held); }
@@ -44,8 +44,8 @@ application::service_pointer application::make_service() {
   service_options how{
       .label = process_.name(), .connections = scene_.how.connections, .observer = news_, .time = &process_};
   how.close_limit = 2s;
-  how.sweep_every = has(hazard::clean_up) ? 1s : 0s;
-  how.idle_key = 500ms;
+  how.cleanup_interval = has(hazard::cleanup) ? 1s : 0s;
+  how.key_retention = 500ms;
   if (often(20)) how.break_verified_after = 1s;
   return std::make_shared<lock_service>(store_, how);
 }
@@ -55,10 +55,10 @@ void application::news::on(const event& what) {
   if (what.what == event::kind::lost) {
     in.tell(of_.process_.name(),
             [&] { return fmt::format("key {}: loses fence {}: {}", what.key, what.fence, to_string(what.reason)); });
-    of_.scene_.sees.told_lost(of_.process_, what.key, what.fence);
+    of_.scene_.sees.loss_notified(of_.process_, what.key, what.fence);
   }
   const bool alarm =
-      what.what == event::kind::split_found && !of_.scene_.sees.is_forced(std::string(what.key), what.fence);
+      what.what == event::kind::split_brain && !of_.scene_.sees.is_forced(std::string(what.key), what.fence);
   if (alarm) in.fail(fmt::format("I1: key {}: a release of fence {} finds another holder", what.key, what.fence));
 }
 
@@ -220,7 +220,7 @@ void application::lock_async(const lock_options& how, bool once) {
   const auto options = fit(how, {key});
   asking now(*this, key);
   const auto mine = std::make_shared<call>();
-  auto told = [mine, this](std::exception_ptr failure, lease held) {
+  auto handler = [mine, this](std::exception_ptr failure, lease held) {
     if (mine->over) scene_.in.fail("a handler is called a second time");
     mine->over = true;
     mine->failure = std::move(failure);
@@ -229,9 +229,9 @@ void application::lock_async(const lock_options& how, bool once) {
   };
   bounded("an asynchronous call", once ? 0ms : *how.wait, [&] {
     if (once || often(80)) {
-      service->async_try_acquire(key, options, std::move(told));
+      service->async_try_acquire(key, options, std::move(handler));
     } else {
-      service->async_acquire(key, options, std::move(told));
+      service->async_acquire(key, options, std::move(handler));
     }
     if (mine->over) return;
     mine->wake = process_.waker();
@@ -319,7 +319,7 @@ void application::hold(lease& held) {
   const auto length = often(has(hazard::long_holds) ? 10 : 1) ? 1'500 * millisecond
                       : often(30)                             ? 50 * millisecond
                                                               : 2 * millisecond;
-  for (auto looks = scene_.in.random.between(1, 2); looks > 0; --looks) {
+  for (auto polls = scene_.in.random.between(1, 2); polls > 0; --polls) {
     linger(length);
     if (process_.buried()) return;
     if (scene_.sees.check(process_, held)) scene_.sees.write(std::string(held.key()), held.fencing_token());

@@ -15,7 +15,7 @@ const char* name_of(verb what) {
   switch (what) {
     case verb::take: return "take";
     case verb::insert: return "insert";
-    case verb::look: return "look";
+    case verb::poll: return "poll";
     case verb::take_over: return "take over";
     case verb::extend: return "extend";
     case verb::release: return "release";
@@ -77,7 +77,7 @@ process* checker::trusting(std::string_view key, key_state& at, const lock_row* 
     // A fence that is the row's version is raised by ordinary updates too; session and nonce are the grant's for ever.
     if (of != nullptr && (one->nonce != of->nonce || one->pin->id != of->session)) continue;
     if (is_forced(key, one->pin->id, one->nonce)) continue;
-    if (one->left(each.by->now()) > microseconds{0}) return each.by;
+    if (one->remaining(each.by->now()) > microseconds{0}) return each.by;
   }
   return nullptr;
 }
@@ -139,7 +139,7 @@ void checker::lost_for_a_margin(std::string_view key, const held& each) {
   }
 }
 
-void checker::told_lost(const process& to, std::string_view key, std::uint64_t fence) {
+void checker::loss_notified(const process& to, std::string_view key, std::uint64_t fence) {
   for (auto& each : state_of(key).holders) {
     const auto one = each.of.lock();
     if (one != nullptr && each.by == &to && one->fence == fence) each.observed = true;
@@ -177,7 +177,7 @@ void checker::freed(const request& by, const lock_row& row) {
 
 void checker::extended(const request& by, const lock_row& row) {
   if (by.session != row.session || (by.nonce != 0 && by.nonce != row.nonce)) {
-    fail("I6", by.resource, "an extension of a stranger's grant");
+    fail("I6", by.resource, "an extension of another program's grant");
   }
 }
 
@@ -203,14 +203,14 @@ bool checker::check(process& of, const lease& lease) {
   } catch (const lock_lost&) {
     ensured = false;
   }
-  const bool told = lease.lost_token().stop_requested();
-  if (ensured != trusted || (lease.loss() == loss_reason::none) != trusted || (told && trusted)) {
+  const bool notified = lease.lost_token().stop_requested();
+  if (ensured != trusted || (lease.loss() == loss_reason::none) != trusted || (notified && trusted)) {
     fail("I9", key,
          fmt::format("fence {} is {}, ensure_held() {}, loss() is {}, and lost_token() {}", one.fence,
                      trusted ? "trusted" : "lost", ensured ? "returns" : "throws", to_string(lease.loss()),
-                     told ? "was stopped" : "was not"));
+                     notified ? "was stopped" : "was not"));
   }
-  if (one.left(of.now()) == microseconds{0}) return false;
+  if (one.remaining(of.now()) == microseconds{0}) return false;
   if (const auto revoked = revoked_.find(key); revoked != revoked_.end()) {
     const auto& [fence, when] = revoked->second;
     const auto end = when + 2 * one.ttl.count() + 1'000'000;

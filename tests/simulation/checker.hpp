@@ -19,7 +19,7 @@ namespace dlock::simulation {
 /// Sees everything, and knows what must never be: the invariants I1 to I9 of a run. The first one that is broken ends it.
 class checker final : public history {
  public:
-  checker(world& in, server& at) : world_(in), server_(at) { at.data.told = this; }
+  checker(world& in, server& at) : world_(in), server_(at) { at.data.observer = this; }
 
   // What the server does.
   void granted(const request& by, const lock_row* row, std::uint64_t fence) override;
@@ -35,7 +35,7 @@ class checker final : public history {
   /// Looks whether it is trusted, and if so whether that is right. True: it is.
   bool check(process& of, const lease& lease);
   /// The observer of that process was told that the grant is lost.
-  void told_lost(const process& to, std::string_view key, std::uint64_t fence);
+  void loss_notified(const process& to, std::string_view key, std::uint64_t fence);
   /// Something that the key protects is written, under that grant.
   void write(const std::string& key, std::uint64_t fence);
   /// An operator, of that process, begins to take a key away. A grant with an expiry of its own that has the key until

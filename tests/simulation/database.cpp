@@ -19,13 +19,13 @@ microseconds left_of(moment end, moment clock) { return microseconds{std::max<mo
 constexpr moment second = 1'000'000;
 constexpr moment hour = 3'600 * second;
 
-/// What a look shows as the holder where another program has written one: never a session.
+/// What a poll shows as the holder where another program has written one: never a session.
 id128 holder_of(const lock_row& row) {
-  if (row.stranger.empty()) return row.session;
+  if (row.foreign.empty()) return row.session;
   id128 made;
   made.bytes.fill(0xff);
-  for (std::size_t i = 0; i < row.stranger.size(); ++i) {
-    made.bytes[i % 8] = static_cast<unsigned char>(made.bytes[i % 8] * 31 + row.stranger[i]);
+  for (std::size_t i = 0; i < row.foreign.size(); ++i) {
+    made.bytes[i % 8] = static_cast<unsigned char>(made.bytes[i % 8] * 31 + row.foreign[i]);
   }
   return made;
 }
@@ -75,14 +75,14 @@ bool database::over(const lock_row& row, moment clock) const {
 
 reply database::grant(lock_row& row, const request& q, const view& by, const lock_row* before) {
   const auto fence = row.fence + (is(mistake::fence_not_raised) && q.action == verb::take_over ? 0 : 1);
-  if (told != nullptr) told->granted(q, before, fence);
+  if (observer != nullptr) observer->granted(q, before, fence);
   row.session = q.session;
   row.nonce = q.nonce;
   row.fence = fence;
   row.acquired = by.clock;
   // Rule 1: an expiry left from before would free it.
   if (!is(mistake::expiry_left_over)) row.expires.reset();
-  row.stranger.clear();
+  row.foreign.clear();
   row.mark = false;
   ++row.version;
   if (q.kind != lease_kind::session) row.expires = expiry_of(row, by.clock, q.ttl);
@@ -93,12 +93,12 @@ reply database::grant(lock_row& row, const request& q, const view& by, const loc
 
 void database::free(lock_row& row, moment clock) noexcept {
   row.session = id128{};
-  row.stranger.clear();
+  row.foreign.clear();
   row.expires.reset();
   if (row.by_column) row.expires = clock / second * second;  // it must have one
 }
 
-reply database::look(const lock_row& row, moment clock) const {
+reply database::poll(const lock_row& row, moment clock) const {
   auto made = plain(outcome::yes);
   auto& holder = made.holder;
   holder.holder = holder_of(row);
@@ -106,16 +106,16 @@ reply database::look(const lock_row& row, moment clock) const {
   holder.nonce = row.of_table && row.session ? row.nonce : 0;
   holder.kind = row.by_column ? lease_kind::column : row.expires ? lease_kind::expiring : lease_kind::session;
   const auto found = sessions_.find(row.session);
-  const bool for_ever = !row.stranger.empty() && !row.expires;
+  const bool for_ever = !row.foreign.empty() && !row.expires;
   holder.gone = !row.expires && !for_ever && found == sessions_.end();
-  holder.who = found != sessions_.end() ? who(found->second) : row.stranger;
+  holder.who = found != sessions_.end() ? who(found->second) : row.foreign;
   // Of a column the last second counts.
   const auto end = row.expires   ? *row.expires + (row.by_column ? second : 0)
                    : for_ever    ? clock + hour
                    : holder.gone ? clock
                                  : found->second.expires;
   holder.expired = end <= clock;
-  holder.left = left_of(end, clock);
+  holder.remaining = left_of(end, clock);
   return made;
 }
 
@@ -146,9 +146,9 @@ reply database::take_over(lock_row& row, const request& q, const view& by) {
 }
 
 reply database::extend(lock_row& row, const request& q, const view& by) {
-  const bool ours = same_grant(row, q) || (is(mistake::extend_of_strangers) && row.session);
+  const bool ours = same_grant(row, q) || (is(mistake::extend_of_others) && row.session);
   if (!ours || !row.expires || row.passed(by.clock)) return plain(outcome::no);
-  if (told != nullptr) told->extended(q, row);
+  if (observer != nullptr) observer->extended(q, row);
   row.expires = std::max(*row.expires, expiry_of(row, by.clock, q.ttl));
   return plain(outcome::yes);
 }
@@ -161,7 +161,7 @@ reply database::release(lock_row& row, const request& q, const view& by) {
     if (!is(mistake::min_hold_kept)) row.expires = end;  // rule 12: holder and fence stay
     return plain(outcome::yes);
   }
-  if (told != nullptr) told->freed(q, row);
+  if (observer != nullptr) observer->freed(q, row);
   free(row, by.clock);
   return plain(outcome::yes);
 }
@@ -169,7 +169,7 @@ reply database::release(lock_row& row, const request& q, const view& by) {
 reply database::cancel(lock_row& row, const request& q, const view& by) {
   const bool ours = row.session == q.session && row.session;
   if (!ours || (row.nonce != q.nonce && !is(mistake::cancel_without_nonce))) return plain(outcome::no);
-  if (told != nullptr) told->freed(q, row);
+  if (observer != nullptr) observer->freed(q, row);
   free(row, by.clock);
   return plain(outcome::yes);
 }
@@ -189,9 +189,9 @@ std::uint64_t database::claim(const request& q, moment clock) {
 bool database::plain_take(const std::string& key, const std::string& owner, moment seconds, moment clock) {
   auto& row = locks_.at(key);
   if (row.held() && !row.passed(clock)) return false;
-  if (told != nullptr) told->taken(key, row, row.fence + 1);
+  if (observer != nullptr) observer->taken(key, row, row.fence + 1);
   row.session = id128{};
-  row.stranger = owner;
+  row.foreign = owner;
   row.acquired = clock;
   row.expires = clock / second * second + seconds * second;
   ++row.fence;
@@ -200,7 +200,7 @@ bool database::plain_take(const std::string& key, const std::string& owner, mome
 
 bool database::plain_release(const std::string& key, const std::string& owner, moment clock) {
   auto& row = locks_.at(key);
-  if (row.stranger != owner) return false;
+  if (row.foreign != owner) return false;
   free(row, clock);
   return true;
 }
@@ -215,7 +215,7 @@ reply database::run(const request& q, const view& by) {
     row.fence = is(mistake::floor_forgotten) ? 0 : floor_;
     return grant(row, q, by, nullptr);
   }
-  if (!there) return plain(q.action == verb::look ? outcome::absent : outcome::no);
+  if (!there) return plain(q.action == verb::poll ? outcome::absent : outcome::no);
   lock_row& row = found->second;
   const bool grants = q.action == verb::take || q.action == verb::take_over;
   if (grants && row.by_column && q.ttl.count() <= 0) {
@@ -225,7 +225,7 @@ reply database::run(const request& q, const view& by) {
   }
   switch (q.action) {
     case verb::take: return take(row, q, by);
-    case verb::look: return look(row, by.clock);
+    case verb::poll: return poll(row, by.clock);
     case verb::take_over: return take_over(row, q, by);
     case verb::extend: return extend(row, q, by);
     case verb::release: return release(row, q, by);
@@ -240,7 +240,7 @@ void database::run_batch(const std::vector<request>& all, const view& by, std::v
     const bool copied = i > 0 && is(mistake::batch_of_one);
     // One statement says once whose it is, and of which kind.
     auto q = all[i];
-    if (q.action != verb::look) q.session = all[0].session;
+    if (q.action != verb::poll) q.session = all[0].session;
     q.kind = all[0].kind;
     q.ttl = all[0].ttl;
     q.min_hold = all[0].min_hold;
@@ -259,7 +259,7 @@ reply database::run(session_verb action, const session_record& of, moment clock)
   switch (action) {
     case session_verb::open:
       if (there) return plain(outcome::no);
-      if (told != nullptr) told->opened(of.id);
+      if (observer != nullptr) observer->opened(of.id);
       sessions_[of.id] = {clock + ttl, ttl, false, std::string(of.host), of.pid, std::string(of.label)};
       return plain(outcome::yes);
     case session_verb::renew: {
@@ -276,7 +276,7 @@ reply database::run(session_verb action, const session_record& of, moment clock)
     case session_verb::close:
       if (is(mistake::session_forgotten)) return plain(outcome::yes);
       if (!there) return plain(outcome::no);
-      if (told != nullptr) told->closed(of.id);
+      if (observer != nullptr) observer->closed(of.id);
       break;
   }
   sessions_.erase(found);
@@ -291,20 +291,20 @@ std::optional<holder_info> database::describe(const std::string& key, moment clo
   const auto& row = at->second;
   if (!row.held() || row.passed(clock)) return std::nullopt;
   holder_info info{.key = row.of_table ? std::string() : key, .session = row.session, .fence = row.fence};
-  info.label = row.stranger;
+  info.label = row.foreign;
   if (row.by_column) info.kind = lease_kind::column;
   if (!row.expires) info.kind = lease_kind::session;
   info.since = microseconds{clock - row.acquired};
-  if (row.expires) info.left = left_of(*row.expires, clock);
+  if (row.expires) info.remaining = left_of(*row.expires, clock);
   if (const auto holder = sessions_.find(row.session); holder != sessions_.end()) {
     const auto& of = holder->second;
     info.host = of.host;
     info.pid = of.pid;
     info.label = of.label;
     info.revoked = of.revoked;
-    if (!row.expires) info.left = left_of(of.expires, clock);
+    if (!row.expires) info.remaining = left_of(of.expires, clock);
   }
-  info.dead = !row.expires && row.session && info.left.count() == 0;
+  info.dead = !row.expires && row.session && info.remaining.count() == 0;
   return info;
 }
 
@@ -318,8 +318,8 @@ bool database::revoke(std::string_view key) {
   return true;
 }
 
-std::uint64_t database::clean_up(moment idle, std::size_t limit, moment clock) {
-  const auto forsaken = [&](const lock_row& row) {
+std::uint64_t database::cleanup(moment idle, std::size_t limit, moment clock) {
+  const auto abandoned = [&](const lock_row& row) {
     if (!row.held()) return true;
     if (row.expires) return row.passed(clock);
     const auto holder = sessions_.find(row.session);
@@ -328,7 +328,7 @@ std::uint64_t database::clean_up(moment idle, std::size_t limit, moment clock) {
   std::uint64_t gone = 0;
   for (auto at = locks_.begin(); idle > 0 && at != locks_.end() && gone < limit;) {
     const auto& row = at->second;
-    if (row.of_table || row.locked_by != 0 || !forsaken(row) || clock - row.acquired < idle) {
+    if (row.of_table || row.locked_by != 0 || !abandoned(row) || clock - row.acquired < idle) {
       ++at;
       continue;
     }

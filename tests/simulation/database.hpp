@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dlock/store/holder_info.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/holder_info.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "simulation/mistakes.hpp"
 #include "simulation/world.hpp"
 
@@ -23,12 +23,12 @@ struct lock_row {
   std::optional<moment> expires{};  ///< none: kept by its session
   bool of_table = false;            ///< a row of the application's
   bool by_column = false;       ///< ... which is kept by its expiry column, in whole seconds; the version is the fence
-  std::string stranger{};       ///< what another program has written as its owner; then there is no session
+  std::string foreign{};        ///< what another program has written as its owner; then there is no session
   bool mark = false;            ///< of a row: what verify changes
   std::uint64_t version = 0;    ///< of the row, where it is not the fence
   std::uint64_t locked_by = 0;  ///< connection of the transaction that has the row lock; 0: none
 
-  bool held() const noexcept { return session || !stranger.empty(); }
+  bool held() const noexcept { return session || !foreign.empty(); }
   /// Whether its own expiry has passed at that time: of a column, when now() in whole seconds is greater.
   bool passed(moment clock) const noexcept;
 };
@@ -89,7 +89,7 @@ class database {
   // What operators and clean-up ask.
   std::optional<holder_info> describe(const std::string& key, moment clock) const;
   bool revoke(std::string_view key);
-  std::uint64_t clean_up(moment idle, std::size_t limit, moment clock);
+  std::uint64_t cleanup(moment idle, std::size_t limit, moment clock);
 
   /// Whether nobody has a right to it any more, at that time: what a grant must find.
   bool over(const lock_row& row, moment clock) const;
@@ -98,11 +98,11 @@ class database {
   const sessions& all_sessions() const noexcept { return sessions_; }
 
   mistake wrong = mistake::none;
-  history* told = nullptr;
+  history* observer = nullptr;
 
  private:
   reply grant(lock_row& row, const request& q, const view& by, const lock_row* before);
-  reply look(const lock_row& row, moment clock) const;
+  reply poll(const lock_row& row, moment clock) const;
   reply take(lock_row& row, const request& q, const view& by);
   reply take_over(lock_row& row, const request& q, const view& by);
   reply extend(lock_row& row, const request& q, const view& by);

@@ -24,7 +24,7 @@ enum class mistake : std::uint8_t {
   take_from_anybody,      ///< take checks the lock's own expiry alone, whoever holds the key
   fence_not_raised,       ///< take-over leaves the fence
   terminate_lies,         ///< a lost connection is said to be gone while it still runs something
-  extend_of_strangers,    ///< extend looks at neither session nor fence
+  extend_of_others,       ///< extend looks at neither session nor fence
   min_hold_kept,          ///< release with min_hold never ends it
   batch_mixed_up,         ///< the first two answers of a batch are exchanged
   batch_of_one,           ///< of a batch, only the first is done, all are said to be
@@ -53,7 +53,7 @@ inline constexpr std::array mistake_names{
     mistake_name{mistake::take_from_anybody, "take_from_anybody"},
     mistake_name{mistake::fence_not_raised, "fence_not_raised"},
     mistake_name{mistake::terminate_lies, "terminate_lies"},
-    mistake_name{mistake::extend_of_strangers, "extend_of_strangers"},
+    mistake_name{mistake::extend_of_others, "extend_of_others"},
     mistake_name{mistake::min_hold_kept, "min_hold_kept"},
     mistake_name{mistake::batch_mixed_up, "batch_mixed_up"},
     mistake_name{mistake::batch_of_one, "batch_of_one"},

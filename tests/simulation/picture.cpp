@@ -76,7 +76,7 @@ class drawing {
   }
 
  private:
-  using place = std::pair<std::string, std::string>;  // key and process
+  using key_of_process = std::pair<std::string, std::string>;  // key and process
 
   static moment last(const result& of) { return of.story.empty() ? 1 : of.story.back().when; }
   static std::string escaped(const std::string& text) {
@@ -89,7 +89,7 @@ class drawing {
     return left_edge + width * static_cast<double>(std::clamp(when, begin_, end_) - begin_) / span;
   }
   static int y(int row) { return 20 + row * height; }
-  int row_of(const place& at) const { return rows_.at(at); }
+  int row_of(const key_of_process& at) const { return rows_.at(at); }
 
   /// The processes that use a key stand one below the other, so that two holders would be seen.
   void number_rows() {
@@ -101,18 +101,18 @@ class drawing {
     for (auto& each : rows_) each.second = row++;
   }
 
-  void bar(const place& at, moment from, moment to, const char* colour) {
+  void bar(const key_of_process& at, moment from, moment to, const char* colour) {
     if (to < begin_ || from > end_ || !rows_.contains(at)) return;
     shapes_ += fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>\n", x(from),
                            y(row_of(at)) + 4, std::max(1.0, x(to) - x(from)), height - 8, colour);
   }
-  void mark(const place& at, moment when, const char* colour) {
+  void mark(const key_of_process& at, moment when, const char* colour) {
     if (when < begin_ || when > end_ || !rows_.contains(at)) return;
     shapes_ +=
         fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"{3}\" stroke-width=\"2\"/>\n",
                     x(when), y(row_of(at)) + 1, y(row_of(at)) + height - 1, colour);
   }
-  void end(std::map<place, moment>& of, const place& at, moment when, const char* colour) {
+  void end(std::map<key_of_process, moment>& of, const key_of_process& at, moment when, const char* colour) {
     if (const auto found = of.find(at); found != of.end()) {
       bar(at, found->second, when, colour);
       of.erase(found);
@@ -121,7 +121,7 @@ class drawing {
 
   void note(const journal::line& line) {
     const auto [key, does] = parse(line.text);
-    const place at{key, line.who};
+    const key_of_process at{key, line.who};
     if (line.who == "server" || line.who == "checker") return;
     if (does == "asks") {
       asking_.try_emplace(at, line.when);
@@ -137,11 +137,11 @@ class drawing {
       mark(at, line.when, "#e15759");
     } else if (does.starts_with("stands still for ")) {
       const auto ms = std::atoll(std::string(does.substr(17)).c_str());
-      for_process(line.who, [&](const place& each) {
+      for_process(line.who, [&](const key_of_process& each) {
         bar(each, line.when, line.when + ms * 1'000, "#4e79a7\" fill-opacity=\"0.4");
       });
     } else if (does == "is killed") {
-      for_process(line.who, [&](const place& each) {
+      for_process(line.who, [&](const key_of_process& each) {
         asking_.erase(each);
         end(holding_, each, line.when, "#59a14f");
         mark(each, line.when, "black");
@@ -150,7 +150,7 @@ class drawing {
   }
   template <class Use>
   void for_process(const std::string& who, Use use) {
-    std::vector<place> all;
+    std::vector<key_of_process> all;
     for (const auto& [each, row] : rows_) {
       if (each.second == who) all.push_back(each);
     }
@@ -160,9 +160,9 @@ class drawing {
   const result& of_;
   const moment begin_;
   const moment end_;
-  std::map<place, int> rows_{};
-  std::map<place, moment> asking_{};
-  std::map<place, moment> holding_{};
+  std::map<key_of_process, int> rows_{};
+  std::map<key_of_process, moment> asking_{};
+  std::map<key_of_process, moment> holding_{};
   std::string shapes_{};
 };
 

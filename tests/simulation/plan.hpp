@@ -35,15 +35,15 @@ enum class hazard : std::uint32_t {
   reentry = 1U << 19U,         ///< owners that enter again
   closes = 1U << 20U,          ///< services are closed with leases held, and others begin
   force = 1U << 21U,           ///< operators take locks away
-  clean_up = 1U << 22U,        ///< idle keys are forgotten
+  cleanup = 1U << 22U,         ///< idle keys are forgotten
   one_by_one = 1U << 23U,      ///< batches are many statements
   contention = 1U << 24U,      ///< row locks fail batches, and deadlocks statements
   abandoned = 1U << 25U,       ///< leases are never released
-  stale_looks = 1U << 26U,     ///< a look may show a holder as expired who is not: a node of a cluster that lags
+  stale_polls = 1U << 26U,     ///< a poll may show a holder as expired who is not: a node of a cluster that lags
   long_holds = 1U << 27U,      ///< leases are held for longer than their ttl
   columns = 1U << 28U,         ///< rows whose own expiry column keeps the lease
   claims = 1U << 29U,          ///< free rows are claimed by transactions of the application
-  strangers = 1U << 30U,       ///< other programs lock rows by their expiry column, and update rows
+  foreign = 1U << 30U,         ///< other programs lock rows by their expiry column, and update rows
 };
 
 struct hazard_name {
@@ -73,15 +73,15 @@ inline constexpr std::array hazard_names{
     hazard_name{hazard::reentry, "reentry"},
     hazard_name{hazard::closes, "closes"},
     hazard_name{hazard::force, "force"},
-    hazard_name{hazard::clean_up, "clean_up"},
+    hazard_name{hazard::cleanup, "cleanup"},
     hazard_name{hazard::one_by_one, "one_by_one"},
     hazard_name{hazard::contention, "contention"},
     hazard_name{hazard::abandoned, "abandoned"},
-    hazard_name{hazard::stale_looks, "stale_looks"},
+    hazard_name{hazard::stale_polls, "stale_polls"},
     hazard_name{hazard::long_holds, "long_holds"},
     hazard_name{hazard::columns, "columns"},
     hazard_name{hazard::claims, "claims"},
-    hazard_name{hazard::strangers, "strangers"},
+    hazard_name{hazard::foreign, "foreign"},
 };
 inline constexpr std::uint32_t all_hazards = (1U << hazard_names.size()) - 1;
 

@@ -89,24 +89,24 @@ void process::wait_until(std::condition_variable& wake_by, std::unique_lock<std:
   me.waits_on = &wake_by;
   if (const auto end = world_time_of(until); end != never) {
     me.deadline = end + latency();
-    look_at_deadline(me);
+    check_at_deadline(me);
   }
   lock.unlock();
   wait(me);
   lock.lock();
 }
 
-void process::look_at_deadline(thread& of) {
-  if (of.looks_at <= of.deadline) return;
-  of.looks_at = of.deadline;
+void process::check_at_deadline(thread& of) {
+  if (of.checks_at <= of.deadline) return;
+  of.checks_at = of.deadline;
   world_.at(of.deadline, of, thread::by_deadline);
 }
 
 void process::check_deadline(thread& of) {
-  if (world_.now() < of.looks_at) return;  // an earlier look took the place of this one
-  of.looks_at = never;
+  if (world_.now() < of.checks_at) return;  // an earlier look took the place of this one
+  of.checks_at = never;
   if (of.deadline > world_.now()) {
-    if (of.deadline != never) look_at_deadline(of);
+    if (of.deadline != never) check_at_deadline(of);
     return;
   }
   go_on(of, of.turn);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "engine/drivers/thread_host.hpp"
 #include "simulation/fibre.hpp"
 #include "simulation/world.hpp"
@@ -36,7 +36,7 @@ class process final : public time_source, public engine::thread_host {
   void notify(std::condition_variable& wake) noexcept override;
   // thread_host
   void start(std::function<void()> body) override { start_thread(std::move(body)); }
-  time_source& farewells() noexcept override { return *this; }
+  time_source& join_clock() noexcept override { return *this; }
 
   // The application's threads.
   void start_thread(std::function<void()> body);
@@ -84,7 +84,7 @@ class process final : public time_source, public engine::thread_host {
     bool waits = false;
     bool called = false;      // the waker was called before it waited
     moment deadline = never;  // of the present wait
-    moment looks_at =
+    moment checks_at =
         never;  // when that is looked at next: most waits end before, and then another one needs no more of them
   };
 
@@ -95,7 +95,7 @@ class process final : public time_source, public engine::thread_host {
   void wake(thread& one, moment when) { world_.at(when, one, one.turn); }
   void go_on(thread& one, std::uint64_t turn);
   void wait(thread& me);
-  void look_at_deadline(thread& of);
+  void check_at_deadline(thread& of);
   void check_deadline(thread& of);
   static thread& here();
 

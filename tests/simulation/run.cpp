@@ -30,7 +30,7 @@ class run {
   void add_process();
   void make_keys();
   void misfortune();
-  void stranger();
+  void foreign();
   void freeze(process& one);
   void crash(process& one);
   /// False: it takes longer than that.
@@ -91,10 +91,10 @@ void run::make_keys() {
   }
 }
 
-void run::stranger() {
+void run::foreign() {
   if (scene_.over) return;
-  server_.stranger();
-  world_.after(world_.random.between(1'000, second / 2), [this] { stranger(); });
+  server_.foreign();
+  world_.after(world_.random.between(1'000, second / 2), [this] { foreign(); });
 }
 
 void run::add_process() {
@@ -170,7 +170,7 @@ bool run::until_idle(moment limit, const char* what) {
 void run::play() {
   for (const auto& each : applications_) each->begin();
   world_.after(plan_.mischief, [this] { misfortune(); });
-  if (plan_.has(hazard::strangers)) stranger();
+  if (plan_.has(hazard::foreign)) foreign();
   if (!until_idle(3'600 * second, "a thread of the application never ends")) return;
   scene_.over = true;
   network_.calm();
@@ -213,7 +213,7 @@ void run::try_keys() {
   bool done = false;
   last.start_thread([&] {
     const auto where = std::make_shared<simulated_store>(network_, last);
-    lock_service locks(where, {.sweep_every = std::chrono::milliseconds{0}, .time = &last});
+    lock_service locks(where, {.cleanup_interval = std::chrono::milliseconds{0}, .time = &last});
     for (const auto& key : scene_.keys) {
       try {
         auto held = locks.acquire(
@@ -308,15 +308,15 @@ std::string excerpt(const result& of, std::size_t lines) {
   const auto at = of.failure.find("key ");
   std::string key;
   if (at != std::string::npos) key = of.failure.substr(at, of.failure.find(':', at) - at + 1);
-  std::vector<std::string> told;
-  for (auto each = of.story.rbegin(); each != of.story.rend() && told.size() < lines; ++each) {
+  std::vector<std::string> shown;
+  for (auto each = of.story.rbegin(); each != of.story.rend() && shown.size() < lines; ++each) {
     const bool about_keys = each->text.find("key ") != std::string::npos;
     if (about_keys && !key.empty() && each->text.find(key) == std::string::npos) continue;
-    told.push_back(
+    shown.push_back(
         fmt::format("{:>12.3f} ms  {:<8} {}\n", static_cast<double>(each->when) / 1'000, each->who, each->text));
   }
   std::string text;
-  for (auto each = told.rbegin(); each != told.rend(); ++each) text += *each;
+  for (auto each = shown.rbegin(); each != shown.rend(); ++each) text += *each;
   return text + of.failure + "\n";
 }
 

@@ -139,7 +139,7 @@ void server::arrive(const std::shared_ptr<job>& one) {
 }
 
 bool server::waits_for_lock(const job& one) {
-  if (!any_locked_ || one.what != job::kind::keyed || one.asks.front().action == verb::look) return false;
+  if (!any_locked_ || one.what != job::kind::keyed || one.asks.front().action == verb::poll) return false;
   return std::any_of(one.asks.begin(), one.asks.end(), [&](const request& q) {
     const auto at = data.locks().find(q.resource);
     return at != data.locks().end() && at->second.locked_by != 0;
@@ -149,16 +149,16 @@ bool server::waits_for_lock(const job& one) {
 /// All but those that `fails` names, which are contended.
 void server::run_but(job& one, const std::function<bool(std::size_t)>& fails) {
   std::vector<request> rest;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < one.asks.size(); ++i) {
     one.answers[i] = contended();
     if (fails(i)) continue;
     rest.push_back(one.asks[i]);
-    places.push_back(i);
+    positions.push_back(i);
   }
   std::vector<reply> answers(rest.size());
   if (!rest.empty()) data.run_batch(rest, {one.clock, one.sessions_then ? &*one.sessions_then : nullptr}, answers);
-  for (std::size_t i = 0; i < places.size(); ++i) one.answers[places[i]] = std::move(answers[i]);
+  for (std::size_t i = 0; i < positions.size(); ++i) one.answers[positions[i]] = std::move(answers[i]);
 }
 
 /// Those that meet a locked row, or all, are told so. False: they wait for it.
@@ -177,7 +177,7 @@ bool server::fail_contended(job& one) {
 /// Deadlocks, and rows that other statements have locked for the moment.
 bool server::fail_by_chance(job& one) {
   auto& chance = world_.random;
-  if (calm || !plan_.has(hazard::contention) || one.asks.front().action == verb::look) return false;
+  if (calm || !plan_.has(hazard::contention) || one.asks.front().action == verb::poll) return false;
   if (chance.chance(2'000)) {
     run_but(one, [](std::size_t) { return true; });
     return true;
@@ -208,12 +208,12 @@ void server::execute(const std::shared_ptr<job>& one) {
   } else {
     one->answers.front() = one->other(one->clock);
   }
-  if (one->what == job::kind::keyed && one->asks.front().action == verb::look && !calm) {
+  if (one->what == job::kind::keyed && one->asks.front().action == verb::poll && !calm) {
     for (auto& each : one->answers) {
-      if (each.result == outcome::yes && each.holder.holder && plan_.has(hazard::stale_looks) &&
+      if (each.result == outcome::yes && each.holder.holder && plan_.has(hazard::stale_polls) &&
           world_.random.chance(20'000)) {
         each.holder.expired = true;
-        each.holder.left = microseconds{0};
+        each.holder.remaining = microseconds{0};
       }
     }
   }
@@ -284,7 +284,7 @@ std::uint64_t server::claim(transaction& in, const request& q) {
   return data.locks().find(q.resource)->second.fence + 1;
 }
 
-void server::stranger() {
+void server::foreign() {
   auto& chance = world_.random;
   std::vector<std::string> all;
   for (const auto& [key, row] : data.locks()) {

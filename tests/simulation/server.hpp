@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "simulation/database.hpp"
 #include "simulation/plan.hpp"
 #include "simulation/world.hpp"
@@ -117,7 +117,7 @@ class server {
   bool commit(transaction& in);
   void roll_back(transaction& in);
   /// Another program comes: it takes or frees a row that has an expiry column, or changes it.
-  void stranger();
+  void foreign();
   /// A connection with a transaction that has verified that key; 0: none.
   std::uint64_t verifier_of(std::string_view key) const;
 

@@ -55,7 +55,7 @@ struct server_fixture {
     REQUIRE(got.result == outcome::yes);
     return got.fence;
   }
-  seen look() { return run({.action = verb::look}).holder; }
+  seen poll() { return run({.action = verb::poll}).holder; }
   /// A statement on a connection of its own; on its way until arrive().
   std::shared_ptr<job> sent(request q) {
     auto made = std::make_shared<job>();
@@ -71,7 +71,7 @@ struct server_fixture {
     REQUIRE(at.verify(made, {.resource = "k", .session = by, .fence = fence}, [] {}) == outcome::yes);
     return made;
   }
-  bool held_by(const id128& by) { return look().holder == by; }
+  bool held_by(const id128& by) { return poll().holder == by; }
 };
 
 }  // namespace
@@ -79,7 +79,7 @@ struct server_fixture {
 TEST_CASE_METHOD(server_fixture, "simulated server: a take-over whose view is old steals only if it names nobody",
                  "[simulation]") {
   const auto fence = insert(a, 1);
-  const auto dead = look();
+  const auto dead = poll();
   session(session_verb::close, a, 0us, 0);
   const auto view_then = at.data.all_sessions();
   const auto born = session_named(3);
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(server_fixture, "simulated server: a take-over whose view is ol
   REQUIRE(run({.action = verb::take_over, .session = born, .nonce = 1, .expected = &dead}).result == outcome::yes);
   const request late{.action = verb::take_over, .session = b, .nonce = 1, .expected = &dead};
   CHECK(run(late, {in.now(), &view_then}).result == outcome::no);
-  CHECK(look().fence == fence + 1);
+  CHECK(poll().fence == fence + 1);
   at.data.wrong = mistake::stale_view;
   CHECK(run(late, {in.now(), &view_then}).result == outcome::yes);
 }
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(server_fixture, "simulated server: an acquire is granted though
   run({.action = verb::cancel, .session = b, .nonce = 1});
   session(session_verb::close, a, 0us, 0);
   CHECK(run({.action = verb::take, .session = a, .nonce = 2}).result == outcome::yes);
-  CHECK(look().gone);
+  CHECK(poll().gone);
 }
 
 TEST_CASE_METHOD(server_fixture, "simulated server: the clock of a statement stands still while it waits",
@@ -126,14 +126,14 @@ TEST_CASE_METHOD(server_fixture, "simulated server: the clock of a statement sta
   pass(1'000);
   REQUIRE(waits->done);
   CHECK(waits->answers[0].result == outcome::yes);
-  CHECK(look().left < 150ms);  // it counts from the arrival
+  CHECK(poll().remaining < 150ms);  // it counts from the arrival
 }
 
 TEST_CASE_METHOD(server_fixture, "simulated server: the first insert of a key reads the floor", "[simulation]") {
   insert(b, 1);
   run({.action = verb::cancel, .session = b, .nonce = 1});
   pass(second);
-  REQUIRE(at.data.clean_up(1, 20, in.now()) == 1);
+  REQUIRE(at.data.cleanup(1, 20, in.now()) == 1);
   CHECK(insert(b, 2) == 2);
 }
 
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(server_fixture,
 TEST_CASE_METHOD(server_fixture, "simulated server: a stopped verifier keeps the row until its connection is ended",
                  "[simulation]") {
   const auto fence = insert(a, 1);
-  const auto dead = look();
+  const auto dead = poll();
   const auto open_one = verified_by(a, fence);
   pass(2 * second);
   REQUIRE(session(session_verb::remove_expired, a, 0us, in.now()) == outcome::yes);
@@ -225,9 +225,9 @@ TEST_CASE_METHOD(server_fixture,
   const auto loser = sent({.action = verb::take, .session = a, .nonce = 1});
   at.arrive(loser);
   CHECK_FALSE(loser->done);  // though b holds the key, whatever the transaction does
-  const auto looks = sent({.action = verb::look});
-  at.arrive(looks);
-  CHECK(looks->done);
+  const auto polls = sent({.action = verb::poll});
+  at.arrive(polls);
+  CHECK(polls->done);
   for (const auto verb : {session_verb::renew, session_verb::close}) {
     const auto of_session = sent({});
     of_session->what = job::kind::session;
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(server_fixture, "simulated server: a transaction verifies the p
   transaction old;
   old.connection = at.connect();
   const auto fence = insert(a, 1);
-  const auto dead = look();
+  const auto dead = poll();
   session(session_verb::close, a, 0us, 0);
   REQUIRE(run({.action = verb::take_over, .session = b, .nonce = 1, .expected = &dead}).result == outcome::yes);
   CHECK(at.verify(old, {.resource = "k", .session = a, .nonce = 1, .fence = fence}, [] {}) == outcome::no);
@@ -294,10 +294,10 @@ TEST_CASE_METHOD(server_fixture, "simulated server: clean-up passes over a row t
   pass(second / 2);
   const auto open_one = verified_by(a, fence);
   pass(5 * second);
-  CHECK(at.data.clean_up(1, 20, in.now()) == 0);
+  CHECK(at.data.cleanup(1, 20, in.now()) == 0);
   CHECK(held_by(a));
   at.kill(open_one.connection);
-  CHECK(at.data.clean_up(1, 20, in.now()) > 0);
+  CHECK(at.data.cleanup(1, 20, in.now()) > 0);
 }
 
 TEST_CASE_METHOD(server_fixture, "simulated server: a first insert may fail by a deadlock, and a repeat makes the row",

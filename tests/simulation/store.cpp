@@ -309,11 +309,11 @@ reply simulated_store::revoke(connection& on, const request& key) noexcept {
   });
 }
 
-reply simulated_store::clean_up(connection& on, microseconds idle, std::size_t limit) noexcept {
+reply simulated_store::cleanup(connection& on, microseconds idle, std::size_t limit) noexcept {
   return ask(on, [this, idle, limit](moment clock) {
     reply answer;
     answer.result = outcome::yes;
-    answer.fence = by_.to().data.clean_up(idle.count(), limit, clock);
+    answer.fence = by_.to().data.cleanup(idle.count(), limit, clock);
     return answer;
   });
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store/store_admin.hpp"
-#include "dlock/store/transactional_store.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 #include "simulation/process.hpp"
 #include "simulation/server.hpp"
 
@@ -76,7 +76,7 @@ class simulated_store final : public store, public store_admin, public transacti
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& on, const request& key) noexcept override;
-  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
   verification verification_of(const request& grant) const override;
   verification release_of(const request& grant) const override;

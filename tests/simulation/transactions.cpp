@@ -53,10 +53,10 @@ open_transaction::~open_transaction() {
 
 bool open_transaction::verify(const lease& held) {
   const auto& one = detail::access::grant_of(held);
-  if (one->left(process_.now()) == microseconds{0}) return false;
+  if (one->remaining(process_.now()) == microseconds{0}) return false;
   verified_.push_back(one);
   engine::outlive_transaction(*one);
-  const auto request = one->ask(verb::look);
+  const auto request = one->ask(verb::poll);
   travel();
   const auto limit = by_.in().now() + lock_wait;
   for (;;) {

@@ -14,23 +14,23 @@ constexpr std::uint64_t many = 1U << 20U;
 }  // namespace
 
 void world::at(moment when, std::function<void()> what) {
-  std::uint64_t place = 0;
+  std::uint64_t position = 0;
   if (free_.empty()) {
-    place = things_.size();
+    position = things_.size();
     things_.push_back(std::move(what));
   } else {
-    place = free_.back();
+    position = free_.back();
     free_.pop_back();
-    things_[place] = std::move(what);
+    things_[position] = std::move(what);
   }
-  push(when, nullptr, place);
+  push(when, nullptr, position);
 }
 
-void world::push(moment when, sleeper* who, std::uint64_t place) {
+void world::push(moment when, sleeper* who, std::uint64_t position) {
   constexpr auto moments = 64 - chance_bits;
   // 8 years are as good as never.
   const auto then = std::min(static_cast<std::uint64_t>(std::max(when, now_)), (std::uint64_t{1} << moments) - 1);
-  const entry made{then << chance_bits | random.bits() >> moments, who, place};
+  const entry made{then << chance_bits | random.bits() >> moments, who, position};
   auto at = heap_.size();
   heap_.push_back(made);
   for (; at > 0 && heap_[(at - 1) / 4].order > made.order; at = (at - 1) / 4) heap_[at] = heap_[(at - 1) / 4];
@@ -68,11 +68,11 @@ bool world::run(const std::function<bool()>& done, moment until) {
       then_ = now_;
     }
     if (next.who != nullptr) {
-      next.who->due(next.place);
+      next.who->due(next.position);
       continue;
     }
-    const auto what = std::exchange(things_[next.place], nullptr);
-    free_.push_back(next.place);
+    const auto what = std::exchange(things_[next.position], nullptr);
+    free_.push_back(next.position);
     what();
   }
   return !failed();

@@ -78,11 +78,11 @@ class world {
     std::uint64_t
         order;     // the moment, and below it chance: one number, since most of a run's comparisons are made here
     sleeper* who;  // null: a thing
-    std::uint64_t place;  // of the thing, or the turn
+    std::uint64_t position;  // of the thing, or the turn
     moment when() const noexcept { return static_cast<moment>(order >> chance_bits); }
   };
   static constexpr unsigned chance_bits = 16;
-  void push(moment when, sleeper* who, std::uint64_t place);
+  void push(moment when, sleeper* who, std::uint64_t position);
   entry pop();
 
   moment now_ = 0;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "dlock/error.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "support/gate.hpp"
 
 namespace dlock::test {
@@ -39,7 +39,7 @@ class connect_faults {
     const std::lock_guard lock(mutex_);
     refusal_ = std::move(why);
   }
-  /// The server closes all connections while they lie idle. `seen`: a look at one shows it; else it shows as it is used,
+  /// The server closes all connections while they lie idle. `seen`: a poll at one shows it; else it shows as it is used,
   /// before anything is sent.
   void close_connections(bool seen = true) {
     closing_shows_ = seen;
@@ -70,7 +70,7 @@ class connect_faults {
     }
     ~existence() {
       --faults_.connections_;
-      faults_.leave_place();
+      faults_.leave_slot();
     }
     existence(const existence&) = delete;
     existence& operator=(const existence&) = delete;
@@ -97,14 +97,14 @@ class connect_faults {
       why = *refusal_;
       return false;
     }
-    auto taken = places_.load();
+    auto taken = taken_.load();
     while (!cancel.stop_requested() && taken < allowed_) {
-      if (places_.compare_exchange_weak(taken, taken + 1)) return true;
+      if (taken_.compare_exchange_weak(taken, taken + 1)) return true;
     }
     why = {.native = 1040, .transient = true, .connection = true, .full = true, .text = "too many connections"};
     return false;
   }
-  void leave_place() noexcept { --places_; }
+  void leave_slot() noexcept { --taken_; }
 
  private:
   static void raise(std::atomic<std::size_t>& most, std::size_t now) {
@@ -123,7 +123,7 @@ class connect_faults {
   std::optional<store_error> error_{};
   std::atomic<std::size_t> prepared_{0};
   std::atomic<std::size_t> allowed_{1'000'000};
-  std::atomic<std::size_t> places_{0};
+  std::atomic<std::size_t> taken_{0};
   std::atomic<std::size_t> connections_{0};
   std::atomic<std::size_t> most_connections_{0};
   std::atomic<std::size_t> tried_{0};

@@ -5,14 +5,14 @@
 #include <memory>
 #include <variant>
 
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "support/gate.hpp"
 
 namespace dlock::test {
 
 /// What is neither about a key nor about a session.
-enum class other_verb { clean_up };
+enum class other_verb { cleanup };
 /// Which statements a script is about.
 using statement = std::variant<verb, session_verb, other_verb>;
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "dlock/lock_key.hpp"
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_admin.hpp"
-#include "dlock/store/transactional_store.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 #include "support/connect_faults.hpp"
 #include "support/fault_script.hpp"
 #include "support/key_watches.hpp"
@@ -80,7 +80,7 @@ class faulty_store final : public store,
     blocker_ = connection;
     blocker_seen_ = can_be_seen;
   }
-  /// A stranger's transaction has that key's row locked, until unlock_row(): an extension is contended, at once or after it has
+  /// Another program's transaction has that key's row locked, until unlock_row(): an extension is contended, at once or after it has
   /// waited for a second. Before that a service may know that by capabilities::extends_unlocked.
   void lock_row(const lock_key& key) {
     const std::lock_guard lock(mutex_);
@@ -135,7 +135,7 @@ class faulty_store final : public store,
   std::size_t batches(verb of) const { return batches_[static_cast<std::size_t>(of)]; }
   std::size_t settled() const { return settled_; }
   /// How often the other store has told somebody that waits something. While this one is cut off, that does not arrive.
-  std::size_t told() const { return relays_.told(); }
+  std::size_t notified() const { return relays_.notified(); }
   /// How often blocker() was asked.
   std::size_t blockers_asked() const { return blockers_asked_; }
   /// Requests that named a row, and those that did not.
@@ -174,12 +174,12 @@ class faulty_store final : public store,
     if (!may_connect(cancel, why)) return nullptr;
     if (cut_) {
       why = {.native = 2002, .transient = true, .connection = true, .text = "cut off"};
-      leave_place();
+      leave_slot();
       return nullptr;
     }
     auto on = inner_->connect(limit, why);
     if (on == nullptr) {
-      leave_place();
+      leave_slot();
       return nullptr;
     }
     const std::lock_guard lock(mutex_);
@@ -266,11 +266,11 @@ class faulty_store final : public store,
   reply revoke(connection& on, const request& key) noexcept override {
     return unless_closed(on, [&](connection& inner) { return inner_->admin()->revoke(inner, key); });
   }
-  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override {
+  reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override {
     return unless_closed(on, [&](connection& inner) {
       idle_ = idle.count();
-      return run(static_cast<link&>(on), other_verb::clean_up, nullptr,
-                 [&] { return inner_->admin()->clean_up(inner, idle, limit); });
+      return run(static_cast<link&>(on), other_verb::cleanup, nullptr,
+                 [&] { return inner_->admin()->cleanup(inner, idle, limit); });
     });
   }
 

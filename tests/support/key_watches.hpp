@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 
 namespace dlock::test {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 
 namespace dlock::test {
 

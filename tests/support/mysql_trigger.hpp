@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 
 namespace dlock::test {
 
@@ -20,7 +20,7 @@ inline void make_trigger(const std::string& table, const std::string& when, cons
 /// A log of changes, as auditors want one: a table with an auto-increment column, in which triggers write.
 class audit {
  public:
-  explicit audit(const mysql_place& beside) : audit("`locks`." + beside.table("audit")) {}
+  explicit audit(const mysql_fixture& beside) : audit("`locks`." + beside.table("audit")) {}
   explicit audit(std::string name) : table_(std::move(name)) {
     root_.run("CREATE TABLE " + table_ +
               " (id BIGINT AUTO_INCREMENT PRIMARY KEY, what VARCHAR(20)) ENGINE=InnoDB AUTO_INCREMENT=5000");

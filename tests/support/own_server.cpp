@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "support/eventually.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 
 namespace dlock::test {
 

@@ -25,7 +25,7 @@ class recording_observer final : public observer {
   void on(const event& event) override {
     const std::lock_guard guard(mutex_);
     records_.push_back({event.what, std::string(event.key), event.fence, event.reason, std::string(event.text)});
-    told_.notify_all();
+    noted_.notify_all();
   }
 
   std::size_t count(event::kind kind) const {
@@ -36,7 +36,7 @@ class recording_observer final : public observer {
   /// Whether `kind` was told at least `times` times; waits for it. The limit is only there to end a failing test.
   bool wait_for(event::kind kind, std::size_t times = 1) const {
     std::unique_lock lock(mutex_);
-    return told_.wait_for(lock, std::chrono::seconds{20}, [&] { return count_locked(kind) >= times; });
+    return noted_.wait_for(lock, std::chrono::seconds{20}, [&] { return count_locked(kind) >= times; });
   }
 
   std::vector<record> records() const {
@@ -52,7 +52,7 @@ class recording_observer final : public observer {
   }
 
   mutable std::mutex mutex_;
-  mutable std::condition_variable told_;
+  mutable std::condition_variable noted_;
   std::vector<record> records_;
 };
 

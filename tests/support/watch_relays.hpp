@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 
 namespace dlock::test {
 
@@ -38,7 +38,7 @@ class watch_relays {
     for (auto& each : mine) to_.unwatch(key, session, each);
   }
   /// How often somebody was told something.
-  std::size_t told() const { return told_; }
+  std::size_t notified() const { return notified_; }
 
  private:
   struct relay final : key_listener {
@@ -46,7 +46,7 @@ class watch_relays {
         : owner(of), key(watched), session(by), listener(to) {}
     void may_be_free(bool works) noexcept override {
       if (owner.silent_) return;
-      ++owner.told_;
+      ++owner.notified_;
       listener.may_be_free(works);
     }
     watch_relays& owner;
@@ -57,7 +57,7 @@ class watch_relays {
 
   store& to_;
   const std::atomic<bool>& silent_;
-  std::atomic<std::size_t> told_{0};
+  std::atomic<std::size_t> notified_{0};
   std::mutex mutex_{};
   std::list<relay> relays_{};
 };

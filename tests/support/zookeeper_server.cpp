@@ -34,7 +34,7 @@ sockaddr_in local(std::uint16_t port) {
 }
 
 /// Until a server answers: java alone takes half a second.
-constexpr std::chrono::seconds patience{60};
+constexpr std::chrono::seconds timeout{60};
 
 }  // namespace
 
@@ -108,7 +108,7 @@ bool zookeeper_server::comes_up() {
         up = pid_ > 0 && !role().empty() && try_ask("conf").find(folder_ / "data") != std::string::npos;
         return up || pid_ < 0;
       },
-      patience));
+      timeout));
   return up;
 }
 
@@ -135,27 +135,27 @@ void zookeeper_server::kill() {
 std::string zookeeper_server::try_ask(const std::string& word) const {
   const int to = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto address = local(port_);
-  const timeval patience{.tv_sec = 0, .tv_usec = 50'000};
-  ::setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  std::string told;
+  const timeval timeout{.tv_sec = 0, .tv_usec = 50'000};
+  ::setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  std::string text;
   bool whole = false;  // only its end says that it is: half a list of nodes would look like a list of fewer
   if (::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
       ::send(to, word.data(), word.size(), MSG_NOSIGNAL) > 0) {
     char part[4096];
     auto size = ::recv(to, part, sizeof part, 0);
-    for (; size > 0; size = ::recv(to, part, sizeof part, 0)) told.append(part, static_cast<std::size_t>(size));
+    for (; size > 0; size = ::recv(to, part, sizeof part, 0)) text.append(part, static_cast<std::size_t>(size));
     whole = size == 0;
   }
   ::close(to);
-  return whole ? told : std::string{};
+  return whole ? text : std::string{};
 }
 
 std::string zookeeper_server::ask(const std::string& word) const {
-  std::string told;
-  if (!eventually([&] { return !(told = try_ask(word)).empty(); }, std::chrono::seconds{30})) {
+  std::string text;
+  if (!eventually([&] { return !(text = try_ask(word)).empty(); }, std::chrono::seconds{30})) {
     throw std::runtime_error("ZooKeeper does not answer to " + word);
   }
-  return told;
+  return text;
 }
 
 std::string zookeeper_server::role() const {
@@ -201,7 +201,7 @@ std::size_t zookeeper_ensemble::leader() const {
         }
         return false;
       },
-      patience);
+      timeout);
   if (!there) throw std::runtime_error("no leader");
   return found;
 }

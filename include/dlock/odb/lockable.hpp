@@ -14,7 +14,7 @@
 
 #include "dlock/odb/detail/row_values.hpp"
 #include "dlock/odb/lock_columns.hpp"
-#include "dlock/store/row_table.hpp"
+#include "dlock/store_interface/row_table.hpp"
 
 namespace dlock {
 

@@ -14,8 +14,8 @@
 #include <mutex>
 #include <string>
 
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 
 namespace dlock::stores {
 
@@ -23,11 +23,11 @@ namespace dlock::stores {
 class virtual_clock final : public time_source {
  public:
   virtual_clock() = default;
-  /// `patience`: a test that forgot to move the clock doesn't hang. When a call has waited for so long in real time while the clock
+  /// `timeout`: a test that forgot to move the clock doesn't hang. When a call has waited for so long in real time while the clock
   /// stood still, the clock moves by itself, from one awaited time to the next, after 1,000 of them in ever longer leaps, until
   /// somebody calls advance(), and says so on the standard error. So a forgotten wait ends in lock_timeout; one with
   /// wait_forever ends too, at the latest when the others' leases have run out. Default 20 s; 0: never.
-  explicit virtual_clock(std::chrono::milliseconds patience) noexcept : patience_(patience) {}
+  explicit virtual_clock(std::chrono::milliseconds timeout) noexcept : timeout_(timeout) {}
 
   instant now() const noexcept override;
   /// Wakes whoever waits for a time that has come now; does not wait for what they do. Throws std::invalid_argument if
@@ -48,7 +48,7 @@ class virtual_clock final : public time_source {
 
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override;
   void notify(std::condition_variable& wake) noexcept override;
-  void told(worker change) noexcept override;
+  void on_thread_event(worker change) noexcept override;
 
  private:
   struct waiter;
@@ -57,7 +57,7 @@ class virtual_clock final : public time_source {
   void advance_by_itself(instant until);
   void wake_due(std::unique_lock<std::mutex>& own);
 
-  const std::chrono::milliseconds patience_ = std::chrono::seconds{20};
+  const std::chrono::milliseconds timeout_ = std::chrono::seconds{20};
   static constexpr unsigned steady_moves = 1000;
   std::atomic<unsigned> by_itself_{0};  // moves
   std::atomic<std::int64_t> us_{1'000'000'000};
@@ -89,7 +89,7 @@ class memory_store final : public store, private store_admin {
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& connection, const request& key) noexcept override;
-  reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept override;
+  reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
 
   struct state;
   std::unique_ptr<state> state_;

@@ -12,7 +12,7 @@
 /// | prefix    | the database's  | what the names of the locks begin with: up to 64 printable ASCII characters. Named   |
 /// |           | name and ':'    | locks belong to the server, whatever the database                                    |
 /// | waiters   | 2               | 0 to 64: connections that wait at the server for busy keys, so that nobody has to    |
-/// |           |                 | look again and again; keys beyond them are looked at with back-off                   |
+/// |           |                 | poll again and again; keys beyond them are polled with back-off                      |
 ///
 /// Those of dlock/stores/mysql.hpp that say how to reach the server hold too, with one host; `schema` is an error.
 ///
@@ -30,7 +30,7 @@
 #include <optional>
 #include <string>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores {
 

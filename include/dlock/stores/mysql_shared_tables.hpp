@@ -22,7 +22,7 @@
 #include <memory>
 #include <string>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores {
 

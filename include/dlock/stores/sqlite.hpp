@@ -10,10 +10,11 @@
 /// - schema: create (default) makes the file and the tables if missing, and migrates older ones; verify refuses to work
 ///   if they are missing or of another version; none trusts that they are there.
 /// - prefix: of the table names, 1 to 40 letters, digits and '_'. Default dlock_.
-/// - busy_timeout: how long, in ms, a statement waits while others write to the file. Default 5000; 1 to 3600000. At most
-///   1000 counts where somebody waits for a key or frees one: then the key is busy, and asked for again within the wait.
-/// - filesystem: local (default) refuses a file on NFS, SMB, 9p, FUSE and other file systems that machines may share, one
-///   that is mounted without its folder, and one with hard links. any does not look.
+/// - busy_timeout: how long, in ms, a statement waits while others write to the file. Default 5000; 1 to 3600000.
+///   At most 1000 counts where somebody waits for a key or frees one: then the key is busy, and asked for again within
+///   the wait.
+/// - filesystem: local (default) refuses a file on NFS, SMB, 9p, FUSE and other file systems that machines may share,
+///   one that is mounted without its folder, and one with hard links. any does not look.
 ///
 /// An unknown parameter, an empty path, `:memory:` (for locks within one process: memory:) and sqlite://path (that would
 /// be a host) are std::invalid_argument.
@@ -47,8 +48,8 @@
 
 #include <memory>
 
-#include "dlock/store/store.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores {
 

@@ -26,7 +26,7 @@
 
 #include <memory>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores {
 

@@ -14,7 +14,7 @@
 namespace dlock {
 
 using detail::access;
-using patience = engine::lock_request::patience;
+using wait_mode = engine::lock_request::wait_mode;
 
 namespace {
 
@@ -26,9 +26,9 @@ Handler&& must(Handler&& then, const char* call) {
 
 class acquire_call final : public engine::async_acquire {
  public:
-  acquire_call(engine::service_core& core, const lock_key& key, const lock_options& options, const patience& patience,
+  acquire_call(engine::service_core& core, const lock_key& key, const lock_options& options, const wait_mode& wait_mode,
                bool must, async_handler<lease>&& then)
-      : engine::async_acquire(core, key, core.shared().settled(options), patience),
+      : engine::async_acquire(core, key, core.shared().settled(options), wait_mode),
         must_(must),
         then_(std::move(then)) {}
 
@@ -50,8 +50,8 @@ class acquire_call final : public engine::async_acquire {
 class acquire_all_call final : public engine::async_acquire_all {
  public:
   acquire_all_call(engine::service_core& core, const lock_keys& keys, const lock_options& options,
-                   const patience& patience, bool must, async_handler<multi_lease>&& then)
-      : engine::async_acquire_all(core, keys, core.shared().settled(options), patience),
+                   const wait_mode& wait_mode, bool must, async_handler<multi_lease>&& then)
+      : engine::async_acquire_all(core, keys, core.shared().settled(options), wait_mode),
         must_(must),
         then_(std::move(then)) {
     room_.reserve(keys.size());
@@ -87,16 +87,16 @@ class plain_call final : public Call {
   async_handler<> then_;
 };
 
-void run_acquire(engine::service_core& core, const lock_key& key, const lock_options& options, const patience& patience,
-                 bool must_have, async_handler<lease>&& then, const char* call) {
+void run_acquire(engine::service_core& core, const lock_key& key, const lock_options& options,
+                 const wait_mode& wait_mode, bool must_have, async_handler<lease>&& then, const char* call) {
   engine::async_call::run(
-      std::make_unique<acquire_call>(core, key, options, patience, must_have, must(std::move(then), call)));
+      std::make_unique<acquire_call>(core, key, options, wait_mode, must_have, must(std::move(then), call)));
 }
 
 void run_acquire_all(engine::service_core& core, const lock_keys& keys, const lock_options& options,
-                     const patience& patience, bool must_have, async_handler<multi_lease>&& then, const char* call) {
+                     const wait_mode& wait_mode, bool must_have, async_handler<multi_lease>&& then, const char* call) {
   engine::async_call::run(
-      std::make_unique<acquire_all_call>(core, keys, options, patience, must_have, must(std::move(then), call)));
+      std::make_unique<acquire_all_call>(core, keys, options, wait_mode, must_have, must(std::move(then), call)));
 }
 
 const std::shared_ptr<engine::grant>& renewable(const lease& held) {

@@ -11,7 +11,7 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr microseconds patience = 2s;  // of one statement
+constexpr microseconds timeout = 2s;  // of one statement
 /// Between two tries of one. The first is for releases whose caller would still be waiting.
 constexpr std::array<microseconds, 2> pauses{5ms, 500ms};
 /// After nothing could be sent at all.
@@ -19,8 +19,8 @@ constexpr microseconds unreachable_pause = 500ms;
 }  // namespace
 
 background_work::background_work(service_context& shared, statement_executor& statements, session_keeper& sessions,
-                                 notifier& news, hooks told)
-    : shared_(shared), statements_(statements), sessions_(sessions), news_(news), hooks_(std::move(told)) {}
+                                 notifier& news, hooks callbacks)
+    : shared_(shared), statements_(statements), sessions_(sessions), news_(news), hooks_(std::move(callbacks)) {}
 
 // ---- what comes in --------------------------------------------------------------------------------------------------
 
@@ -83,11 +83,11 @@ void background_work::cancel_later(std::shared_ptr<grant> grant, std::shared_ptr
   pump_and_tell(lock, now);
 }
 
-void background_work::close(const std::shared_ptr<session>& session, std::shared_ptr<grant> told_last, instant earliest,
-                            instant not_before, instant give_up, instant now) noexcept {
+void background_work::close(const std::shared_ptr<session>& session, std::shared_ptr<grant> notify_first,
+                            instant earliest, instant not_before, instant give_up, instant now) noexcept {
   lock_type lock(mutex_);
   if (ending_ && now < earliest) return;  // its row is left to its expiry
-  session->told_last = std::move(told_last);
+  session->notify_first = std::move(notify_first);
   session->earliest = earliest;
   session->not_before = not_before;
   session->give_up = give_up;
@@ -103,8 +103,8 @@ instant background_work::time_of(const grant& lost) const noexcept {
 }
 
 instant background_work::time_of(const session& over) const noexcept {
-  const bool told = ending_ || over.told_last == nullptr || over.told_last->notified.load();
-  return told ? over.earliest : std::max(over.earliest, over.not_before);
+  const bool notified = ending_ || over.notify_first == nullptr || over.notify_first->notified.load();
+  return notified ? over.earliest : std::max(over.earliest, over.not_before);
 }
 
 std::shared_ptr<grant> background_work::next_due(instant now) noexcept {
@@ -122,7 +122,7 @@ std::shared_ptr<session> background_work::next_closing(instant now) noexcept {
     if (now < time_of(session)) continue;
     auto found = std::move(*at);
     *at = std::move(found->next_closing);
-    found->told_last.reset();
+    found->notify_first.reset();
     return found;
   }
   return nullptr;
@@ -130,11 +130,11 @@ std::shared_ptr<session> background_work::next_closing(instant now) noexcept {
 
 void background_work::prepare(work& into, instant now) noexcept {
   const auto& grant = *into.about;
-  const auto limit = std::min<microseconds>(patience, time_left(end_by_, now));
+  const auto limit = std::min<microseconds>(timeout, time_remaining(end_by_, now));
   auto& send = into.send;
-  send.stands_in = line::frees;
-  send.until = now + limit;
-  send.patience = limit;
+  send.priority = priority::frees;
+  send.queue_deadline = now + limit;
+  send.timeout = limit;
   send.counts = false;
   send.owner = this;
   send.about = &into;
@@ -156,11 +156,11 @@ void background_work::pump(instant now) noexcept {
   while (auto session = next_closing(now)) {
     auto& send = session->closing;
     send.what = statement::kind::session;
-    send.stands_in = line::frees;
+    send.priority = priority::frees;
     send.session_action = session_verb::close;
     send.record = shared_.record(session->id, session->ttl);
-    send.until = now + patience;
-    send.patience = patience;
+    send.queue_deadline = now + timeout;
+    send.timeout = timeout;
     send.counts = false;
     send.owner = this;
     send.about = session.get();
@@ -265,13 +265,13 @@ void background_work::finish(const std::shared_ptr<grant>& grant, release_result
   mutex_.lock();
 }
 
-void background_work::try_again(const std::shared_ptr<grant>& grant, bool told, const fault& why,
+void background_work::try_again(const std::shared_ptr<grant>& grant, bool answered, const fault& why,
                                 instant now) noexcept {
   // A lease under a session that is over is free for others as it is.
-  const bool moot = grant->cancels && grant->kind == lease_kind::session && grant->pin->deadline.left(now) == 0us;
-  if (moot || ending_ || now >= grant->given_up(told)) {
-    const bool untold = !grant->cancels && !moot;
-    if (untold && grant->reported) {
+  const bool moot = grant->cancels && grant->kind == lease_kind::session && grant->pin->deadline.remaining(now) == 0us;
+  if (moot || ending_ || now >= grant->given_up(answered)) {
+    const bool unreported = !grant->cancels && !moot;
+    if (unreported && grant->reported) {
       news_.post({.what = event::kind::release_failed,
                   .key = grant->key.view(),
                   .fence = grant->fence_shown(),
@@ -319,7 +319,7 @@ instant background_work::tick(instant now) noexcept {
 }
 
 void background_work::begin_end(instant now, instant until) noexcept {
-  deferred_list left;  // ends without the lock
+  deferred_list remaining;  // ends without the lock
   std::shared_ptr<session> open;
   lock_type lock(mutex_);
   ending_ = true;
@@ -328,7 +328,7 @@ void background_work::begin_end(instant now, instant until) noexcept {
     auto grant = lost_.pop_front();
     if (now < grant->earliest) {
       --releases_;
-      left.push_back(std::move(grant));
+      remaining.push_back(std::move(grant));
     } else {
       now_.push_back(std::move(grant));
     }
@@ -345,7 +345,7 @@ void background_work::begin_end(instant now, instant until) noexcept {
   pump(now);
   lock.unlock();
   // Their rows are left. Each grant holds its session.
-  for (; open != nullptr; open = std::exchange(open->next_closing, nullptr)) open->told_last.reset();
+  for (; open != nullptr; open = std::exchange(open->next_closing, nullptr)) open->notify_first.reset();
 }
 
 void background_work::check_drained() noexcept {

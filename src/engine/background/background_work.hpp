@@ -39,7 +39,7 @@ class background_work final : public statement_owner {
   };
 
   background_work(service_context& shared, statement_executor& statements, session_keeper& sessions, notifier& news,
-                  hooks told);
+                  hooks callbacks);
 
   /// Its last lease has ended, and so has the transaction that it had to outlive: at once, before everything else.
   void release_now(std::shared_ptr<grant> grant, instant now) noexcept;
@@ -51,7 +51,7 @@ class background_work final : public statement_owner {
   /// An attempt of unknown outcome (rule 6). `doubt`: the connection that may still run it; null: it has been answered.
   void cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up, instant now) noexcept;
   /// Deletes the row of a session that is over; likewise.
-  void close(const std::shared_ptr<session>& session, std::shared_ptr<grant> told_last, instant earliest,
+  void close(const std::shared_ptr<session>& session, std::shared_ptr<grant> notify_first, instant earliest,
              instant not_before, instant give_up, instant now) noexcept;
 
   /// Whether it is still to free that attempt.
@@ -86,7 +86,7 @@ class background_work final : public statement_owner {
   // These four open the lock meanwhile.
   void finish(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept
       DLOCK_REQUIRES(mutex_);
-  void try_again(const std::shared_ptr<grant>& grant, bool told, const fault& why, instant now) noexcept
+  void try_again(const std::shared_ptr<grant>& grant, bool answered, const fault& why, instant now) noexcept
       DLOCK_REQUIRES(mutex_);
   void pump(instant now) noexcept DLOCK_REQUIRES(mutex_);
   void check_drained() noexcept DLOCK_REQUIRES(mutex_);

@@ -5,7 +5,7 @@
 
 namespace dlock::engine {
 
-void deadline_timer::make_room(grant& grant) { grant.deadline = std::make_unique<deadline_place>(); }
+void deadline_timer::make_room(grant& grant) { grant.deadline = std::make_unique<timer_node>(); }
 
 void deadline_timer::set(const std::shared_ptr<grant>& grant, instant when) noexcept {
   bool first = false;
@@ -25,7 +25,7 @@ void deadline_timer::clear(grant& grant) noexcept {
 instant deadline_timer::tick(instant now) noexcept {
   base::unique_lock lock(mutex_);
   while (!timers_.empty() && timers_.begin()->first <= now) {
-    auto due = deadline_place::take_first(timers_, [](grant& first) -> deadline_place& { return *first.deadline; });
+    auto due = timer_node::take_first(timers_, [](grant& first) -> timer_node& { return *first.deadline; });
     if (due == nullptr) continue;
     lock.unlock();
     passed_(due, now);

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/mutex.hpp"
-#include "engine/books/deadline_place.hpp"
 #include "engine/books/grant.hpp"
+#include "engine/books/timer_node.hpp"
 
 namespace dlock::engine {
 
@@ -34,7 +34,7 @@ class deadline_timer {
   const passed passed_;
   const sooner sooner_;
   base::mutex mutex_;
-  deadline_place::all timers_ DLOCK_GUARDED_BY(mutex_){};
+  timer_node::all timers_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace dlock::engine

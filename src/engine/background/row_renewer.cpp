@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "engine/books/renewal_place.hpp"
+#include "engine/books/renewal_state.hpp"
 
 namespace dlock::engine {
 
@@ -14,18 +14,18 @@ namespace {
 constexpr int soon = 12;
 }  // namespace
 
-row_renewer::row_renewer(service_context& shared, statement_executor& statements, grant_table& grants, notifier& news,
-                         hooks told)
+row_renewer::row_renewer(service_context& shared, statement_executor& statements, held_locks& grants, notifier& news,
+                         hooks callbacks)
     : shared_(shared),
       statements_(statements),
       grants_(grants),
       news_(news),
-      hooks_(std::move(told)),
+      hooks_(std::move(callbacks)),
       passes_over_(statements.where().caps().extends_unlocked),
       // Some connections must be left for everything else.
       most_waits_(std::max<std::size_t>(1, shared.options.connections / 2)) {}
 
-void row_renewer::make_room(grant& grant) { grant.renewal = std::make_unique<renewal_place>(); }
+void row_renewer::make_room(grant& grant) { grant.renewal = std::make_unique<renewal_state>(); }
 
 void row_renewer::add(const std::shared_ptr<grant>& grant, instant now) noexcept {
   const auto when = now + grant->ttl / 3;
@@ -62,7 +62,7 @@ instant row_renewer::next_time(instant now) const noexcept {
 
 bool row_renewer::wanted(const std::shared_ptr<grant>& about, instant now) noexcept {
   // Rule 5: a late one is not even asked for; the deadline timer reports it.
-  if (about->state.load() != grant_state::held || about->own_end.left(now).count() == 0) return false;
+  if (about->state.load() != grant_state::held || about->own_end.remaining(now).count() == 0) return false;
   if (!grants_.pinned_by_transaction(*about)) return true;
   // Its own transaction has the row locked: the statement could only wait.
   about->renewal->due.set_in(due_, about, now + about->ttl / soon);
@@ -73,7 +73,7 @@ void row_renewer::send_due(instant now) noexcept {
   std::array<statement*, batch::most> out{};
   std::size_t count = 0;
   while (!stop_ && !due_.empty() && due_.begin()->first <= now) {
-    auto about = deadline_place::take_first(due_, [](grant& first) -> deadline_place& { return first.renewal->due; });
+    auto about = timer_node::take_first(due_, [](grant& first) -> timer_node& { return first.renewal->due; });
     if (about == nullptr) continue;
     const bool queued = about->renewal->blocked.set;
     about->renewal->blocked.clear_in(blocked_);
@@ -98,8 +98,7 @@ void row_renewer::send_due(instant now) noexcept {
 
 void row_renewer::send_blocked(instant now) noexcept {
   while (!stop_ && waits_ < most_waits_ && !blocked_.empty()) {
-    auto about =
-        deadline_place::take_first(blocked_, [](grant& first) -> deadline_place& { return first.renewal->blocked; });
+    auto about = timer_node::take_first(blocked_, [](grant& first) -> timer_node& { return first.renewal->blocked; });
     if (about == nullptr) continue;
     about->renewal->due.clear_in(due_);
     statement* const send = wanted(about, now) ? &prepare(about, true, now) : nullptr;
@@ -112,24 +111,24 @@ void row_renewer::send_blocked(instant now) noexcept {
 }
 
 void row_renewer::block(const std::shared_ptr<grant>& about, instant now) noexcept {
-  about->renewal->blocked.set_in(blocked_, about, now + about->own_end.left(now));
+  about->renewal->blocked.set_in(blocked_, about, now + about->own_end.remaining(now));
 }
 
 statement& row_renewer::prepare(const std::shared_ptr<grant>& about, bool waits, instant now) noexcept {
-  auto& place = *about->renewal;
-  auto& send = place.send;
+  auto& state = *about->renewal;
+  auto& send = state.send;
   send.what = statement::kind::keyed;
-  send.stands_in = line::extends;
+  send.priority = priority::extends;
   send.ask = about->ask(verb::extend);
   send.ask.ttl = about->ttl;
   send.ask.no_wait = !waits;
   // Longer than those that wait keep a connection.
-  send.until = now + std::min(waits ? about->ttl / 6 : about->ttl / 4, about->own_end.left(now));
-  send.patience = about->ttl / 6;
+  send.queue_deadline = now + std::min(waits ? about->ttl / 6 : about->ttl / 4, about->own_end.remaining(now));
+  send.timeout = about->ttl / 6;
   send.counts = false;
   send.owner = this;
-  send.about = &place;
-  place.under_way = about;
+  send.about = &state;
+  state.under_way = about;
   return send;
 }
 
@@ -150,7 +149,7 @@ instant row_renewer::judge(grant& about, instant now) noexcept {
   }
   if (answer.result == outcome::no) {
     // Late, it may just have run out; the timer tells that.
-    if (about.own_end.left(now).count() > 0) hooks_.lost(about.shared_from_this(), loss_reason::taken_over, now);
+    if (about.own_end.remaining(now).count() > 0) hooks_.lost(about.shared_from_this(), loss_reason::taken_over, now);
     return instant::max();
   }
   post_late(about);
@@ -158,7 +157,7 @@ instant row_renewer::judge(grant& about, instant now) noexcept {
 }
 
 void row_renewer::answered(statement& statement) noexcept {
-  const auto about = std::move(static_cast<renewal_place*>(statement.about)->under_way);
+  const auto about = std::move(static_cast<renewal_state*>(statement.about)->under_way);
   const auto now = statement.answered_at;
   const bool waited = !statement.ask.no_wait;
   const bool locked = !waited && statement.answer.result == outcome::failed && statement.answer.why.contended;

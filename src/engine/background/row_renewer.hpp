@@ -7,8 +7,8 @@
 
 #include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
-#include "engine/books/deadline_place.hpp"
-#include "engine/books/grant_table.hpp"
+#include "engine/books/held_locks.hpp"
+#include "engine/books/timer_node.hpp"
 #include "engine/statements/statement_executor.hpp"
 
 namespace dlock::engine {
@@ -28,7 +28,8 @@ class row_renewer final : public statement_owner {
     std::function<void(instant)> sooner;
   };
 
-  row_renewer(service_context& shared, statement_executor& statements, grant_table& grants, notifier& news, hooks told);
+  row_renewer(service_context& shared, statement_executor& statements, held_locks& grants, notifier& news,
+              hooks callbacks);
 
   /// Makes what add() needs, so that it can't fail.
   static void make_room(grant& grant);
@@ -57,14 +58,14 @@ class row_renewer final : public statement_owner {
 
   service_context& shared_;
   statement_executor& statements_;
-  grant_table& grants_;
+  held_locks& grants_;
   notifier& news_;
   const hooks hooks_;
   const bool passes_over_;        // capabilities::extends_unlocked
   const std::size_t most_waits_;  // statements that may wait for a row lock at the same time
   base::mutex mutex_;
-  deadline_place::all due_ DLOCK_GUARDED_BY(mutex_){};
-  deadline_place::all blocked_ DLOCK_GUARDED_BY(mutex_){};
+  timer_node::all due_ DLOCK_GUARDED_BY(mutex_){};
+  timer_node::all blocked_ DLOCK_GUARDED_BY(mutex_){};
   std::size_t waits_ DLOCK_GUARDED_BY(mutex_) = 0;
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };

@@ -22,7 +22,7 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
   // Each time anew: another thread may open one while an end is told.
   for (auto found = sessions_.find(ttl); found != sessions_.end(); found = sessions_.find(ttl)) {
     const auto session = found->second->session;
-    if (session->deadline.left(now) > 0us) {
+    if (session->deadline.remaining(now) > 0us) {
       ++session->users;
       session->idle_since = {};
       return {*this, session};

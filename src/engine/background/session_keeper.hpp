@@ -73,11 +73,11 @@ class session_keeper final : public statement_owner, private session_pins {
     std::function<void(instant)> sooner;
   };
 
-  session_keeper(service_context& shared, statement_executor& statements, notifier& news, hooks told)
-      : shared_(shared), statements_(statements), news_(news), hooks_(std::move(told)) {}
+  session_keeper(service_context& shared, statement_executor& statements, notifier& news, hooks callbacks)
+      : shared_(shared), statements_(statements), news_(news), hooks_(std::move(callbacks)) {}
 
   /// A pin on the live session of that ttl class. Empty: there is none, and `open` says whether the caller is to open it;
-  /// if not, another one does, and the waiter is in line to be told. Allocates if it is to be opened.
+  /// if not, another one does, and the waiter is in the queue to be told. Allocates if it is to be opened.
   session_pin pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter);
   void leave(opening_waiter& waiter) noexcept;
   /// Why the last session that was to be opened was not; of no text: none has failed since one was opened. Allocates.

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 /// Of one renewal: a quarter of the ttl, so that there is time for others before the deadline.
-microseconds patience_for(microseconds ttl) noexcept { return std::clamp<microseconds>(ttl / 4, 100ms, 10s); }
+microseconds timeout_for(microseconds ttl) noexcept { return std::clamp<microseconds>(ttl / 4, 100ms, 10s); }
 }  // namespace
 
 bool session_keeper::idle(session& session, instant now) noexcept {
@@ -33,7 +33,7 @@ instant session_keeper::tick(instant now) noexcept {
   base::unique_lock lock(mutex_);
   while (auto found = stop_ ? nullptr : next_due(now)) {
     const auto& session = found->session;
-    const bool late = session->deadline.left(now) == 0us;
+    const bool late = session->deadline.remaining(now) == 0us;
     if (late || idle(*session, now)) {
       end(session, late ? loss_reason::unreachable : loss_reason::none, now);
       continue;
@@ -47,7 +47,7 @@ instant session_keeper::tick(instant now) noexcept {
   for (const auto& [ttl, each] : sessions_) {
     // Also often: a machine that was asleep finds its deadlines passed earlier than its timers say.
     const auto often = std::clamp<microseconds>(ttl / 10, 100ms, 1s);
-    next = std::min(next, now + std::min(each->session->deadline.left(now), often));
+    next = std::min(next, now + std::min(each->session->deadline.remaining(now), often));
     if (each->under_way == nullptr) next = std::min(next, each->session->machine.due());
   }
   return next;
@@ -58,7 +58,7 @@ std::shared_ptr<session_keeper::renewal> session_keeper::next_due(instant now) n
   std::shared_ptr<renewal> found;
   for (const auto& [ttl, each] : sessions_) {
     auto& session = *each->session;
-    if (session.deadline.left(now) == 0us) return each;
+    if (session.deadline.remaining(now) == 0us) return each;
     const bool due = each->under_way == nullptr && session.machine.due() <= now;
     if (due && (found == nullptr || session.machine.due() < found->session->machine.due())) found = each;
   }
@@ -66,14 +66,14 @@ std::shared_ptr<session_keeper::renewal> session_keeper::next_due(instant now) n
 }
 
 void session_keeper::renew(const std::shared_ptr<renewal>& due, instant now) noexcept {
-  const auto patience = patience_for(due->session->ttl);
+  const auto timeout = timeout_for(due->session->ttl);
   auto& send = due->send;
   send.what = statement::kind::session;
-  send.stands_in = line::renewals;
+  send.priority = priority::renewals;
   send.session_action = session_verb::renew;
   send.record = shared_.record(due->session->id, due->session->ttl);
-  send.until = now + std::min(patience, due->session->deadline.left(now));
-  send.patience = patience;
+  send.queue_deadline = now + std::min(timeout, due->session->deadline.remaining(now));
+  send.timeout = timeout;
   send.counts = false;
   send.owner = this;
   send.about = due.get();

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "engine/books/deadline_place.hpp"
-#include "engine/books/renewal_place.hpp"
+#include "engine/books/renewal_state.hpp"
+#include "engine/books/timer_node.hpp"
 
 namespace dlock::engine {
 
@@ -22,19 +22,19 @@ std::shared_ptr<grant> grant::alive() noexcept {
   }
 }
 
-microseconds grant::left(instant now) noexcept {
+microseconds grant::remaining(instant now) noexcept {
   if (state.load(std::memory_order_acquire) != grant_state::held || now >= cap) return microseconds{0};
-  const auto kept = kind == lease_kind::session ? pin->deadline.left(now) : own_end.left(now);
+  const auto kept = kind == lease_kind::session ? pin->deadline.remaining(now) : own_end.remaining(now);
   return cap == instant::max() ? kept : std::min(kept, microseconds{cap - now});
 }
 
 bool grant::outlives(instant now) noexcept {
-  return own_end.left(now) > microseconds{0} &&
-         (kind != lease_kind::session || pin->deadline.left(now) > microseconds{0});
+  return own_end.remaining(now) > microseconds{0} &&
+         (kind != lease_kind::session || pin->deadline.remaining(now) > microseconds{0});
 }
 
 loss_reason grant::why(instant now) noexcept {
-  if (const auto told = reason.load(std::memory_order_acquire); told != loss_reason::none) return told;
+  if (const auto known = reason.load(std::memory_order_acquire); known != loss_reason::none) return known;
   if (now >= cap) return loss_reason::max_hold;
   if (kind == lease_kind::column) return loss_reason::unreachable;  // the engine renews it
   if (kind != lease_kind::session) return loss_reason::expired;
@@ -47,7 +47,7 @@ void grant::set_reason(loss_reason why) noexcept {
   reason.compare_exchange_strong(none, why);
 }
 
-// Whoever asks first while the holder is being told sees the other's store: both sides are sequentially consistent.
+// Whoever asks first while the holder is being notified sees the other's store: both sides are sequentially consistent.
 
 std::stop_token grant::lost_token() {
   auto* source = lost_.load();
@@ -55,12 +55,12 @@ std::stop_token grant::lost_token() {
     auto mine = std::make_unique<std::stop_source>();
     if (lost_.compare_exchange_strong(source, mine.get())) source = mine.release();
   }
-  if (told_lost_.load()) source->request_stop();
+  if (loss_notified_.load()) source->request_stop();
   return source->get_token();
 }
 
 void grant::notify_holder() noexcept {
-  told_lost_.store(true);
+  loss_notified_.store(true);
   if (auto* const source = lost_.load()) source->request_stop();
   notified.store(true);
 }

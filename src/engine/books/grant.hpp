@@ -15,8 +15,8 @@
 
 #include "dlock/error.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "engine/books/owner_state.hpp"
 #include "engine/books/session.hpp"
 #include "engine/books/wait_queue.hpp"
@@ -26,8 +26,8 @@
 namespace dlock::engine {
 
 class service_core;
-struct deadline_place;
-struct renewal_place;
+struct timer_node;
+struct renewal_state;
 
 enum class grant_state : std::uint8_t {
   asked,      ///< not ours, as far as we know
@@ -66,14 +66,14 @@ struct grant : std::enable_shared_from_this<grant> {
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_reason> reason{loss_reason::none};
   std::atomic<instant> lost_at{instant{}};  // when that was noticed; zero: not yet
-  std::atomic<bool> notified{false};        // its holder was told of the loss: the callbacks have ended
-  bool listed = false;                      // in grant_table, and guarded by its shard
+  std::atomic<bool> notified{false};        // its holder was notified of the loss: the callbacks have ended
+  bool listed = false;                      // in held_locks, and guarded by its shard
   bool outlived = false;  // so is this: no lease, and its transactions have their outcome: it is being freed
   bool linked = false;    // in the list of its session, and guarded by the mutex of session_keeper
 
-  /// Guarded by the shard of grant_table, but for one thing: an inner lease ends without it (leave_inner()).
+  /// Guarded by the shard of held_locks, but for one thing: an inner lease ends without it (leave_inner()).
   std::atomic<std::uint32_t> leases{1};
-  // Guarded by the shard of grant_table:
+  // Guarded by the shard of held_locks:
   std::uint32_t transactions = 0;  // open ones, before whose outcome the key is not freed
   std::uint32_t verified = 0;      // of them: those that verified it, and have the row locked
   std::thread::id verified_on{};   // the last of these
@@ -84,9 +84,9 @@ struct grant : std::enable_shared_from_this<grant> {
   grant* next = nullptr;
 
   /// Set before it is asked for, if it has a deadline of its own.
-  std::unique_ptr<deadline_place> deadline{};
+  std::unique_ptr<timer_node> deadline{};
   /// Likewise, if that is an expiry in its row.
-  std::unique_ptr<renewal_place> renewal{};
+  std::unique_ptr<renewal_state> renewal{};
 
   // Guarded by the mutex of notifier:
   std::shared_ptr<grant> next_notified{};
@@ -96,7 +96,7 @@ struct grant : std::enable_shared_from_this<grant> {
   std::shared_ptr<doubt> in_doubt{};  // cancel: the connection that may still run the attempt
   instant deferred_at{};
   instant earliest{};    // release of a lost one: its margin has passed
-  instant not_before{};  // until then: only if its holder has been told
+  instant not_before{};  // until then: only if its holder was notified
   instant give_up{};
   bool cancels = false;     // by session and nonce; otherwise it is released by session and fence
   bool lasting = false;     // cancel: no end of the connection makes it certain; tried until give_up
@@ -136,16 +136,16 @@ struct grant : std::enable_shared_from_this<grant> {
   /// When a release of it that begins now is given up: by then its expiry has freed it.
   instant release_given_up(instant now) noexcept {
     // It may have been extended.
-    const auto longest = kind == lease_kind::session ? ttl : std::max(ttl, own_end.left(now));
+    const auto longest = kind == lease_kind::session ? ttl : std::max(ttl, own_end.remaining(now));
     return now + 2 * longest + min_hold.load() + std::chrono::seconds{10};
   }
-  /// When it is, by one who goes on trying. `told`: the store has answered just now. What it could not be asked about may be
+  /// When it is, by one who goes on trying. `answered`: the store has answered just now. What it could not be asked about may be
   /// there until its own expiry.
-  instant given_up(bool told) const noexcept {
-    return told || !cancels || give_up == instant::max() ? give_up : give_up + ttl;
+  instant given_up(bool answered) const noexcept {
+    return answered || !cancels || give_up == instant::max() ? give_up : give_up + ttl;
   }
   /// How long it can be trusted; 0: lost.
-  microseconds left(instant now) noexcept;
+  microseconds remaining(instant now) noexcept;
   /// Whether the server must have kept it until now, by our clock, whatever became of it here.
   bool outlives(instant now) noexcept;
   /// Why left() is 0.
@@ -158,7 +158,7 @@ struct grant : std::enable_shared_from_this<grant> {
   void notify_holder() noexcept;
 
  private:
-  std::atomic<bool> told_lost_{false};
+  std::atomic<bool> loss_notified_{false};
   std::atomic<std::stop_source*> lost_{nullptr};  // made when somebody asks for it
 };
 

@@ -17,7 +17,7 @@ class linked_table {
   /// The first with that hash for which `is` says so; null: none. Of those with one hash the one added last comes first.
   template <class Is>
   T* find(std::uint64_t hash, Is&& is) const {
-    T* at = buckets_[place(hash)];
+    T* at = buckets_[bucket_of(hash)];
     while (at != nullptr && !(at->hash() == hash && is(*at))) at = at->same_bucket;
     return at;
   }
@@ -30,19 +30,19 @@ class linked_table {
   std::size_t size() const noexcept { return size_; }
   void add(T& member) noexcept {
     if (size_ == buckets_.size()) grow();
-    member.same_bucket = std::exchange(buckets_[place(member.hash())], &member);
+    member.same_bucket = std::exchange(buckets_[bucket_of(member.hash())], &member);
     ++size_;
   }
   /// Precondition: it is in the table.
   void remove(T& member) noexcept {
-    T** at = &buckets_[place(member.hash())];
+    T** at = &buckets_[bucket_of(member.hash())];
     while (*at != &member) at = &(*at)->same_bucket;
     *at = std::exchange(member.same_bucket, nullptr);
     --size_;
   }
 
  private:
-  std::size_t place(std::uint64_t hash) const noexcept {
+  std::size_t bucket_of(std::uint64_t hash) const noexcept {
     return static_cast<std::size_t>(hash) & (buckets_.size() - 1);
   }
 
@@ -55,7 +55,7 @@ class linked_table {
         while (each != nullptr) turned = std::exchange(each, std::exchange(each->same_bucket, turned));
         while (turned != nullptr) {
           T* const after = turned->same_bucket;
-          turned->same_bucket = std::exchange(buckets_[place(turned->hash())], turned);
+          turned->same_bucket = std::exchange(buckets_[bucket_of(turned->hash())], turned);
           turned = after;
         }
       }

@@ -23,7 +23,7 @@ namespace detail {
 
 /// What a thread knows of owners. It has no destructor: those of other objects of the thread, and of static objects, may
 /// lock and let go after whatever has one is gone.
-struct thread_place {
+struct thread_owner {
   using state = std::shared_ptr<engine::owner_state>;
   state* own = nullptr;  // on the heap
   owner_scope* innermost = nullptr;
@@ -35,7 +35,7 @@ struct thread_place {
 
 namespace {
 
-constinit thread_local thread_place place{};
+constinit thread_local thread_owner of_thread{};
 constinit std::atomic<engine::thread_end_call> at_thread_end{nullptr};
 
 /// The end of a thread, which is also what exit() begins with.
@@ -43,9 +43,9 @@ struct thread_end {
   bool here = true;
   ~thread_end() {
     const bool main = ::getpid() == static_cast<pid_t>(::syscall(SYS_gettid));
-    place.abandon(main);
+    of_thread.abandon(main);
     // The main thread's owner stays: static objects may hold locks in its name, and let them go later.
-    if (!main) delete std::exchange(place.own, nullptr);
+    if (!main) delete std::exchange(of_thread.own, nullptr);
   }
 };
 thread_local thread_end at_end{};
@@ -53,7 +53,7 @@ thread_local thread_end at_end{};
 }  // namespace
 
 /// Where exit() was called in the middle of something, calls and scopes are still there.
-void thread_place::abandon(bool main) const noexcept {
+void thread_owner::abandon(bool main) const noexcept {
   const auto end = at_thread_end.load();
   if (end == nullptr) return;  // there was never a service
   const auto leave = [end](const state& owner, bool all) {
@@ -63,7 +63,7 @@ void thread_place::abandon(bool main) const noexcept {
   if (own != nullptr) leave(*own, main);
 }
 
-const thread_place::state& thread_place::current() {
+const thread_owner::state& thread_owner::current() {
   if (innermost != nullptr) return alive(innermost->who_.state_);
   if (own == nullptr) {
     static_cast<void>(at_end.here);  // makes it
@@ -73,7 +73,7 @@ const thread_place::state& thread_place::current() {
 }
 
 /// A forked child owns nothing. What its parent held is left alone, not even its memory is touched.
-const thread_place::state& thread_place::alive(state& owner) {
+const thread_owner::state& thread_owner::alive(state& owner) {
   if (owner->generation != engine::fork_generation()) {
     const std::string id = owner->request_id;
     static_cast<void>(new state(std::move(owner)));
@@ -87,12 +87,12 @@ const thread_place::state& thread_place::alive(state& owner) {
 
 namespace engine {
 
-const std::shared_ptr<owner_state>& current_owner() { return detail::place.current(); }
+const std::shared_ptr<owner_state>& current_owner() { return detail::of_thread.current(); }
 
-bool in_owner_scope() noexcept { return detail::place.innermost != nullptr; }
+bool in_owner_scope() noexcept { return detail::of_thread.innermost != nullptr; }
 
 bool is_own_owner(const owner_state& who) noexcept {
-  return detail::place.own != nullptr && detail::place.own->get() == &who;
+  return detail::of_thread.own != nullptr && detail::of_thread.own->get() == &who;
 }
 
 void call_at_thread_end(thread_end_call what) noexcept { detail::at_thread_end.store(what); }
@@ -119,10 +119,10 @@ owner::owner(std::string_view request_id) {
 owner owner::current() { return owner(engine::current_owner()); }
 
 owner_scope::owner_scope(owner who) noexcept
-    : who_(std::move(who)), before_(std::exchange(detail::place.innermost, this)) {
+    : who_(std::move(who)), before_(std::exchange(detail::of_thread.innermost, this)) {
   static_cast<void>(detail::at_end.here);  // makes it
 }
 
-owner_scope::~owner_scope() { detail::place.innermost = before_; }
+owner_scope::~owner_scope() { detail::of_thread.innermost = before_; }
 
 }  // namespace dlock

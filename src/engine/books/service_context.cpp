@@ -46,13 +46,13 @@ service_context::service_context(service_options given)
       pid(::getpid()),
       nonces_(first_nonce()) {}
 
-std::string told_once(const std::string& store, std::string_view text) {
+std::string with_store_name(const std::string& store, std::string_view text) {
   if (text.starts_with("dlock: ")) text.remove_prefix(7);
   // What goes wrong with a file is told with its path.
   const auto file = store.substr(0, store.find('?')).substr(store.find(':') + 1);
-  const bool told = text.find(store) != std::string_view::npos ||
-                    (!file.empty() && !file.starts_with("//") && text.find(file + "'") != std::string_view::npos);
-  return told ? std::string(text) : store + ": " + std::string(text);
+  const bool named = text.find(store) != std::string_view::npos ||
+                     (!file.empty() && !file.starts_with("//") && text.find(file + "'") != std::string_view::npos);
+  return named ? std::string(text) : store + ": " + std::string(text);
 }
 
 void service_context::tell_through(event_sink* sink) noexcept { sink_here = sink; }

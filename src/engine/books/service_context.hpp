@@ -13,13 +13,13 @@
 #include "base/lock_settings.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store.hpp"
 
 namespace dlock::engine {
 
 /// What went wrong in that store, and which store it is: each of them once. Without "dlock: ".
-std::string told_once(const std::string& store, std::string_view text);
+std::string with_store_name(const std::string& store, std::string_view text);
 
 /// What one call asks for, with nothing left open. A call that brings no options of its own shares the service's, which are
 /// known to be good: nothing is copied, or checked again.
@@ -73,7 +73,7 @@ class service_context {
     count_up(happened.what);
     if (options.observer != nullptr) deliver(happened);
   }
-  /// The two halves of it. Most re-entries are counted by grant_table::enter().
+  /// The two halves of it. Most re-entries are counted by held_locks::enter().
   void count_up(event::kind kind) noexcept {
     counts_[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
   }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "dlock/error.hpp"
-#include "dlock/store/id128.hpp"
+#include "dlock/store_interface/id128.hpp"
 #include "engine/machines/session_machine.hpp"
 #include "engine/machines/trust.hpp"
 #include "engine/statements/statement.hpp"
@@ -35,7 +35,8 @@ struct session {
   // Guarded by the mutex of background_work, once it is over:
   statement closing{};
   std::shared_ptr<session> next_closing{};
-  std::shared_ptr<grant> told_last{};  // its row stays until the holder of this one was told, or until not_before,
+  std::shared_ptr<grant>
+      notify_first{};  // its row stays until the holder of this grant was notified, or until not_before,
   instant not_before{};
   instant earliest{};  // and in no case shorter than until then
   instant give_up{};

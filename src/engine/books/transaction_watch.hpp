@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 
 // No header of ODB's: the engine knows none.
 namespace odb {

@@ -6,20 +6,20 @@
 
 #include "base/mutex.hpp"
 #include "engine/books/linked_table.hpp"
-#include "engine/books/pause_watch.hpp"
+#include "engine/books/poll_scheduler.hpp"
 
 namespace dlock::engine {
 
 /// Of a key whose turn somebody has: those who wait for it.
-struct wait_line {
+struct key_queue {
   const lock_key* key = nullptr;  // of whoever has the turn
   queue_waiter* first = nullptr;
   queue_waiter* last = nullptr;
-  pause* between_looks = nullptr;    // of the one whose turn it is
+  pause* between_polls = nullptr;    // of the one whose turn it is
   queue_turn* spared = nullptr;      // the turn, while a single attempt may take it
   std::unique_ptr<fault> trouble{};  // of the one whose turn it is, or was before
   bool answered = false;             // the store has said something about the key
-  wait_line* same_bucket = nullptr;
+  key_queue* same_bucket = nullptr;
 
   std::uint64_t hash() const noexcept { return key->hash(); }
   template <class Use>
@@ -45,39 +45,39 @@ struct wait_line {
 
 struct wait_shard {
   base::mutex mutex{};
-  linked_table<wait_line> taken DLOCK_GUARDED_BY(mutex){};  // by whole key: keys never share a line
-  wait_line* spare DLOCK_GUARDED_BY(mutex) = nullptr;       // linked by same_bucket
+  linked_table<key_queue> taken DLOCK_GUARDED_BY(mutex){};  // by whole key: keys never share a line
+  key_queue* spare DLOCK_GUARDED_BY(mutex) = nullptr;       // linked by same_bucket
   std::size_t spares DLOCK_GUARDED_BY(mutex) = 0;
 
   ~wait_shard() {
     while (spare != nullptr) delete std::exchange(spare, spare->same_bucket);
   }
-  wait_line* find(const lock_key& key) const DLOCK_REQUIRES(mutex) {
-    return taken.find(key.hash(), [&](const wait_line& each) { return *each.key == key; });
+  key_queue* find(const lock_key& key) const DLOCK_REQUIRES(mutex) {
+    return taken.find(key.hash(), [&](const key_queue& each) { return *each.key == key; });
   }
   /// The line of that key, and whether it was made now.
-  std::pair<wait_line&, bool> line_of(const lock_key& key) DLOCK_REQUIRES(mutex) {
+  std::pair<key_queue&, bool> queue_of(const lock_key& key) DLOCK_REQUIRES(mutex) {
     if (auto* const found = find(key)) return {*found, false};
-    auto* line = spare;
-    if (line == nullptr) {
-      line = new wait_line;
+    auto* queue = spare;
+    if (queue == nullptr) {
+      queue = new key_queue;
     } else {
-      spare = std::exchange(line->same_bucket, nullptr);
+      spare = std::exchange(queue->same_bucket, nullptr);
       --spares;
     }
-    line->key = &key;
-    taken.add(*line);
-    return {*line, true};
+    queue->key = &key;
+    taken.add(*queue);
+    return {*queue, true};
   }
-  void drop(wait_line& line) noexcept DLOCK_REQUIRES(mutex) {
-    taken.remove(line);
-    line.trouble.reset();
-    line.answered = false;
+  void drop(key_queue& queue) noexcept DLOCK_REQUIRES(mutex) {
+    taken.remove(queue);
+    queue.trouble.reset();
+    queue.answered = false;
     if (spares == most_spares) {
-      delete &line;
+      delete &queue;
       return;
     }
-    line.same_bucket = std::exchange(spare, &line);
+    queue.same_bucket = std::exchange(spare, &queue);
     ++spares;
   }
 
@@ -92,39 +92,39 @@ constexpr std::size_t shard_count = 16;
 // ---- the turn -------------------------------------------------------------------------------------------------------
 
 void queue_turn::hand_on(bool freed) noexcept {
-  if (line_.load() == nullptr) return;
+  if (queue_.load() == nullptr) return;
   auto& shard = *in_;
   const base::lock_guard lock(shard.mutex);
-  auto* const mine = line_.load();
+  auto* const mine = queue_.load();
   if (mine == nullptr) return;
-  auto& line = *mine;
-  line.spared = nullptr;
-  line.between_looks = nullptr;
-  if (line.first == nullptr) {
-    shard.drop(line);
-    line_.store(nullptr);  // not before: whoever sees that the turn has gone may let its key go
+  auto& queue = *mine;
+  queue.spared = nullptr;
+  queue.between_polls = nullptr;
+  if (queue.first == nullptr) {
+    shard.drop(queue);
+    queue_.store(nullptr);  // not before: whoever sees that the turn has gone may let its key go
     return;
   }
-  auto& next = *line.first;
-  line.key = next.waits_for_;
-  line.remove(next);
-  next.turn = queue_turn(shard, line);
+  auto& next = *queue.first;
+  queue.key = next.waits_for_;
+  queue.remove(next);
+  next.turn = queue_turn(shard, queue);
   next.freed = freed;
-  line_.store(nullptr);
+  queue_.store(nullptr);
   next.wake();
 }
 
 void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept {
   const base::lock_guard lock(in_->mutex);
-  auto* const line = line_.load();  // whoever hands it on meanwhile waits for the lock
-  if (line == nullptr) return;
-  line->key = &key;
-  line->trouble.reset();
-  line->answered = true;
+  auto* const queue = queue_.load();  // whoever hands it on meanwhile waits for the lock
+  if (queue == nullptr) return;
+  queue->key = &key;
+  queue->trouble.reset();
+  queue->answered = true;
   if (owner == nullptr) return;
-  line->for_each([&](queue_waiter& waiter) {
+  queue->for_each([&](queue_waiter& waiter) {
     if (waiter.owner != owner) return;
-    line->remove(waiter);
+    queue->remove(waiter);
     waiter.enter_again = true;
     waiter.wake();
   });
@@ -132,39 +132,39 @@ void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept
 
 void queue_turn::begins_pause(pause& pause, instant now) noexcept {
   const base::lock_guard lock(in_->mutex);
-  auto* const line = line_.load();
-  if (line == nullptr) return;
-  line->between_looks = &pause;
-  line->for_each([&](const queue_waiter& waiter) { pause.shorten(now + waiter.longest_pause); });
+  auto* const queue = queue_.load();
+  if (queue == nullptr) return;
+  queue->between_polls = &pause;
+  queue->for_each([&](const queue_waiter& waiter) { pause.shorten(now + waiter.longest_pause); });
 }
 
 void queue_turn::ends_pause() noexcept {
   const base::lock_guard lock(in_->mutex);
-  if (auto* const line = line_.load()) line->between_looks = nullptr;
+  if (auto* const queue = queue_.load()) queue->between_polls = nullptr;
 }
 
 void queue_turn::spare() noexcept {
   const base::lock_guard lock(in_->mutex);
-  if (auto* const line = line_.load()) line->spared = this;
+  if (auto* const queue = queue_.load()) queue->spared = this;
 }
 
 bool queue_turn::retake() noexcept {
   const base::lock_guard lock(in_->mutex);
-  auto* const line = line_.load();
-  if (line != nullptr) line->spared = nullptr;
-  return line != nullptr;
+  auto* const queue = queue_.load();
+  if (queue != nullptr) queue->spared = nullptr;
+  return queue != nullptr;
 }
 
 void queue_turn::in_trouble(const fault* why) noexcept {
-  if (line_.load() == nullptr) return;
+  if (queue_.load() == nullptr) return;
   const base::lock_guard lock(in_->mutex);
-  auto* const line = line_.load();
-  if (line == nullptr) return;
-  line->answered = true;
+  auto* const queue = queue_.load();
+  if (queue == nullptr) return;
+  queue->answered = true;
   try {
-    line->trouble = why != nullptr ? std::make_unique<fault>(*why) : nullptr;
+    queue->trouble = why != nullptr ? std::make_unique<fault>(*why) : nullptr;
   } catch (const std::bad_alloc&) {
-    line->trouble.reset();
+    queue->trouble.reset();
   }
 }
 
@@ -182,31 +182,31 @@ wait_shard& wait_queue::shard_of(const lock_key& key) const noexcept {
 queue_turn wait_queue::try_enter(const lock_key& key, bool once) {
   auto& shard = shard_of(key);
   const base::lock_guard lock(shard.mutex);
-  const auto [line, free] = shard.line_of(key);
+  const auto [queue, free] = shard.queue_of(key);
   if (!free) {
-    if (!once || line.spared == nullptr) return {};
-    std::exchange(line.spared, nullptr)->line_.store(nullptr);
-    line.key = &key;
+    if (!once || queue.spared == nullptr) return {};
+    std::exchange(queue.spared, nullptr)->queue_.store(nullptr);
+    queue.key = &key;
   }
-  return queue_turn(shard, line);
+  return queue_turn(shard, queue);
 }
 
 bool wait_queue::enter(const lock_key& key, queue_waiter& waiter, instant now) {
   auto& shard = shard_of(key);
   const base::lock_guard lock(shard.mutex);
-  const auto [line, free] = shard.line_of(key);
+  const auto [queue, free] = shard.queue_of(key);
   if (free) {
-    waiter.turn = queue_turn(shard, line);
+    waiter.turn = queue_turn(shard, queue);
     return true;
   }
   waiter.waits_for_ = &key;
-  line.add(waiter);
-  // The one before would look more seldom than this one wants to.
-  if (line.between_looks != nullptr) line.between_looks->shorten(now + waiter.longest_pause);
+  queue.add(waiter);
+  // The one before would poll less often than this one wants to.
+  if (queue.between_polls != nullptr) queue.between_polls->shorten(now + waiter.longest_pause);
   return false;
 }
 
-bool wait_queue::told(const lock_key& key, const queue_waiter& waiter) noexcept {
+bool wait_queue::signalled(const lock_key& key, const queue_waiter& waiter) noexcept {
   const base::lock_guard lock(shard_of(key).mutex);
   return waiter.turn || waiter.enter_again;
 }
@@ -214,10 +214,10 @@ bool wait_queue::told(const lock_key& key, const queue_waiter& waiter) noexcept 
 bool wait_queue::trouble(const lock_key& key, fault& why, bool long_since) const noexcept {
   auto& shard = shard_of(key);
   const base::lock_guard lock(shard.mutex);
-  const auto* const line = shard.find(key);
-  if (line == nullptr || (line->trouble == nullptr && (line->answered || !long_since))) return false;
+  const auto* const queue = shard.find(key);
+  if (queue == nullptr || (queue->trouble == nullptr && (queue->answered || !long_since))) return false;
   try {
-    why = line->trouble != nullptr ? *line->trouble : passing_fault("the store has not answered so far", true);
+    why = queue->trouble != nullptr ? *queue->trouble : passing_fault("the store has not answered so far", true);
     return true;
   } catch (const std::bad_alloc&) {
     return false;
@@ -232,12 +232,12 @@ bool wait_queue::leave(const lock_key& key, queue_waiter& waiter) noexcept {
   return true;
 }
 
-std::size_t wait_queue::in_line() const noexcept {
+std::size_t wait_queue::queued() const noexcept {
   std::size_t all = 0;
   for (std::size_t i = 0; i < shard_count; ++i) {
     auto& shard = shards_[i];
     const base::lock_guard lock(shard.mutex);
-    shard.taken.for_each([&](const wait_line& line) { line.for_each([&](const queue_waiter&) { ++all; }); });
+    shard.taken.for_each([&](const key_queue& queue) { queue.for_each([&](const queue_waiter&) { ++all; }); });
   }
   return all;
 }

@@ -8,37 +8,37 @@
 #include <utility>
 
 #include "dlock/lock_key.hpp"
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::engine {
 
 class pause;
 struct owner_state;
-struct wait_line;
+struct key_queue;
 struct wait_shard;
 
-/// The right to speak to the store about one key, and to hold it. When it ends, the next in line gets it. Move-only.
+/// The right to speak to the store about one key, and to hold it. When it ends, the next in the queue gets it. Move-only.
 class queue_turn {
  public:
   queue_turn() = default;
-  queue_turn(queue_turn&& other) noexcept : in_(other.in_), line_(other.line_.exchange(nullptr)) {}
+  queue_turn(queue_turn&& other) noexcept : in_(other.in_), queue_(other.queue_.exchange(nullptr)) {}
   queue_turn& operator=(queue_turn&& other) noexcept {
     hand_on();
     in_ = other.in_;
-    line_.store(other.line_.exchange(nullptr));
+    queue_.store(other.queue_.exchange(nullptr));
     return *this;
   }
   ~queue_turn() { hand_on(); }
-  explicit operator bool() const noexcept { return line_.load() != nullptr; }
+  explicit operator bool() const noexcept { return queue_.load() != nullptr; }
 
   /// Any thread, also while another one calls granted(): a grant may be lost as soon as it is there.
   /// `freed`: the key was ours, and is free now.
   void hand_on(bool freed = false) noexcept;
-  /// The key was granted to that owner: those in line for the same one may enter it again. `key`: the same, and it outlives
+  /// The key was granted to that owner: those in the queue for the same one may enter it again. `key`: the same, and it outlives
   /// the turn from now on.
   void granted(const lock_key& key, const owner_state* owner) noexcept;
-  /// Its holder pauses: those in line, and those who come, may shorten that. `pause` is not used after ends_pause().
+  /// Its holder pauses: those in the queue, and those who come, may shorten that. `pause` is not used after ends_pause().
   void begins_pause(pause& pause, instant now) noexcept;
   void ends_pause() noexcept;
   /// Its holder leaves the key alone: a single attempt may take the turn from it, until retake(). False: one has.
@@ -50,9 +50,9 @@ class queue_turn {
 
  private:
   friend class wait_queue;
-  queue_turn(wait_shard& in, wait_line& line) noexcept : in_(&in), line_(&line) {}
+  queue_turn(wait_shard& in, key_queue& queue) noexcept : in_(&in), queue_(&queue) {}
   wait_shard* in_ = nullptr;
-  std::atomic<wait_line*> line_{nullptr};
+  std::atomic<key_queue*> queue_{nullptr};
 };
 
 /// Somebody who waits for a turn.
@@ -62,8 +62,8 @@ class queue_waiter {
   virtual void wake() noexcept = 0;
 
   const owner_state* owner = nullptr;          ///< who may enter the key again if that one is granted it; null: nobody
-  std::chrono::microseconds longest_pause{0};  ///< between two looks at a busy key, if it were its turn
-  bool first = false;                          ///< it has been at the head of the line
+  std::chrono::microseconds longest_pause{0};  ///< between two polls at a busy key, if it were its turn
+  bool first = false;                          ///< it has been at the head of the queue
   queue_turn turn{};                           ///< what it waited for
   bool freed = false;                          ///< with the turn: nobody of this process has the key
   bool enter_again = false;                    ///< its owner holds the key now
@@ -74,13 +74,13 @@ class queue_waiter {
  private:
   friend class queue_turn;
   friend class wait_queue;
-  friend struct wait_line;
-  const lock_key* waits_for_ = nullptr;  // while it is in line
+  friend struct key_queue;
+  const lock_key* waits_for_ = nullptr;  // while it is in the queue
   queue_waiter* before_ = nullptr;
   queue_waiter* behind_ = nullptr;
 };
 
-/// Threads of one process that want one key stand in line here, first come first served; only the first of them speaks
+/// Threads of one process that want one key stand in the queue here, first come first served; only the first of them speaks
 /// to the database. A key must outlive the turn, and the wait, for which it was given: a line has no copy of it.
 /// Thread safety: all functions from any thread.
 class wait_queue {
@@ -91,23 +91,23 @@ class wait_queue {
   /// The turn, if nobody of this process has it; else empty. `once`: also if its holder spares it.
   queue_turn try_enter(const lock_key& key, bool once = false);
   queue_turn try_enter(const lock_key&& key, bool once = false) = delete;
-  /// Gives the waiter the turn (true), or puts it in line; then it may have been given the turn before this returns.
+  /// Gives the waiter the turn (true), or puts it in the queue; then it may have been given the turn before this returns.
   bool enter(const lock_key& key, queue_waiter& waiter, instant now);
   bool enter(const lock_key&& key, queue_waiter& waiter, instant now) = delete;
   /// Whether `turn` or `enter_again` was set.
-  bool told(const lock_key& key, const queue_waiter& waiter) noexcept;
+  bool signalled(const lock_key& key, const queue_waiter& waiter) noexcept;
   /// Why the one whose turn it is gets no answer from the store. False: there is no such reason, or no memory for it. `long_since`:
   /// the caller has waited for so long that to have had no answer at all is a reason.
   bool trouble(const lock_key& key, fault& why, bool long_since) const noexcept;
-  /// Takes it out of the line. False: `turn` or `enter_again` was set meanwhile.
+  /// Takes it out of the queue. False: `turn` or `enter_again` was set meanwhile.
   bool leave(const lock_key& key, queue_waiter& waiter) noexcept;
 
-  /// Counts one who waits, in line or between two looks. False: there are too many.
+  /// Counts one who waits, in the queue or between two polls. False: there are too many.
   bool begin_waiting() noexcept;
   void end_waiting() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
   std::size_t waiting() const noexcept { return waiters_.load(std::memory_order_relaxed); }
   /// Of them, those that stand in a line.
-  std::size_t in_line() const noexcept;
+  std::size_t queued() const noexcept;
 
  private:
   wait_shard& shard_of(const lock_key& key) const noexcept;

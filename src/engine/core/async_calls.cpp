@@ -74,16 +74,16 @@ void async_call::complete() noexcept {
 // ---- acquiring ------------------------------------------------------------------------------------------------------
 
 lock_request async_request(service_core& core, const detail::lock_settings& terms,
-                           const lock_request::patience& patience) {
+                           const lock_request::wait_mode& wait_mode) {
   auto owner = in_owner_scope() ? current_owner() : std::make_shared<owner_state>();
-  return {terms, std::move(owner), true, core.shared().time.now(), patience};
+  return {terms, std::move(owner), true, core.shared().time.now(), wait_mode};
 }
 
 async_acquire::async_acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                             const lock_request::patience& patience)
+                             const lock_request::wait_mode& wait_mode)
     : async_call(core, terms.cancel), key_(key), terms_(terms), in_transaction_(in_transaction(core)) {
   check(core, key_, terms_);
-  op_.emplace<acquisition>(core.all(), key_, async_request(core, terms_, patience), *this);
+  op_.emplace<acquisition>(core.all(), key_, async_request(core, terms_, wait_mode), *this);
   try {
     check_cancelled(key_, terms_);
   } catch (...) {
@@ -108,10 +108,10 @@ void async_acquire::tell(std::exception_ptr failure) {
 }
 
 async_acquire_all::async_acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
-                                     const lock_request::patience& patience)
+                                     const lock_request::wait_mode& wait_mode)
     : async_call(core, terms.cancel), keys_(keys), terms_(terms), in_transaction_(in_transaction(core)) {
   for (const auto& key : keys_) check(core, key, terms_);
-  op_.emplace(core.all(), keys_, terms_, async_request(core, terms_, patience), *this);
+  op_.emplace(core.all(), keys_, terms_, async_request(core, terms_, wait_mode), *this);
   try {
     check_cancelled(keys_[0], terms_);
   } catch (...) {

@@ -33,7 +33,7 @@ class async_call : public async_run {
   async_call(service_core& core, const std::stop_token& cancel);
   virtual operation& about() noexcept = 0;
   /// On the driver's thread, which must not wait: takes what came of the operation, unless that has thrown, and throws what it
-  /// throws; then destroys it, so that nobody in line waits for the application.
+  /// throws; then destroys it, so that nobody in the queue waits for the application.
   virtual void take_result() = 0;
   virtual void drop_operation() noexcept = 0;
   /// The application is told: `failure`, or what came of it. On the thread of completions.
@@ -54,13 +54,13 @@ class async_call : public async_run {
 /// In whose name an asynchronous call asks: that of an owner_scope of the calling thread, otherwise one of its own. So two of
 /// them exclude each other, also on one thread.
 lock_request async_request(service_core& core, const detail::lock_settings& terms,
-                           const lock_request::patience& patience);
+                           const lock_request::wait_mode& wait_mode);
 
 /// acquire(), without a thread that waits.
 class async_acquire : public async_call {
  protected:
   async_acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                const lock_request::patience& patience);
+                const lock_request::wait_mode& wait_mode);
   virtual void tell(std::exception_ptr failure, acquired&& result) = 0;
 
  private:
@@ -79,7 +79,7 @@ class async_acquire : public async_call {
 class async_acquire_all : public async_call {
  protected:
   async_acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
-                    const lock_request::patience& patience);
+                    const lock_request::wait_mode& wait_mode);
   virtual void tell(std::exception_ptr failure, acquired_all&& result) = 0;
   const lock_keys& keys() const noexcept { return keys_; }
 

@@ -23,13 +23,13 @@ constexpr microseconds query_limit = 5s;
 /// Goes on with a re-entry that needs a statement.
 class reentry_under_way final : public operation {
  public:
-  reentry_under_way(second_lease& entry, const action& next) noexcept : entry_(entry), next_(next) {}
+  reentry_under_way(reentry_attempt& entry, const action& next) noexcept : entry_(entry), next_(next) {}
   action start(instant) override { return next_; }
   action resume(instant now) override { return entry_.resume(now); }
   action interrupt(interruption, instant now) override { return resume(now); }
 
  private:
-  second_lease& entry_;
+  reentry_attempt& entry_;
   const action next_;
 };
 
@@ -38,8 +38,8 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
   acquired result;
   const auto& owner = *current_owner();
   if (owner.grants.load(std::memory_order_relaxed) == 0) return result;
-  second_lease again(core.all(), terms);
-  if (again.find(owner, in_owner_scope(), key, now) != second_lease::found::entered) return result;
+  reentry_attempt again(core.all(), terms);
+  if (again.find(owner, in_owner_scope(), key, now) != reentry_attempt::found::entered) return result;
   if (const auto next = again.start(now); next.what != action::kind::finished) {
     blocking_driver driver(core.all());
     reentry_under_way op(again, next);
@@ -68,7 +68,7 @@ std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key) {
 // ---- acquiring ------------------------------------------------------------------------------------------------------
 
 acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                 const lock_request::patience& patience) {
+                 const lock_request::wait_mode& wait_mode) {
   core.refuse_if_forked();
   check_request(core, key, terms);
   check_owner(core, terms);
@@ -78,14 +78,14 @@ acquired acquire(service_core& core, const lock_key& key, const detail::lock_set
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   acquisition::room room;
-  acquisition op(core.all(), key, request_of(terms, begun, patience), driver.signal(), &room);
+  acquisition op(core.all(), key, request_of(terms, begun, wait_mode), driver.signal(), &room);
   auto result = result_of(op, driver.run(op, begun));
   if (in_transaction(core)) tell_in_transaction(core, result);
   return result;
 }
 
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
-                         const lock_request::patience& patience) {
+                         const lock_request::wait_mode& wait_mode) {
   core.refuse_if_forked();
   for (const auto& key : keys) check_request(core, key, terms);
   check_owner(core, terms);
@@ -93,7 +93,7 @@ acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   const auto begun = driver.now();
-  multi_acquisition op(core.all(), keys, terms, request_of(terms, begun, patience), driver.signal());
+  multi_acquisition op(core.all(), keys, terms, request_of(terms, begun, wait_mode), driver.signal());
   auto result = result_of(op, driver.run(op, begun));
   if (in_transaction(core)) tell_in_transaction(core, result);
   return result;
@@ -144,7 +144,7 @@ bool holds(service_core& core, const lock_key& key) {
   const auto mine = core.all().table.find(*current_owner(), key, in_owner_scope(), false);
   if (mine.held == nullptr || mine.without_lease) return false;
   const bool by_mutex = mine.held->anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
-  return (mine.within_reach || by_mutex) && mine.held->left(core.shared().time.now()).count() > 0;
+  return (mine.within_reach || by_mutex) && mine.held->remaining(core.shared().time.now()).count() > 0;
 }
 
 // ---- releasing ------------------------------------------------------------------------------------------------------
@@ -166,12 +166,12 @@ void free_all(std::span<ended_lease> all) noexcept {
   release_operation op(core->all(), all, room);
   driver.run(op);
   // The last lease, after the service: nothing of it runs any more when its destructor returns.
-  core->see_off_last();
+  core->join_if_last();
 }
 
 void release(const std::shared_ptr<grant>& grant, release_result& result, fault& why) noexcept {
   if (!leave(grant)) {  // an inner one, which costs no more than this
-    const bool held = grant->left(grant->home->shared().time.now()).count() > 0;
+    const bool held = grant->remaining(grant->home->shared().time.now()).count() > 0;
     result = held ? release_result::freed : release_result::lost;
     return;
   }
@@ -198,7 +198,7 @@ namespace {
 
 reply answer_to(service_core& core, const char* doing, statement& statement) {
   core.refuse_if_forked();
-  statement.until = core.shared().time.now() + query_limit;
+  statement.queue_deadline = core.shared().time.now() + query_limit;
   core.all().statements.run(statement);
   const auto result = statement.answer.result;
   if (result == outcome::failed || result == outcome::unknown) throw_store_error(core.all(), doing, statement);

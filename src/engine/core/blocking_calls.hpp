@@ -19,9 +19,9 @@ namespace dlock::engine {
 std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key);
 
 acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                 const lock_request::patience& patience = {});
+                 const lock_request::wait_mode& wait_mode = {});
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
-                         const lock_request::patience& patience = {});
+                         const lock_request::wait_mode& wait_mode = {});
 /// Waits, as between two attempts. Throws lock_refused where the options or close() cancel it.
 void pause_for(service_core& core, microseconds time, const lock_key& key, const detail::lock_settings& terms,
                instant begun);

@@ -31,7 +31,7 @@ bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>
     ended.unanswered = true;  // unless it throws: what had no answer may have freed it
     if (free()) {
       with.grants.end_release(grant, release_result::freed, true, {}, now(), true);
-      core->see_off_last();
+      core->join_if_last();
       return true;
     }
   } catch (...) {
@@ -46,19 +46,19 @@ bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>
 
 void abandon(const owner_state& owner, bool all) noexcept {
   if (owner.grants.load() == 0) return;
-  std::vector<std::shared_ptr<grant>> left;
+  std::vector<std::shared_ptr<grant>> remaining;
   try {
     for (const auto& core : service_core::living()) {
       const auto mine = [all](const grant& grant) {
         const auto* const at = grant.anchor.load();
         return on_own_stack(at) || (all && at == &grant::by_mutex);
       };
-      if (!core->forked()) core->all().table.abandon(owner, mine, left);
+      if (!core->forked()) core->all().table.abandon(owner, mine, remaining);
     }
   } catch (const std::bad_alloc&) {  // of those that are left out, the ttl is the end
   }
   auto* const watch = watched_transactions();
-  for (const auto& grant : left) {
+  for (const auto& grant : remaining) {
     // Of what a transaction wrote under it nobody knows the outcome: that comes with the end of its connection.
     if (watch != nullptr && watch->open_here(grant->home->where())) continue;
     ended_lease ended{.grant = grant, .last = true};

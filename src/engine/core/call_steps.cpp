@@ -85,8 +85,8 @@ void check_cancelled(const lock_key& key, const detail::lock_settings& terms) {
   }
 }
 
-lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& patience) {
-  return {terms, current_owner(), in_owner_scope(), now, patience};
+lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::wait_mode& wait_mode) {
+  return {terms, current_owner(), in_owner_scope(), now, wait_mode};
 }
 
 bool in_transaction(const service_core& core) noexcept {
@@ -103,19 +103,19 @@ bool leave(const std::shared_ptr<grant>& grant) noexcept {
   const bool open = watch != nullptr && watch->open_here(core.where());
   // What was lost is not waited for. Otherwise: what was written under the lock is not visible yet, and the next holder
   // would read what was there before.
-  const bool waits = open && grant->left(core.shared().time.now()).count() > 0;
+  const bool waits = open && grant->remaining(core.shared().time.now()).count() > 0;
   auto end = table.leave(*grant, waits);
-  if (end == grant_table::left::asks) {
-    bool told = false;
+  if (end == held_locks::leave_result::asks) {
+    bool deferred = false;
     try {
-      told = watch->at_end(core.where(), [grant] { transaction_over(grant, false); });
+      deferred = watch->at_end(core.where(), [grant] { transaction_over(grant, false); });
     } catch (const std::bad_alloc&) {
-      told = false;
+      deferred = false;
     }
-    if (told) return false;
+    if (deferred) return false;
     end = table.leave_after_all(*grant);
   }
-  return end == grant_table::left::last;
+  return end == held_locks::leave_result::last;
 }
 
 // ---- after ----------------------------------------------------------------------------------------------------------
@@ -170,8 +170,8 @@ void check_released(std::span<const ended_lease> all) {
   const ended_lease* worst = nullptr;
   for (const auto& each : all) {
     // A loss is worse than no answer. Of several, the last one tells: leases end in the reverse order of their keys.
-    const bool told = worst != nullptr && worst->result == release_result::lost;
-    if (each.result == release_result::lost || (each.result == release_result::later && !told)) worst = &each;
+    const bool lost_reported = worst != nullptr && worst->result == release_result::lost;
+    if (each.result == release_result::lost || (each.result == release_result::later && !lost_reported)) worst = &each;
   }
   if (worst != nullptr) throw_not_released(*worst->grant, worst->result, worst->why);
 }

@@ -27,7 +27,7 @@ void check_owner(const service_core& core, const detail::lock_settings& terms);
 void check_cancelled(const lock_key& key, const detail::lock_settings& terms);
 
 /// What the calling thread asks for now, in the name of its owner. `terms` must outlive it.
-lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::patience& patience);
+lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::wait_mode& wait_mode);
 
 /// Whether the calling thread has a transaction open on the database of the locks.
 bool in_transaction(const service_core& core) noexcept;
@@ -42,7 +42,7 @@ struct acquired : acquisition::acquired {
 };
 /// One place for each key; none: one of them was busy.
 struct acquired_all {
-  std::vector<multi_acquisition::place> held{};
+  std::vector<multi_acquisition::key_slot> held{};
   std::string why_busy{};
 };
 /// Of operations that are finished. Throw what they throw.

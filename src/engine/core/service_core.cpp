@@ -91,19 +91,19 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
              .sooner = [this](instant when) { timer_.due_by(when); }}),
       grants_(shared_, table_, sessions_, deadlines_, rows_, background_, news_, [this] { changed(); }),
       cleanup_(shared_, statements_, news_, [this](instant when) { timer_.due_by(when); }),
-      parts_{shared_,
-             statements_,
-             queue_,
-             pauses_,
-             sessions_,
-             table_,
-             grants_,
-             background_,
-             news_,
-             closed_,
-             statements_.where().caps()},
+      services_{shared_,
+                statements_,
+                queue_,
+                pauses_,
+                sessions_,
+                table_,
+                grants_,
+                background_,
+                news_,
+                closed_,
+                statements_.where().caps()},
       async_(
-          parts_, closing_.get_token(), [this] { driving_.now(); },
+          services_, closing_.get_token(), [this] { driving_.now(); },
           [this] {
             completing_.now();
             wake_closing();  // a handler may be what closes the service
@@ -123,7 +123,7 @@ std::shared_ptr<service_core> service_core::start(std::shared_ptr<store> store, 
   if (!lazy) prepare(*store, options);
   auto core = std::make_shared<service_core>(std::move(store), std::move(options));
   core->ready_ = !lazy;
-  core->parts_.home = core;
+  core->services_.home = core;
   {
     auto& all = all_cores();
     const base::lock_guard lock(all.mutex);
@@ -152,7 +152,7 @@ void service_core::lock_deleted(std::string_view key, const id128& session, std:
   timer_.now();
 }
 
-void service_core::heed_store(instant now) noexcept {
+void service_core::note_store_changes(instant now) noexcept {
   if (suspects_.exchange(false)) sessions_.renew_all(now);
   std::vector<deleted_lock> deleted;
   {
@@ -187,7 +187,7 @@ void service_core::heed_store(instant now) noexcept {
 }
 
 instant service_core::tick(instant now) noexcept {
-  heed_store(now);
+  note_store_changes(now);
   auto next = std::min({deadlines_.tick(now), sessions_.tick(now), rows_.tick(now), cleanup_.tick(now)});
   // After those that may have given it something to do.
   next = std::min(next, background_.tick(now));
@@ -207,7 +207,7 @@ void service_core::session_over(const std::shared_ptr<session>& session, const s
   }
   // Nobody trusts anything of it any more: without its row all it holds, and may still be granted, is free to others.
   const auto from = reason == loss_reason::none ? now : now + margin_for(session->ttl, shared_.options.margin);
-  background_.close(session, last, std::max(from, session->freed_from()), now + grant_registry::long_enough,
+  background_.close(session, last, std::max(from, session->freed_from()), now + grant_lifecycle::long_enough,
                     from + 1min, now);
 }
 
@@ -345,7 +345,7 @@ std::vector<std::shared_ptr<service_core>> service_core::living() {
 
 namespace {
 /// How long the service's destructor waits for the threads; they hold the core and may end later.
-constexpr auto farewell = 10s;
+constexpr auto last_join_limit = 10s;
 }  // namespace
 
 service_core::call::call(service_core& core) : core_(core.shared_from_this()) { ++core_->calls_; }
@@ -367,7 +367,7 @@ void service_core::changed() noexcept {
   wind_down_if_done();
 }
 
-std::size_t service_core::calls_told_here() const noexcept {
+std::size_t service_core::calls_notified_here() const noexcept {
   std::size_t found = 0;
   for (const auto* each = telling_end_; each != nullptr; each = each->outer_) found += each->core_ == this ? 1 : 0;
   return found;
@@ -390,24 +390,24 @@ void service_core::wind_down_if_done() noexcept {
   background_.begin_end(now, end);
 }
 
-void service_core::see_off(std::chrono::milliseconds limit) noexcept {
+void service_core::join_threads(std::chrono::milliseconds limit) noexcept {
   if (serving_ == this) return;
-  auto& clock = threads_->farewells();
+  auto& clock = threads_->join_clock();
   const auto end = clock.now() + shared_.options.release_limit;
   threads_->wait(limit);
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock.now());
+  const auto remaining = std::chrono::duration_cast<std::chrono::milliseconds>(end - clock.now());
   // What connects may not be to be ended: it is left.
-  connecting_->wait(std::max<std::chrono::milliseconds>(left, 50ms));
-  connecting_->forsake();
+  connecting_->wait(std::max<std::chrono::milliseconds>(remaining, 50ms));
+  connecting_->detach();
 }
 
-void service_core::see_off_last() noexcept {
+void service_core::join_if_last() noexcept {
   if (!closed_.load()) return;
   {
     const base::lock_guard lock(mutex_);
     if (!wound_down_) return;
   }
-  see_off(shared_.options.release_limit);
+  join_threads(shared_.options.release_limit);
 }
 
 std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
@@ -415,9 +415,9 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
   closing_.request_stop();
   const auto until = shared_.time.now() + limit;
   base::unique_lock lock(mutex_);
-  const bool tells = calls_told_here() > 0;
+  const bool notifies = calls_notified_here() > 0;
   while ((grants_.any() || other_calls()) && shared_.time.now() < until) {
-    if (tells && async_.has_completions()) {
+    if (notifies && async_.has_completions()) {
       lock.unlock();
       async_.complete();
       lock.lock();
@@ -434,7 +434,7 @@ std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
   return keys;
 }
 
-void service_core::take_back_all() {
+void service_core::revoke_all() {
   sessions_.refuse_grants();  // what is being granted comes before the list, or is given back
   std::vector<std::shared_ptr<grant>> held;
   sessions_.for_each_grant([&](const grant& grant) {
@@ -448,7 +448,7 @@ void service_core::take_back_all() {
     grants_.lost(grant, loss_reason::closed, now);
   }
   if (held.empty() || serving_ == this) return;  // what this thread serves would wait for itself
-  const auto until = now + margin + grant_registry::long_enough + shared_.options.release_limit;
+  const auto until = now + margin + grant_lifecycle::long_enough + shared_.options.release_limit;
   base::unique_lock lock(mutex_);
   while (background_.open_releases() > 0 && shared_.time.now() < until) {
     shared_.time.wait_until(changed_, lock.native(), until);
@@ -491,7 +491,7 @@ void service_core::finish() noexcept {
   }
   wind_down_if_done();
   if (grants_.held() > 0 || calls_ > 0) return;
-  see_off(farewell);
+  join_threads(last_join_limit);
 }
 
 }  // namespace dlock::engine

@@ -16,7 +16,7 @@
 #include "engine/drivers/async_driver.hpp"
 #include "engine/drivers/thread_group.hpp"
 #include "engine/drivers/work_loop.hpp"
-#include "engine/operations/parts.hpp"
+#include "engine/operations/engine_services.hpp"
 
 namespace dlock::engine {
 
@@ -32,8 +32,8 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   service_core& operator=(const service_core&) = delete;
   ~service_core();
 
-  parts& all() noexcept { return parts_; }
-  const parts& all() const noexcept { return parts_; }
+  engine_services& all() noexcept { return services_; }
+  const engine_services& all() const noexcept { return services_; }
   service_context& shared() noexcept { return shared_; }
   const service_context& shared() const noexcept { return shared_; }
   store& where() const noexcept { return statements_.where(); }
@@ -42,14 +42,14 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   /// No new acquires; waits for leases to be released. Returns the keys still held.
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// After close(): all that is held is lost, and freed in the background, which is waited for.
-  void take_back_all();
+  void revoke_all();
   /// After close(): lets the threads end as soon as nothing is held; waits for that if nothing is.
   void finish() noexcept;
   /// Both, for a service that is destroyed; what it has to wait for, and what outlives it, is told.
   void end(std::chrono::milliseconds limit) noexcept;
   /// After something that may have been the last of it: waits for the threads, at most release_limit, so that nothing of the
   /// service runs any more. Otherwise returns at once.
-  void see_off_last() noexcept;
+  void join_if_last() noexcept;
   /// All that live in this process.
   static std::vector<std::shared_ptr<service_core>> living();
 
@@ -102,7 +102,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
 
   void renew_now() noexcept override;
   void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept override;
-  void heed_store(instant now) noexcept;
+  void note_store_changes(instant now) noexcept;
 
   instant tick(instant now) noexcept;
   void session_over(const std::shared_ptr<session>& session, const std::shared_ptr<grant>& last, loss_reason reason,
@@ -110,12 +110,12 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   void run_threads();
   void run_thread(const std::shared_ptr<thread_group>& in, std::function<void(service_core&)> body);
   void tell_held(const std::string& text);
-  void see_off(std::chrono::milliseconds limit) noexcept;
+  void join_threads(std::chrono::milliseconds limit) noexcept;
   void changed() noexcept;
   void wake_closing() noexcept;
   /// Those whose ends the present thread tells.
-  std::size_t calls_told_here() const noexcept;
-  bool other_calls() const noexcept { return calls_ > calls_told_here(); }
+  std::size_t calls_notified_here() const noexcept;
+  bool other_calls() const noexcept { return calls_ > calls_notified_here(); }
   void wind_down_if_done() noexcept;
   void stop_threads() noexcept;
 
@@ -126,17 +126,17 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   work_loop completing_;  // these, too
   statement_executor statements_;
   wait_queue queue_;
-  pause_watch pauses_{};
-  grant_table table_{};
+  poll_scheduler pauses_{};
+  held_locks table_{};
   notifier news_;
   session_keeper sessions_;
   background_work background_;
   deadline_timer deadlines_;
   row_renewer rows_;
-  grant_registry grants_;
+  grant_lifecycle grants_;
   cleanup cleanup_;
   std::atomic<bool> closed_{false};
-  parts parts_;
+  engine_services services_;
   std::stop_source closing_{};
   async_driver async_;
   /// The core that the present thread serves: its end must not be waited for there.

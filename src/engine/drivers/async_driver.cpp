@@ -61,9 +61,9 @@ struct async_driver::notice final : completion {
   const std::string text;
 };
 
-async_driver::async_driver(parts& with, std::stop_token closing, std::function<void()> on_signal,
+async_driver::async_driver(engine_services& services, std::stop_token closing, std::function<void()> on_signal,
                            std::function<void()> on_completion)
-    : with_(with),
+    : services_(services),
       closing_(std::move(closing)),
       on_signal_(std::move(on_signal)),
       on_completion_(std::move(on_completion)),
@@ -88,7 +88,7 @@ void async_driver::push(completion& completion) noexcept {
 /// On the thread that drives, which must not wait for an observer.
 void async_driver::tell(const event& happened) noexcept {
   try {
-    push(*std::make_unique<notice>(with_.shared, happened).release());
+    push(*std::make_unique<notice>(services_.shared, happened).release());
   } catch (const std::bad_alloc&) {  // it has been counted
   }
 }
@@ -97,7 +97,7 @@ void async_driver::tell(const event& happened) noexcept {
 
 instant async_driver::drive() noexcept {
   const base::lock_guard lock(driving_);
-  if (closing_.stop_requested() && !std::exchange(told_closing_, true)) {
+  if (closing_.stop_requested() && !std::exchange(closing_notified_, true)) {
     waiting_.for_each([](async_run& run) { run.signal(async_run::woken); });
   }
   drive_signalled();
@@ -122,19 +122,19 @@ std::optional<interruption> async_driver::interrupted(const async_run& run) cons
 }
 
 void async_driver::go_on(async_run& run, unsigned signs) noexcept {
-  if (run.at_ == async_run::place::over) return push(run);  // it had been signalled once more
+  if (run.state_ == async_run::state::over) return push(run);  // it had been signalled once more
   run.woken_ = run.woken_ || (signs & async_run::woken) != 0;
-  const bool starts = run.at_ == async_run::place::starting;
+  const bool starts = run.state_ == async_run::state::starting;
   // A cancellation may come before both, and is kept.
   if (starts && (signs & async_run::begins) == 0) return;
-  if (run.at_ == async_run::place::sending && (signs & async_run::is_answered) == 0) return;
+  if (run.state_ == async_run::state::sending && (signs & async_run::is_answered) == 0) return;
   std::exception_ptr failure;
   try {
     if (starts) waiting_.make_room(++live_);
     auto next = starts ? run.operation_->start(now()) : resume(run);
     while (next.what != action::kind::finished) {
       if (next.what == action::kind::send) return send(run, next);
-      run.at_ = async_run::place::waiting;
+      run.state_ = async_run::state::waiting;
       if (!run.woken_ && !interrupted(run) && now() < next.until) return wait(run, next.until);
       next = resume(run);
     }
@@ -145,7 +145,7 @@ void async_driver::go_on(async_run& run, unsigned signs) noexcept {
 }
 
 action async_driver::resume(async_run& run) {
-  if (run.at_ == async_run::place::sending) {
+  if (run.state_ == async_run::state::sending) {
     return run.operation_->resume(run.alone_ != nullptr ? run.alone_->answered_at : now());
   }
   waiting_.remove(run);
@@ -159,15 +159,15 @@ action async_driver::resume(async_run& run) {
 void async_driver::wait(async_run& run, instant until) noexcept { waiting_.add(run, until); }
 
 void async_driver::send(async_run& run, const action& next) noexcept {
-  run.at_ = async_run::place::sending;
+  run.state_ = async_run::state::sending;
   run.alone_ = next.statements.size() == 1 ? next.statements.front() : nullptr;
   run.open_ = next.statements.size();
-  for (auto* each : next.statements) each->owner = &run;  // also of a look, which was the pause's
-  with_looks_ = with_looks_ || next.with_looks;
+  for (auto* each : next.statements) each->owner = &run;  // also of a poll, which was the pause's
+  with_polls_ = with_polls_ || next.with_polls;
   try {
     to_send_.insert(to_send_.end(), next.statements.begin(), next.statements.end());
   } catch (const std::bad_alloc&) {
-    return with_.statements.submit(next.statements);
+    return services_.statements.submit(next.statements);
   }
   if (to_send_.size() >= batch::most) flush();
 }
@@ -175,9 +175,9 @@ void async_driver::send(async_run& run, const action& next) noexcept {
 /// What several operations send at about the same time comes into line together, and so into the same batches.
 void async_driver::flush() noexcept {
   if (to_send_.empty()) return;
-  pause_watch::looks others;
-  const auto count = std::exchange(with_looks_, false) ? with_.pauses.due(now(), others) : 0;
-  with_.statements.submit(to_send_, {others.data(), count});
+  poll_scheduler::polls others;
+  const auto count = std::exchange(with_polls_, false) ? services_.pauses.due(now(), others) : 0;
+  services_.statements.submit(to_send_, {others.data(), count});
   to_send_.clear();
 }
 
@@ -186,7 +186,7 @@ void async_driver::end(async_run& run, std::exception_ptr failure) noexcept {
   --live_;
   run.on_cancel_.reset();  // which waits for it, should it run just now
   run.finished(std::move(failure));
-  run.at_ = async_run::place::over;
+  run.state_ = async_run::state::over;
   // Once it is complete it may be gone. A signal that has come meanwhile leads here again, and none comes later: what it
   // stood in was left.
   if (run.signs_.fetch_or(async_run::is_over) == 0) push(run);

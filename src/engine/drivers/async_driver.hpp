@@ -14,8 +14,8 @@
 
 #include "base/mutex.hpp"
 #include "engine/drivers/deadline_heap.hpp"
+#include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
-#include "engine/operations/parts.hpp"
 
 namespace dlock::engine {
 
@@ -36,7 +36,7 @@ class completion {
 };
 
 /// An operation that is run without a thread that waits for it. It must live until complete() was called: its statements,
-/// and its look, may be under way until then.
+/// and its poll, may be under way until then.
 class async_run : public completion, public waker, private statement_owner {
  public:
   /// `cancel` ends waits with interruption::cancelled. Allocates all that the driver needs of it.
@@ -48,13 +48,13 @@ class async_run : public completion, public waker, private statement_owner {
  protected:
   ~async_run() = default;
   /// It is over, or has thrown that. On the driver's thread, which must not wait: takes the result and destroys the operation,
-  /// so that what it stood in line for goes on. complete() follows.
+  /// so that what it stood in the queue for goes on. complete() follows.
   virtual void finished(std::exception_ptr failure) noexcept = 0;
 
  private:
   friend class async_driver;
   enum sign : unsigned { begins = 1, is_answered = 2, woken = 4, is_over = 8 };
-  enum class place : std::uint8_t { starting, sending, waiting, over };
+  enum class state : std::uint8_t { starting, sending, waiting, over };
   struct interrupts {
     async_run& run;
     void operator()() const noexcept { run.signal(woken); }
@@ -72,10 +72,10 @@ class async_run : public completion, public waker, private statement_owner {
   // Of the driver's thread:
   operation* operation_ = nullptr;
   statement* alone_ = nullptr;  // sending: the only one that it sends
-  place at_ = place::starting;
+  state state_ = state::starting;
   bool woken_ = false;  // and has not looked since
   bool interrupted_ = false;
-  deadline_heap<async_run>::place timer_{};
+  deadline_heap<async_run>::position timer_{};
   std::unique_ptr<std::optional<std::stop_callback<interrupts>>> on_cancel_{};  // if it can be cancelled
 };
 
@@ -87,7 +87,7 @@ class async_driver final : private event_sink {
  public:
   /// `closing` ends waits with interruption::closed. `on_signal`: drive() has something to do, `on_completion`: complete() has.
   /// Both may be called under locks, and only signal.
-  async_driver(parts& with, std::stop_token closing, std::function<void()> on_signal,
+  async_driver(engine_services& services, std::stop_token closing, std::function<void()> on_signal,
                std::function<void()> on_completion);
   async_driver(const async_driver&) = delete;
   async_driver& operator=(const async_driver&) = delete;
@@ -111,7 +111,7 @@ class async_driver final : private event_sink {
   struct notice;
   struct completing;
 
-  instant now() const noexcept { return with_.shared.time.now(); }
+  instant now() const noexcept { return services_.shared.time.now(); }
   std::optional<interruption> interrupted(const async_run& run) const noexcept;
   void mark(async_run& run) noexcept;
   void push(completion& completion) noexcept;
@@ -124,7 +124,7 @@ class async_driver final : private event_sink {
   void wait(async_run& run, instant until) noexcept;
   void end(async_run& run, std::exception_ptr failure) noexcept;
 
-  parts& with_;
+  engine_services& services_;
   const std::stop_token closing_;
   const std::function<void()> on_signal_;
   const std::function<void()> on_completion_;
@@ -136,8 +136,8 @@ class async_driver final : private event_sink {
   deadline_heap<async_run> waiting_{&async_run::timer_};
   std::size_t live_ = 0;
   std::vector<statement*> to_send_{};
-  bool with_looks_ = false;
-  bool told_closing_ = false;
+  bool with_polls_ = false;
+  bool closing_notified_ = false;
   std::stop_callback<std::function<void()>> on_close_;
 };
 

@@ -19,12 +19,12 @@ instant blocking_driver::run(operation& op, instant begun) {
 }
 
 instant blocking_driver::send(const action& next) {
-  if (next.with_looks) {
-    pause_watch::looks others;
-    const auto count = with_.pauses.due(now(), others);
-    with_.statements.run(next.statements, {others.data(), count});
+  if (next.with_polls) {
+    poll_scheduler::polls others;
+    const auto count = services_.pauses.due(now(), others);
+    services_.statements.run(next.statements, {others.data(), count});
   } else {
-    with_.statements.run(next.statements);
+    services_.statements.run(next.statements);
   }
   return next.statements.size() == 1 ? next.statements.front()->answered_at : now();
 }

@@ -6,8 +6,8 @@
 #include <stop_token>
 
 #include "engine/drivers/wake_signal.hpp"
+#include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
-#include "engine/operations/parts.hpp"
 
 namespace dlock::engine {
 
@@ -16,14 +16,15 @@ namespace dlock::engine {
 class blocking_driver {
  public:
   /// `closing` ends waits with interruption::closed; `cancel` with interruption::cancelled.
-  explicit blocking_driver(parts& with, std::stop_token closing = {}, std::stop_token cancel = {}) noexcept
-      : with_(with), closing_(std::move(closing)), cancel_(std::move(cancel)), signal_(with.shared.time) {}
+  explicit blocking_driver(engine_services& services, std::stop_token closing = {},
+                           std::stop_token cancel = {}) noexcept
+      : services_(services), closing_(std::move(closing)), cancel_(std::move(cancel)), signal_(services.shared.time) {}
 
   waker& signal() noexcept { return signal_; }
   /// Returns when it is finished: the time when it was resumed last. `begun`: now. Throws what the operation throws.
   instant run(operation& op, instant begun);
   instant run(operation& op) { return run(op, now()); }
-  instant now() const noexcept { return with_.shared.time.now(); }
+  instant now() const noexcept { return services_.shared.time.now(); }
 
  private:
   struct interrupts {
@@ -35,7 +36,7 @@ class blocking_driver {
   instant send(const action& next);
   std::optional<interruption> wait(instant until);
 
-  parts& with_;
+  engine_services& services_;
   const std::stop_token closing_;
   const std::stop_token cancel_;
   wake_signal signal_;

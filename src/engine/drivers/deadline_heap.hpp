@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::engine {
 
@@ -15,9 +15,9 @@ template <class Item>
 class deadline_heap {
  public:
   /// Of an item: where it stands, counted from 1. 0: nowhere.
-  using place = std::size_t;
+  using position = std::size_t;
 
-  explicit deadline_heap(place Item::*place_of) noexcept : place_of_(place_of) {}
+  explicit deadline_heap(position Item::*position_of) noexcept : position_of_(position_of) {}
 
   /// For so many. Throws std::bad_alloc.
   void make_room(std::size_t items) {
@@ -32,14 +32,14 @@ class deadline_heap {
   }
   /// If it is there.
   void remove(Item& item) noexcept {
-    const auto at = std::exchange(item.*place_of_, 0);
+    const auto at = std::exchange(item.*position_of_, 0);
     if (at == 0) return;
     const auto last = all_.back();
     all_.pop_back();
     if (last.second == &item) return;
     put(at - 1, last);
     rise(at - 1);
-    sink(last.second->*place_of_ - 1);
+    sink(last.second->*position_of_ - 1);
   }
   template <class Use>
   void for_each(Use use) const {
@@ -51,7 +51,7 @@ class deadline_heap {
 
   void put(std::size_t at, const entry& moved) noexcept {
     all_[at] = moved;
-    moved.second->*place_of_ = at + 1;
+    moved.second->*position_of_ = at + 1;
   }
   void rise(std::size_t at) noexcept {
     const auto moved = all_[at];
@@ -71,7 +71,7 @@ class deadline_heap {
     put(at, moved);
   }
 
-  place Item::*place_of_;
+  position Item::*position_of_;
   std::vector<entry> all_{};
 };
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "engine/drivers/thread_host.hpp"
 
 namespace dlock::engine {
@@ -44,38 +44,38 @@ class thread_group {
 
   /// Until there are none, or no longer than that.
   void wait(std::chrono::milliseconds limit) {
-    auto& clock = farewells();
+    auto& clock = join_clock();
     const auto until = clock.now() + limit;
     base::unique_lock lock(mutex_);
     while (running_ > 0 && clock.now() < until) clock.wait_until(changed_, lock.native(), until);
   }
   /// The clock by which it is waited.
-  time_source& farewells() noexcept { return host_.farewells(); }
+  time_source& join_clock() noexcept { return host_.join_clock(); }
   /// Those that still run are waited for no more, and do not use the time source.
-  void forsake() noexcept {
+  void detach() noexcept {
     const base::lock_guard lock(mutex_);
-    if (std::exchange(forsaken_, true)) return;
-    for (; working_ > 0; --working_) time_.told(time_source::worker::ends);
+    if (std::exchange(detached_, true)) return;
+    for (; working_ > 0; --working_) time_.on_thread_event(time_source::worker::ends);
   }
 
  private:
   void begin() noexcept {
     const base::lock_guard lock(mutex_);
     ++running_;
-    if (forsaken_) return;
+    if (detached_) return;
     ++working_;
-    time_.told(time_source::worker::hired);
+    time_.on_thread_event(time_source::worker::hired);
   }
   void tell(time_source::worker worker) noexcept {
     const base::lock_guard lock(mutex_);
-    if (forsaken_) return;
+    if (detached_) return;
     if (worker == time_source::worker::ends) --working_;
-    time_.told(worker);
+    time_.on_thread_event(worker);
   }
   void end() noexcept {
     const base::lock_guard lock(mutex_);
     --running_;
-    farewells().notify(changed_);
+    join_clock().notify(changed_);
   }
 
   time_source& time_;
@@ -84,7 +84,7 @@ class thread_group {
   std::condition_variable changed_;
   std::size_t running_ DLOCK_GUARDED_BY(mutex_) = 0;
   std::size_t working_ DLOCK_GUARDED_BY(mutex_) = 0;  // of them: those that have not told their end
-  bool forsaken_ DLOCK_GUARDED_BY(mutex_) = false;
+  bool detached_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dlock::engine

@@ -11,7 +11,7 @@ namespace {
 class system_threads final : public thread_host {
  public:
   void start(std::function<void()> body) override { std::thread(std::move(body)).detach(); }
-  time_source& farewells() noexcept override { return system_time(); }
+  time_source& join_clock() noexcept override { return system_time(); }
 };
 
 }  // namespace

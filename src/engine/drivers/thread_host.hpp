@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::engine {
 
@@ -14,7 +14,7 @@ class thread_host {
   /// Starts a detached thread that runs `body`. Throws std::system_error.
   virtual void start(std::function<void()> body) = 0;
   /// The clock of those who wait for the end of the threads. It is used for as long as one of them runs.
-  virtual time_source& farewells() noexcept = 0;
+  virtual time_source& join_clock() noexcept = 0;
 
  protected:
   ~thread_host() = default;

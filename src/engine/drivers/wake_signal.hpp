@@ -4,7 +4,7 @@
 #include <condition_variable>
 
 #include "base/mutex.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "engine/operations/operation.hpp"
 
 namespace dlock::engine {

@@ -6,7 +6,7 @@
 #include <condition_variable>
 
 #include "base/mutex.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::engine {
 

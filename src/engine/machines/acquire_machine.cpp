@@ -6,7 +6,7 @@
 namespace dlock::engine {
 
 namespace {
-/// A row that is free at each look and taken at each take is fought over: after so many rounds it counts as busy.
+/// A row that is free at each poll and taken at each take is fought over: after so many rounds it counts as busy.
 constexpr unsigned rounds_at_once = 3;
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
@@ -16,26 +16,26 @@ acquire_machine::acquire_machine(const settings& given) noexcept : settings_(giv
 }
 
 std::chrono::microseconds acquire_machine::courtesy() const noexcept {
-  const auto before = settings_.rivals - std::min(settings_.rivals, turns_.passed_over());
-  return std::min(before * reigns::precedence, reigns::moment);
+  const auto before = settings_.rivals - std::min(settings_.rivals, starvation_.passed_over());
+  return std::min(before * tenure_tracker::precedence, tenure_tracker::yield_time);
 }
 
-step acquire_machine::begin() noexcept { return go(settings_.look_first ? step::look : step::take); }
+step acquire_machine::begin() noexcept { return go(settings_.poll_first ? step::poll : step::take); }
 
 step acquire_machine::replied(const reply& answer, instant now, instant trusted_until) {
   ++statements_;
-  if (last_ != step::look) row_locked_ = answer.result == outcome::failed && answer.why.contended;
+  if (last_ != step::poll) row_locked_ = answer.result == outcome::failed && answer.why.contended;
   switch (answer.result) {
     case outcome::unknown:
       why_ = answer.why;
       if (why_.text.empty()) why_.text = "no answer";
-      // A look or a removal without an answer leaves nothing behind that a cancel could undo.
-      if (last_ == step::look || last_ == step::remove) return trouble(now);
+      // A poll or a removal without an answer leaves nothing behind that a cancel could undo.
+      if (last_ == step::poll || last_ == step::remove) return trouble(now);
       unknown_ = true;
       return go(step::resolve);
     case outcome::failed: return not_sent(answer.why, now);
     case outcome::yes:
-      if (last_ == step::look) return looked(answer, now);
+      if (last_ == step::poll) return polled(answer, now);
       if (last_ == step::remove) return go(step::take_over);
       return granted(answer, now, trusted_until);
     case outcome::absent: return again_at_once(step::insert, now);
@@ -44,14 +44,14 @@ step acquire_machine::replied(const reply& answer, instant now, instant trusted_
   return refused(now);
 }
 
-step acquire_machine::told() noexcept {
-  if (retries_ > 0) --retries_;  // it does not look of its own accord
+step acquire_machine::notified() noexcept {
+  if (retries_ > 0) --retries_;  // a take after a notification is no retry
   return go(step::take);
 }
 
 step acquire_machine::refused(instant now) {
   switch (last_) {
-    case step::take: return go(step::look);
+    case step::take: return go(step::poll);
     // Not expired any more, or removed by another taker: the take-over looks again itself (rule 2).
     case step::remove: return go(step::take_over);
     case step::insert: return again_at_once(step::take, now);
@@ -59,16 +59,16 @@ step acquire_machine::refused(instant now) {
   }
 }
 
-step acquire_machine::looked(const reply& answer, instant now) {
+step acquire_machine::polled(const reply& answer, instant now) {
   holder_ = answer.holder;
-  turns_.looked(holder_, now);
+  starvation_.polled(holder_, now);
   if (!holder_.holder) return again_at_once(step::take, now);
   if (holder_.kind != lease_kind::session) {
-    return holder_.expired ? again_at_once(step::take, now) : busy(now, holder_.left);
+    return holder_.expired ? again_at_once(step::take, now) : busy(now, holder_.remaining);
   }
   if (holder_.gone) return again_at_once(step::take_over, now);
   if (holder_.expired) return again_at_once(step::remove, now);
-  return busy(now, holder_.left);
+  return busy(now, holder_.remaining);
 }
 
 step acquire_machine::granted(const reply& answer, instant now, instant trusted_until) {
@@ -87,7 +87,7 @@ step acquire_machine::given_back(instant now) {
 step acquire_machine::not_sent(const fault& why, instant now) {
   if (why.contended) {
     // Somebody's statement or transaction has the row for now. Whether the key is held, and by whom, a read tells.
-    return last_ == step::take ? again_at_once(step::look, now) : busy(now, no_bound);
+    return last_ == step::take ? again_at_once(step::poll, now) : busy(now, no_bound);
   }
   why_ = why;
   if (why_.text.empty()) why_.text = "failed for no stated reason";
@@ -104,12 +104,12 @@ bool acquire_machine::may_retry(instant now) noexcept {
   return !settings_.retry.limit || retries_++ < *settings_.retry.limit;
 }
 
-step acquire_machine::busy(instant now, std::chrono::microseconds left) {
+step acquire_machine::busy(instant now, std::chrono::microseconds remaining) {
   // Once the store answers, an earlier failure no longer explains why the wait ends in vain.
   why_ = fault{};
   unknown_ = false;
   waits_for_holder_ = true;
-  return may_retry(now) ? pause_before_retry(now, left) : go(step::busy);
+  return may_retry(now) ? pause_before_retry(now, remaining) : go(step::busy);
 }
 
 step acquire_machine::trouble(instant now) {
@@ -118,15 +118,15 @@ step acquire_machine::trouble(instant now) {
 }
 
 step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
-  // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
+  // Not past the moment when the holder's lease can end, and never zero: a poll must not follow a poll at once.
   const auto bound = std::max(at_most, std::chrono::microseconds{500});
   const auto next = backoff_.next();
-  pause_ =
-      std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, bound, time_left(settings_.deadline, now)});
-  // A limit counts looks, which come after the pauses that the policy asks for.
-  pause_if_told_ = waits_for_holder_ && !settings_.retry.limited()
-                       ? std::min({longest_if_told, bound, time_left(settings_.deadline, now)})
-                       : pause_;
+  pause_ = std::min({starvation_.starving() ? std::min(next, backoff_.brief()) : next, bound,
+                     time_remaining(settings_.deadline, now)});
+  // A limit counts polls, which come after the pauses that the policy asks for.
+  pause_if_notified_ = waits_for_holder_ && !settings_.retry.limited()
+                           ? std::min({longest_if_notified, bound, time_remaining(settings_.deadline, now)})
+                           : pause_;
   at_once_ = 0;
   return go(step::pause);
 }

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "base/lock_settings.hpp"
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "engine/machines/backoff.hpp"
 #include "engine/machines/fair_share.hpp"
 
@@ -14,7 +14,7 @@ namespace dlock::engine {
 /// What an acquire wants done next.
 enum class step {
   take,       ///< send verb::take
-  look,       ///< send verb::look
+  poll,       ///< send verb::poll
   insert,     ///< send verb::insert
   remove,     ///< send session_verb::remove_expired for holder().holder
   take_over,  ///< send verb::take_over naming holder()
@@ -28,25 +28,25 @@ enum class step {
 
 /// One acquire of one key, as a table of transitions: no clock, thread or SQL; replies and time are handed in.
 ///
-///   begin -> take                    replied(yes) -> granted | give_back      replied(no) -> look
-///   look:  absent -> insert          free, or own expiry over -> take         else busy -> pause -> look ...
+///   begin -> take                    replied(yes) -> granted | give_back      replied(no) -> poll
+///   poll:  absent -> insert          free, or own expiry over -> take         else busy -> pause -> poll ...
 ///          session of the holder:    gone -> take_over                        expired -> remove -> take_over
-///   failed: contended take -> look   contended otherwise -> as busy           transient -> pause -> look   else -> failed
-///   unknown -> resolve -> pause -> look
-///   told, while it pauses, that the key may be free -> take
+///   failed: contended take -> poll   contended otherwise -> as busy     transient -> pause -> poll   else -> failed
+///   unknown -> resolve -> pause -> poll
+///   notified, while it pauses, that the key may be free -> take
 ///
-/// Every round ends at the deadline: the last pause is cut short, then comes one last look (never held and refused, nor
+/// Every round ends at the deadline: the last pause is cut short, then comes one last poll (never held and refused, nor
 /// granted and forgotten).
 class acquire_machine {
  public:
   struct settings {
     instant deadline{};       ///< of the whole wait
     bool once = false;        ///< one attempt, whatever the deadline
-    bool look_first = false;  ///< the key is known to be contended
+    bool poll_first = false;  ///< the key is known to be contended
     detail::retry_settings retry{};
     std::uint64_t seed = 0;
     bool patient = false;  ///< it has just had the key for long: pauses begin with the longest
-    unsigned rivals = 0;   ///< reigns::rivals()
+    unsigned rivals = 0;   ///< tenure_tracker::rivals()
   };
 
   explicit acquire_machine(const settings& given) noexcept;
@@ -56,9 +56,9 @@ class acquire_machine {
   step replied(const reply& answer, instant now, instant trusted_until);
   /// The statement could not be sent.
   step not_sent(const fault& why, instant now);
-  step paused() noexcept { return last_ = step::look; }
+  step paused() noexcept { return last_ = step::poll; }
   /// The pause is over because the key may be free.
-  step told() noexcept;
+  step notified() noexcept;
   step resolved(instant now) { return trouble(now); }
   step given_back(instant now);
 
@@ -67,7 +67,7 @@ class acquire_machine {
   bool row_locked() const noexcept { return row_locked_ && !holder_.holder; }
   std::chrono::microseconds pause() const noexcept { return pause_; }
   /// The pause of a waiter that the store notifies when the key may be free.
-  std::chrono::microseconds pause_if_told() const noexcept { return pause_if_told_; }
+  std::chrono::microseconds pause_if_notified() const noexcept { return pause_if_notified_; }
   /// Told: how long it lets others ask for the key, who have been passed over more often.
   std::chrono::microseconds courtesy() const noexcept;
   /// pause: the key is somebody else's; otherwise something failed that may pass.
@@ -81,22 +81,22 @@ class acquire_machine {
  private:
   step go(step next) noexcept { return last_ = next; }
   step refused(instant now);
-  step looked(const reply& answer, instant now);
+  step polled(const reply& answer, instant now);
   step granted(const reply& answer, instant now, instant trusted_until);
   step again_at_once(step next, instant now);
-  step busy(instant now, std::chrono::microseconds left);
+  step busy(instant now, std::chrono::microseconds remaining);
   step trouble(instant now);
   bool may_retry(instant now) noexcept;
   step pause_before_retry(instant now, std::chrono::microseconds at_most);
 
   settings settings_;
   backoff backoff_;
-  missed_turns turns_{};
+  starvation_detector starvation_{};
   step last_ = step::take;
   seen holder_{};
   fault why_{};
   std::chrono::microseconds pause_{0};
-  std::chrono::microseconds pause_if_told_{0};
+  std::chrono::microseconds pause_if_notified_{0};
   bool waits_for_holder_ = false;
   bool row_locked_ = false;
   std::uint64_t fence_ = 0;

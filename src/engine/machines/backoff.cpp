@@ -26,8 +26,8 @@ std::chrono::microseconds backoff::next() noexcept {
 std::chrono::microseconds backoff::brief() noexcept { return shortened(brief_us_); }
 
 std::chrono::microseconds backoff::shortened(double whole) noexcept {
-  const double left = whole * (1.0 - jitter_ * random());
-  return std::chrono::microseconds{std::max<std::int64_t>(1, static_cast<std::int64_t>(left))};
+  const double remaining = whole * (1.0 - jitter_ * random());
+  return std::chrono::microseconds{std::max<std::int64_t>(1, static_cast<std::int64_t>(remaining))};
 }
 
 double backoff::random() noexcept {

@@ -5,16 +5,16 @@
 #include <cstdint>
 
 #include "base/lock_settings.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::engine {
 
 /// A waiter that the store notifies polls even so after this time: if a store fails to notify it, the waiter is late, and no
 /// more than that.
-constexpr std::chrono::microseconds longest_if_told = std::chrono::seconds{10};
+constexpr std::chrono::microseconds longest_if_notified = std::chrono::seconds{10};
 
 /// How long it is until `deadline`; instant::max() is never, on any clock. Negative: it has passed.
-inline std::chrono::microseconds time_left(instant deadline, instant now) noexcept {
+inline std::chrono::microseconds time_remaining(instant deadline, instant now) noexcept {
   return deadline == instant::max() ? std::chrono::microseconds::max() : std::chrono::microseconds{deadline - now};
 }
 

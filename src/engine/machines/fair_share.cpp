@@ -5,79 +5,79 @@
 
 namespace dlock::engine {
 
-reigns::reign* reigns::find(const lock_key& key) noexcept {
+tenure_tracker::tenure* tenure_tracker::find(const lock_key& key) noexcept {
   auto& set = sets_[key.hash() % sets_.size()];
-  const auto found = std::find_if(set.begin(), set.end(), [&](const reign& each) { return each.key == key.hash(); });
+  const auto found = std::find_if(set.begin(), set.end(), [&](const tenure& each) { return each.key == key.hash(); });
   return found != set.end() ? &*found : nullptr;
 }
 
-reigns::reign& reigns::place_of(const lock_key& key) noexcept {
+tenure_tracker::tenure& tenure_tracker::slot_of(const lock_key& key) noexcept {
   if (auto* const found = find(key)) return *found;
   auto& set = sets_[key.hash() % sets_.size()];
-  return *std::min_element(set.begin(), set.end(), [](const reign& a, const reign& b) { return a.used < b.used; });
+  return *std::min_element(set.begin(), set.end(), [](const tenure& a, const tenure& b) { return a.used < b.used; });
 }
 
-microseconds reigns::leave_alone(const lock_key& key, instant now) noexcept {
+microseconds tenure_tracker::time_to_yield(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   auto* const slot = find(key);
   if (slot == nullptr || slot->released == instant{}) return microseconds{0};
   if (slot->waiters > 0) {
-    const auto ends = slot->released + std::clamp(slot->waiters * precedence, enough, moment);
+    const auto ends = slot->released + std::clamp(slot->waiters * precedence, idle_gap, yield_time);
     return std::max(ends - now, microseconds{0});
   }
-  if (now - slot->released >= enough || now - slot->begun < slot->length) return microseconds{0};
-  slot->left_alone = true;
-  return moment;
+  if (now - slot->released >= idle_gap || now - slot->begun < slot->length) return microseconds{0};
+  slot->yielded = true;
+  return yield_time;
 }
 
-void reigns::granted(const lock_key& key, std::uint64_t fence, bool watched, instant now) noexcept {
+void tenure_tracker::granted(const lock_key& key, std::uint64_t fence, bool watched, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  auto& slot = place_of(key);
+  auto& slot = slot_of(key);
   const bool again = slot.key == key.hash() && slot.released != instant{} && fence == slot.fence + 1;
   if (!again) {
     slot = {.key = key.hash(), .begun = now, .length = shortest};
-  } else if (slot.left_alone) {  // nobody came
+  } else if (slot.yielded) {  // nobody came
     slot.begun = now;
     slot.length = std::min(2 * slot.length, longest);
-  } else if (now - slot.released >= enough) {
+  } else if (now - slot.released >= idle_gap) {
     slot.begun = now;
   }
   slot.fence = fence;
   slot.released = instant{};
   slot.used = now;
-  slot.left_alone = false;
+  slot.yielded = false;
   slot.waiters = 0;
   slot.watched = watched;
 }
 
-void reigns::notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept {
+void tenure_tracker::notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   auto* const slot = find(key);
   if (slot == nullptr || slot->fence != fence) return;
   // One of them is this process itself, if the server has not seen yet that it waits no longer.
-  slot->waiters = slot->watched && now - slot->used < enough ? waiters - 1 : waiters;
+  slot->waiters = slot->watched && now - slot->used < idle_gap ? waiters - 1 : waiters;
 }
 
-unsigned reigns::rivals(const lock_key& key, instant now) noexcept {
+unsigned tenure_tracker::rivals(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   const auto* const slot = find(key);
   return slot != nullptr && slot->waiters > 0 && now - slot->used < longest ? slot->waiters - 1 : 0;
 }
 
-void reigns::released(const lock_key& key, std::uint64_t fence, instant now) noexcept {
+void tenure_tracker::released(const lock_key& key, std::uint64_t fence, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   auto* const slot = find(key);
   if (slot == nullptr || slot->fence != fence) return;
   slot->released = slot->used = now;
 }
 
-void missed_turns::looked(const seen& holder, instant now) noexcept {
+void starvation_detector::polled(const seen& holder, instant now) noexcept {
   if (holder.holder && fence_ != 0 && holder.fence != fence_) ++passed_over_;
   if (!holder.holder || holder.holder != holder_) {
     holder_ = holder.holder;
     since_ = now;
-  } else if (holder.fence != fence_ && now - since_ >= 2 * reigns::shortest) {
-    hurry_ = true;  // for less time than that, others may just be slower than it is
+  } else if (holder.fence != fence_ && now - since_ >= 2 * tenure_tracker::shortest) {
+    starving_ = true;  // for less time than that, others may just be slower than it is
   }
   fence_ = holder.fence;
 }

@@ -3,11 +3,11 @@
 
 /// What keeps one process from having a key to itself for as long as it likes, though others wait. There is no order
 /// between processes, and who has just released a key is the first to know that it is free: a loop that takes it again at
-/// once leaves it free for a fraction of a millisecond, which somebody who looks now and then hardly ever meets.
+/// once leaves it free for a fraction of a millisecond, which a waiter that polls now and then hardly ever meets.
 /// Nobody tells the one in the loop that others wait, since a waiter writes nothing. So both sides do something:
 ///
-///   who has had a key again and again for a while leaves it alone for a moment (reigns);
-///   who sees that one process takes the key again and again looks often enough to meet that moment (missed_turns).
+///   who has had a key again and again for a while yields it for a moment (tenure_tracker);
+///   who sees that one process takes the key again and again polls often enough to meet it (starvation_detector).
 ///
 /// If nobody came, there was nobody, and the next such moment is later.
 ///
@@ -21,27 +21,27 @@
 
 #include "base/mutex.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::engine {
 
 /// How long this process has had its keys, one grant after the other. Pure but for its mutex: time is handed in. Remembers
 /// the keys that were used last; what it forgets is as if it had never been.
-class reigns {
+class tenure_tracker {
  public:
   /// So long a key is taken again and again before it is left alone; twice as long each time when nobody came.
   static constexpr microseconds shortest = std::chrono::milliseconds{100};
   static constexpr microseconds longest = std::chrono::seconds{2};
-  /// So long it is left alone: nobody who hurries pauses for longer, with the default retry_policy.
-  static constexpr microseconds moment = std::chrono::milliseconds{20};
+  /// So long it is left alone: no starving waiter pauses for longer, with the default retry_policy.
+  static constexpr microseconds yield_time = std::chrono::milliseconds{20};
   /// Who leaves a key alone for so long by himself need not do more.
-  static constexpr microseconds enough = std::chrono::milliseconds{5};
+  static constexpr microseconds idle_gap = std::chrono::milliseconds{5};
   /// Where the store notifies all waiters at once: by so much earlier one asks for the key who was passed over once more.
   static constexpr microseconds precedence = std::chrono::milliseconds{1};
 
   /// How long a key is to be left alone before this process takes it.
-  microseconds leave_alone(const lock_key& key, instant now) noexcept;
+  microseconds time_to_yield(const lock_key& key, instant now) noexcept;
   /// `watched`: the store notified this process, and may have done so until now.
   void granted(const lock_key& key, std::uint64_t fence, bool watched, instant now) noexcept;
   /// Just before released(): so many waiters were notified.
@@ -51,32 +51,32 @@ class reigns {
   void released(const lock_key& key, std::uint64_t fence, instant now) noexcept;
 
  private:
-  struct reign {
+  struct tenure {
     std::uint64_t key = 0;  // its hash
     std::uint64_t fence = 0;
     instant begun{};     // or the last moment
     instant released{};  // zero: held
     instant used{};
     microseconds length{0};
-    bool left_alone = false;
+    bool yielded = false;
     unsigned waiters = 0;
     bool watched = false;
   };
   /// Null: nothing is known of it.
-  reign* find(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
+  tenure* find(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
   /// The key's own one, or that of its set which was used longest ago.
-  reign& place_of(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
+  tenure& slot_of(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
 
   base::mutex mutex_;
-  std::array<std::array<reign, 8>, 64> sets_ DLOCK_GUARDED_BY(mutex_){};  // by hash
+  std::array<std::array<tenure, 8>, 64> sets_ DLOCK_GUARDED_BY(mutex_){};  // by hash
 };
 
-/// Whether a waiter has seen the same process for a while, with a grant that is another at each look: then it hurries until
+/// Whether a waiter has seen the same process for a while, with a grant that is another at each poll: then it polls faster until
 /// it has its turn. Pure.
-class missed_turns {
+class starvation_detector {
  public:
-  void looked(const seen& holder, instant now) noexcept;
-  bool hurry() const noexcept { return hurry_; }
+  void polled(const seen& holder, instant now) noexcept;
+  bool starving() const noexcept { return starving_; }
   /// How often the key was seen to change hands.
   unsigned passed_over() const noexcept { return passed_over_; }
 
@@ -85,7 +85,7 @@ class missed_turns {
   std::uint64_t fence_ = 0;
   instant since_{};
   unsigned passed_over_ = 0;
-  bool hurry_ = false;
+  bool starving_ = false;
 };
 
 }  // namespace dlock::engine

@@ -9,7 +9,7 @@ namespace {
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 
 std::chrono::microseconds bound(const seen& holder) noexcept {
-  return holder.holder && holder.left.count() > 0 ? holder.left : no_bound;
+  return holder.holder && holder.remaining.count() > 0 ? holder.remaining : no_bound;
 }
 }  // namespace
 
@@ -51,15 +51,15 @@ multi_step multi_machine::given_back(instant now) {
   return pause_before_retry(now, waiting_ ? bound(holder_) : no_bound);
 }
 
-multi_step multi_machine::told() noexcept {
-  if (retries_ > 0) --retries_;  // it does not look of its own accord
+multi_step multi_machine::notified() noexcept {
+  if (retries_ > 0) --retries_;  // a take after a notification is no retry
   return multi_step::take;
 }
 
-multi_step multi_machine::looked(const reply& answer, instant now) {
+multi_step multi_machine::polled(const reply& answer, instant now) {
   if (answer.result == outcome::failed || answer.result == outcome::unknown) {
     if (!answer.why.contended) {
-      // Nothing was left behind by a look, and nothing is held.
+      // Nothing was left behind by a poll, and nothing is held.
       troubled(key_, answer.why, false);
       hopeless_ = hopeless_ && answer.result == outcome::failed;
       return hopeless_ || !may_retry(now) ? multi_step::failed : pause_before_retry(now, no_bound);
@@ -68,12 +68,12 @@ multi_step multi_machine::looked(const reply& answer, instant now) {
     return multi_step::take;
   } else {
     holder_ = answer.holder;
-    turns_.looked(holder_, now);
+    starvation_.polled(holder_, now);
   }
   return may_retry(now) ? pause_before_retry(now, bound(holder_)) : multi_step::busy;
 }
 
-std::optional<unsigned> multi_machine::retries_left() const noexcept {
+std::optional<unsigned> multi_machine::remaining_retries() const noexcept {
   if (!settings_.retry.limited()) return std::nullopt;
   return *settings_.retry.limit > retries_ ? *settings_.retry.limit - retries_ : 0;
 }
@@ -85,14 +85,15 @@ bool multi_machine::may_retry(instant now) const noexcept {
 
 multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
   ++retries_;
-  // Not past the moment when the holder's lease can end, and never zero: a look must not follow a look at once.
+  // Not past the moment when the holder's lease can end, and never zero: a poll must not follow a poll at once.
   const auto most = std::max(at_most, std::chrono::microseconds{500});
   const auto next = backoff_.next();
-  pause_ =
-      std::min({turns_.hurry() ? std::min(next, backoff_.brief()) : next, most, time_left(settings_.deadline, now)});
-  // A limit counts looks, which come after the pauses that the policy asks for.
-  pause_if_told_ =
-      settings_.retry.limited() ? pause_ : std::min({longest_if_told, most, time_left(settings_.deadline, now)});
+  pause_ = std::min({starvation_.starving() ? std::min(next, backoff_.brief()) : next, most,
+                     time_remaining(settings_.deadline, now)});
+  // A limit counts polls, which come after the pauses that the policy asks for.
+  pause_if_notified_ = settings_.retry.limited()
+                           ? pause_
+                           : std::min({longest_if_notified, most, time_remaining(settings_.deadline, now)});
   return multi_step::pause;
 }
 

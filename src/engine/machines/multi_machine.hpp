@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/lock_settings.hpp"
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "engine/machines/backoff.hpp"
 #include "engine/machines/fair_share.hpp"
 
@@ -18,7 +18,7 @@ enum class multi_step {
   take,        ///< a round: take all keys, those refused by the rules of one key; stop at the first that is busy
   give_back,   ///< free whatever this round took
   pause,       ///< wait for pause() or a cancellation, holding nothing
-  look,        ///< look at busy_key()
+  poll,        ///< poll busy_key()
   one_by_one,  ///< take them in their order, each as one key is, holding those before it, until the deadline
   granted,     ///< done: all are ours
   busy,        ///< done: busy_key() is not to be had, nothing is held
@@ -30,8 +30,8 @@ enum class multi_step {
 ///   begin -> take     all ours -> granted      too late to be trusted, a key busy, or trouble -> give_back
 ///   given back:  busy -> pause, after the third such round one_by_one
 ///                late, trouble -> pause        else -> failed
-///   paused:  busy -> look      trouble -> take      told that the busy key may be free -> take
-///   look:    still busy -> pause       free, or its holder is dead -> take        trouble -> pause
+///   paused:  busy -> poll      trouble -> take      notified that the busy key may be free -> take
+///   poll:    still busy -> pause       free, or its holder is dead -> take        trouble -> pause
 ///
 /// Waiting holds nothing, so two such acquires can't wait for each other, and a key that is waited for is only read.
 /// Two that keep getting in each other's way are separated by one_by_one, whose order is that of all processes.
@@ -56,23 +56,23 @@ class multi_machine {
   /// The round ended at a key that could not be asked for.
   multi_step troubled(std::size_t key, const fault& why, bool unknown);
   multi_step given_back(instant now);
-  multi_step paused() noexcept { return waiting_ ? multi_step::look : multi_step::take; }
+  multi_step paused() noexcept { return waiting_ ? multi_step::poll : multi_step::take; }
   /// The pause is over because the busy key may be free.
-  multi_step told() noexcept;
-  /// The reply to the look, or why it could not be sent.
-  multi_step looked(const reply& answer, instant now);
+  multi_step notified() noexcept;
+  /// The reply to the poll, or why it could not be sent.
+  multi_step polled(const reply& answer, instant now);
 
   std::size_t busy_key() const noexcept { return key_; }
   const seen& holder() const noexcept { return holder_; }
   std::chrono::microseconds pause() const noexcept { return pause_; }
   /// The pause of a waiter that the store notifies when the busy key may be free.
-  std::chrono::microseconds pause_if_told() const noexcept { return pause_if_told_; }
+  std::chrono::microseconds pause_if_notified() const noexcept { return pause_if_notified_; }
   const fault& why() const noexcept { return why_; }
   bool outcome_unknown() const noexcept { return unknown_; }
   /// What is left of retry_settings::limit.
-  std::optional<unsigned> retries_left() const noexcept;
+  std::optional<unsigned> remaining_retries() const noexcept;
 
-  /// Whether the one that a look has shown keeps others out.
+  /// Whether the one that a poll has shown keeps others out.
   static bool holds(const seen& holder) noexcept;
 
  private:
@@ -81,12 +81,12 @@ class multi_machine {
 
   settings settings_;
   backoff backoff_;
-  missed_turns turns_{};
+  starvation_detector starvation_{};
   std::size_t key_ = 0;
   seen holder_{};
   fault why_{};
   std::chrono::microseconds pause_{0};
-  std::chrono::microseconds pause_if_told_{0};
+  std::chrono::microseconds pause_if_notified_{0};
   unsigned rounds_ = 0;   // that found a key busy
   unsigned retries_ = 0;  // pauses
   bool waiting_ = false;  // for key_; otherwise for trouble to pass

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::engine {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::engine {
 
@@ -19,7 +19,7 @@ class trust {
   explicit trust(instant until) noexcept : until_(until.time_since_epoch().count()) {}
 
   /// 0: it is over, and stays so.
-  std::chrono::microseconds left(instant now) noexcept {
+  std::chrono::microseconds remaining(instant now) noexcept {
     auto end = until_.load(std::memory_order_acquire);
     while (end != over) {
       if (end == for_ever) return std::chrono::microseconds::max();

@@ -10,15 +10,15 @@
 
 namespace dlock::engine {
 
-acquisition::acquisition(parts& with, const lock_key& key, lock_request request, waker& woken, room* in,
-                         bool look_first)
-    : with_(with),
+acquisition::acquisition(engine_services& services, const lock_key& key, lock_request request, waker& woken, room* in,
+                         bool poll_first)
+    : services_(services),
       key_(key),
       request_(std::move(request)),
       woken_(woken),
-      look_first_(look_first),
-      again_(with, request_.terms),
-      line_(with, request_, woken),
+      poll_first_(poll_first),
+      again_(services, request_.terms),
+      queue_wait_(services, request_, woken),
       room_(in) {}
 
 acquisition::~acquisition() {
@@ -31,14 +31,14 @@ action acquisition::start(instant now) { return begin(now); }
 
 action acquisition::begin(instant now) {
   switch (again_.find(*request_.owner, request_.named, key_, now)) {
-    case second_lease::found::entered: return enter_again(again_.start(now));
-    case second_lease::found::being_freed:
+    case reentry_attempt::found::entered: return enter_again(again_.start(now));
+    case reentry_attempt::found::being_freed:
       // For its owner the key is free, also for one attempt: the background hands on the turn as soon as it is.
-      if (fault why; turn_ || !with_.may_wait(why)) break;
-      doing_ = doing::in_line;
-      return line_left(line_.start(key_, std::max(request_.deadline, now + with_.shared.options.release_limit), now),
-                       now);
-    case second_lease::found::nothing: break;
+      if (fault why; turn_ || !services_.may_wait(why)) break;
+      doing_ = doing::queued;
+      return queue_left(
+          queue_wait_.start(key_, std::max(request_.deadline, now + services_.shared.options.release_limit), now), now);
+    case reentry_attempt::found::nothing: break;
   }
   return enter(now);
 }
@@ -53,73 +53,73 @@ action acquisition::enter_again(action next) {
 }
 
 action acquisition::enter(instant now) {
-  check_may_wait(with_, key_);
-  turn_ = with_.queue.try_enter(key_, request_.once);
-  if (turn_) return ask_store(look_first_, now);
+  check_may_wait(services_, key_);
+  turn_ = services_.queue.try_enter(key_, request_.once);
+  if (turn_) return ask_store(poll_first_, now);
   if (request_.deadline <= request_.begun) return busy_here(now);
-  return line_up(now);
+  return enter_queue(now);
 }
 
-action acquisition::line_up(instant now) {
-  doing_ = doing::in_line;
-  return line_left(line_.start(key_, request_.deadline, now), now);
+action acquisition::enter_queue(instant now) {
+  doing_ = doing::queued;
+  return queue_left(queue_wait_.start(key_, request_.deadline, now), now);
 }
 
-action acquisition::line_left(action next, instant now) {
+action acquisition::queue_left(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
-  switch (line_.ended()) {
-    case line_place::end::turn: turn_ = line_.take_turn(); return ask_store(!line_.freed(), now);
-    case line_place::end::enter_again:
-      line_.keep_place();
+  switch (queue_wait_.ended()) {
+    case queue_wait::end::turn: turn_ = queue_wait_.take_turn(); return ask_store(!queue_wait_.freed(), now);
+    case queue_wait::end::enter_again:
+      queue_wait_.enter_at_head();
       return begin(now);  // what the owner held may have been released again
-    case line_place::end::too_many: too_many_ = true; break;
-    case line_place::end::timed_out: return busy_here(now);
+    case queue_wait::end::too_many: too_many_ = true; break;
+    case queue_wait::end::timed_out: return busy_here(now);
   }
   return {};
 }
 
 /// Whether anybody has the key is not known while the one in front gets no answer.
 action acquisition::busy_here(instant now) {
-  behind_ = !interrupted_ && with_.queue.trouble(key_, trouble_, now - request_.begun >= statement_patience);
+  behind_ = !interrupted_ && services_.queue.trouble(key_, trouble_, now - request_.begun >= statement_timeout);
   return {};
 }
 
 // ---- at the store ---------------------------------------------------------------------------------------------------
 
-action acquisition::ask_store(bool look_first, instant now) {
-  check_may_wait(with_, key_);  // a turn that came together with close() is of no use
+action acquisition::ask_store(bool poll_first, instant now) {
+  check_may_wait(services_, key_);  // a turn that came together with close() is of no use
   // Who is told when it is free wants it in the name of its session, and a take says who has it as well.
-  look_first_ = (look_first && !with_.caps.tells_free) || request_.looks_first(with_.statements.where());
+  poll_first_ = (poll_first && !services_.caps.tells_free) || request_.polls_first(services_.statements.where());
   if (at_ == nullptr) {
     if (room_ == nullptr) {
       own_room_ = std::make_unique<room>();
       room_ = own_room_.get();
     }
-    at_ = &room_->emplace(with_, woken_);
+    at_ = &room_->emplace(services_, woken_);
   }
-  const auto moment = leave_alone(with_, key_, request_, now);
-  if (with_.caps.tells_free) rivals_ = with_.grants.history().rivals(key_, now);
-  if (moment.count() == 0 || interrupted_) return ask_now(now);
+  const auto yield_for = time_to_yield(services_, key_, request_, now);
+  if (services_.caps.tells_free) rivals_ = services_.grants.history().rivals(key_, now);
+  if (yield_for.count() == 0 || interrupted_) return ask_now(now);
   patient_ = true;
-  resumes_ = now + moment;
+  resumes_ = now + yield_for;
   at_->watch.begin(key_, {});  // somebody else may have had it before the time is over
   return let_others(now);
 }
 
 action acquisition::let_others(instant now) {
-  doing_ = doing::leaving_alone;
+  doing_ = doing::yielding;
   turn_.spare();
   return pause_over(at_->pause.start(at_->no_turn, nullptr, resumes_, now), now);
 }
 
 action acquisition::ask_now(instant now) {
-  attempt_ = &at_->attempt.emplace(with_, key_, request_,
+  attempt_ = &at_->attempt.emplace(services_, key_, request_,
                                    acquire_machine::settings{.deadline = request_.deadline,
                                                              .once = request_.once,
-                                                             .look_first = look_first_,
+                                                             .poll_first = poll_first_,
                                                              .retry = request_.terms.retry,
-                                                             .seed = with_.shared.next_nonce(),
+                                                             .seed = services_.shared.next_nonce(),
                                                              .patient = patient_,
                                                              .rivals = rivals_},
                                    woken_);
@@ -133,17 +133,17 @@ action acquisition::follow(action next, instant now) {
     if (attempt_->at() != step::granted) break;
     result_.held = attempt_->admit(turn_, at_->watch.works(), now);
     if (result_.held == nullptr) {
-      closed_ = with_.closed.load();
+      closed_ = services_.closed.load();
       next = attempt_->give_back(now);
       continue;
     }
     result_.first = true;
-    with_.shared.notify({.what = event::kind::granted,
-                         .key = key_.view(),
-                         .fence = result_.held->fence_shown(),
-                         .waited = now - request_.begun,
-                         .attempts = attempt_->machine().statements(),
-                         .taken_over = attempt_->machine().taken_over()});
+    services_.shared.notify({.what = event::kind::granted,
+                             .key = key_.view(),
+                             .fence = result_.held->fence_shown(),
+                             .waited = now - request_.begun,
+                             .attempts = attempt_->machine().statements(),
+                             .taken_over = attempt_->machine().taken_over()});
     break;
   }
   if (next.what == action::kind::finished) doing_ = doing::nothing;
@@ -153,7 +153,7 @@ action acquisition::follow(action next, instant now) {
 action acquisition::pause_now(instant now) {
   doing_ = doing::nothing;
   if (interrupted_) return {};
-  if (!line_.count()) {
+  if (!queue_wait_.count()) {
     too_many_ = true;
     return {};
   }
@@ -164,39 +164,39 @@ action acquisition::pause_now(instant now) {
     troubled_ = troubled;
   }
   if (machine.waits_for_holder()) at_->watch.begin(key_, attempt_->pin() ? attempt_->pin()->id : id128{});
-  // Who is told need not look more often because another one in line would.
-  const bool told = at_->watch.works();
-  const auto until = now + (told ? machine.pause_if_told() : machine.pause());
-  return at_->pause.start(told ? at_->no_turn : turn_, &attempt_->look(now), until, now);
+  // A waiter that the store notifies need not poll more often because another one in the queue would.
+  const bool notified = at_->watch.works();
+  const auto until = now + (notified ? machine.pause_if_notified() : machine.pause());
+  return at_->pause.start(notified ? at_->no_turn : turn_, &attempt_->poll(now), until, now);
 }
 
 action acquisition::pause_over(action next, instant now) {
   if (next.what != action::kind::finished) return next;
-  const bool before = std::exchange(doing_, doing::nothing) == doing::leaving_alone;
+  const bool before = std::exchange(doing_, doing::nothing) == doing::yielding;
   if (at_->pause.interrupted()) return {};
   if (before && !turn_.retake()) {  // a single attempt of this process has taken it
-    line_.keep_place();
-    return line_up(now);
+    queue_wait_.enter_at_head();
+    return enter_queue(now);
   }
   doing_ = doing::asking;
-  const bool told = at_->pause.was_told();
+  const bool notified = at_->pause.was_notified();
   if (!before) {
-    if (!told) return follow(attempt_->looked(now), now);
+    if (!notified) return follow(attempt_->polled(now), now);
     resumes_ = std::min(now + attempt_->machine().courtesy(), std::max(request_.deadline, now));
-  } else if (told && attempt_ == nullptr && rivals_ == 0) {
-    // First it is told that the watch works, then that the other one has released the key.
+  } else if (notified && attempt_ == nullptr && rivals_ == 0) {
+    // The first notification says that the watch works, the second that the other one has released the key.
     if (std::exchange(hears_, true)) resumes_ = now;
   }
-  if (told && now < resumes_) return let_others(now);
-  return attempt_ == nullptr ? ask_now(now) : follow(attempt_->told(now), now);
+  if (notified && now < resumes_) return let_others(now);
+  return attempt_ == nullptr ? ask_now(now) : follow(attempt_->notified(now), now);
 }
 
 action acquisition::resume(instant now) {
   switch (doing_) {
     case doing::entering_again: return enter_again(again_.resume(now));
-    case doing::in_line: return line_left(line_.resume(now), now);
+    case doing::queued: return queue_left(queue_wait_.resume(now), now);
     case doing::asking: return follow(attempt_->resume(now), now);
-    case doing::leaving_alone:
+    case doing::yielding:
     case doing::pausing: return pause_over(at_->pause.resume(now), now);
     case doing::nothing: break;
   }
@@ -206,8 +206,8 @@ action acquisition::resume(instant now) {
 action acquisition::interrupt(interruption why, instant now) {
   if (!interrupted_) interrupted_ = why;
   switch (doing_) {
-    case doing::in_line: return line_left(line_.interrupt(), now);
-    case doing::leaving_alone:
+    case doing::queued: return queue_left(queue_wait_.interrupt(), now);
+    case doing::yielding:
     case doing::pausing: return pause_over(at_->pause.interrupt(now), now);
     default:
       return resume(now);  // a session that is opened is for others as well, and takes no longer than a statement
@@ -223,23 +223,23 @@ acquisition::acquired acquisition::result(instant now) {
   if (machine != nullptr && attempt_->at() == step::failed) {
     if (attempt_->no_such_row()) throw_no_such_row(key_);
     if (closed_) throw_interrupted(interruption::closed, key_, waited);
-    throw_failed(with_, key_, machine->why(), machine->outcome_unknown(), waited);
+    throw_failed(services_, key_, machine->why(), machine->outcome_unknown(), waited);
   }
-  if (behind_) throw_failed(with_, key_, trouble_, false, waited);
-  with_.shared.notify({.what = event::kind::busy,
-                       .key = key_.view(),
-                       .waited = waited,
-                       .attempts = machine != nullptr ? machine->statements() : 0});
-  if (too_many_) throw_too_many(with_, key_);
+  if (behind_) throw_failed(services_, key_, trouble_, false, waited);
+  services_.shared.notify({.what = event::kind::busy,
+                           .key = key_.view(),
+                           .waited = waited,
+                           .attempts = machine != nullptr ? machine->statements() : 0});
+  if (too_many_) throw_too_many(services_, key_);
   if (interrupted_) throw_interrupted(*interrupted_, key_, waited);
   return {};
 }
 
 std::string acquisition::why_busy(instant now) const {
-  if (attempt_ == nullptr) return busy_here_text(with_, request_, key_, now - request_.begun);
+  if (attempt_ == nullptr) return busy_here_text(services_, request_, key_, now - request_.begun);
   const auto mine = attempt_->pin() ? attempt_->pin()->id : id128{};
   const auto& machine = attempt_->machine();
-  return busy_text(with_, key_, machine.holder(), mine, now - request_.begun, machine.row_locked());
+  return busy_text(services_, key_, machine.holder(), mine, now - request_.begun, machine.row_locked());
 }
 
 }  // namespace dlock::engine

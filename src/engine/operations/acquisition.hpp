@@ -6,21 +6,21 @@
 #include <string>
 
 #include "engine/operations/key_attempt.hpp"
-#include "engine/operations/key_watch.hpp"
-#include "engine/operations/line_place.hpp"
-#include "engine/operations/look_pause.hpp"
-#include "engine/operations/second_lease.hpp"
+#include "engine/operations/poll_wait.hpp"
+#include "engine/operations/queue_wait.hpp"
+#include "engine/operations/reentry_attempt.hpp"
+#include "engine/operations/release_subscription.hpp"
 
 namespace dlock::engine {
 
 /// One acquire of one key: the line of this process, then the store, with pauses, until it is granted or the wait ends.
 class acquisition final : public operation {
  public:
-  /// What asks the store, and pauses between. It is large, and an operation that waits in line does not need it yet.
+  /// What asks the store, and pauses between. It is large, and an operation that waits in the queue does not need it yet.
   struct at_store {
-    at_store(parts& with, waker& woken) : pause(with, woken), watch(with, pause) {}
-    look_pause pause;
-    key_watch watch;
+    at_store(engine_services& services, waker& woken) : pause(services, woken), watch(services, pause) {}
+    poll_wait pause;
+    release_subscription watch;
     queue_turn no_turn{};
     std::optional<key_attempt> attempt{};
   };
@@ -28,8 +28,8 @@ class acquisition final : public operation {
 
   /// `key` must outlive it, and so must `in`; null: that is on the heap, once it is needed. `look_first`: the key is known to
   /// be contended.
-  acquisition(parts& with, const lock_key& key, lock_request request, waker& woken, room* in = nullptr,
-              bool look_first = false);
+  acquisition(engine_services& services, const lock_key& key, lock_request request, waker& woken, room* in = nullptr,
+              bool poll_first = false);
   ~acquisition() override;
 
   action start(instant now) override;
@@ -48,33 +48,33 @@ class acquisition final : public operation {
   std::string why_busy(instant now) const;
 
  private:
-  enum class doing : std::uint8_t { nothing, entering_again, in_line, leaving_alone, asking, pausing };
+  enum class doing : std::uint8_t { nothing, entering_again, queued, yielding, asking, pausing };
 
   action begin(instant now);
   action enter(instant now);
-  action line_up(instant now);
+  action enter_queue(instant now);
   action enter_again(action next);
-  action line_left(action next, instant now);
+  action queue_left(action next, instant now);
   action busy_here(instant now);
-  action ask_store(bool look_first, instant now);
+  action ask_store(bool poll_first, instant now);
   action let_others(instant now);
   action ask_now(instant now);
   action follow(action next, instant now);
   action pause_now(instant now);
   action pause_over(action next, instant now);
 
-  parts& with_;
+  engine_services& services_;
   const lock_key& key_;
   const lock_request request_;
   waker& woken_;
-  bool look_first_;
+  bool poll_first_;
   bool patient_ = false;  // this process has had the key for long
   unsigned rivals_ = 0;
   bool hears_ = false;  // leaving it alone: the store notifies of its release
   instant resumes_{};   // leaving it alone: until then
   doing doing_ = doing::nothing;
-  second_lease again_;
-  line_place line_;
+  reentry_attempt again_;
+  queue_wait queue_wait_;
   queue_turn turn_{};  // the grant's, once there is one
   std::unique_ptr<room> own_room_{};
   room* room_;
@@ -83,7 +83,7 @@ class acquisition final : public operation {
   acquired result_{};
   std::optional<interruption> interrupted_{};
   bool too_many_ = false;
-  std::optional<bool> troubled_{};  // those in line know whether the store can be asked
+  std::optional<bool> troubled_{};  // those in the queue know whether the store can be asked
   bool behind_ = false;             // busy: behind one who gets no answer from the store
   fault trouble_{};                 // behind_: why
   bool closed_ = false;             // the service was closed while the store granted it

@@ -12,40 +12,40 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr microseconds patience = 5s;
+constexpr microseconds timeout = 5s;
 }  // namespace
 
 void extension::must_not_wait_for_itself() const {
   const auto& key = grant_->key;
-  if (with_.table.verified_here(*grant_)) {
+  if (services_.table.verified_here(*grant_)) {
     throw std::logic_error(fmt::format(
         "dlock: key '{}': renew() inside the transaction of this thread that verified the lease and has its "
         "row locked: renew first, or after it has ended",
         printable(key)));
   }
-  if (fault why; !with_.may_wait(why)) throw_waits_for_itself(key, std::string(doing_) + ": ", why);
+  if (fault why; !services_.may_wait(why)) throw_waits_for_itself(key, std::string(doing_) + ": ", why);
 }
 
 action extension::start(instant now) {
   ensure_held(*grant_, now);
   must_not_wait_for_itself();
-  statement_.stands_in = line::extends;
+  statement_.priority = priority::extends;
   statement_.ask = grant_->ask(verb::extend);
   statement_.ask.ttl = ttl_;
-  statement_.until = now + patience;
-  statement_.patience = patience;
+  statement_.queue_deadline = now + timeout;
+  statement_.timeout = timeout;
   return action::send(sent_);
 }
 
 action extension::resume(instant now) {
   const auto result = statement_.sent ? statement_.answer.result : outcome::failed;
-  if (result == outcome::failed || result == outcome::unknown) throw_store_error(with_, doing_, statement_);
-  if (result != outcome::yes) with_.grants.lost(grant_, grant_registry::not_ours(*grant_, now), now);
+  if (result == outcome::failed || result == outcome::unknown) throw_store_error(services_, doing_, statement_);
+  if (result != outcome::yes) services_.grants.lost(grant_, grant_lifecycle::not_ours(*grant_, now), now);
   ensure_held(*grant_, now);  // rule 4: a reply that came after the deadline revives nothing
   // Rule 8: from its sending, however long the statement waited.
-  grant_->own_end.extend(statement_.sent_at + ttl_ - margin_for(ttl_, with_.shared.options.margin));
+  grant_->own_end.extend(statement_.sent_at + ttl_ - margin_for(ttl_, services_.shared.options.margin));
   ensure_held(*grant_, now);  // it may have been over meanwhile
-  with_.grants.watch(grant_, now);
+  services_.grants.watch(grant_, now);
   return {};
 }
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <memory>
 
+#include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
-#include "engine/operations/parts.hpp"
 
 namespace dlock::engine {
 
@@ -13,8 +13,8 @@ namespace dlock::engine {
 class extension final : public operation {
  public:
   /// `doing`: whose statement it is, for messages.
-  extension(parts& with, std::shared_ptr<grant> grant, microseconds ttl, const char* doing = "renew")
-      : with_(with), grant_(std::move(grant)), ttl_(ttl), doing_(doing) {}
+  extension(engine_services& services, std::shared_ptr<grant> grant, microseconds ttl, const char* doing = "renew")
+      : services_(services), grant_(std::move(grant)), ttl_(ttl), doing_(doing) {}
 
   /// Throws lock_lost if the grant can't be trusted; std::logic_error, store_error where the statement would wait for this
   /// very thread.
@@ -26,7 +26,7 @@ class extension final : public operation {
   void must_not_wait_for_itself() const;
 
  private:
-  parts& with_;
+  engine_services& services_;
   const std::shared_ptr<grant> grant_;
   const microseconds ttl_;
   const char* const doing_;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "dlock/store/transactional_store.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 
 namespace dlock::engine {
 
@@ -15,12 +15,12 @@ using namespace std::chrono_literals;
 namespace {
 
 /// Of what undoes an attempt, while its caller waits.
-constexpr microseconds undo_patience = statement_patience / 2;
+constexpr microseconds undo_timeout = statement_timeout / 2;
 
 verb verb_of(step next) noexcept {
   switch (next) {
     case step::insert: return verb::insert;
-    case step::look: return verb::look;
+    case step::poll: return verb::poll;
     case step::take_over: return verb::take_over;
     default: return verb::take;
   }
@@ -47,15 +47,16 @@ keeping::keeping(bool by_column, const detail::lock_settings& terms) noexcept
       ttl(kind == lease_kind::session ? microseconds{ttl_class(terms.ttl)} : microseconds{terms.ttl}) {}
 
 instant keeping::trusted_until(session& session, instant sent, instant now, microseconds margin) const noexcept {
-  return kind == lease_kind::session ? now + session.deadline.left(now) : sent + ttl - margin_for(ttl, margin);
+  return kind == lease_kind::session ? now + session.deadline.remaining(now) : sent + ttl - margin_for(ttl, margin);
 }
 
-std::shared_ptr<grant> keeping::make_grant(parts& with, const lock_key& key, std::shared_ptr<owner_state> owner,
+std::shared_ptr<grant> keeping::make_grant(engine_services& services, const lock_key& key,
+                                           std::shared_ptr<owner_state> owner,
                                            const detail::lock_settings& terms) const {
-  auto grant = std::make_shared<engine::grant>(with.home.lock(), key);
+  auto grant = std::make_shared<engine::grant>(services.home.lock(), key);
   grant->owner = std::move(owner);
   grant->kind = kind;
-  grant->fenced = with.caps.fence;
+  grant->fenced = services.caps.fence;
   grant->renewable = terms.renewal == renewal::manual;
   grant->ttl = ttl;
   grant->min_hold = terms.min_hold;
@@ -73,14 +74,14 @@ void keeping::granted(grant& grant, const detail::lock_settings& terms, instant 
 
 // ---- one step after the other ---------------------------------------------------------------------------------------
 
-key_attempt::key_attempt(parts& with, const lock_key& key, const lock_request& request,
+key_attempt::key_attempt(engine_services& services, const lock_key& key, const lock_request& request,
                          const acquire_machine::settings& settings, waker& woken)
-    : with_(with),
+    : services_(services),
       key_(key),
       request_(request),
-      keeping_(key, request.terms, with.caps),
+      keeping_(key, request.terms, services.caps),
       machine_(settings),
-      session_(with, woken) {}
+      session_(services, woken) {}
 
 key_attempt::~key_attempt() { take_back(statement_.answered_at); }
 
@@ -88,7 +89,7 @@ void key_attempt::take_back(instant now) noexcept {
   if (ours_ == ours::no) return;
   const bool unsure = std::exchange(ours_, ours::no) == ours::maybe;
   auto doubt = unsure ? std::move(statement_.in_doubt != nullptr ? statement_.in_doubt : asked_->in_doubt) : nullptr;
-  with_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
+  services_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
 }
 
 /// What its server has received of a statement waits no longer for locks and for the threads of a pool.
@@ -106,18 +107,18 @@ action key_attempt::go(step next, instant now) {
     case step::resolve:
       // Rule 6: first the old connection is seen gone, then the attempt is cancelled.
       asked_->in_doubt = std::move(statement_.in_doubt);
-      with_.shared.notify({.what = event::kind::outcome_unknown, .key = key_.view(), .text = machine_.why().text});
+      services_.shared.notify({.what = event::kind::outcome_unknown, .key = key_.view(), .text = machine_.why().text});
       statement_.what = statement::kind::terminate;
       statement_.lost = asked_->in_doubt;
-      undo_until_ = now + undo_patience;
-      return send(doing::terminating, now, undo_patience);
+      undo_until_ = now + undo_timeout;
+      return send(doing::terminating, now, undo_timeout);
     case step::give_back:
       // Rule 4: a grant that came too late is released, not handed out. Nobody has held the key.
       asked_->min_hold = microseconds{0};
       statement_.what = statement::kind::keyed;
       statement_.ask = asked_->ask(verb::release);
-      undo_until_ = now + undo_patience;
-      return send(doing::freeing, now, undo_patience);
+      undo_until_ = now + undo_timeout;
+      return send(doing::freeing, now, undo_timeout);
     default: return ask(now);
   }
 }
@@ -144,13 +145,13 @@ action key_attempt::resume(instant now) {
   return {};
 }
 
-action key_attempt::send(doing next, instant now, microseconds patience) noexcept {
+action key_attempt::send(doing next, instant now, microseconds timeout) noexcept {
   doing_ = next;
   const bool undoes = next == doing::terminating || next == doing::cancelling || next == doing::freeing;
-  statement_.stands_in = undoes ? line::frees : line::takes;
+  statement_.priority = undoes ? priority::frees : priority::takes;
   statement_.counts = next == doing::asking;
-  statement_.until = undoes ? undo_until_ : request_.limit(now);
-  statement_.patience = patience;
+  statement_.queue_deadline = undoes ? undo_until_ : request_.limit(now);
+  statement_.timeout = timeout;
   return action::send(sent_);
 }
 
@@ -161,29 +162,29 @@ action key_attempt::ask(instant now) {
     statement_.what = statement::kind::session;
     statement_.session_action = session_verb::remove_expired;
     statement_.record = {.id = machine_.holder().holder};
-    return send(doing::asking, now, statement_patience);
+    return send(doing::asking, now, statement_timeout);
   }
   if (!grants(at_)) {
     statement_.what = statement::kind::keyed;
-    statement_.ask = request_.look_at(key_);
-    return send(doing::asking, now, statement_patience);
+    statement_.ask = request_.poll_request(key_);
+    return send(doing::asking, now, statement_timeout);
   }
-  if (!pin() || pin()->deadline.left(now) == 0us) {
+  if (!pin() || pin()->deadline.remaining(now) == 0us) {
     pin_ = {};
     if (asked_ != nullptr) asked_->pin = {};
     doing_ = doing::pinning;
     return pinned(session_.start(keeping_.session_ttl(), request_.limit(now), now), now);
   }
   prepare_grant();
-  if (key_.row() != nullptr) row_attempt_ = row_attempt(with_.shared);
-  asked_->nonce = with_.shared.next_nonce();
+  if (key_.row() != nullptr) row_attempt_ = row_attempt(services_.shared);
+  asked_->nonce = services_.shared.next_nonce();
   statement_.what = statement::kind::keyed;
   statement_.ask = asked_->ask(verb_of(at_));
   statement_.ask.ttl = keeping_.own_ttl();
   statement_.ask.min_hold = {};
   statement_.ask.expected = at_ == step::take_over ? &machine_.holder() : nullptr;
-  statement_.ask.looked = at_ == step::take && machine_.statements() > 0;
-  return send(doing::asking, now, statement_patience);
+  statement_.ask.polled = at_ == step::take && machine_.statements() > 0;
+  return send(doing::asking, now, statement_timeout);
 }
 
 action key_attempt::pinned(action next, instant now) {
@@ -193,11 +194,11 @@ action key_attempt::pinned(action next, instant now) {
   return pin_ ? ask(now) : go(machine_.not_sent(session_.why(), now), now);
 }
 
-statement& key_attempt::look(instant now) noexcept {
+statement& key_attempt::poll(instant now) noexcept {
   at_ = machine_.paused();
   statement_.what = statement::kind::keyed;
-  statement_.ask = request_.look_at(key_);
-  send(doing::asking, now, statement_patience);
+  statement_.ask = request_.poll_request(key_);
+  send(doing::asking, now, statement_timeout);
   return statement_;
 }
 
@@ -207,8 +208,8 @@ void key_attempt::prepare_grant() {
     if (pin_) asked_->pin = std::move(pin_);
     return;
   }
-  auto grant = keeping_.make_grant(with_, key_, request_.owner, request_.terms);
-  grant_registry::make_room(*grant);
+  auto grant = keeping_.make_grant(services_, key_, request_.owner, request_.terms);
+  grant_lifecycle::make_room(*grant);
   grant->pin = std::move(pin_);
   asked_ = std::move(grant);
 }
@@ -229,27 +230,28 @@ action key_attempt::answered(instant now) {
   }
   trusted_until_ = {};
   if (grants(at_)) {
-    trusted_until_ = keeping_.trusted_until(*asked_->pin.get(), statement_.sent_at, now, with_.shared.options.margin);
+    trusted_until_ =
+        keeping_.trusted_until(*asked_->pin.get(), statement_.sent_at, now, services_.shared.options.margin);
     asked_->fence = answer.fence;
   }
   const bool contended = answer.result == outcome::failed && answer.why.contended;
   if (at_ == step::take_over && contended) return find_blocker(now);
-  if (at_ == step::look && answer.result == outcome::yes && is_nobodys(with_, key_, answer.holder))
+  if (at_ == step::poll && answer.result == outcome::yes && is_nobodys(services_, key_, answer.holder))
     return cancel_nobodys(now);
   return go(machine_.replied(answer, now, trusted_until_), now);
 }
 
 instant key_attempt::trusted_until(instant now) const noexcept {
-  return keeping_.kind == lease_kind::session ? now + asked_->pin->deadline.left(now) : trusted_until_;
+  return keeping_.kind == lease_kind::session ? now + asked_->pin->deadline.remaining(now) : trusted_until_;
 }
 
 std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool watched, instant now) noexcept {
   keeping_.granted(*asked_, request_.terms, trusted_until_, statement_.sent_at, now);
   asked_->turn = std::move(turn);
-  if (with_.grants.admit(asked_, now)) {
+  if (services_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // a lease's
     row_attempt_.end();
-    if (asked_->fenced) with_.grants.history().granted(key_, asked_->fence, watched, now);
+    if (asked_->fenced) services_.grants.history().granted(key_, asked_->fence, watched, now);
     return std::move(asked_);
   }
   turn = std::move(asked_->turn);
@@ -274,7 +276,7 @@ action key_attempt::cancel_answered(instant now) {
   ours_ = ours::no;
   if (!done) {
     pin_ = asked_->pin.again();
-    with_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
+    services_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
   }
   row_attempt_.end();
   return go(machine_.resolved(now), now);
@@ -286,7 +288,7 @@ action key_attempt::freed(instant now) {
   ours_ = ours::no;
   if (answer != outcome::yes && answer != outcome::no) {
     pin_ = asked_->pin.again();
-    with_.background.release_later(std::move(asked_), now);
+    services_.background.release_later(std::move(asked_), now);
   }
   row_attempt_.end();
   return go(machine_.given_back(now), now);
@@ -298,17 +300,17 @@ action key_attempt::freed(instant now) {
 /// so no other attempt of this service is under way, and what a holder still has to give back is in one of the two books.
 /// The server may take two texts for the same row, and a claim writes rows without their turns, so there must be no other
 /// attempt at a row at all.
-bool is_nobodys(parts& with, const lock_key& key, const seen& holder) noexcept {
+bool is_nobodys(engine_services& services, const lock_key& key, const seen& holder) noexcept {
   if (holder.kind != lease_kind::session || holder.nonce == 0 || holder.gone) return false;
-  if (key.row() != nullptr && with.shared.row_attempts.load() != 0) return false;
+  if (key.row() != nullptr && services.shared.row_attempts.load() != 0) return false;
   // In this order: what is released in the background is there before it leaves the books of its session.
-  return with.sessions.is_own_without(holder.holder, holder.nonce) &&
-         !with.background.has_attempt(holder.holder, holder.nonce);
+  return services.sessions.is_own_without(holder.holder, holder.nonce) &&
+         !services.background.has_attempt(holder.holder, holder.nonce);
 }
 
 action key_attempt::cancel_nobodys(instant now) {
   shown_ = std::move(statement_.answer);
-  with_.shared.notify(
+  services_.shared.notify(
       {.what = event::kind::outcome_unknown, .key = key_.view(), .text = "our session holds the key for no lease"});
   statement_.what = statement::kind::keyed;
   statement_.ask = {.action = verb::cancel,
@@ -317,16 +319,16 @@ action key_attempt::cancel_nobodys(instant now) {
                     .row = key_.row(),
                     .nonce = shown_.holder.nonce,
                     .fence = shown_.holder.fence};
-  return send(doing::forgetting, now, statement_patience);
+  return send(doing::forgetting, now, statement_timeout);
 }
 
 // ---- a dead holder's open transaction (rule 2) ----------------------------------------------------------------------
 
 action key_attempt::find_blocker(instant now) {
   contended_ = std::move(statement_.answer);
-  auto* const transactions = with_.statements.where().transactions();
-  const bool told = blocked_by_.id != 0 && with_.shared.options.break_verified_after.count() == 0;
-  if (transactions == nullptr || told) return go(machine_.replied(contended_, now, {}), now);
+  auto* const transactions = services_.statements.where().transactions();
+  const bool reported = blocked_by_.id != 0 && services_.shared.options.break_verified_after.count() == 0;
+  if (transactions == nullptr || reported) return go(machine_.replied(contended_, now, {}), now);
   const auto& holder = machine_.holder();
   blocker_ = {.store = transactions,
               .about = {.resource = key_.view(), .session = holder.holder, .row = key_.row(), .fence = holder.fence},
@@ -337,7 +339,7 @@ action key_attempt::find_blocker(instant now) {
     auto& mine = *static_cast<blocker*>(about);
     return mine.store->blocker(connection, mine.about, mine.found);
   };
-  return send(doing::blocker, now, statement_patience);
+  return send(doing::blocker, now, statement_timeout);
 }
 
 action key_attempt::blocker_found(instant now) {
@@ -348,11 +350,11 @@ action key_attempt::blocker_found(instant now) {
     blocked_by_ = blocker_.found;
     blocked_since_ = now;
     tell_blocked("");
-  } else if (found && now - blocked_since_ >= with_.shared.options.break_verified_after) {
+  } else if (found && now - blocked_since_ >= services_.shared.options.break_verified_after) {
     blocked_since_ = now;  // not again at once
     statement_.what = statement::kind::terminate;
     statement_.lost = std::make_shared<doubt>(blocked_by_);
-    return send(doing::breaking, now, statement_patience);
+    return send(doing::breaking, now, statement_timeout);
   }
   return go(machine_.replied(contended_, now, {}), now);
 }
@@ -362,7 +364,7 @@ void key_attempt::tell_blocked(const char* what_came_of_it) {
   const auto text =
       fmt::format("connection {} of the database has a transaction open that the dead holder{} verified{}",
                   blocked_by_.id, holder.who.empty() ? "" : " " + holder.who, what_came_of_it);
-  with_.shared.notify({.what = event::kind::blocked, .key = key_.view(), .fence = holder.fence, .text = text});
+  services_.shared.notify({.what = event::kind::blocked, .key = key_.view(), .fence = holder.fence, .text = text});
 }
 
 }  // namespace dlock::engine

@@ -29,7 +29,7 @@ struct keeping {
   instant trusted_until(session& session, instant sent, instant now, microseconds margin) const noexcept;
 
   /// A grant that is to be asked for, without its session and turn. Allocates.
-  std::shared_ptr<grant> make_grant(parts& with, const lock_key& key, std::shared_ptr<owner_state> owner,
+  std::shared_ptr<grant> make_grant(engine_services& services, const lock_key& key, std::shared_ptr<owner_state> owner,
                                     const detail::lock_settings& terms) const;
   /// The store has said yes to a statement sent at `sent`.
   void granted(grant& grant, const detail::lock_settings& terms, instant trusted, instant sent,
@@ -39,17 +39,17 @@ struct keeping {
   microseconds ttl;
 };
 
-/// Whether a look has shown a grant of a live session of ours that is no lease, and that no attempt of this process may still get:
+/// Whether a poll has shown a grant of a live session of ours that is no lease, and that no attempt of this process may still get:
 /// it can be cancelled by session and nonce. The caller has the key's turn.
-bool is_nobodys(parts& with, const lock_key& key, const seen& holder) noexcept;
+bool is_nobodys(engine_services& services, const lock_key& key, const seen& holder) noexcept;
 
 /// One key is asked for, by the rules of acquire_machine: its statements, the session and the grant that they need, and
 /// what must be undone of those that came to nothing. The queue turn is the caller's, and so are pauses.
 class key_attempt {
  public:
   /// `key` and `request` must outlive it.
-  key_attempt(parts& with, const lock_key& key, const lock_request& request, const acquire_machine::settings& settings,
-              waker& woken);
+  key_attempt(engine_services& services, const lock_key& key, const lock_request& request,
+              const acquire_machine::settings& settings, waker& woken);
   ~key_attempt();
   key_attempt(const key_attempt&) = delete;
   key_attempt& operator=(const key_attempt&) = delete;
@@ -64,11 +64,11 @@ class key_attempt {
   const lock_key& key() const noexcept { return key_; }
   /// failed: because the row does not exist.
   bool no_such_row() const noexcept { return no_such_row_; }
-  /// pause: the look that ends it; then looked(), once it has been answered.
-  statement& look(instant now) noexcept;
-  action looked(instant now) { return answered(now); }
+  /// pause: the poll that ends it; then polled(), once it has been answered.
+  statement& poll(instant now) noexcept;
+  action polled(instant now) { return answered(now); }
   /// pause: the key may be free.
-  action told(instant now) { return go(machine_.told(), now); }
+  action notified(instant now) { return go(machine_.notified(), now); }
 
   /// A session that is to be used, if it lives.
   void use(session_pin pin) noexcept { pin_ = std::move(pin); }
@@ -108,7 +108,7 @@ class key_attempt {
   action ask(instant now);
   action pinned(action next, instant now);
   void prepare_grant();
-  action send(doing next, instant now, microseconds patience) noexcept;
+  action send(doing next, instant now, microseconds timeout) noexcept;
   action cancel_nobodys(instant now);
   action find_blocker(instant now);
   action blocker_found(instant now);
@@ -118,7 +118,7 @@ class key_attempt {
   void tell_blocked(const char* what_came_of_it);
   instant give_up(instant now) const noexcept;
 
-  parts& with_;
+  engine_services& services_;
   const lock_key& key_;
   const lock_request& request_;
   const keeping keeping_;
@@ -145,7 +145,7 @@ class key_attempt {
   connection_identity blocked_by_{};
   instant blocked_since_{};
   reply contended_{};
-  reply shown_{};  // the look at a grant of our session that is nobody's
+  reply shown_{};  // the poll of a grant of our session that is nobody's
 };
 
 }  // namespace dlock::engine

@@ -3,17 +3,17 @@
 
 #include <fmt/format.h>
 
-#include "dlock/store/transactional_store.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 
 namespace dlock::engine {
 
-bool parts::may_wait(fault& why) const noexcept {
+bool engine_services::may_wait(fault& why) const noexcept {
   const auto* const transactions = statements.where().transactions();
   return transactions == nullptr || transactions->caller_may_wait(why);
 }
 
 void ensure_held(grant& grant, instant now) {
-  if (grant.left(now).count() > 0) return;
+  if (grant.remaining(now).count() > 0) return;
   const auto reason = grant.why(now);
   const auto lost = grant.lost_at.load();
   throw lock_lost(reason, lost != instant{}
@@ -23,9 +23,9 @@ void ensure_held(grant& grant, instant now) {
                                             in_ms(now - grant.granted_at), explain(reason)));
 }
 
-void check_may_wait(const parts& with, const lock_key& key) {
-  if (with.closed.load()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
-  if (fault why; !with.may_wait(why)) throw_waits_for_itself(key, "", why);
+void check_may_wait(const engine_services& services, const lock_key& key) {
+  if (services.closed.load()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
+  if (fault why; !services.may_wait(why)) throw_waits_for_itself(key, "", why);
 }
 
 void throw_waits_for_itself(const lock_key& key, const std::string& doing, const fault& why) {
@@ -33,9 +33,9 @@ void throw_waits_for_itself(const lock_key& key, const std::string& doing, const
                     why.sqlstate, false);
 }
 
-void throw_failed(parts& with, const lock_key& key, const fault& why, bool unknown, microseconds waited) {
-  const auto text = fmt::format("after {} ms: {}", in_ms(waited), trouble(with, why));
-  with.shared.notify({.what = event::kind::acquire_failed, .key = key.view(), .text = text});
+void throw_failed(engine_services& services, const lock_key& key, const fault& why, bool unknown, microseconds waited) {
+  const auto text = fmt::format("after {} ms: {}", in_ms(waited), trouble(services, why));
+  services.shared.notify({.what = event::kind::acquire_failed, .key = key.view(), .text = text});
   const auto code = unknown ? errc::outcome_unknown : why.connection ? errc::store_unreachable : errc::store_failed;
   throw store_error(code, fmt::format("key '{}': {}", printable(key), text), why.native, why.sqlstate, why.transient);
 }
@@ -44,9 +44,9 @@ void throw_no_such_row(const lock_key& key) {
   throw lock_refused(errc::no_such_row, fmt::format("row '{}'", printable(key)));
 }
 
-void throw_too_many(const parts& with, const lock_key& key) {
+void throw_too_many(const engine_services& services, const lock_key& key) {
   throw lock_refused(errc::too_many_waiters,
-                     fmt::format("key '{}': max_waiters = {}", printable(key), with.shared.options.max_waiters));
+                     fmt::format("key '{}': max_waiters = {}", printable(key), services.shared.options.max_waiters));
 }
 
 void throw_interrupted(interruption why, const lock_key& key, microseconds waited) {
@@ -54,7 +54,7 @@ void throw_interrupted(interruption why, const lock_key& key, microseconds waite
                      fmt::format("key '{}': waited {} ms", printable(key), in_ms(waited)));
 }
 
-std::string busy_text(const parts& with, const lock_key& key, const seen& holder, const id128& mine,
+std::string busy_text(const engine_services& services, const lock_key& key, const seen& holder, const id128& mine,
                       microseconds waited, bool row_locked) {
   const auto text = fmt::format("key '{}': waited {} ms", printable(key), in_ms(waited));
   if (row_locked) {
@@ -65,15 +65,16 @@ std::string busy_text(const parts& with, const lock_key& key, const seen& holder
   if (holder.holder && holder.holder == mine) {
     return text + ", held by this service itself: by a grant whose release has had no answer yet, or by a claim";
   }
-  const auto here = fmt::format("{}/{}", with.shared.host, with.shared.pid);
+  const auto here = fmt::format("{}/{}", services.shared.host, services.shared.pid);
   if (holder.who == here || holder.who.starts_with(here + " ")) {
     return text + ", held by another service of this process: " + holder.who;
   }
   return holder.who.empty() ? text : text + ", held by " + holder.who;
 }
 
-std::string busy_here_text(const parts& with, const lock_request& asked, const lock_key& key, microseconds waited) {
-  const bool own = with.table.find(*asked.owner, key, true, false).held != nullptr;
+std::string busy_here_text(const engine_services& services, const lock_request& asked, const lock_key& key,
+                           microseconds waited) {
+  const bool own = services.table.find(*asked.owner, key, true, false).held != nullptr;
   return fmt::format(
       "key '{}': waited {} ms{}", printable(key), in_ms(waited),
       own && asked.terms.reentry == reentry::busy
@@ -89,14 +90,17 @@ std::string_view explain(loss_reason reason) noexcept {
   return reason == loss_reason::taken_over ? "another holder has it, or its row was deleted" : to_string(reason);
 }
 
-std::string trouble(const parts& with, const fault& why) { return told_once(with.statements.where().name(), why.text); }
+std::string trouble(const engine_services& services, const fault& why) {
+  return with_store_name(services.statements.where().name(), why.text);
+}
 
-void throw_store_error(const parts& with, const std::string& doing, const statement& statement) {
+void throw_store_error(const engine_services& services, const std::string& doing, const statement& statement) {
   const auto& why = statement.answer.why;
   const auto code = statement.answer.result == outcome::unknown ? errc::outcome_unknown
                     : !statement.sent || why.connection         ? errc::store_unreachable
                                                                 : errc::store_failed;
-  throw store_error(code, fmt::format("{}: {}", doing, trouble(with, why)), why.native, why.sqlstate, why.transient);
+  throw store_error(code, fmt::format("{}: {}", doing, trouble(services, why)), why.native, why.sqlstate,
+                    why.transient);
 }
 
 }  // namespace dlock::engine

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "dlock/error.hpp"
+#include "engine/operations/engine_services.hpp"
 #include "engine/operations/lock_request.hpp"
 #include "engine/operations/operation.hpp"
-#include "engine/operations/parts.hpp"
 
 namespace dlock::engine {
 
@@ -20,23 +20,26 @@ inline long long in_ms(microseconds value) {
 /// Throws lock_lost unless the grant can be trusted now.
 void ensure_held(grant& grant, instant now);
 /// Throws lock_refused after close(), store_error where the calling thread would wait for itself.
-void check_may_wait(const parts& with, const lock_key& key);
+void check_may_wait(const engine_services& services, const lock_key& key);
 /// The calling thread would wait for itself. `doing`: begins the reason.
 [[noreturn]] void throw_waits_for_itself(const lock_key& key, const std::string& doing, const fault& why);
 /// Why a key could not be asked for. Tells the observer.
-[[noreturn]] void throw_failed(parts& with, const lock_key& key, const fault& why, bool unknown, microseconds waited);
+[[noreturn]] void throw_failed(engine_services& services, const lock_key& key, const fault& why, bool unknown,
+                               microseconds waited);
 [[noreturn]] void throw_no_such_row(const lock_key& key);
-[[noreturn]] void throw_too_many(const parts& with, const lock_key& key);
+[[noreturn]] void throw_too_many(const engine_services& services, const lock_key& key);
 [[noreturn]] void throw_interrupted(interruption why, const lock_key& key, microseconds waited);
 /// For lock_timeout: who held the key, in another process or in this one. `mine`: the session that asked.
-std::string busy_text(const parts& with, const lock_key& key, const seen& holder, const id128& mine,
+std::string busy_text(const engine_services& services, const lock_key& key, const seen& holder, const id128& mine,
                       microseconds waited, bool row_locked = false);
-std::string busy_here_text(const parts& with, const lock_request& asked, const lock_key& key, microseconds waited);
+std::string busy_here_text(const engine_services& services, const lock_request& asked, const lock_key& key,
+                           microseconds waited);
 /// Why a lease was lost: nobody has looked whether a row that is not ours is another's.
 std::string_view explain(loss_reason reason) noexcept;
 /// What went wrong at the store, and which one it is. Without "dlock: ".
-std::string trouble(const parts& with, const fault& why);
+std::string trouble(const engine_services& services, const fault& why);
 /// Of a statement that failed or has no answer. `doing`: whose statement it was.
-[[noreturn]] void throw_store_error(const parts& with, const std::string& doing, const statement& statement);
+[[noreturn]] void throw_store_error(const engine_services& services, const std::string& doing,
+                                    const statement& statement);
 
 }  // namespace dlock::engine

@@ -9,21 +9,21 @@
 #include "base/lock_settings.hpp"
 #include "dlock/lock_key.hpp"
 #include "engine/books/owner_state.hpp"
-#include "engine/operations/parts.hpp"
+#include "engine/operations/engine_services.hpp"
 
 namespace dlock::engine {
 
 /// A statement gets at least so long, however short the wait: a single attempt must not fail for a slow moment.
-constexpr microseconds statement_patience = std::chrono::seconds{2};
+constexpr microseconds statement_timeout = std::chrono::seconds{2};
 
 /// What one call asks for. `terms` must outlive it.
 struct lock_request {
   /// How the caller waits.
-  struct patience {
+  struct wait_mode {
     bool once = false;  ///< one attempt at the store, whatever the options say
   };
   lock_request(const detail::lock_settings& asked, std::shared_ptr<owner_state> whose, bool named_owner, instant now,
-               const patience& waiting) noexcept
+               const wait_mode& waiting) noexcept
       : terms(asked),
         owner(std::move(whose)),
         named(named_owner),
@@ -39,32 +39,33 @@ struct lock_request {
   const instant deadline;  ///< of the whole wait
 
   /// Who keeps it from this caller.
-  request look_at(const lock_key& key) const noexcept {
-    return {.action = verb::look, .resource = key.view(), .row = key.row(), .request_id = owner->request_id};
+  request poll_request(const lock_key& key) const noexcept {
+    return {.action = verb::poll, .resource = key.view(), .row = key.row(), .request_id = owner->request_id};
   }
   /// Of one statement.
-  instant limit(instant now) const noexcept { return std::max(deadline, now + statement_patience); }
+  instant limit(instant now) const noexcept { return std::max(deadline, now + statement_timeout); }
   /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
-  bool looks_first(const store& where) const noexcept {
-    return (once || terms.wait < 2 * statement_patience) && where.takes_wait();
+  bool polls_first(const store& where) const noexcept {
+    return (once || terms.wait < 2 * statement_timeout) && where.takes_wait();
   }
 };
 
 /// How long this process leaves a key alone that it has had again and again, before it takes it. Not on a
 /// program's own clock, which may stand still while the key is free, unless the store notifies waiters.
-inline microseconds leave_alone(parts& with, const lock_key& key, const lock_request& request, instant now) {
-  if (request.once || (with.shared.options.time != nullptr && !with.caps.tells_free)) return microseconds{0};
-  const auto left = std::max(microseconds{request.deadline - now}, microseconds{0});
-  return std::min(with.grants.history().leave_alone(key, now), left);
+inline microseconds time_to_yield(engine_services& services, const lock_key& key, const lock_request& request,
+                                  instant now) {
+  if (request.once || (services.shared.options.time != nullptr && !services.caps.tells_free)) return microseconds{0};
+  const auto remaining = std::max(microseconds{request.deadline - now}, microseconds{0});
+  return std::min(services.grants.history().time_to_yield(key, now), remaining);
 }
 
 /// Counts one who waits, while it lives (service_options::max_waiters).
-class waiting_place {
+class waiter_slot {
  public:
-  waiting_place() = default;
-  waiting_place(const waiting_place&) = delete;
-  waiting_place& operator=(const waiting_place&) = delete;
-  ~waiting_place() {
+  waiter_slot() = default;
+  waiter_slot(const waiter_slot&) = delete;
+  waiter_slot& operator=(const waiter_slot&) = delete;
+  ~waiter_slot() {
     if (in_ != nullptr) in_->end_waiting();
   }
   /// False: too many wait. Once is enough.

@@ -10,9 +10,9 @@
 
 namespace dlock::engine {
 
-multi_acquisition::multi_acquisition(parts& with, const lock_keys& keys, const detail::lock_settings& terms,
-                                     const lock_request& request, waker& woken)
-    : with_(with),
+multi_acquisition::multi_acquisition(engine_services& services, const lock_keys& keys,
+                                     const detail::lock_settings& terms, const lock_request& request, waker& woken)
+    : services_(services),
       keys_(keys),
       terms_(terms),
       request_(terms_, request.owner, request.named, request.begun, {.once = request.once}),
@@ -20,17 +20,17 @@ multi_acquisition::multi_acquisition(parts& with, const lock_keys& keys, const d
       machine_({.deadline = request_.deadline,
                 .once = request_.once,
                 .retry = terms.retry,
-                .seed = with.shared.next_nonce()}),
-      places_(keys.size()),
-      again_(with, terms_),
-      line_(with, request_, woken),
-      pause_(with, woken),
-      watch_(with, pause_),
-      round_(with, request_, woken) {}
+                .seed = services.shared.next_nonce()}),
+      slots_(keys.size()),
+      again_(services, terms_),
+      queue_wait_(services, request_, woken),
+      pause_(services, woken),
+      watch_(services, pause_),
+      round_(services, request_, woken) {}
 
 multi_acquisition::~multi_acquisition() {
-  for (auto& each : places_) {
-    if (each.held != nullptr) with_.grants.leave_in_background(each.held, last_, !each.entered_again);
+  for (auto& each : slots_) {
+    if (each.held != nullptr) services_.grants.leave_in_background(each.held, last_, !each.entered_again);
   }
 }
 
@@ -45,15 +45,15 @@ action multi_acquisition::follow(multi_step next, instant now) {
   end_ = next;
   doing_ = doing::nothing;
   switch (next) {
-    case multi_step::take: lines_left_ = multi_machine::rounds_together + 1; return line_up(now);
+    case multi_step::take: lone_waits_ = multi_machine::rounds_together + 1; return enter_queue(now);
     case multi_step::give_back: doing_ = doing::giving_back; return round(round_.give_back(now), now);
     case multi_step::pause: return pause_now(now);
     case multi_step::one_by_one:
-      terms_.retry.limit = machine_.retries_left();
+      terms_.retry.limit = machine_.remaining_retries();
       leave_turns(none);
       watch_.end();  // each has its own from now on
       return one_by_one({}, now);
-    case multi_step::look:
+    case multi_step::poll:
     case multi_step::granted:
     case multi_step::busy:
     case multi_step::failed: break;
@@ -65,10 +65,10 @@ action multi_acquisition::resume(instant now) {
   last_ = now;
   switch (doing_) {
     case doing::entering_again: return enter_held(again_.resume(now), now);
-    case doing::in_line: return line_left(line_.resume(now), now);
-    case doing::leaving_alone: return round(pause_.resume(now), now);
+    case doing::queued: return queue_left(queue_wait_.resume(now), now);
+    case doing::yielding: return round(pause_.resume(now), now);
     case doing::pinning: return round(round_.pin_resumed(now), now);
-    case doing::looking_around: return round({}, now);
+    case doing::polling_all: return round({}, now);
     case doing::taking: return round(round_.take_resumed(now), now);
     case doing::giving_back: return round({}, now);
     case doing::pausing: return pause_over(pause_.resume(now), now);
@@ -83,8 +83,8 @@ action multi_acquisition::interrupt(interruption why, instant now) {
   last_ = now;
   if (!interrupted_) interrupted_ = why;
   switch (doing_) {
-    case doing::in_line: return line_left(line_.interrupt(), now);
-    case doing::leaving_alone: return round(pause_.interrupt(now), now);
+    case doing::queued: return queue_left(queue_wait_.interrupt(), now);
+    case doing::yielding: return round(pause_.interrupt(now), now);
     case doing::pausing: return pause_over(pause_.interrupt(now), now);
     case doing::one_by_one: return one_by_one(single_->interrupt(why, now), now);
     default: return resume(now);
@@ -97,81 +97,82 @@ action multi_acquisition::enter_held(action next, instant now) {
     if (doing_ == doing::entering_again) {
       if (next.what != action::kind::finished) return next;
       doing_ = doing::nothing;
-      places_[at_].held = again_.take(places_[at_].first);
-      places_[at_].entered_again = true;
+      slots_[at_].held = again_.take(slots_[at_].first);
+      slots_[at_].entered_again = true;
     }
-    // What a transaction has left to be freed is waited for in line, as any other.
+    // What a transaction has left to be freed is waited for in the queue, as any other.
     while (at_ < keys_.size() &&
-           (places_[at_].held != nullptr ||
-            again_.find(*request_.owner, request_.named, keys_[at_], now) != second_lease::found::entered)) {
+           (slots_[at_].held != nullptr ||
+            again_.find(*request_.owner, request_.named, keys_[at_], now) != reentry_attempt::found::entered)) {
       ++at_;
     }
     if (at_ == keys_.size()) break;
     doing_ = doing::entering_again;
     next = again_.start(now);
   }
-  const bool all = std::all_of(places_.begin(), places_.end(), [](const place& each) { return each.held != nullptr; });
+  const bool all = std::all_of(slots_.begin(), slots_.end(), [](const key_slot& each) { return each.held != nullptr; });
   return follow(all ? multi_step::granted : machine_.begin(), now);
 }
 
 // ---- the lines of this process --------------------------------------------------------------------------------------
 
 void multi_acquisition::leave_turns(std::size_t but) noexcept {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (i != but) places_[i].turn.hand_on();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (i != but) slots_[i].turn.hand_on();
   }
 }
 
 /// The first key whose turn is not to be had now.
 std::size_t multi_acquisition::try_turns() {
   for (std::size_t i = 0; i < keys_.size(); ++i) {
-    auto& here = places_[i];
+    auto& here = slots_[i];
     if (here.held != nullptr || here.turn) continue;
-    here.turn = with_.queue.try_enter(keys_[i], request_.once);
+    here.turn = services_.queue.try_enter(keys_[i], request_.once);
     if (!here.turn) return i;
   }
   return none;
 }
 
 /// Gets the turns of all keys that are not held.
-action multi_acquisition::line_up(instant now) {
-  check_may_wait(with_, keys_[0]);
+action multi_acquisition::enter_queue(instant now) {
+  check_may_wait(services_, keys_[0]);
   const auto busy = try_turns();
   if (busy == none) {
     round_.clear();
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (places_[i].held == nullptr) round_.add(i, keys_[i]);
+      if (slots_[i].held == nullptr) round_.add(i, keys_[i]);
     }
     if (round_.empty()) return follow(multi_step::granted, now);  // other threads of this owner got them meanwhile
-    auto moment = microseconds{0};
+    auto yield_for = microseconds{0};
     for (const auto& each : round_.all())
-      moment = std::max(moment, leave_alone(with_, each.attempt.key(), request_, now));
-    doing_ = doing::leaving_alone;
-    return round(moment.count() > 0 ? pause_.start(no_turn_, nullptr, now + moment, now) : action{}, now);
+      yield_for = std::max(yield_for, time_to_yield(services_, each.attempt.key(), request_, now));
+    doing_ = doing::yielding;
+    return round(yield_for.count() > 0 ? pause_.start(no_turn_, nullptr, now + yield_for, now) : action{}, now);
   }
   // For its owner a key is free that a transaction has left to be freed: also for one attempt.
-  const bool own = with_.table.find(*request_.owner, keys_[busy], request_.named, false).being_freed;
-  const auto until = own ? std::max(request_.deadline, now + with_.shared.options.release_limit) : request_.deadline;
+  const bool own = services_.table.find(*request_.owner, keys_[busy], request_.named, false).being_freed;
+  const auto until =
+      own ? std::max(request_.deadline, now + services_.shared.options.release_limit) : request_.deadline;
   if (until <= request_.begun) return busy_here(busy, now);
-  if (lines_left_ > 0) {
+  if (lone_waits_ > 0) {
     // As at the store: the busy one is waited for alone, so that the others stay free for other threads. After some such
     // rounds they are lined up for in their order, which is that of all threads, holding those before.
     leave_turns(none);
-    if (--lines_left_ == 0) return line_up(now);
+    if (--lone_waits_ == 0) return enter_queue(now);
   }
   at_ = busy;
-  doing_ = doing::in_line;
-  return line_left(line_.start(keys_[busy], until, now), now);
+  doing_ = doing::queued;
+  return queue_left(queue_wait_.start(keys_[busy], until, now), now);
 }
 
-action multi_acquisition::line_left(action next, instant now) {
+action multi_acquisition::queue_left(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
-  switch (line_.ended()) {
-    case line_place::end::turn: places_[at_].turn = line_.take_turn(); return line_up(now);
-    case line_place::end::enter_again: at_ = 0; return enter_held({}, now);
-    case line_place::end::too_many: too_many_ = true; break;
-    case line_place::end::timed_out:
+  switch (queue_wait_.ended()) {
+    case queue_wait::end::turn: slots_[at_].turn = queue_wait_.take_turn(); return enter_queue(now);
+    case queue_wait::end::enter_again: at_ = 0; return enter_held({}, now);
+    case queue_wait::end::too_many: too_many_ = true; break;
+    case queue_wait::end::timed_out:
       if (!interrupted_) return busy_here(at_, now);
       break;
   }
@@ -183,7 +184,7 @@ action multi_acquisition::line_left(action next, instant now) {
 action multi_acquisition::busy_here(std::size_t key, instant now) {
   busy_here_ = true;
   fault why;
-  return follow(with_.queue.trouble(keys_[key], why, now - request_.begun >= statement_patience)
+  return follow(services_.queue.trouble(keys_[key], why, now - request_.begun >= statement_timeout)
                     ? machine_.troubled(key, why, false)
                     : machine_.refused(key, {}),
                 now);
@@ -194,18 +195,18 @@ action multi_acquisition::busy_here(std::size_t key, instant now) {
 action multi_acquisition::round(action next, instant now) {
   while (next.what == action::kind::finished) {
     switch (doing_) {
-      case doing::leaving_alone:
+      case doing::yielding:
         if (pause_.interrupted()) return follow(multi_step::busy, now);
         doing_ = doing::pinning;
         next = round_.pin(now);
         break;
       case doing::pinning:
         if (!round_.pinned()) return follow(machine_.troubled(round_.first(), round_.session_fault(), false), now);
-        doing_ = request_.looks_first(with_.statements.where()) ? doing::looking_around : doing::taking;
-        next = doing_ == doing::taking ? round_.take(now) : round_.look(now);
+        doing_ = request_.polls_first(services_.statements.where()) ? doing::polling_all : doing::taking;
+        next = doing_ == doing::taking ? round_.take(now) : round_.poll(now);
         break;
-      case doing::looking_around:
-        if (const auto* busy = round_.looked_busy()) {
+      case doing::polling_all:
+        if (const auto* busy = round_.found_busy()) {
           return follow(machine_.refused(busy->number, busy->send.answer.holder), now);
         }
         doing_ = doing::taking;
@@ -233,35 +234,35 @@ multi_step multi_acquisition::round_over(instant now) {
   for (const auto& each : round_.all()) until = std::min(until, each.attempt.trusted_until(now));
   const auto end = machine_.taken(now, until);
   if (end != multi_step::granted || admit_all(now)) return end;
-  closed_ = with_.closed.load();
+  closed_ = services_.closed.load();
   return machine_.troubled(round_.first(), passing_fault("the session ended before the grants could be used", false),
                            false);
 }
 
 bool multi_acquisition::admit_all(instant now) noexcept {
   for (auto& each : round_.all()) {
-    auto& here = places_[each.number];
+    auto& here = slots_[each.number];
     here.held = each.attempt.admit(here.turn, watch_.works() && each.number == machine_.busy_key(), now);
     if (here.held == nullptr) {
       drop_new(now);
       return false;
     }
     here.first = true;
-    with_.shared.notify({.what = event::kind::granted,
-                         .key = here.held->key.view(),
-                         .fence = here.held->fence_shown(),
-                         .waited = now - request_.begun,
-                         .attempts = each.attempt.machine().statements(),
-                         .taken_over = each.attempt.machine().taken_over()});
+    services_.shared.notify({.what = event::kind::granted,
+                             .key = here.held->key.view(),
+                             .fence = here.held->fence_shown(),
+                             .waited = now - request_.begun,
+                             .attempts = each.attempt.machine().statements(),
+                             .taken_over = each.attempt.machine().taken_over()});
   }
   return true;
 }
 
 /// Lets go of what was taken, not of what was entered again.
 void multi_acquisition::drop_new(instant now) noexcept {
-  for (auto& each : places_) {
+  for (auto& each : slots_) {
     if (each.held == nullptr || each.entered_again) continue;
-    with_.grants.leave_in_background(each.held, now, true);
+    services_.grants.leave_in_background(each.held, now, true);
     each.held = nullptr;
   }
 }
@@ -270,53 +271,53 @@ void multi_acquisition::drop_new(instant now) noexcept {
 
 action multi_acquisition::pause_now(instant now) {
   if (interrupted_) return {};
-  if (!line_.count()) {
+  if (!queue_wait_.count()) {
     too_many_ = true;
     return {};
   }
   doing_ = doing::pausing;
   const auto& key = keys_[machine_.busy_key()];
-  look_.ask = request_.look_at(key);
-  look_.until = request_.limit(now);
-  look_.patience = statement_patience;
-  looks_ = machine_.paused() == multi_step::look;
-  if (looks_) watch_.begin(key, {});
-  const bool told = looks_ && watch_.works();
-  auto& mine = places_[machine_.busy_key()].turn;
-  mine.in_trouble(looks_ ? nullptr : &machine_.why());
-  auto& turn = told ? no_turn_ : mine;
-  const auto until = now + (told ? machine_.pause_if_told() : machine_.pause());
-  return pause_over(pause_.start(turn, looks_ ? &look_ : nullptr, until, now), now);
+  poll_.ask = request_.poll_request(key);
+  poll_.queue_deadline = request_.limit(now);
+  poll_.timeout = statement_timeout;
+  polls_ = machine_.paused() == multi_step::poll;
+  if (polls_) watch_.begin(key, {});
+  const bool notified = polls_ && watch_.works();
+  auto& mine = slots_[machine_.busy_key()].turn;
+  mine.in_trouble(polls_ ? nullptr : &machine_.why());
+  auto& turn = notified ? no_turn_ : mine;
+  const auto until = now + (notified ? machine_.pause_if_notified() : machine_.pause());
+  return pause_over(pause_.start(turn, polls_ ? &poll_ : nullptr, until, now), now);
 }
 
 action multi_acquisition::pause_over(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
   if (pause_.interrupted()) return {};
-  if (pause_.was_told()) return follow(machine_.told(), now);
-  if (!looks_) return follow(multi_step::take, now);
-  if (!look_.sent) look_.answer.result = outcome::failed;
-  const bool seen = look_.answer.result == outcome::yes;
-  if (seen && is_nobodys(with_, keys_[machine_.busy_key()], look_.answer.holder))
-    look_.answer.holder = {};  // as if free
-  return follow(machine_.looked(look_.answer, now), now);
+  if (pause_.was_notified()) return follow(machine_.notified(), now);
+  if (!polls_) return follow(multi_step::take, now);
+  if (!poll_.sent) poll_.answer.result = outcome::failed;
+  const bool seen = poll_.answer.result == outcome::yes;
+  if (seen && is_nobodys(services_, keys_[machine_.busy_key()], poll_.answer.holder))
+    poll_.answer.holder = {};  // as if free
+  return follow(machine_.polled(poll_.answer, now), now);
 }
 
 // ---- what came of it ------------------------------------------------------------------------------------------------
 
-std::vector<multi_acquisition::place> multi_acquisition::result(instant now) {
+std::vector<multi_acquisition::key_slot> multi_acquisition::result(instant now) {
   const auto& key = keys_[machine_.busy_key()];
   const auto waited = now - request_.begun;
   if (end_ == multi_step::granted) {
     // Those that were held before may have been lost meanwhile: nobody works with fewer than all.
-    for (const auto& each : places_) ensure_held(*each.held, now);
-    return std::exchange(places_, {});
+    for (const auto& each : slots_) ensure_held(*each.held, now);
+    return std::exchange(slots_, {});
   }
   if (missing_ != nullptr) throw_no_such_row(*missing_);
   if (end_ == multi_step::failed && closed_) throw_interrupted(interruption::closed, key, waited);
-  if (end_ == multi_step::failed) throw_failed(with_, key, machine_.why(), machine_.outcome_unknown(), waited);
-  if (why_busy_.empty()) with_.shared.notify({.what = event::kind::busy, .key = key.view(), .waited = waited});
-  if (too_many_) throw_too_many(with_, key);
+  if (end_ == multi_step::failed) throw_failed(services_, key, machine_.why(), machine_.outcome_unknown(), waited);
+  if (why_busy_.empty()) services_.shared.notify({.what = event::kind::busy, .key = key.view(), .waited = waited});
+  if (too_many_) throw_too_many(services_, key);
   if (interrupted_) throw_interrupted(*interrupted_, key, waited);
   return {};
 }
@@ -324,8 +325,8 @@ std::vector<multi_acquisition::place> multi_acquisition::result(instant now) {
 std::string multi_acquisition::why_busy(instant now) const {
   if (!why_busy_.empty()) return why_busy_;
   const auto waited = now - request_.begun;
-  if (busy_here_) return busy_here_text(with_, request_, keys_[std::min(at_, keys_.size() - 1)], waited);
-  return busy_text(with_, keys_[machine_.busy_key()], machine_.holder(), {}, waited);
+  if (busy_here_) return busy_here_text(services_, request_, keys_[std::min(at_, keys_.size() - 1)], waited);
+  return busy_text(services_, keys_[machine_.busy_key()], machine_.holder(), {}, waited);
 }
 
 // ---- the last resort of an acquire of several keys: one by one, in the order of all processes ----------------------
@@ -334,17 +335,17 @@ action multi_acquisition::one_by_one(action next, instant now) {
   for (;;) {
     if (single_) {
       if (next.what != action::kind::finished) return next;
-      static_cast<acquisition::acquired&>(places_[at_]) = single_->result(now);
-      if (places_[at_].held == nullptr) {
+      static_cast<acquisition::acquired&>(slots_[at_]) = single_->result(now);
+      if (slots_[at_].held == nullptr) {
         why_busy_ = single_->why_busy(now);
         return follow(multi_step::busy, now);
       }
       single_.reset();
     }
-    for (at_ = 0; at_ < keys_.size() && places_[at_].held != nullptr;) ++at_;
+    for (at_ = 0; at_ < keys_.size() && slots_[at_].held != nullptr;) ++at_;
     if (at_ == keys_.size()) break;
     doing_ = doing::one_by_one;
-    single_.emplace(with_, keys_[at_],
+    single_.emplace(services_, keys_[at_],
                     lock_request(terms_, request_.owner, request_.named, request_.begun, {.once = request_.once}),
                     woken_, nullptr, true);
     next = single_->start(now);
@@ -358,14 +359,14 @@ action multi_acquisition::extend_all(bool resumed, instant now) {
   try {
     if (resumed) extension_->resume(now);
     for (at_ += resumed ? 1 : 0; at_ < keys_.size(); ++at_) {
-      const auto& here = places_[at_];
+      const auto& here = slots_[at_];
       if (here.entered_again) continue;
       if (here.held->kind != lease_kind::expiring || at_ + 1 == keys_.size()) {
         ensure_held(*here.held, now);
         continue;
       }
       doing_ = doing::extending;
-      extension_.emplace(with_, here.held, here.held->ttl);
+      extension_.emplace(services_, here.held, here.held->ttl);
       return extension_->start(now);
     }
   } catch (const lock_lost&) {

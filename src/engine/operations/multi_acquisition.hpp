@@ -10,7 +10,7 @@
 #include "dlock/lock_keys.hpp"
 #include "engine/machines/multi_machine.hpp"
 #include "engine/operations/acquisition.hpp"
-#include "engine/operations/key_round.hpp"
+#include "engine/operations/batch_attempt.hpp"
 
 namespace dlock::engine {
 
@@ -18,13 +18,13 @@ namespace dlock::engine {
 class multi_acquisition final : public operation {
  public:
   /// What is held of one key.
-  struct place : acquisition::acquired {
+  struct key_slot : acquisition::acquired {
     queue_turn turn{};  // ours, and not yet a grant's
   };
 
   /// `keys` must outlive it. `request`: who asks, since when, and how the caller waits.
-  multi_acquisition(parts& with, const lock_keys& keys, const detail::lock_settings& terms, const lock_request& request,
-                    waker& woken);
+  multi_acquisition(engine_services& services, const lock_keys& keys, const detail::lock_settings& terms,
+                    const lock_request& request, waker& woken);
   ~multi_acquisition() override;
 
   action start(instant now) override;
@@ -32,7 +32,7 @@ class multi_acquisition final : public operation {
   action interrupt(interruption why, instant now) override;
 
   /// After action::kind::finished: one for each key. Empty: one was busy until the wait ended. Throws as acquisition.
-  std::vector<place> result(instant now);
+  std::vector<key_slot> result(instant now);
   /// Of an empty result: for lock_timeout.
   std::string why_busy(instant now) const;
 
@@ -40,10 +40,10 @@ class multi_acquisition final : public operation {
   enum class doing : std::uint8_t {
     nothing,
     entering_again,
-    in_line,
-    leaving_alone,
+    queued,
+    yielding,
     pinning,
-    looking_around,
+    polling_all,
     taking,
     giving_back,
     pausing,
@@ -54,8 +54,8 @@ class multi_acquisition final : public operation {
 
   action follow(multi_step next, instant now);
   action enter_held(action next, instant now);
-  action line_up(instant now);
-  action line_left(action next, instant now);
+  action enter_queue(instant now);
+  action queue_left(action next, instant now);
   action busy_here(std::size_t key, instant now);
   std::size_t try_turns();
   void leave_turns(std::size_t but) noexcept;
@@ -68,23 +68,23 @@ class multi_acquisition final : public operation {
   action one_by_one(action next, instant now);
   action extend_all(bool resumed, instant now);
 
-  parts& with_;
+  engine_services& services_;
   const lock_keys& keys_;
   detail::lock_settings terms_;  // with what is left of the retry limit
   const lock_request request_;
   waker& woken_;
   multi_machine machine_;
   doing doing_ = doing::nothing;
-  std::vector<place> places_;
+  std::vector<key_slot> slots_;
   std::size_t at_ = 0;       // whose place it is about
-  unsigned lines_left_ = 0;  // so often a busy line may be waited for alone in this round
-  second_lease again_;
-  line_place line_;
+  unsigned lone_waits_ = 0;  // so often a busy line may be waited for alone in this round
+  reentry_attempt again_;
+  queue_wait queue_wait_;
   queue_turn no_turn_{};
-  look_pause pause_;
-  key_watch watch_;
-  statement look_{};  // ends a pause
-  key_round round_;
+  poll_wait pause_;
+  release_subscription watch_;
+  statement poll_{};  // ends a pause
+  batch_attempt round_;
   std::optional<acquisition> single_{};
   std::optional<extension> extension_{};
   std::optional<interruption> interrupted_{};
@@ -92,7 +92,7 @@ class multi_acquisition final : public operation {
   instant last_{};
   std::string why_busy_{};
   const lock_key* missing_ = nullptr;  // that row does not exist
-  bool looks_ = false;                 // the pause ends with a look
+  bool polls_ = false;                 // the pause ends with a poll
   bool too_many_ = false;
   bool busy_here_ = false;
   bool closed_ = false;  // the service was closed while the store granted them

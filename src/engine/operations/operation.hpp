@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {
@@ -20,11 +20,11 @@ struct action {
   kind what = kind::finished;
   instant until = instant::max();
   std::span<statement* const> statements{};
-  bool with_looks = false;  ///< send: the looks of others that pause until about now go out in the same moment
+  bool with_polls = false;  ///< send: the polls of others that pause until about now go out in the same moment
 
   static action wait(instant until) noexcept { return {.what = kind::wait, .until = until}; }
-  static action send(std::span<statement* const> all, bool looks = false) noexcept {
-    return {.what = kind::send, .statements = all, .with_looks = looks};
+  static action send(std::span<statement* const> all, bool polls = false) noexcept {
+    return {.what = kind::send, .statements = all, .with_polls = polls};
   }
 };
 

@@ -13,17 +13,17 @@ constexpr microseconds between_tries = 5ms;
 }  // namespace
 
 action release_operation::start(instant now) {
-  until_ = now + with_.shared.options.release_limit;
+  until_ = now + services_.shared.options.release_limit;
   for (auto& ended : all_) {
     // Rule 4: trust ends before the release is sent, not when it is answered.
-    if (ended.last && !ended.begun) ended.begun = with_.grants.begin_release(*ended.grant, ended.trusted, now);
+    if (ended.last && !ended.begun) ended.begun = services_.grants.begin_release(*ended.grant, ended.trusted, now);
     ended.open = ended.begun;
     if (!ended.begun) {  // an inner lease, or it was lost and others free it
-      if (ended.grant->left(now) == 0us) ended.result = release_result::lost;
+      if (ended.grant->remaining(now) == 0us) ended.result = release_result::lost;
       continue;
     }
     ended.send.ask = ended.grant->ask(verb::release);
-    ended.send.stands_in = line::frees;
+    ended.send.priority = priority::frees;
     room_[open_++] = &ended.send;
   }
   return open_ == 0 ? action{} : send();
@@ -31,8 +31,8 @@ action release_operation::start(instant now) {
 
 action release_operation::send() noexcept {
   for (auto* each : room_.first(open_)) {
-    each->until = until_;
-    each->patience = microseconds{0};  // also what waited for a connection has no longer
+    each->queue_deadline = until_;
+    each->timeout = microseconds{0};  // also what waited for a connection has no longer
   }
   return action::send(room_.first(open_));
 }
@@ -71,10 +71,10 @@ action release_operation::resume(instant now) {
 action release_operation::finish(instant now) noexcept {
   for (auto& ended : all_) {
     if (!ended.begun) continue;
-    if (ended.open) with_.background.release_later(ended.grant, now);
+    if (ended.open) services_.background.release_later(ended.grant, now);
     const auto waiters = ended.send.answer.waiters;
-    if (waiters > 0) with_.grants.history().notified(ended.grant->key, ended.grant->fence, waiters, now);
-    ended.result = with_.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
+    if (waiters > 0) services_.grants.history().notified(ended.grant->key, ended.grant->fence, waiters, now);
+    ended.result = services_.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
   }
   return {};
 }

@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
+#include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
-#include "engine/operations/parts.hpp"
 
 namespace dlock::engine {
 
@@ -30,8 +30,8 @@ struct ended_lease {
 class release_operation final : public operation {
  public:
   /// `room`: as many places as there are leases. Both must outlive it.
-  release_operation(parts& with, std::span<ended_lease> all, std::span<statement*> room) noexcept
-      : with_(with), all_(all), room_(room) {}
+  release_operation(engine_services& services, std::span<ended_lease> all, std::span<statement*> room) noexcept
+      : services_(services), all_(all), room_(room) {}
 
   action start(instant now) override;
   action resume(instant now) override;
@@ -42,7 +42,7 @@ class release_operation final : public operation {
   void judge(ended_lease& ended) noexcept;
   action finish(instant now) noexcept;
 
-  parts& with_;
+  engine_services& services_;
   const std::span<ended_lease> all_;
   const std::span<statement*> room_;
   instant until_{};

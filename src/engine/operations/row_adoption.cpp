@@ -11,16 +11,16 @@ namespace dlock::engine {
 
 using namespace std::chrono_literals;
 
-row_adoption::row_adoption(parts& with, const detail::lock_settings& terms, bool by_column,
+row_adoption::row_adoption(engine_services& services, const detail::lock_settings& terms, bool by_column,
                            std::shared_ptr<owner_state> who, instant begun, waker& woken)
-    : with_(with),
+    : services_(services),
       terms_(terms),
       owner_(std::move(who)),
       begun_(begun),
       keeping_(by_column, terms),
-      session_(with, woken),
-      nonce_(with.shared.next_nonce()),
-      unseen_(with.shared),
+      session_(services, woken),
+      nonce_(services.shared.next_nonce()),
+      unseen_(services.shared),
       last_(begun) {}
 
 row_adoption::~row_adoption() {
@@ -30,7 +30,7 @@ row_adoption::~row_adoption() {
 }
 
 action row_adoption::start(instant now) {
-  return pinned(session_.start(keeping_.session_ttl(), now + statement_patience, now));
+  return pinned(session_.start(keeping_.session_ttl(), now + statement_timeout, now));
 }
 
 action row_adoption::pinned(action next) {
@@ -42,7 +42,7 @@ void row_adoption::check_pinned() const {
   if (pin_) return;
   const auto& why = session_.why();
   throw store_error(why.connection ? errc::store_unreachable : errc::store_failed,
-                    fmt::format("rows to be claimed: {}", trouble(with_, why)), why.native, why.sqlstate,
+                    fmt::format("rows to be claimed: {}", trouble(services_, why)), why.native, why.sqlstate,
                     why.transient);
 }
 
@@ -50,10 +50,10 @@ void row_adoption::expect(const std::vector<lock_key>& keys) {
   asked_.clear();
   asked_.reserve(keys.size());
   for (const auto& key : keys) {
-    auto grant = keeping_.make_grant(with_, key, owner_, terms_);
+    auto grant = keeping_.make_grant(services_, key, owner_, terms_);
     grant->nonce = nonce_;
-    grant_registry::make_room(*grant);
-    grant->turn = with_.queue.try_enter(grant->key);  // a thread that has it gets the row after this one
+    grant_lifecycle::make_room(*grant);
+    grant->turn = services_.queue.try_enter(grant->key);  // a thread that has it gets the row after this one
     grant->pin = pin_.share();
     asked_.push_back(std::move(grant));
   }
@@ -66,16 +66,16 @@ std::vector<std::shared_ptr<grant>> row_adoption::committed(const std::vector<st
   std::vector<std::shared_ptr<grant>> grants(asked_.size());
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     auto& grant = asked_[i];
-    const auto until = keeping_.trusted_until(*pin_.get(), sent, now, with_.shared.options.margin);
+    const auto until = keeping_.trusted_until(*pin_.get(), sent, now, services_.shared.options.margin);
     grant->fence = fences[i];
     keeping_.granted(*grant, terms_, until, sent, now);
-    const bool ours = grant->fence != 0 && now < until && with_.grants.admit(grant, now);
+    const bool ours = grant->fence != 0 && now < until && services_.grants.admit(grant, now);
     if (ours) {
-      with_.shared.notify({.what = event::kind::granted,
-                           .key = grant->key.view(),
-                           .fence = grant->fence_shown(),
-                           .waited = now - begun_,
-                           .attempts = 1});
+      services_.shared.notify({.what = event::kind::granted,
+                               .key = grant->key.view(),
+                               .fence = grant->fence_shown(),
+                               .waited = now - begun_,
+                               .attempts = 1});
       grants[i] = std::move(grant);
     } else {
       cancel(std::move(grant), now);
@@ -90,7 +90,7 @@ void row_adoption::cancel(std::shared_ptr<grant> grant, instant now) noexcept {
   // Nobody knows the application's connection: where its commit may still come, it is tried for a while.
   grant->lasting = unsure_;
   const auto end = unsure_ ? now + 10min : instant::max();
-  with_.background.cancel_later(std::move(grant), nullptr, end, now);
+  services_.background.cancel_later(std::move(grant), nullptr, end, now);
 }
 
 }  // namespace dlock::engine

@@ -16,8 +16,8 @@ namespace dlock::engine {
 class row_adoption final : public operation {
  public:
   /// `terms` must outlive it.
-  row_adoption(parts& with, const detail::lock_settings& terms, bool by_column, std::shared_ptr<owner_state> who,
-               instant begun, waker& woken);
+  row_adoption(engine_services& services, const detail::lock_settings& terms, bool by_column,
+               std::shared_ptr<owner_state> who, instant begun, waker& woken);
   ~row_adoption() override;
 
   action start(instant now) override;
@@ -47,7 +47,7 @@ class row_adoption final : public operation {
   action pinned(action next);
   void cancel(std::shared_ptr<grant> grant, instant now) noexcept;
 
-  parts& with_;
+  engine_services& services_;
   const detail::lock_settings& terms_;
   const std::shared_ptr<owner_state> owner_;
   const instant begun_;

@@ -6,7 +6,7 @@
 namespace dlock::engine {
 
 void session_request::abandon() noexcept {
-  if (waits_) with_.sessions.leave(*this);
+  if (waits_) services_.sessions.leave(*this);
   waits_ = false;
 }
 
@@ -18,18 +18,18 @@ action session_request::start(microseconds ttl, instant until, instant now) {
 }
 
 action session_request::find(instant now) {
-  pin_ = with_.sessions.pin(ttl_, now, opening_, *this);
+  pin_ = services_.sessions.pin(ttl_, now, opening_, *this);
   if (pin_) return {};
   if (opening_) {
     opening_.ask(statement_);
-    statement_.until = until_;
-    statement_.patience = statement_patience;
+    statement_.queue_deadline = until_;
+    statement_.timeout = statement_timeout;
     return action::send(sent_);
   }
   waits_ = true;
   if (now < until_) return action::wait(until_);
   abandon();
-  why_ = with_.sessions.why_not_opened();
+  why_ = services_.sessions.why_not_opened();
   if (why_.text.empty()) why_ = passing_fault("no session could be opened in time; another thread still tries", true);
   return {};
 }
@@ -43,7 +43,7 @@ action session_request::resume(instant now) {
   const bool again = !pin_ && opening_.elsewhere() && now < until_;
   opening_ = {};
   if (again) return find(now);
-  if (pin_) with_.shared.notify({.what = event::kind::session_opened, .text = pin_->id.hex()});
+  if (pin_) services_.shared.notify({.what = event::kind::session_opened, .text = pin_->id.hex()});
   return {};
 }
 

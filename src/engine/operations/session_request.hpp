@@ -3,15 +3,15 @@
 
 #include <array>
 
+#include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
-#include "engine/operations/parts.hpp"
 
 namespace dlock::engine {
 
 /// A part of an operation: gets a pin on the session of a ttl class, and opens that session if need be.
 class session_request final : private opening_waiter {
  public:
-  session_request(parts& with, waker& woken) : with_(with), woken_(woken) {}
+  session_request(engine_services& services, waker& woken) : services_(services), woken_(woken) {}
   session_request(const session_request&) = delete;
   session_request& operator=(const session_request&) = delete;
   ~session_request() { abandon(); }
@@ -29,7 +29,7 @@ class session_request final : private opening_waiter {
   void wake() noexcept override { woken_.wake(); }
   action find(instant now);
 
-  parts& with_;
+  engine_services& services_;
   waker& woken_;
   microseconds ttl_{0};
   instant until_{};

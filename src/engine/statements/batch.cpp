@@ -26,23 +26,23 @@ bool batch::serves_both(const statement& first, const statement& other) noexcept
   const request& a = first.ask;
   const request& b = other.ask;
   const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
-  // A take-over, and an extension that may wait, are about one holder each. A take that follows a look may meet a row that somebody has
-  // locked: it must not fail those of others. A look is nobody's.
+  // A take-over, and an extension that may wait, are about one holder each. A take that follows a poll may meet a row that somebody has
+  // locked: it must not fail those of others. A poll is nobody's.
   if (a.action != b.action || !same_table) return false;
-  if (a.action != verb::insert && (a.looked || b.looked)) return false;
+  if (a.action != verb::insert && (a.polled || b.polled)) return false;
   if (a.action == verb::take_over || (a.action == verb::extend && !(a.no_wait && b.no_wait))) return false;
-  if (a.action == verb::look) return true;
+  if (a.action == verb::poll) return true;
   return a.session == b.session && a.kind == b.kind && a.ttl == b.ttl && a.min_hold == b.min_hold;
 }
 
 bool batch::may_share(const statement& first, const statement& other, instant now) noexcept {
   const auto in_a_hurry = [now](const statement& each) {
-    return each.patience == microseconds{0} && each.until < now + enough_time;
+    return each.timeout == microseconds{0} && each.queue_deadline < now + enough_time;
   };
   return in_a_hurry(first) == in_a_hurry(other) && serves_both(first, other);
 }
 
-void batch::gather(statement& first, statement_line& from, bool together, instant now) {
+void batch::gather(statement& first, statement_queue& from, bool together, instant now) {
   from.extract([&](const statement& member) { return &member == &first; }, [](const statement&) { return false; });
   members_[size_++] = &first;
   if (!together || from.empty() || first.what != statement::kind::keyed) return;
@@ -63,8 +63,8 @@ void batch::gather(statement& first, statement_line& from, bool together, instan
 instant batch::limit(instant now) const noexcept {
   auto first = instant::max();
   for (const auto* member : members()) {
-    const bool own = member->patience > microseconds{0};
-    first = std::min(first, own ? now + member->patience : std::max(member->until, now + shortest));
+    const bool own = member->timeout > microseconds{0};
+    first = std::min(first, own ? now + member->timeout : std::max(member->queue_deadline, now + shortest));
   }
   return first;
 }

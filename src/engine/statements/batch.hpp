@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "dlock/store/clock.hpp"
-#include "engine/statements/statement_line.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "engine/statements/statement_queue.hpp"
 
 namespace dlock::engine {
 
@@ -21,7 +21,7 @@ class batch {
 
   /// Takes that statement out of its line, and those that may share it. `together`: whether the store can serve several.
   /// Precondition: the batch is empty.
-  void gather(statement& first, statement_line& from, bool together, instant now);
+  void gather(statement& first, statement_queue& from, bool together, instant now);
   /// Whether the store can serve both by one statement.
   static bool serves_both(const statement& first, const statement& other) noexcept;
   /// The same, and neither has so little time left that it would take the other down with it.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::engine {
 
@@ -28,7 +28,7 @@ class blocked_caller {
 
   // Guarded by the executor's mutex:
   std::size_t open = 0;         ///< statements without an answer
-  bool leads = false;           ///< it executes a batch now
+  bool combining = false;       ///< it executes a batch now
   bool answers_itself = false;  ///< it was its own thread that brought the last answer: answer() is not called
 
   /// When it counts as missing, unless it comes: it was called at that time less `grace`. instant::max(): it was not.

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstddef>
 
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::engine {
 
@@ -16,7 +16,7 @@ namespace dlock::engine {
 class concurrency_limit {
  public:
   /// What is under way for longer hangs, or its server is far away. Either way it is of no use to wait for it.
-  static constexpr microseconds patience = std::chrono::milliseconds{5};
+  static constexpr microseconds longest_hold = std::chrono::milliseconds{5};
 
   /// `together`: the store can serve several by one statement.
   concurrency_limit(std::size_t connections, bool together) noexcept
@@ -26,13 +26,13 @@ class concurrency_limit {
   /// Some wait although there are connections.
   bool holds_back() const noexcept { return now() < connections_; }
   /// Until when others wait for what is under way since then.
-  instant waits_until(instant since) const noexcept { return holds_back() ? since + patience : instant::max(); }
+  instant waits_until(instant since) const noexcept { return holds_back() ? since + longest_hold : instant::max(); }
   /// A batch of that size was formed of so many, and left so many in its line. What shares nothing with others gains
   /// nothing by waiting for them.
-  void formed(std::size_t batch, std::size_t of, std::size_t left) noexcept {
+  void formed(std::size_t batch, std::size_t of, std::size_t remaining) noexcept {
     most_ = std::max(static_cast<double>(of), most_ - most_ / memory);
     if (!crowded()) return;
-    if (batch == 1 && left > 0) {
+    if (batch == 1 && remaining > 0) {
       crowd_ = std::min(crowd_ + 1, connections_);
     } else if (batch > 1) {
       crowd_ = std::max(crowd_ - 1, few_);

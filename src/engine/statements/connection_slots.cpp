@@ -35,7 +35,7 @@ std::size_t connection_slots::usable(const concurrency_limit& limit, const time_
   const auto idle = idle_.size();
   if (idle == 0 || !limit.holds_back()) return idle;
   const auto most = limit.now();
-  const auto busy = busy_since(time.now() - concurrency_limit::patience);
+  const auto busy = busy_since(time.now() - concurrency_limit::longest_hold);
   return busy >= most ? 0 : std::min(idle, most - busy);
 }
 
@@ -46,15 +46,15 @@ std::size_t connection_slots::busy_since(instant when) const noexcept {
 }
 
 /// Whether one of so many is left for releases when that line gets one more: they must not stand behind what is blocked.
-bool connection_slots::leaves_one(line which, std::size_t connections) const noexcept {
+bool connection_slots::leaves_one(priority which, std::size_t connections) const noexcept {
   return !may_be_blocked(which) || connections <= 1 || may_be_blocked_ + 1 < connections;
 }
 
 /// How many there are, or can be had as far as we know.
 std::size_t connection_slots::obtainable() const noexcept { return last_.full ? open() : slots_.size() - 1; }
 
-connection_slot* connection_slots::idle_for(line which) noexcept {
-  if (which == line::renewals && renewals().is == idle) return &renewals();
+connection_slot* connection_slots::idle_for(priority which) noexcept {
+  if (which == priority::renewals && renewals().is == idle) return &renewals();
   if (!leaves_one(which, obtainable())) return nullptr;
   if (idle_.empty() && last_.full) give_up_renewals();
   return idle_.empty() ? nullptr : idle_.back();
@@ -73,7 +73,7 @@ void connection_slots::give_up_renewals() noexcept {
   idle_.push_back(&to);
 }
 
-void connection_slots::begin(connection_slot& slot, line which) noexcept {
+void connection_slots::begin(connection_slot& slot, priority which) noexcept {
   if (general(slot)) idle_.erase(std::find(idle_.begin(), idle_.end(), &slot));
   set(slot, busy);
   slot.serves = which;
@@ -95,10 +95,12 @@ void connection_slots::end(connection_slot& slot, closing& out) noexcept {
 
 // ---- what is made ---------------------------------------------------------------------------------------------------
 
-instant connection_slots::put_off() const noexcept { return hope_for(line::takes) ? next_attempt_ : instant::min(); }
+instant connection_slots::put_off() const noexcept {
+  return hope_for(priority::takes) ? next_attempt_ : instant::min();
+}
 
-connection_slot* connection_slots::to_connect(line which, std::size_t waiting, instant now) noexcept {
-  if (which == line::renewals) {
+connection_slot* connection_slots::to_connect(priority which, std::size_t waiting, instant now) noexcept {
+  if (which == priority::renewals) {
     // Renewals may use any connection at need, but theirs is made anew in any case.
     const bool later = renewals_failed_ && now < put_off();
     if (renewals().is == closed && !later) return &renewals();
@@ -167,16 +169,16 @@ void connection_slots::failed(connection_slot& slot, const fault& why, instant n
   }
 }
 
-bool connection_slots::hope_for(line which) const noexcept {
+bool connection_slots::hope_for(priority which) const noexcept {
   if (open() > 0 || connecting_ > 0) return true;
   const auto& of_renewals = *slots_.back();
-  if (which == line::renewals) return of_renewals.is != closed || !renewals_failed_;
+  if (which == priority::renewals) return of_renewals.is != closed || !renewals_failed_;
   // A server with no more connections to give may well serve by those that it gave.
   return last_.full && of_renewals.is != closed;
 }
 
-bool connection_slots::connecting_for(line which) const noexcept {
-  return connecting_ > 0 || (which == line::renewals && slots_.back()->is == connecting);
+bool connection_slots::connecting_for(priority which) const noexcept {
+  return connecting_ > 0 || (which == priority::renewals && slots_.back()->is == connecting);
 }
 
 // ---- what is of no more use -----------------------------------------------------------------------------------------

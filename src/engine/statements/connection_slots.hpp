@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "engine/statements/batch.hpp"
 #include "engine/statements/concurrency_limit.hpp"
 
@@ -24,7 +24,7 @@ struct connection_slot {
   std::unique_ptr<connection> on{};
   std::shared_ptr<doubt> about{};  ///< of `on`: what gets no answer from it shares this
   batch work{};
-  line serves{};                   ///< busy: the line that `work` comes from
+  priority serves{};               ///< busy: the line that `work` comes from
   std::uint64_t attempt = 0;       ///< that made `on`, or is under way; they count up
   instant since{};                 ///< busy
   instant limit = instant::max();  ///< busy: when it counts as hung. connecting: when the attempt must end
@@ -43,7 +43,7 @@ class connection_slots {
 
   // What is there.
   /// One that is idle and may serve that line; null: none. The one used last comes first: it is warm.
-  connection_slot* idle_for(line which) noexcept;
+  connection_slot* idle_for(priority which) noexcept;
   /// How many are idle, without that of renewals.
   std::size_t idle_count() const noexcept { return idle_.size(); }
   /// How many more callers' statements may use now.
@@ -51,14 +51,14 @@ class connection_slots {
   connection_slot& at(std::size_t number) noexcept { return *slots_[number]; }
   connection_slot& renewals() noexcept { return *slots_.back(); }
   const std::vector<std::unique_ptr<connection_slot>>& all() const noexcept { return slots_; }
-  void begin(connection_slot& slot, line which) noexcept;  ///< idle -> busy
+  void begin(connection_slot& slot, priority which) noexcept;  ///< idle -> busy
   /// busy -> idle, or closed if it is of no more use.
   void end(connection_slot& slot, closing& out) noexcept;
 
   // What is made.
-  /// One that is closed and is to be connected now for what waits in that line; null: none. `waiting`: statements that want
+  /// One that is closed and is to be connected now for what waits in that queue; null: none. `waiting`: statements that want
   /// connections of its kind.
-  connection_slot* to_connect(line which, std::size_t waiting, instant now) noexcept;
+  connection_slot* to_connect(priority which, std::size_t waiting, instant now) noexcept;
   void begin_connecting(connection_slot& slot, instant limit) noexcept;
   /// An attempt has succeeded. False: it began before those that lead to another server now, and is of no use.
   bool arrived(connection_slot& slot, std::unique_ptr<connection> fresh, std::shared_ptr<doubt> about,
@@ -68,10 +68,10 @@ class connection_slots {
   void failed(connection_slot& slot, const fault& why, instant now) noexcept;
   /// Until when attempts are put off, because the last one failed and there is something else to hope for.
   instant put_off() const noexcept;
-  /// Whether what waits in that line has something to hope for.
-  bool hope_for(line which) const noexcept;
+  /// Whether what waits in that queue has something to hope for.
+  bool hope_for(priority which) const noexcept;
   /// Whether a connection for that line is being made.
-  bool connecting_for(line which) const noexcept;
+  bool connecting_for(priority which) const noexcept;
   /// Why the last attempt failed, and how many have.
   const fault& last_failure() const noexcept { return last_; }
   std::uint64_t failures() const noexcept { return failures_; }
@@ -86,7 +86,7 @@ class connection_slots {
   template <class Wanted>
   void close_idle(Wanted wanted, closing& out) noexcept;
   void drop(connection_slot& slot, closing& out) noexcept;
-  bool leaves_one(line which, std::size_t connections) const noexcept;
+  bool leaves_one(priority which, std::size_t connections) const noexcept;
   std::size_t obtainable() const noexcept;
   bool general(const connection_slot& slot) const noexcept { return slot.number + 1 < slots_.size(); }
   /// All changes of a slot's state go through this.

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::engine {
 

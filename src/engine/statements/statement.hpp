@@ -7,8 +7,8 @@
 #include <memory>
 #include <new>
 
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "engine/statements/doubt.hpp"
 
 namespace dlock::engine {
@@ -27,18 +27,20 @@ class statement_owner {
 };
 
 /// Which statements go first.
-enum class line : std::uint8_t {
+enum class priority : std::uint8_t {
   renewals,  ///< keep sessions alive: they have a connection of their own, and use any other that is idle at need
   frees,     ///< releases and cancellations: one connection is always left for them
   extends,   ///< move the expiry of one lease
   takes,     ///< everything else, in the order of arrival
 };
 
-/// What may stand behind row locks of strangers, for as long as it may last.
-constexpr bool may_be_blocked(line which) noexcept { return which == line::extends || which == line::takes; }
+/// What may stand behind row locks of other programs, for as long as it may last.
+constexpr bool may_be_blocked(priority which) noexcept {
+  return which == priority::extends || which == priority::takes;
+}
 
 /// All of them, the first first.
-inline constexpr std::array lines{line::renewals, line::frees, line::extends, line::takes};
+inline constexpr std::array priorities{priority::renewals, priority::frees, priority::extends, priority::takes};
 
 /// One thing that is to be sent to the store. It lives in the frame of whoever wants it sent; the executor keeps a
 /// pointer to it until it has been answered.
@@ -53,16 +55,16 @@ struct statement {
 
   // What is asked.
   kind what = kind::keyed;
-  line stands_in = line::takes;
+  engine::priority priority = engine::priority::takes;
   request ask{};                  ///< keyed
   session_verb session_action{};  ///< session
   session_record record{};        ///< session
   std::shared_ptr<doubt> lost{};  ///< terminate: the connection that is to be ended
   function call = nullptr;        ///< call
   void* about = nullptr;          ///< call
-  instant until{};                ///< how long it may wait for a connection, which may have to be made first
-  microseconds patience{};        ///< so long after its sending it counts as hung and is interrupted; 0: at `until`
-  bool counts = true;             ///< in lock_service::statements()
+  instant queue_deadline{};       ///< how long it may wait for a connection, which may have to be made first
+  microseconds timeout{};  ///< so long after its sending it counts as hung and is interrupted; 0: at `queue_deadline`
+  bool counts = true;      ///< in lock_service::statements()
 
   // What came of it.
   reply answer{};
@@ -72,8 +74,8 @@ struct statement {
   std::shared_ptr<doubt> in_doubt{};  ///< no answer: the connection that may still run it
 
   // The executor's.
-  enum class place : std::uint8_t { nowhere, queued, executing };
-  place at = place::nowhere;
+  enum class state : std::uint8_t { nowhere, queued, executing };
+  state is = state::nowhere;
   bool once_more = false;      ///< its connection broke before it could be done; it has got another one
   bool alone = false;          ///< somebody has its row locked: it does not share a batch again
   instant queued_at{};         ///< known once it has to wait

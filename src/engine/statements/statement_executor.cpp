@@ -26,23 +26,24 @@ statement_executor::statement_executor(std::shared_ptr<store> where, time_source
 
 // ---- what comes in --------------------------------------------------------------------------------------------------
 
-void statement_executor::enqueue(std::span<statement* const> all, blocked_caller* of, answers& then) noexcept {
+void statement_executor::enqueue(std::span<statement* const> all, blocked_caller* of,
+                                 deferred_effects& effects) noexcept {
   // A caller keeps its limits itself, from the moment when it has to wait.
   const auto since = of == nullptr && !all.empty() ? time_.now() : instant::max();
   for (auto* asked : all) {
-    asked->at = statement::place::queued;
+    asked->is = statement::state::queued;
     asked->sent = asked->once_more = asked->alone = false;
     asked->in_doubt.reset();
     asked->caller = of;
     asked->queued_at = since;
     asked->failures = slots_.failures();
     if (ended_for(*asked)) {
-      then.refuse(*asked, passing_fault("the service ends", false));
+      effects.refuse(*asked, passing_fault("the service ends", false));
     } else {
-      waiting_[asked->stands_in].push_back(*asked);
+      waiting_[asked->priority].push_back(*asked);
       if (of == nullptr) {
-        then.look_at = std::min(then.look_at, asked->until);
-        expire_by(asked->stands_in, asked->until);
+        effects.tick_at = std::min(effects.tick_at, asked->queue_deadline);
+        expire_by(asked->priority, asked->queue_deadline);
       }
     }
   }
@@ -57,28 +58,28 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
   if (all.empty()) return submit(also);
   blocked_caller me(time_);
   lock_type lock(mutex_);
-  answers then(time_, &me);
+  deferred_effects effects(time_, &me);
   me.open = all.size();
-  enqueue(also, nullptr, then);
-  enqueue(all, &me, then);
-  settle(then);
+  enqueue(also, nullptr, effects);
+  enqueue(all, &me, effects);
+  apply(effects);
   while (me.open > 0) {
-    if (lead(all, me) || connect_more()) continue;
+    if (combine(all, me) || connect_more()) continue;
     if (me.open == 0) break;  // there was no connection to hope for
     const auto now = time_.now();
     auto until = instant::max();
     for (auto* asked : all) {
-      if (asked->at != statement::place::queued) continue;
+      if (asked->is != statement::state::queued) continue;
       asked->queued_at = std::min(asked->queued_at, now);
       until = std::min(until, limit_of(*asked));
     }
     if (now >= until) {
-      for (const auto each : lines) expire(each, now, &me, then);
-      settle(then);
+      for (const auto each : priorities) expire(each, now, &me, effects);
+      apply(effects);
       continue;
     }
-    wake_next(then, &me);  // the one whose turn it is may have been stopped before it could lead
-    if (settle(then)) continue;
+    wake_next(effects, &me);  // the one whose turn it is may have been stopped before it could lead
+    if (apply(effects)) continue;
     if (const auto put_off = slots_.put_off(); now < put_off) until = std::min(until, put_off);
     lock.unlock();
     const auto woken = me.sleep(until);
@@ -86,8 +87,8 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
     lock.lock();
     me.came();
   }
-  wake_next(then);  // whoever counted on this thread to lead
-  settle(then);
+  wake_next(effects);  // whoever counted on this thread to lead
+  apply(effects);
   lock.unlock();
   if (!me.answers_itself) me.wait_for_answer();
 }
@@ -99,12 +100,12 @@ void statement_executor::submit(statement& asked) noexcept {
 
 void statement_executor::submit(std::span<statement* const> all, std::span<statement* const> also) noexcept {
   lock_type lock(mutex_);
-  answers then(time_);
-  enqueue(also, nullptr, then);
-  enqueue(all, nullptr, then);
+  deferred_effects effects(time_);
+  enqueue(also, nullptr, effects);
+  enqueue(all, nullptr, effects);
   connect_more();
-  wake_next(then);
-  settle(then);
+  wake_next(effects);
+  apply(effects);
 }
 
 // ---- execution ------------------------------------------------------------------------------------------------------
@@ -115,35 +116,35 @@ bool statement_executor::has_turn(const statement& of) const noexcept {
   return usable > 0 && (alone || waiting_.has_turn(of, usable, time_.now()));
 }
 
-bool statement_executor::lead(std::span<statement* const> own, blocked_caller& me) {
-  if (const auto late = waiting_[line::renewals].size(); late > 0 && slots_.renewals().is != slot::state::idle) {
+bool statement_executor::combine(std::span<statement* const> own, blocked_caller& me) {
+  if (const auto late = waiting_[priority::renewals].size(); late > 0 && slots_.renewals().is != slot::state::idle) {
     // The idle ones are theirs, if there is a worker for them.
     if (slots_.idle_count() > 0 && slots_.idle_count() <= late && wake_worker()) return false;
   }
   for (auto* asked : own) {
     // Rule 3: a session is never renewed on a caller's thread.
-    if (asked->at != statement::place::queued || asked->stands_in == line::renewals) continue;
-    slot* const on = slots_.idle_for(asked->stands_in);
+    if (asked->is != statement::state::queued || asked->priority == priority::renewals) continue;
+    slot* const on = slots_.idle_for(asked->priority);
     if (on == nullptr || !has_turn(*asked)) continue;
-    me.leads = true;
+    me.combining = true;
     execute(*on, *asked, &me);
-    me.leads = false;
+    me.combining = false;
     return true;
   }
   return false;
 }
 
-bool statement_executor::lead() {
-  for (const auto from : lines) {
+bool statement_executor::combine() {
+  for (const auto from : priorities) {
     slot* const on = slots_.idle_for(from);
     if (on == nullptr || waiting_[from].empty()) continue;
-    const bool renews = from == line::renewals;
+    const bool renews = from == priority::renewals;
     if (renews) {  // rule 5: not even asked for when it is late
-      answers then(time_);
-      expire(from, time_.now(), nullptr, then);
-      if (!then.answered.empty() || !then.last_of_callers.empty()) {
-        wake_next(then);  // callers that left the connection to them
-        settle(then);
+      deferred_effects effects(time_);
+      expire(from, time_.now(), nullptr, effects);
+      if (!effects.answered.empty() || !effects.last_of_callers.empty()) {
+        wake_next(effects);  // callers that left the connection to them
+        apply(effects);
         return true;
       }
     }
@@ -156,10 +157,10 @@ bool statement_executor::lead() {
     });
     if (first == nullptr || (!renews && !has_turn(*first))) continue;
     if (first->caller != nullptr && now >= limit_of(*first)) {  // it has not seen to that itself
-      answers then(time_);
-      expire(from, now, nullptr, then);
-      wake_next(then);
-      settle(then);
+      deferred_effects effects(time_);
+      expire(from, now, nullptr, effects);
+      wake_next(effects);
+      apply(effects);
       return true;
     }
     execute(*on, *first, nullptr);
@@ -169,32 +170,32 @@ bool statement_executor::lead() {
 }
 
 void statement_executor::execute(slot& on, statement& first, const blocked_caller* me) {
-  const auto from = first.stands_in;
+  const auto from = first.priority;
   slots_.begin(on, from);
   const auto all = waiting_.size() + under_way_;
   on.since = time_.now();
   on.work.gather(first, waiting_[from], together_, on.since);
-  for (auto* asked : on.work.members()) asked->at = statement::place::executing;
+  for (auto* asked : on.work.members()) asked->is = statement::state::executing;
   under_way_ += on.work.members().size();
   limit_.formed(on.work.members().size(), all, waiting_[from].size());
   on.limit = std::min(on.work.limit(on.since), ends_at_);
   connect_more();  // for what stands behind them
-  answers before(time_);
-  before.look_at = std::min(on.limit, limit_.waits_until(on.since));
+  deferred_effects before(time_);
+  before.tick_at = std::min(on.limit, limit_.waits_until(on.since));
   wake_next(before);  // there may be another connection, and more to do
-  settle(before);
+  apply(before);
   mutex_.unlock();
   const bool alive = on.on->alive();
   if (alive) on.work.execute(*store_, *on.on, on.since, time_, on.about);
   mutex_.lock();
-  answers then(time_, me);
-  finish(on, alive, then);
+  deferred_effects effects(time_, me);
+  finish(on, alive, effects);
   connect_more();  // in the place of what was closed
-  wake_next(then);
-  settle(then);
+  wake_next(effects);
+  apply(effects);
 }
 
-void statement_executor::finish(slot& on, bool sent, answers& then) noexcept {
+void statement_executor::finish(slot& on, bool sent, deferred_effects& effects) noexcept {
   bool distrusted = false;
   const auto members = on.work.members();
   under_way_ -= members.size();
@@ -202,73 +203,73 @@ void statement_executor::finish(slot& on, bool sent, answers& then) noexcept {
     statement& asked = **at;
     const auto& answer = asked.answer;
     if (!sent) {
-      put_back(asked, then);
+      put_back(asked, effects);
       continue;
     }
     if (asked.counts) statements_.fetch_add(answer.statements, std::memory_order_relaxed);
     // Certainly not done: the connection had been dead, or leads to a server that can't do it. Once more, on another.
     const bool gone = answer.result == outcome::failed && answer.why.connection && !answer.why.contended;
-    const bool more_time = !ended_for(asked) && asked.answered_at < std::min(asked.until, ends_at_);
+    const bool more_time = !ended_for(asked) && asked.answered_at < std::min(asked.queue_deadline, ends_at_);
     if (on.work.wants_to_wait_alone(asked) && more_time) {
       asked.alone = true;
-      put_back(asked, then);
+      put_back(asked, effects);
     } else if (gone && !asked.once_more && more_time) {
       asked.once_more = distrusted = true;
-      put_back(asked, then);
+      put_back(asked, effects);
     } else {
-      then.hand_over(asked);
+      effects.hand_over(asked);
     }
   }
   on.work.clear();
   if (!sent) {
     // Closed by its server while it was idle. What has ended one of them has often ended all.
     on.leave = true;
-    slots_.close_dead(then.broken);
+    slots_.close_dead(effects.broken);
     const bool renews = !stop_ && !ending_ && slots_.renewals().is == slot::state::closed;
-    if (renews) begin_connecting(slots_.renewals(), instant::max(), on.since, then);
+    if (renews) begin_connecting(slots_.renewals(), instant::max(), on.since, effects);
   }
-  // A look had not shown that this one was gone, so it may not show that of the others either.
-  if (distrusted) slots_.distrust(then.broken);
-  slots_.end(on, then.broken);
+  // A poll had not shown that this one was gone, so it may not show that of the others either.
+  if (distrusted) slots_.distrust(effects.broken);
+  slots_.end(on, effects.broken);
 }
 
-void statement_executor::put_back(statement& asked, answers& then) noexcept {
+void statement_executor::put_back(statement& asked, deferred_effects& effects) noexcept {
   asked.sent = false;
-  if (ended_for(asked)) return then.refuse(asked, passing_fault("the service ends", false));
-  asked.at = statement::place::queued;
-  waiting_[asked.stands_in].push_front(asked);
+  if (ended_for(asked)) return effects.refuse(asked, passing_fault("the service ends", false));
+  asked.is = statement::state::queued;
+  waiting_[asked.priority].push_front(asked);
   if (asked.caller != nullptr) {
     asked.caller->call();  // it has a limit again
   } else {
-    then.look_at = std::min(then.look_at, asked.until);
-    expire_by(asked.stands_in, asked.until);
+    effects.tick_at = std::min(effects.tick_at, asked.queue_deadline);
+    expire_by(asked.priority, asked.queue_deadline);
   }
 }
 
-bool statement_executor::settle(answers& then) noexcept {
-  const auto look_at = std::exchange(then.look_at, instant::max());
-  const bool sooner = look_at < tick_by_;
-  if (!sooner && then.answered.empty() && then.last_of_callers.empty() && then.broken.empty()) return false;
-  if (sooner) tick_by_ = look_at;
+bool statement_executor::apply(deferred_effects& effects) noexcept {
+  const auto tick_at = std::exchange(effects.tick_at, instant::max());
+  const bool sooner = tick_at < tick_by_;
+  if (!sooner && effects.answered.empty() && effects.last_of_callers.empty() && effects.broken.empty()) return false;
+  if (sooner) tick_by_ = tick_at;
   mutex_.unlock();
-  if (sooner) threads_.tick_by(look_at);
-  while (!then.last_of_callers.empty()) then.last_of_callers.pop_front()->caller->answer();
-  then.broken.clear();
-  while (!then.answered.empty()) {
-    statement& asked = *then.answered.pop_front();
+  if (sooner) threads_.tick_by(tick_at);
+  while (!effects.last_of_callers.empty()) effects.last_of_callers.pop_front()->caller->answer();
+  effects.broken.clear();
+  while (!effects.answered.empty()) {
+    statement& asked = *effects.answered.pop_front();
     if (asked.owner != nullptr) asked.owner->answered(asked);
   }
   mutex_.lock();
   return true;
 }
 
-void statement_executor::wake_next(answers& then, const blocked_caller* me) noexcept {
+void statement_executor::wake_next(deferred_effects& effects, const blocked_caller* me) noexcept {
   if (waiting_.empty()) return;
   auto now = instant::min();  // seldom needed
-  bool worker = !waiting_[line::renewals].empty() && slots_.idle_for(line::renewals) != nullptr;
+  bool worker = !waiting_[priority::renewals].empty() && slots_.idle_for(priority::renewals) != nullptr;
   waiting_.for_first(
       slots_.usable(limit_, time_),
-      [&](line which) {
+      [&](priority which) {
         mutex_.assert_held();
         return slots_.idle_for(which) != nullptr;
       },
@@ -287,9 +288,9 @@ void statement_executor::wake_next(answers& then, const blocked_caller* me) noex
         if (caller.missing(now)) {
           worker = true;
           mutex_.assert_held();
-          expire_by(asked.stands_in, limit_of(asked, nearly(asked.stands_in)));
+          expire_by(asked.priority, limit_of(asked, nearly(asked.priority)));
         } else {
-          then.look_at = std::min(then.look_at, caller.missing_from());
+          effects.tick_at = std::min(effects.tick_at, caller.missing_from());
         }
       });
   if (worker) wake_worker();
@@ -310,7 +311,7 @@ void statement_executor::start() {
 void statement_executor::serve() {
   lock_type lock(mutex_);
   while (!stop_) {
-    if (lead() || connect_more()) continue;
+    if (combine() || connect_more()) continue;
     workers_.sleep(lock.native());
   }
 }
@@ -327,36 +328,36 @@ constexpr microseconds longest_connect = 10s;
 
 bool statement_executor::connect_more() noexcept {
   if (stop_ || waiting_.empty()) return false;
-  answers then(time_);
-  for (const auto from : lines) {
+  deferred_effects effects(time_);
+  for (const auto from : priorities) {
     for (;;) {
       const auto& in = waiting_[from];
       if (in.empty()) break;
       const auto now = time_.now();
       slot* const on = slots_.to_connect(from, waiting_.size_from(from), now);
       if (on == nullptr) break;
-      begin_connecting(*on, in.last_limit(), now, then);
+      begin_connecting(*on, in.last_limit(), now, effects);
     }
   }
-  return settle(then);
+  return apply(effects);
 }
 
-void statement_executor::begin_connecting(slot& on, instant until, instant now, answers& then) noexcept {
+void statement_executor::begin_connecting(slot& on, instant until, instant now, deferred_effects& effects) noexcept {
   slots_.begin_connecting(on, now + std::clamp<microseconds>(until - now, shortest_connect, longest_connect));
   fault why;
-  if (!threads_.connect(on.number, why)) connect_failed(on, why, then);
+  if (!threads_.connect(on.number, why)) connect_failed(on, why, effects);
 }
 
-void statement_executor::connect_failed(slot& on, const fault& why, answers& then) noexcept {
+void statement_executor::connect_failed(slot& on, const fault& why, deferred_effects& effects) noexcept {
   const auto now = time_.now();
   slots_.failed(on, why, now);
-  then.look_at = now;  // what was put off, or has waited for this attempt only
-  for (const auto each : lines) expire_by(each, now);
-  for (const auto each : lines) {
+  effects.tick_at = now;  // what was put off, or has waited for this attempt only
+  for (const auto each : priorities) expire_by(each, now);
+  for (const auto each : priorities) {
     // A statement that can't get a connection is answered at once.
-    if (!slots_.hope_for(each)) then.refuse_all(waiting_[each], why);
+    if (!slots_.hope_for(each)) effects.refuse_all(waiting_[each], why);
   }
-  for (const auto& in : waiting_) {  // the others look when the next attempt is
+  for (const auto& in : waiting_) {  // the others check when the next attempt is
     if (in.front() != nullptr && in.front()->caller != nullptr) in.front()->caller->call();
   }
 }
@@ -365,9 +366,9 @@ void statement_executor::prepare_renewals() noexcept {
   const auto now = time_.now();
   lock_type lock(mutex_);
   if (stop_ || ending_ || slots_.renewals().is != slot::state::closed) return;
-  answers then(time_);
-  begin_connecting(slots_.renewals(), instant::max(), now, then);
-  settle(then);
+  deferred_effects effects(time_);
+  begin_connecting(slots_.renewals(), instant::max(), now, effects);
+  apply(effects);
 }
 
 void statement_executor::connect(std::size_t which) noexcept {
@@ -396,20 +397,20 @@ void statement_executor::connect(std::size_t which) noexcept {
     fresh.reset();
     return;
   }
-  answers then(time_);
+  deferred_effects effects(time_);
   auto& on = slots_.at(which);
   if (fresh == nullptr) {
-    connect_failed(on, why, then);
-  } else if (slots_.arrived(on, std::move(fresh), about, then.broken)) {
+    connect_failed(on, why, effects);
+  } else if (slots_.arrived(on, std::move(fresh), about, effects.broken)) {
     lock.unlock();
     threads_.connected(about->where);  // before it is used
     lock.lock();
-    slots_.opened(on, then.broken);
+    slots_.opened(on, effects.broken);
   }
-  settle(then);
+  apply(effects);
   connect_more();
-  wake_next(then);
-  settle(then);
+  wake_next(effects);
+  apply(effects);
 }
 
 std::size_t statement_executor::open() const {
@@ -433,18 +434,20 @@ constexpr auto long_time = 1s;  // for a statement
 constexpr microseconds shortest_wait = 100ms;
 }  // namespace
 
-bool statement_executor::nearly(line which) noexcept {
+bool statement_executor::nearly(priority which) noexcept {
   // Not for a renewal: rule 5.
-  return which != line::renewals && (slots_.connecting_for(which) || slots_.idle_for(which) != nullptr);
+  return which != priority::renewals && (slots_.connecting_for(which) || slots_.idle_for(which) != nullptr);
 }
 
 /// Until when it waits for a connection.
 instant statement_executor::limit_of(const statement& asked, bool nearly) noexcept {
   const bool longer = nearly && asked.queued_at != instant::max();
-  return std::min(longer ? std::max(asked.until, asked.queued_at + shortest_wait) : asked.until, ends_at_);
+  return std::min(longer ? std::max(asked.queue_deadline, asked.queued_at + shortest_wait) : asked.queue_deadline,
+                  ends_at_);
 }
 
-instant statement_executor::expire(line which, instant now, const blocked_caller* of, answers& then) noexcept {
+instant statement_executor::expire(priority which, instant now, const blocked_caller* of,
+                                   deferred_effects& effects) noexcept {
   auto first = instant::max();
   if (waiting_[which].empty()) return first;
   const bool soon = nearly(which);
@@ -459,34 +462,34 @@ instant statement_executor::expire(line which, instant now, const blocked_caller
   waiting_[which].extract(late, [&](statement& asked) {
     mutex_.assert_held();
     if (slots_.failures() != asked.failures || now < slots_.put_off()) {
-      then.refuse(asked, slots_.last_failure());
+      effects.refuse(asked, slots_.last_failure());
     } else if (slots_.connecting_for(which)) {
-      then.refuse(asked, passing_fault("a connection could not be made in time", true));
+      effects.refuse(asked, passing_fault("a connection could not be made in time", true));
     } else {
-      then.refuse(asked, passing_fault("all lock connections are busy", false));
+      effects.refuse(asked, passing_fault("all lock connections are busy", false));
     }
     return true;
   });
   return first;
 }
 
-void statement_executor::expire_unattended(instant now, answers& then) noexcept {
-  for (const auto each : lines) {
+void statement_executor::expire_unattended(instant now, deferred_effects& effects) noexcept {
+  for (const auto each : priorities) {
     auto& by = expire_by_[static_cast<std::size_t>(each)];
-    if (now >= std::min(by, ends_at_)) by = expire(each, now, nullptr, then);
+    if (now >= std::min(by, ends_at_)) by = expire(each, now, nullptr, effects);
   }
 }
 
 instant statement_executor::tick(instant now) noexcept {
   lock_type lock(mutex_);
   tick_by_ = instant::max();  // what is wanted from now on counts
-  answers then(time_);
-  expire_unattended(now, then);
-  settle(then);
+  deferred_effects effects(time_);
+  expire_unattended(now, effects);
+  apply(effects);
   connect_more();
-  then.look_at = instant::max();
-  wake_next(then);  // there may have been no thread for it before, or one that was called has not come
-  auto next = then.look_at;
+  effects.tick_at = instant::max();
+  wake_next(effects);  // there may have been no thread for it before, or one that was called has not come
+  auto next = effects.tick_at;
   for (const auto& each : slots_.all()) {
     if (each->is != slot::state::busy) continue;
     if (now >= each->limit) {
@@ -496,7 +499,7 @@ instant statement_executor::tick(instant now) noexcept {
       each->limit = now + interrupt_again;
     }
     next = std::min(next, each->limit);
-    if (const auto patience = limit_.waits_until(each->since); now < patience) next = std::min(next, patience);
+    if (const auto held_until = limit_.waits_until(each->since); now < held_until) next = std::min(next, held_until);
   }
   for (const auto by : expire_by_) next = std::min(next, by);
   if (const auto put_off = slots_.put_off(); !waiting_.empty() && now < put_off) next = std::min(next, put_off);
@@ -508,18 +511,18 @@ void statement_executor::end_by(instant when) noexcept {
   lock_type lock(mutex_);
   ending_ = true;
   ends_at_ = when;
-  answers then(time_);
-  then.refuse_all(waiting_[line::renewals], passing_fault("renewals have ended", false));
+  deferred_effects effects(time_);
+  effects.refuse_all(waiting_[priority::renewals], passing_fault("renewals have ended", false));
   for (const auto& each : slots_.all()) each->limit = std::min(each->limit, when);
   for (const auto& in : waiting_) {
     in.for_each([](const statement& asked) {
       if (asked.caller != nullptr) asked.caller->call();
     });
   }
-  then.look_at = when;
-  for (const auto each : lines) expire_by(each, when);
-  wake_next(then);
-  settle(then);
+  effects.tick_at = when;
+  for (const auto each : priorities) expire_by(each, when);
+  wake_next(effects);
+  apply(effects);
 }
 
 void statement_executor::stop() noexcept {
@@ -530,10 +533,10 @@ void statement_executor::stop() noexcept {
   for (const auto& each : slots_.all()) {
     if (each->is == slot::state::busy) each->on->interrupt();
   }
-  answers then(time_);
-  for (const auto each : lines) then.refuse_all(waiting_[each], passing_fault("the service ends", false));
+  deferred_effects effects(time_);
+  for (const auto each : priorities) effects.refuse_all(waiting_[each], passing_fault("the service ends", false));
   workers_.wake_all();
-  settle(then);
+  apply(effects);
 }
 
 }  // namespace dlock::engine

@@ -11,12 +11,12 @@
 #include <stop_token>
 
 #include "base/mutex.hpp"
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store.hpp"
-#include "engine/statements/answers.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "engine/statements/concurrency_limit.hpp"
 #include "engine/statements/connection_slots.hpp"
-#include "engine/statements/statement_lines.hpp"
+#include "engine/statements/deferred_effects.hpp"
+#include "engine/statements/statement_queues.hpp"
 #include "engine/statements/worker_threads.hpp"
 
 namespace dlock::engine {
@@ -88,7 +88,7 @@ class statement_executor {
   /// moment, before them, so that it can share their batches; run() doesn't wait for it.
   void run(std::span<statement* const> all, std::span<statement* const> also = {});
   void run(statement& asked);
-  /// Their owners get the answers. What finds no connection before its `until` is answered as not sent. `also`: as
+  /// Their owners get the answers. What finds no connection before its `queue_deadline` is answered as not sent. `also`: as
   /// in run(). An owner may be notified before this returns, on this thread too; then its statement is not used any more.
   void submit(statement& asked) noexcept;
   void submit(std::span<statement* const> all, std::span<statement* const> also = {}) noexcept;
@@ -127,46 +127,49 @@ class statement_executor {
   // lead(), execute(), settle() and connect_more() open the lock meanwhile, if they do anything.
 
   /// `of`: the caller that waits for them; null: their owners are notified.
-  void enqueue(std::span<statement* const> all, blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  void enqueue(std::span<statement* const> all, blocked_caller* of, deferred_effects& effects) noexcept
+      DLOCK_REQUIRES(mutex_);
   /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed those of others
   /// would come back late from its own.
-  bool lead(std::span<statement* const> own, blocked_caller& me) DLOCK_REQUIRES(mutex_);
+  bool combine(std::span<statement* const> own, blocked_caller& me) DLOCK_REQUIRES(mutex_);
   /// Executes a renewal, or a statement without a waiting caller or whose caller is missing, if it is its turn.
-  bool lead() DLOCK_REQUIRES(mutex_);
+  bool combine() DLOCK_REQUIRES(mutex_);
   bool has_turn(const statement& of) const noexcept DLOCK_REQUIRES(mutex_);
   /// `me`: the caller whose thread this is; null: none.
   void execute(slot& on, statement& first, const blocked_caller* me) DLOCK_REQUIRES(mutex_);
   /// `sent`: it was; otherwise the connection was dead before that.
-  void finish(slot& on, bool sent, answers& then) noexcept DLOCK_REQUIRES(mutex_);
-  /// It was certainly not done, and is first in line again.
-  void put_back(statement& asked, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  void finish(slot& on, bool sent, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
+  /// It was certainly not done, and is first in the queue again.
+  void put_back(statement& asked, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
   bool ended_for(const statement& asked) const noexcept DLOCK_REQUIRES(mutex_) {
-    return stop_ || (ending_ && asked.stands_in == line::renewals);
+    return stop_ || (ending_ && asked.priority == priority::renewals);
   }
   instant limit_of(const statement& asked) noexcept DLOCK_REQUIRES(mutex_) {
-    return limit_of(asked, nearly(asked.stands_in));
+    return limit_of(asked, nearly(asked.priority));
   }
   instant limit_of(const statement& asked, bool nearly) noexcept DLOCK_REQUIRES(mutex_);
   /// Whether a connection for that line is nearly there.
-  bool nearly(line which) noexcept DLOCK_REQUIRES(mutex_);
+  bool nearly(priority which) noexcept DLOCK_REQUIRES(mutex_);
   /// `of`: the statements of that caller; null: those without a waiting caller, and those whose callers are missing. Returns
   /// the first limit of those that stay.
-  instant expire(line which, instant now, const blocked_caller* of, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  instant expire(priority which, instant now, const blocked_caller* of, deferred_effects& effects) noexcept
+      DLOCK_REQUIRES(mutex_);
   /// expire() with null, where a limit may have come.
-  void expire_unattended(instant now, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  void expire_unattended(instant now, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
   /// tick() checks that line by then.
-  void expire_by(line which, instant when) noexcept DLOCK_REQUIRES(mutex_) {
+  void expire_by(priority which, instant when) noexcept DLOCK_REQUIRES(mutex_) {
     auto& by = expire_by_[static_cast<std::size_t>(which)];
     by = std::min(by, when);
   }
   /// False: there was nothing to do, and the lock was not opened.
-  bool settle(answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  bool apply(deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
   bool connect_more() noexcept DLOCK_REQUIRES(mutex_);
-  void begin_connecting(slot& on, instant until, instant now, answers& then) noexcept DLOCK_REQUIRES(mutex_);
-  void connect_failed(slot& on, const fault& why, answers& then) noexcept DLOCK_REQUIRES(mutex_);
+  void begin_connecting(slot& on, instant until, instant now, deferred_effects& effects) noexcept
+      DLOCK_REQUIRES(mutex_);
+  void connect_failed(slot& on, const fault& why, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
   /// Those whose turn it is. tick() is wanted when one of them counts as missing.
   /// But not `me`, whose thread this is.
-  void wake_next(answers& then, const blocked_caller* me = nullptr) noexcept DLOCK_REQUIRES(mutex_);
+  void wake_next(deferred_effects& effects, const blocked_caller* me = nullptr) noexcept DLOCK_REQUIRES(mutex_);
   /// False: all are busy, and there is no other to be had.
   bool wake_worker() noexcept DLOCK_REQUIRES(mutex_);
 
@@ -177,14 +180,14 @@ class statement_executor {
   std::atomic<std::uint64_t> statements_{0};
   std::stop_source cancel_{};  // of attempts to connect
   mutable base::mutex mutex_;
-  statement_lines waiting_ DLOCK_GUARDED_BY(mutex_){};
+  statement_queues waiting_ DLOCK_GUARDED_BY(mutex_){};
   connection_slots slots_ DLOCK_GUARDED_BY(mutex_);
   concurrency_limit limit_ DLOCK_GUARDED_BY(mutex_);
   std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;  // statements
   worker_threads workers_ DLOCK_GUARDED_BY(mutex_);     // in serve(), or about to be
   instant tick_by_ DLOCK_GUARDED_BY(mutex_) = instant::max();
   /// Before that, tick() need not search a line for statements that have waited too long.
-  std::array<instant, lines.size()> expire_by_ DLOCK_GUARDED_BY(mutex_);
+  std::array<instant, priorities.size()> expire_by_ DLOCK_GUARDED_BY(mutex_);
   instant ends_at_ DLOCK_GUARDED_BY(mutex_) = instant::max();
   bool ending_ DLOCK_GUARDED_BY(mutex_) = false;  // no more renewals
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <mutex>
 
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::engine {
 

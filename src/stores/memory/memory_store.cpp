@@ -30,10 +30,10 @@ struct session_row {
 
 /// What a statement allocates is allocated before it changes anything.
 reply out_of_memory() noexcept {
-  reply told{.result = outcome::failed};
-  told.why.transient = true;
-  told.why.text = "out of memory";  // short enough to need none
-  return told;
+  reply out_of_memory{.result = outcome::failed};
+  out_of_memory.why.transient = true;
+  out_of_memory.why.text = "out of memory";  // short enough to need none
+  return out_of_memory;
 }
 
 std::string who(const session_row& row) {
@@ -87,7 +87,7 @@ struct memory_store::state {
     row.expires.reset();
   }
 
-  reply look(const lock_row& row, instant now) const DLOCK_REQUIRES(mutex) {
+  reply poll(const lock_row& row, instant now) const DLOCK_REQUIRES(mutex) {
     reply r{.result = outcome::yes};
     r.holder.holder = row.session;
     r.holder.fence = row.fence;
@@ -98,7 +98,7 @@ struct memory_store::state {
     if (holder != sessions.end()) r.holder.who = who(holder->second);
     const auto end = row.expires ? *row.expires : r.holder.gone ? now : holder->second.expires;
     r.holder.expired = end <= now;
-    r.holder.left = until(end, now);
+    r.holder.remaining = until(end, now);
     return r;
   }
 
@@ -129,13 +129,13 @@ struct memory_store::state {
       row.fence = floor;
       return grant(row, q, now);
     }
-    if (found == locks.end()) return {.result = q.action == verb::look ? outcome::absent : outcome::no};
+    if (found == locks.end()) return {.result = q.action == verb::poll ? outcome::absent : outcome::no};
     lock_row& row = found->second;
     switch (q.action) {
       case verb::take:
         if (row.session && !(row.expires && *row.expires <= now)) return {.result = outcome::no};
         return grant(row, q, now);
-      case verb::look: return look(row, now);
+      case verb::poll: return poll(row, now);
       case verb::take_over: return take_over(row, q, now);
       case verb::extend:
         if (!ours(row, q) || row.fence != q.fence || !row.expires || *row.expires <= now) {
@@ -178,7 +178,7 @@ struct memory_store::state {
   }
 
   /// It is free, or its holder is dead and has had another ttl to come back.
-  bool forsaken(const lock_row& row, instant now) const DLOCK_REQUIRES(mutex) {
+  bool abandoned(const lock_row& row, instant now) const DLOCK_REQUIRES(mutex) {
     if (!row.session) return true;
     if (row.expires) return *row.expires <= now;
     const auto holder = sessions.find(row.session);
@@ -187,21 +187,21 @@ struct memory_store::state {
 
   std::optional<holder_info> describe(const std::string& key, const lock_row& row, instant now) const
       DLOCK_REQUIRES(mutex) {
-    const bool lingering = row.expires && *row.expires <= now;
-    if (!row.session || lingering) return std::nullopt;
+    const bool expired = row.expires && *row.expires <= now;
+    if (!row.session || expired) return std::nullopt;
     holder_info info{.key = key, .session = row.session, .fence = row.fence};
     if (!row.expires) info.kind = lease_kind::session;
     info.since = now - row.acquired;
-    if (row.expires) info.left = until(*row.expires, now);
+    if (row.expires) info.remaining = until(*row.expires, now);
     if (const auto holder = sessions.find(row.session); holder != sessions.end()) {
       const auto& s = holder->second;
       info.host = s.host;
       info.pid = s.pid;
       info.label = s.label;
       info.revoked = s.revoked;
-      if (!row.expires) info.left = until(s.expires, now);
+      if (!row.expires) info.remaining = until(s.expires, now);
     }
-    info.dead = !row.expires && info.left.count() == 0;
+    info.dead = !row.expires && info.remaining.count() == 0;
     return info;
   }
 };
@@ -230,7 +230,7 @@ void memory_store::execute(connection&, std::span<const request> requests, std::
     } catch (const std::bad_alloc&) {
       replies[i] = out_of_memory();
     }
-    if (i != 0 && requests[i].action == verb::look) replies[i].statements = 0;  // one for all, as in a database
+    if (i != 0 && requests[i].action == verb::poll) replies[i].statements = 0;  // one for all, as in a database
   }
 }
 
@@ -279,12 +279,12 @@ reply memory_store::revoke(connection&, const request& key) noexcept {
   return {.result = outcome::yes};
 }
 
-reply memory_store::clean_up(connection&, microseconds idle, std::size_t limit) noexcept {
+reply memory_store::cleanup(connection&, microseconds idle, std::size_t limit) noexcept {
   const base::lock_guard lock(state_->mutex);
   const auto now = state_->time.now();
   std::uint64_t gone = 0;
   for (auto at = state_->locks.begin(); idle.count() > 0 && at != state_->locks.end() && gone < limit;) {
-    if (!state_->forsaken(at->second, now) || now - at->second.acquired < idle) {
+    if (!state_->abandoned(at->second, now) || now - at->second.acquired < idle) {
       ++at;
       continue;
     }

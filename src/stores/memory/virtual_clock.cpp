@@ -73,13 +73,13 @@ void virtual_clock::advance(std::chrono::microseconds duration) {
 }
 
 bool virtual_clock::wait_in_vain(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, bool of_a_worker) {
-  if (of_a_worker || patience_.count() == 0) {
+  if (of_a_worker || timeout_.count() == 0) {
     wake.wait(lock);
     return false;
   }
   const auto begun = now();
   // Once it moves by itself it goes on so: the end of a wait may be many steps away. Background threads have their turn between.
-  const auto limit = by_itself_ > 0 ? std::chrono::milliseconds{2} : patience_;
+  const auto limit = by_itself_ > 0 ? std::chrono::milliseconds{2} : timeout_;
   return wake.wait_for(lock, limit) == std::cv_status::timeout && now() == begun;
 }
 
@@ -90,7 +90,7 @@ void virtual_clock::advance_by_itself(instant until) {
                  "dlock: virtual_clock: a call has waited %lld ms of real time while the clock stood still; from here "
                  "on the clock "
                  "moves by itself. Call advance() on another thread, or give the call {.wait = 0s}.\n",
-                 static_cast<long long>(patience_.count()));
+                 static_cast<long long>(timeout_.count()));
   }
   std::unique_lock own(mutex_);
   auto next = until;
@@ -126,7 +126,7 @@ void virtual_clock::wake_due(std::unique_lock<std::mutex>& own) {
   }
 }
 
-void virtual_clock::told(worker change) noexcept {
+void virtual_clock::on_thread_event(worker change) noexcept {
   const std::lock_guard own(mutex_);
   switch (change) {
     case worker::hired: ++workers_; break;

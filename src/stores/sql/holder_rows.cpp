@@ -20,7 +20,7 @@ holder_info described(const entities::held_lock_view& row) {
   info.revoked = row.revoked;
   info.dead = row.dead;
   info.since = microseconds{row.since_us};
-  info.left = microseconds{std::max<std::int64_t>(0, row.left_us)};
+  info.remaining = microseconds{std::max<std::int64_t>(0, row.remaining_us)};
   return info;
 }
 

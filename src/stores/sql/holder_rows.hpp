@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "dlock/store/holder_info.hpp"
+#include "dlock/store_interface/holder_info.hpp"
 #include "held_lock_view.hpp"
 
 namespace dlock::stores::sql {

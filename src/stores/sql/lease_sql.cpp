@@ -49,7 +49,7 @@ WHERE {floor.id} = 1
 )"},
 
     // Rule 2: a plain read, which no lock makes wait. It shows the holder, its fence and what became of its session.
-    {statement_id::look, "look", R"(
+    {statement_id::poll, "poll", R"(
 SELECT {seen}
 FROM {holders}
 WHERE l.{lock.lock_key} = :key

@@ -18,7 +18,7 @@ namespace dlock::stores::sql {
 enum class statement_id : unsigned char {
   take,
   insert,
-  look,
+  poll,
   take_over,
   extend,
   release,
@@ -31,7 +31,7 @@ enum class statement_id : unsigned char {
   revoke,  ///< MySQL sends it as text
   // Of SQLite alone:
   latest,
-  look_session,
+  poll_session,
   sweep_sessions,
   sweep_session,
   sweep_keys,
@@ -80,7 +80,7 @@ const char* verify_source() noexcept;
 /// - {only_primary}: a condition that refuses on a replica
 /// - {lock_floor}, {returning}: what a statement that grants ends with
 /// - {greatest}, {if}: functions
-/// - {seen_expiry}, {seen_nonce}: columns of `look`
+/// - {seen_expiry}, {seen_nonce}: columns of `poll`
 /// - {boot}: for a session's row
 /// - {connection}: a number of the transaction that verifies
 /// Adds {grant}, {seen} and {holders}, which those statements and a database's own are made of.

@@ -146,9 +146,9 @@ statement_text find_parameters(const char* name, std::string_view sql, std::span
   const auto line = in_one_line(sql);
   const auto text = [&](std::string_view part) { found.sql.append(part); };
   read_parts(line, text, [&](std::string_view parameter) {
-    const auto place = std::find(known.begin(), known.end(), parameter);
-    if (place == known.end()) fail_unknown(name, parameter);
-    const auto number = static_cast<std::size_t>(place - known.begin());
+    const auto position = std::find(known.begin(), known.end(), parameter);
+    if (position == known.end()) fail_unknown(name, parameter);
+    const auto number = static_cast<std::size_t>(position - known.begin());
     auto& all = found.parameters;
     const bool again = std::find(all.begin(), all.end(), number) != all.end();
     if (marker == marker::question || !again) all.push_back(number);

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dlock/store/verification.hpp"
+#include "dlock/store_interface/verification.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::sql {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/id128.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/id128.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::stores::sql {
 

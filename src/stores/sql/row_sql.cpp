@@ -64,7 +64,7 @@ WHERE {row}
 )";
 
 // What became of the holder's session is read by a statement of its own.
-constexpr std::string_view look = R"(
+constexpr std::string_view poll = R"(
 SELECT {owner}, {fence}, {free_from}
 FROM {table}
 WHERE {row}
@@ -122,7 +122,7 @@ std::string_view source_of(row_statement which) noexcept {
     case row_statement::extend: return extend;
     case row_statement::release: return release;
     case row_statement::cancel: return cancel;
-    case row_statement::look: return look;
+    case row_statement::poll: return poll;
     case row_statement::verify: return verify;
     case row_statement::claim: break;
   }

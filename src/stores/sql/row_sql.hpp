@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/store/row_table.hpp"
-#include "dlock/store/store_types.hpp"
-#include "dlock/store/verification.hpp"
+#include "dlock/store_interface/row_table.hpp"
+#include "dlock/store_interface/store_types.hpp"
+#include "dlock/store_interface/verification.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/table_names.hpp"
@@ -57,7 +57,7 @@ enum class row_statement : unsigned char {
   extend,
   release,
   cancel,
-  look,  ///< SQLite alone: {free_from}
+  poll,  ///< SQLite alone: {free_from}
   verify,
   claim,
 };

@@ -39,8 +39,8 @@ TEST_CASE("row inspection: shows the holder of a row and its session, nobody for
   CHECK(kept[0].kind == lease_kind::session);
   CHECK_FALSE(kept[0].revoked);
   CHECK_FALSE(kept[0].dead);
-  CHECK(kept[0].left > for_long - 5min);
-  CHECK(kept[0].left <= for_long);
+  CHECK(kept[0].remaining > for_long - 5min);
+  CHECK(kept[0].remaining <= for_long);
   CHECK(inspected(b, other).empty());
   REQUIRE(answer(a.release(row, fence)) == outcome::yes);
   CHECK(inspected(b, row).empty());
@@ -65,11 +65,11 @@ TEST_CASE("row inspection: a holder is dead when its session is gone or has expi
   a.acquire(gone);
   late.acquire(expired);
   a.close();
-  pass_until(*s.place, [&] { return b.at(expired).expired; });
+  pass_until(*s.fixture, [&] { return b.at(expired).expired; });
   REQUIRE(inspected(b, gone).size() == 1);
   CHECK(inspected(b, gone)[0].dead);
   CHECK(inspected(b, gone)[0].host.empty());
-  CHECK(inspected(b, gone)[0].left == 0us);
+  CHECK(inspected(b, gone)[0].remaining == 0us);
   REQUIRE(inspected(b, expired).size() == 1);
   CHECK(inspected(b, expired)[0].dead);
   CHECK(inspected(b, expired)[0].host == "host-a");
@@ -87,9 +87,9 @@ TEST_CASE("row inspection: an expiry of its own is shown until it has passed", "
   REQUIRE(own.size() == 1);
   CHECK(own[0].kind == lease_kind::expiring);
   CHECK_FALSE(own[0].dead);
-  CHECK(own[0].left > 19min);
-  CHECK(own[0].left <= 20min);
-  pass_until(*s.place, [&] { return b.at(soon).expired; });
+  CHECK(own[0].remaining > 19min);
+  CHECK(own[0].remaining <= 20min);
+  pass_until(*s.fixture, [&] { return b.at(soon).expired; });
   CHECK(inspected(b, soon).empty());
 }
 
@@ -97,17 +97,17 @@ TEST_CASE("row inspection: another program's lock is shown by what that wrote", 
   row_scene s({.renewal = row_renewal::column, .owner_not_null = true, .fence_is_version = true});
   row_actor a(s);
   const auto row = s.make(1);
-  REQUIRE(s.app->run(s.place->plain_take(*s.table, s.where(row), "java-7", 60)) == 1);
+  REQUIRE(s.app->run(s.fixture->plain_take(*s.table, s.where(row), "java-7", 60)) == 1);
   const auto theirs = inspected(a, row);
   REQUIRE(theirs.size() == 1);
   CHECK_FALSE(theirs[0].session);
   CHECK(theirs[0].label == "java-7");
   CHECK(theirs[0].kind == lease_kind::column);
   CHECK_FALSE(theirs[0].dead);
-  CHECK(theirs[0].left > 55s);
-  CHECK(theirs[0].left < 63s);
+  CHECK(theirs[0].remaining > 55s);
+  CHECK(theirs[0].remaining < 63s);
   CHECK(revoked(a, row) == outcome::no);
-  s.set(s.table->expires_at + "=" + s.place->plain_expiry(-5), row);
+  s.set(s.table->expires_at + "=" + s.fixture->plain_expiry(-5), row);
   CHECK(inspected(a, row).empty());
 }
 

@@ -39,24 +39,24 @@ std::vector<request> about(row_actor& who, verb action, const std::vector<lock_k
 }
 
 /// The same attempts' other requests, with the fences that they got.
-std::vector<request> after(std::vector<request> taken, verb action, const std::vector<reply>& told) {
+std::vector<request> after(std::vector<request> taken, verb action, const std::vector<reply>& replies) {
   for (std::size_t i = 0; i != taken.size(); ++i) {
     taken[i].action = action;
-    taken[i].fence = told[i].fence;
+    taken[i].fence = replies[i].fence;
     taken[i].ttl = 0us;
   }
   return taken;
 }
 
 std::vector<reply> run(row_actor& who, const std::vector<request>& asked) {
-  std::vector<reply> told(asked.size());
-  who.store->execute(*who.connection, asked, told);
-  return told;
+  std::vector<reply> replies(asked.size());
+  who.store->execute(*who.connection, asked, replies);
+  return replies;
 }
 
-answers outcomes(const std::vector<reply>& told) {
+answers outcomes(const std::vector<reply>& replies) {
   answers all;
-  for (const auto& each : told) {
+  for (const auto& each : replies) {
     INFO(each.why.text);
     CHECK((each.result != outcome::unknown && !each.why.connection));
     all.push_back(each.result);
@@ -65,15 +65,15 @@ answers outcomes(const std::vector<reply>& told) {
 }
 
 /// What one statement for all costs, where the store has round trips.
-void check_statements(row_scene& s, const std::vector<reply>& told, unsigned most) {
-  if (!s.place->locks_rows()) return;
-  CHECK(told[0].statements >= 1);
-  CHECK(told[0].statements <= most);
-  for (std::size_t i = 1; i < told.size(); ++i) CHECK(told[i].statements == 0);
+void check_statements(row_scene& s, const std::vector<reply>& replies, unsigned most) {
+  if (!s.fixture->locks_rows()) return;
+  CHECK(replies[0].statements >= 1);
+  CHECK(replies[0].statements <= most);
+  for (std::size_t i = 1; i < replies.size(); ++i) CHECK(replies[i].statements == 0);
 }
 
 std::string owner_of(const row_scene& s, const request& by) {
-  return fmt::format("{}/{}{:012x}", by.session.hex(), s.place->tables_id(), by.nonce);
+  return fmt::format("{}/{}{:012x}", by.session.hex(), s.fixture->tables_id(), by.nonce);
 }
 
 }  // namespace
@@ -97,12 +97,12 @@ TEST_CASE("row batch: 64 takes are granted together, each with its own fence and
   }
   const auto bystander = row_of(s, 64);
   const auto asked = about(a, verb::take, rows, ttl);
-  const auto told = run(a, asked);
-  CHECK(outcomes(told) == answers(64, yes));
-  check_statements(s, told, 2);
+  const auto replies = run(a, asked);
+  CHECK(outcomes(replies) == answers(64, yes));
+  check_statements(s, replies, 2);
   for (std::size_t i = 0; i != rows.size(); ++i) {
     INFO(printable(rows[i]));
-    CHECK(told[i].fence == fences[i]);
+    CHECK(replies[i].fence == fences[i]);
     CHECK(s.number(s.table->fence, rows[i]) == fences[i]);
     CHECK(s.number(s.table->version, rows[i]) == fences[i]);
     CHECK(s.owner(rows[i]) == owner_of(s, asked[i]));
@@ -112,7 +112,7 @@ TEST_CASE("row batch: 64 takes are granted together, each with its own fence and
   CHECK(s.number(s.table->version, bystander) == 0);
   CHECK(outcomes(run(b, about(b, verb::take, rows, ttl))) == answers(64, no));
 
-  const auto released = run(a, after(asked, verb::release, told));
+  const auto released = run(a, after(asked, verb::release, replies));
   CHECK(outcomes(released) == answers(64, yes));
   check_statements(s, released, 1);
   for (std::size_t i = 0; i != rows.size(); ++i) {
@@ -120,7 +120,7 @@ TEST_CASE("row batch: 64 takes are granted together, each with its own fence and
     CHECK(s.number(s.table->fence, rows[i]) == fences[i]);
     CHECK(s.number(s.table->version, rows[i]) == fences[i]);
   }
-  CHECK(outcomes(run(a, after(asked, verb::release, told))) == answers(64, no));
+  CHECK(outcomes(run(a, after(asked, verb::release, replies))) == answers(64, no));
 }
 
 TEST_CASE("row batch: a take has its own answer among rows that are held, absent, expired or another program's",
@@ -133,20 +133,20 @@ TEST_CASE("row batch: a take has its own answer among rows that are held, absent
   rows.insert(rows.begin() + 3, row_of(s, 77, false));
   b.acquire(rows[1]);
   b.acquire(rows[2], for_moments);
-  s.set(s.table->owner + "=" + s.place->literal("payment-7"), rows[4]);
+  s.set(s.table->owner + "=" + s.fixture->literal("payment-7"), rows[4]);
   b.acquire(rows[5], for_long);
   rows.push_back(row_of(s, 6));
   a.nonce = 1000;  // another attempt of ours
   a.acquire(rows[7]);
   a.nonce = 0;
-  pass_until(*s.place, [&] { return b.at(rows[2]).expired; });
+  pass_until(*s.fixture, [&] { return b.at(rows[2]).expired; });
   const auto asked = about(a, verb::take, rows, 20min);
-  const auto told = run(a, asked);
-  CHECK(outcomes(told) == answers{yes, no, yes, no, no, no, yes, no});
-  check_statements(s, told, 2);
-  CHECK(told[0].fence == 1);
-  CHECK(told[2].fence == 2);
-  CHECK(told[6].fence == 1);
+  const auto replies = run(a, asked);
+  CHECK(outcomes(replies) == answers{yes, no, yes, no, no, no, yes, no});
+  check_statements(s, replies, 2);
+  CHECK(replies[0].fence == 1);
+  CHECK(replies[2].fence == 2);
+  CHECK(replies[6].fence == 1);
   CHECK(b.at(rows[1]).holder == b.id);
   CHECK(s.owner(rows[4]) == "payment-7");
   CHECK(b.at(rows[5]).holder == b.id);
@@ -154,7 +154,7 @@ TEST_CASE("row batch: a take has its own answer among rows that are held, absent
   const seen own = b.at(rows[2]);
   CHECK(own.holder == a.id);
   CHECK(own.kind == lease_kind::expiring);
-  CHECK(own.left > 19min);
+  CHECK(own.remaining > 19min);
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table) == "7");
 }
 
@@ -166,12 +166,12 @@ TEST_CASE("row batch: a release or cancel has its own answer among rows that are
   std::vector<lock_key> rows;
   for (int i = 0; i != 6; ++i) rows.push_back(row_of(s, i));
   const auto asked = about(a, verb::take, rows);
-  const auto told = run(a, asked);
-  REQUIRE(outcomes(told) == answers(6, yes));
-  auto back = after(asked, action, told);
+  const auto replies = run(a, asked);
+  REQUIRE(outcomes(replies) == answers(6, yes));
+  auto back = after(asked, action, replies);
   back[1].fence = 7;     // not that of the grant
   back[2].nonce += 100;  // of another attempt
-  s.set(s.table->owner + "=" + s.place->literal(fmt::format("{}/{}{:012x}", b.id.hex(), s.place->tables_id(), 5)),
+  s.set(s.table->owner + "=" + s.fixture->literal(fmt::format("{}/{}{:012x}", b.id.hex(), s.fixture->tables_id(), 5)),
         rows[4]);  // taken over
   const auto freed = run(a, back);
   const auto wrong_fence = action == verb::release ? no : yes;
@@ -185,7 +185,7 @@ TEST_CASE("row batch: a release or cancel has its own answer among rows that are
   s.app->run("DELETE FROM " + s.table->table + " WHERE " + s.where(rows[5]));
   b.acquire(rows[0]);
   std::vector<request> again = {back[0], back[1], back[5]};
-  again[1].fence = told[1].fence;
+  again[1].fence = replies[1].fence;
   CHECK(outcomes(run(a, again)) == answers{no, action == verb::release ? yes : no, no});
   CHECK_FALSE(a.at(rows[1]).holder);
   CHECK(a.at(rows[0]).holder == b.id);
@@ -198,11 +198,11 @@ TEST_CASE("row batch: releases go by the attempt where the fence is a version th
   std::vector<lock_key> rows;
   for (int i = 0; i != 4; ++i) rows.push_back(row_of(s, i));
   const auto asked = about(a, verb::take, rows);
-  const auto told = run(a, asked);
-  REQUIRE(outcomes(told) == answers(4, yes));
+  const auto replies = run(a, asked);
+  REQUIRE(outcomes(replies) == answers(4, yes));
   for (const auto& row : rows) s.set("version=version+1", row);
-  s.set(s.table->owner + "=" + s.place->literal("x"), rows[2]);
-  CHECK(outcomes(run(a, after(asked, verb::release, told))) == answers{yes, yes, no, yes});
+  s.set(s.table->owner + "=" + s.fixture->literal("x"), rows[2]);
+  CHECK(outcomes(run(a, after(asked, verb::release, replies))) == answers{yes, yes, no, yes});
   CHECK(s.owner(rows[2]) == "x");
 }
 
@@ -212,20 +212,20 @@ TEST_CASE("row batch: of two requests that the database takes for the same row o
   const std::vector<lock_key> rows = {s.make("a"), s.key({std::string("a ")}), s.make("b'\\"),
                                       s.make("gr\xc3\xbc\xc3\x9f")};
   const auto asked = about(a, verb::take, rows);
-  const auto told = run(a, asked);
-  CHECK(outcomes(told) == answers{yes, no, yes, yes});
+  const auto replies = run(a, asked);
+  CHECK(outcomes(replies) == answers{yes, no, yes, yes});
   CHECK(s.owner(rows[0]) == owner_of(s, asked[0]));
   CHECK(s.number(s.table->fence, rows[0]) == 1);
-  CHECK(outcomes(run(a, after(asked, verb::cancel, told))) == answers{yes, no, yes, yes});
+  CHECK(outcomes(run(a, after(asked, verb::cancel, replies))) == answers{yes, no, yes, yes});
 }
 
-TEST_CASE("row batch: a row that a stranger's transaction has locked neither stalls nor fails the others",
+TEST_CASE("row batch: a row that another program's transaction has locked neither stalls nor fails the others",
           "[contract][rows]") {
   const auto action = GENERATE(verb::take, verb::release, verb::cancel);
   const auto id = GENERATE(row_id_kind::integer, row_id_kind::composite);
   row_scene s({.id = id});
   row_actor a(s), b(s);
-  if (!s.place->locks_rows()) return;  // one writer for the whole file
+  if (!s.fixture->locks_rows()) return;  // one writer for the whole file
   constexpr std::size_t many = 16, locked = 7, held = 3;
   std::vector<lock_key> rows;
   for (std::size_t i = 0; i != many; ++i) rows.push_back(row_of(s, static_cast<std::int64_t>(i)));
@@ -234,17 +234,17 @@ TEST_CASE("row batch: a row that a stranger's transaction has locked neither sta
   if (action != verb::take) asked = after(asked, action, run(a, asked));
   s.app->begin();
   s.set("payload=payload+1", rows[locked]);
-  s.place->wait_long_for_locks(*a.connection);
+  s.fixture->wait_long_for_locks(*a.connection);
   const auto began = std::chrono::steady_clock::now();
-  const auto told = run(a, asked);
+  const auto replies = run(a, asked);
   CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
-  check_statements(s, told, 3);
+  check_statements(s, replies, 3);
   for (std::size_t i = 0; i != many; ++i) {
-    INFO(i << ": " << told[i].why.text);
-    CHECK(told[i].result == (i == locked ? failed : i == held ? no : yes));
-    CHECK(told[i].why.contended == (i == locked));
-    CHECK_FALSE(told[i].why.connection);
-    if (action == verb::take) CHECK(told[i].fence == (i == locked || i == held ? 0u : 1u));
+    INFO(i << ": " << replies[i].why.text);
+    CHECK(replies[i].result == (i == locked ? failed : i == held ? no : yes));
+    CHECK(replies[i].why.contended == (i == locked));
+    CHECK_FALSE(replies[i].why.connection);
+    if (action == verb::take) CHECK(replies[i].fence == (i == locked || i == held ? 0u : 1u));
   }
   s.app->commit();
   CHECK(a.at(rows[locked]).holder == (action == verb::take ? id128{} : a.id));
@@ -255,7 +255,7 @@ TEST_CASE("row batch: a row that a stranger's transaction has locked neither sta
 
 TEST_CASE("row batch: the rows of acquire_all are taken and released by few statements", "[contract][rows]") {
   row_scene s;
-  lock_service locks(s.place->open(), {.close_limit = 0ms, .sweep_every = 0ms});
+  lock_service locks(s.fixture->open(), {.close_limit = 0ms, .cleanup_interval = 0ms});
   std::vector<lock_key> rows;
   for (int i = 0; i != 40; ++i) rows.push_back(row_of(s, i));
   { const lease opens_the_session = locks.acquire("k"); }
@@ -264,7 +264,7 @@ TEST_CASE("row batch: the rows of acquire_all are taken and released by few stat
   for (const auto& row : rows) CHECK(all[row].fencing_token() == 1);
   all.release();
   for (const auto& row : rows) CHECK(s.owner(row).empty());
-  if (s.place->locks_rows()) CHECK(locks.statements() - before <= 4);
+  if (s.fixture->locks_rows()) CHECK(locks.statements() - before <= 4);
 }
 
 }  // namespace dlock::test

@@ -7,17 +7,17 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "contract/row/row_contract.hpp"
-#include "dlock/store/store_admin.hpp"
-#include "stores/sql/dialect.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "stores/sql/application_database.hpp"
 
 namespace dlock::test {
 
 namespace {
 
-const stores::sql::dialect& dialect(const row_actor& actor) {
-  const auto* const dialect = dynamic_cast<const stores::sql::dialect*>(actor.store.get());
-  REQUIRE(dialect != nullptr);
-  return *dialect;
+const stores::sql::application_database& database_of(const row_actor& actor) {
+  const auto* const application = dynamic_cast<const stores::sql::application_database*>(actor.store.get());
+  REQUIRE(application != nullptr);
+  return *application;
 }
 
 std::vector<const row_id*> ids(const std::vector<lock_key>& rows) {
@@ -41,7 +41,7 @@ using texts = std::vector<std::string>;
 TEST_CASE("row claim: free rows are those that nobody holds, abandoned ones may be dead", "[contract][rows][T74]") {
   row_scene s;
   row_actor a(s), gone(s), late(s, for_moments);
-  const auto& sql = dialect(a);
+  const auto& sql = database_of(a);
   for (std::int64_t i = 1; i != 8; ++i) s.make(i);
   const auto row = [&](std::int64_t i) { return s.key({i}); };
   a.acquire(row(2));
@@ -51,7 +51,7 @@ TEST_CASE("row claim: free rows are those that nobody holds, abandoned ones may 
   a.acquire(row(5), for_moments);
   a.acquire(row(6), for_long);
   s.set(s.table->owner + "='somebody'", row(7));
-  pass_until(*s.place, [&] { return a.at(row(5)).expired && a.at(row(4)).expired; });
+  pass_until(*s.fixture, [&] { return a.at(row(5)).expired && a.at(row(4)).expired; });
   CHECK(where(s, sql.free_rows(*s.table)) == texts{"1", "5"});
   CHECK(where(s, sql.abandoned_rows(*s.table)) == texts{"3", "4"});
 }
@@ -60,7 +60,7 @@ TEST_CASE("row claim: takes all rows that the transaction has locked in one stat
   const auto kind = GENERATE(row_id_kind::integer, row_id_kind::text, row_id_kind::composite);
   row_scene s({.id = kind});
   row_actor a(s), b(s);
-  const auto& sql = dialect(a);
+  const auto& sql = database_of(a);
   std::vector<lock_key> rows;
   for (int i = 1; i != 5; ++i) {
     const auto name = "it's " + std::to_string(i);
@@ -95,7 +95,7 @@ TEST_CASE("row claim: passes over what is held meanwhile", "[contract][rows]") {
   const std::vector<lock_key> rows = {s.make(1), s.make(2)};
   b.acquire(rows[1]);
   ++a.nonce;
-  CHECK(s.app->run(dialect(a).claim({*s.table, ids(rows), a.id, a.nonce, {}})) == 1);
+  CHECK(s.app->run(database_of(a).claim({*s.table, ids(rows), a.id, a.nonce, {}})) == 1);
   CHECK(b.at(rows[1]).holder == b.id);
   CHECK(b.at(rows[0]).holder == a.id);
 }
@@ -103,10 +103,10 @@ TEST_CASE("row claim: passes over what is held meanwhile", "[contract][rows]") {
 TEST_CASE("row claim: where a column renews, the rows get an expiry, rounded up", "[contract][rows]") {
   row_scene s({.renewal = row_renewal::column, .owner_not_null = true, .fence_is_version = true});
   row_actor a(s);
-  const auto& sql = dialect(a);
+  const auto& sql = database_of(a);
   const std::vector<lock_key> rows = {s.make(1), s.make(2), s.make(3)};
-  s.set(s.table->owner + "='java-1', " + s.table->expires_at + "=" + s.place->plain_expiry(60), rows[0]);
-  s.set(s.table->owner + "='java-2', " + s.table->expires_at + "=" + s.place->plain_expiry(-5), rows[1]);
+  s.set(s.table->owner + "='java-1', " + s.table->expires_at + "=" + s.fixture->plain_expiry(60), rows[0]);
+  s.set(s.table->owner + "='java-2', " + s.table->expires_at + "=" + s.fixture->plain_expiry(-5), rows[1]);
   CHECK(where(s, sql.free_rows(*s.table)) == texts{"2", "3"});
   CHECK(where(s, sql.abandoned_rows(*s.table)).empty());
   ++a.nonce;
@@ -114,8 +114,8 @@ TEST_CASE("row claim: where a column renews, the rows get an expiry, rounded up"
   const seen now = a.at(rows[1]);
   CHECK(now.holder == a.id);
   CHECK(now.kind == lease_kind::column);
-  CHECK(now.left > 10s);
-  CHECK(now.left < 23s);
+  CHECK(now.remaining > 10s);
+  CHECK(now.remaining < 23s);
   CHECK(a.at(rows[0]).who == "java-1");
   CHECK(answer(a.extend(rows[1], now.fence, 30s)) == outcome::yes);
 }
@@ -127,7 +127,7 @@ TEST_CASE("row claim: lock columns can be added to a table that has rows", "[con
   const auto row = s.make(1);
   row_actor a(s);
   // As many statements as the database needs.
-  std::string all = dialect(a).add_columns(*s.table);
+  std::string all = database_of(a).add_columns(*s.table);
   while (!all.empty()) {
     const auto end = all.find(';');
     const auto statement = all.substr(0, end);
@@ -148,43 +148,43 @@ TEST_CASE("row: a holder whose session is in other lock tables keeps its row, an
   a.acquire(row);
   a.acquire(brief, for_moments);
   const auto written = s.owner(row);
-  const auto stranger = s.place->open_other_tables();
-  if (stranger == nullptr) SKIP("this place has one set of lock tables");
+  const auto foreign = s.fixture->open_other_tables();
+  if (foreign == nullptr) SKIP("this place has one set of lock tables");
   fault why;
-  const auto connection = stranger->connect(10s, why);
+  const auto connection = foreign->connect(10s, why);
   REQUIRE(connection);
   const auto ask = [&](request q) {
     q.session = id128{{7}};
     q.nonce = 3;
-    reply told;
-    stranger->execute(*connection, {&q, 1}, {&told, 1});
-    return told;
+    reply response;
+    foreign->execute(*connection, {&q, 1}, {&response, 1});
+    return response;
   };
   const auto about = [&](verb action, const lock_key& of) { return a.about(action, of); };
   CHECK(ask(about(verb::take, row)).result == outcome::no);
-  const auto shown = ask(about(verb::look, row)).holder;
+  const auto shown = ask(about(verb::poll, row)).holder;
   CHECK(shown.holder != a.id);
   CHECK_FALSE(shown.gone);
   CHECK_FALSE(shown.expired);
-  CHECK_THAT(shown.who,
-             ContainsSubstring("other lock tables (id " + s.place->tables_id() + ")") && ContainsSubstring(a.id.hex()));
+  CHECK_THAT(shown.who, ContainsSubstring("other lock tables (id " + s.fixture->tables_id() + ")") &&
+                            ContainsSubstring(a.id.hex()));
   auto taking = about(verb::take_over, row);
   taking.expected = &shown;
   CHECK(ask(taking).result == outcome::no);
   std::vector<holder_info> found;
-  REQUIRE(stranger->admin()->inspect(*connection, about(verb::look, row), found).result == outcome::yes);
+  REQUIRE(foreign->admin()->inspect(*connection, about(verb::poll, row), found).result == outcome::yes);
   REQUIRE(found.size() == 1);
   CHECK_FALSE(found[0].session);
   CHECK_FALSE(found[0].dead);
-  CHECK(stranger->admin()->revoke(*connection, about(verb::look, row)).result == outcome::no);
+  CHECK(foreign->admin()->revoke(*connection, about(verb::poll, row)).result == outcome::no);
   // A claim neither takes the row nor finds it abandoned.
-  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*stranger);
+  const auto& sql = dynamic_cast<const stores::sql::application_database&>(*foreign);
   const auto* const id = row.row();
   CHECK(s.app->run(sql.claim({*s.table, {&id, 1}, id128{{7}}, 4, 0us})) == 0);
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table + " WHERE " + sql.abandoned_rows(*s.table)) == "0");
   CHECK(s.owner(row) == written);
   // Time is the server's: an expiry in the row counts, whoever wrote it.
-  pass_until(*s.place, [&] { return a.at(brief).expired; });
+  pass_until(*s.fixture, [&] { return a.at(brief).expired; });
   CHECK(ask(about(verb::take, brief)).result == outcome::yes);
   CHECK(a.at(brief).who.find("other lock tables") != std::string::npos);
   // The first program's row is still its own.

@@ -62,7 +62,7 @@ TEST_CASE("row: fences have no gap, and busy attempts raise nothing", "[contract
   }
 }
 
-TEST_CASE("row: a look shows the holder, its attempt, how it is kept and who it is", "[contract][rows]") {
+TEST_CASE("row: a poll shows the holder, its attempt, how it is kept and who it is", "[contract][rows]") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -74,8 +74,8 @@ TEST_CASE("row: a look shows the holder, its attempt, how it is kept and who it 
   CHECK(kept.kind == lease_kind::session);
   CHECK_FALSE(kept.gone);
   CHECK_FALSE(kept.expired);
-  CHECK(kept.left > for_long - 1min);
-  CHECK(kept.left <= for_long);
+  CHECK(kept.remaining > for_long - 1min);
+  CHECK(kept.remaining <= for_long);
   CHECK(kept.who == "host-a/4242 worker");
   REQUIRE(answer(a.release(row, fence)) == outcome::yes);
   CHECK_FALSE(b.at(row).holder);
@@ -85,8 +85,8 @@ TEST_CASE("row: a look shows the holder, its attempt, how it is kept and who it 
   CHECK(own.holder == a.id);
   CHECK(own.kind == lease_kind::expiring);
   CHECK_FALSE(own.expired);
-  CHECK(own.left > 19min);
-  CHECK(own.left <= 20min);
+  CHECK(own.remaining > 19min);
+  CHECK(own.remaining <= 20min);
 }
 
 TEST_CASE("row: a row that is not there is absent, and none is made", "[contract][rows]") {
@@ -94,7 +94,7 @@ TEST_CASE("row: a row that is not there is absent, and none is made", "[contract
   row_actor a(s);
   const auto row = s.key({std::int64_t{7}});
   CHECK(answer(a.take(row)) == outcome::no);
-  CHECK(answer(a.look(row)) == outcome::absent);
+  CHECK(answer(a.poll(row)) == outcome::absent);
   CHECK(answer(a.run(a.about(verb::insert, row))) == outcome::absent);
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table) == "0");
 }
@@ -118,11 +118,11 @@ TEST_CASE("row: release, extend and cancel by anybody else change nothing", "[co
   CHECK(answer(a.cancel(row)) == outcome::no);
   ++a.nonce;
   CHECK(b.at(row).holder == a.id);
-  CHECK(b.at(row).left <= for_long);
+  CHECK(b.at(row).remaining <= for_long);
   CHECK(answer(a.extend(row, fence, 2 * for_long)) == outcome::yes);
-  CHECK(b.at(row).left > for_long);
+  CHECK(b.at(row).remaining > for_long);
   CHECK(answer(a.extend(row, fence, for_moments)) == outcome::yes);
-  CHECK(b.at(row).left > for_long);  // never shorter
+  CHECK(b.at(row).remaining > for_long);  // never shorter
   CHECK(answer(a.cancel(row)) == outcome::yes);
   CHECK_FALSE(b.at(row).holder);
   CHECK(answer(a.cancel(row)) == outcome::no);
@@ -134,7 +134,7 @@ TEST_CASE("row: a grant with an expiry of its own is free when that has passed",
   row_actor a(s), b(s);
   const auto row = s.make(1);
   const auto fence = a.acquire(row, for_moments);
-  pass_until(*s.place, [&] { return b.at(row).expired; });
+  pass_until(*s.fixture, [&] { return b.at(row).expired; });
   const seen old = b.at(row);
   CHECK(old.holder == a.id);
   CHECK(answer(a.extend(row, fence, for_long)) == outcome::no);
@@ -144,7 +144,7 @@ TEST_CASE("row: a grant with an expiry of its own is free when that has passed",
 
   REQUIRE(answer(b.release(row, fence + 1)) == outcome::yes);
   a.acquire(row, for_moments);
-  pass_until(*s.place, [&] { return b.at(row).expired; });
+  pass_until(*s.fixture, [&] { return b.at(row).expired; });
   CHECK(answer(b.take_over(row, b.at(row))) == outcome::yes);
   CHECK(b.at(row).kind == lease_kind::session);
 }
@@ -154,7 +154,7 @@ TEST_CASE("row: an expiry of its own ends the lock when it has passed, and not a
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
-  const auto now = [&] { return std::stoll(*s.app->one("SELECT " + s.place->expiry(0us))); };
+  const auto now = [&] { return std::stoll(*s.app->one("SELECT " + s.fixture->expiry(0us))); };
   for (int round = 0; round != 5; ++round) {
     a.acquire(row, for_long);
     // Near enough that a mistake of 200 ms would give it away at once.
@@ -163,7 +163,7 @@ TEST_CASE("row: an expiry of its own ends the lock when it has passed, and not a
     reply taken = round % 2 == 0 ? b.take(row) : b.take_over(row, b.at(row));
     auto answered = now();
     for (; taken.result != outcome::yes && answered < end + 20'000'000; answered = now()) {
-      s.place->pass(5ms);
+      s.fixture->pass(5ms);
       taken = round % 2 == 0 ? b.take(row) : b.take_over(row, b.at(row));
     }
     REQUIRE(answer(taken) == outcome::yes);
@@ -208,7 +208,7 @@ TEST_CASE("row: an expired session is killed before its row is taken over", "[co
   row_actor a(s, for_moments), b(s);
   const auto row = s.make(1);
   a.acquire(row);
-  pass_until(*s.place, [&] { return b.at(row).expired; });
+  pass_until(*s.fixture, [&] { return b.at(row).expired; });
   const seen expired = b.at(row);
   CHECK_FALSE(expired.gone);
   CHECK(answer(b.take_over(row, expired)) == outcome::no);
@@ -250,24 +250,24 @@ TEST_CASE("row: a lock that another program wrote holds, with an expiry until th
   const auto row = s.make(1);
   for (const char* owner : {"payment-7", "00000000000000000000000000000000/000000000000000g", "x"}) {
     INFO(owner);
-    s.set(s.table->owner + "=" + s.place->literal(owner) + ", " + s.table->expires_at + "=NULL", row);
+    s.set(s.table->owner + "=" + s.fixture->literal(owner) + ", " + s.table->expires_at + "=NULL", row);
     const seen for_ever = a.at(row);
     CHECK(for_ever.holder);
     CHECK(for_ever.kind == lease_kind::session);
     CHECK_FALSE(for_ever.gone);
     CHECK_FALSE(for_ever.expired);
-    CHECK(for_ever.left > 1min);
+    CHECK(for_ever.remaining > 1min);
     CHECK(for_ever.who == owner);
     CHECK(answer(a.take(row)) == outcome::no);
     CHECK(answer(a.take_over(row, for_ever)) == outcome::no);
   }
-  s.set(s.table->expires_at + "=" + s.place->expiry(1h), row);
+  s.set(s.table->expires_at + "=" + s.fixture->expiry(1h), row);
   const seen held = a.at(row);
   CHECK(held.kind == lease_kind::expiring);
   CHECK_FALSE(held.expired);
-  CHECK(held.left > 59min);
+  CHECK(held.remaining > 59min);
   CHECK(answer(a.take_over(row, held)) == outcome::no);
-  s.set(s.table->expires_at + "=" + s.place->expiry(-1s), row);
+  s.set(s.table->expires_at + "=" + s.fixture->expiry(-1s), row);
   const seen past = a.at(row);
   CHECK(past.expired);
   seen wrong = past;
@@ -277,7 +277,7 @@ TEST_CASE("row: a lock that another program wrote holds, with an expiry until th
   CHECK(a.at(row).holder == a.id);
 }
 
-TEST_CASE("row: looks at many rows show each its own holder, in a collation that takes several ids for the same too",
+TEST_CASE("row: polls of many rows show each its own holder, in a collation that takes several ids for the same too",
           "[contract][rows]") {
   row_scene texts({.id = row_id_kind::text});
   row_actor a(texts), b(texts);
@@ -287,20 +287,20 @@ TEST_CASE("row: looks at many rows show each its own holder, in a collation that
   a.acquire(rows[0]);
   b.acquire(rows[1], 20s);
   std::vector<request> requests;
-  for (const auto& row : rows) requests.push_back(a.about(verb::look, row));
-  std::vector<reply> told(rows.size());
-  a.store->execute(*a.connection, requests, told);
+  for (const auto& row : rows) requests.push_back(a.about(verb::poll, row));
+  std::vector<reply> replies(rows.size());
+  a.store->execute(*a.connection, requests, replies);
   for (std::size_t i = 0; i != rows.size(); ++i) {
     INFO(printable(rows[i]));
-    const auto alone = a.look(rows[i]);
-    CHECK(answer(told[i]) == answer(alone));
-    CHECK(told[i].holder.holder == alone.holder.holder);
-    CHECK(told[i].holder.nonce == alone.holder.nonce);
-    CHECK(told[i].holder.fence == alone.holder.fence);
-    CHECK(told[i].holder.who == alone.holder.who);
-    if (texts.place->locks_rows()) CHECK(told[i].statements == (i == 0 ? 1u : 0u));  // a file has no round trips
+    const auto alone = a.poll(rows[i]);
+    CHECK(answer(replies[i]) == answer(alone));
+    CHECK(replies[i].holder.holder == alone.holder.holder);
+    CHECK(replies[i].holder.nonce == alone.holder.nonce);
+    CHECK(replies[i].holder.fence == alone.holder.fence);
+    CHECK(replies[i].holder.who == alone.holder.who);
+    if (texts.fixture->locks_rows()) CHECK(replies[i].statements == (i == 0 ? 1u : 0u));  // a file has no round trips
   }
-  CHECK(told[1].holder.holder == b.id);
+  CHECK(replies[1].holder.holder == b.id);
 }
 
 TEST_CASE("row: text and composite ids name exactly their row", "[contract][rows][T56]") {
@@ -316,7 +316,7 @@ TEST_CASE("row: text and composite ids name exactly their row", "[contract][rows
     CHECK(a.acquire(row) == 1);
     CHECK(texts.owner(row) == a.text());
     CHECK(texts.app->one("SELECT COUNT(*) FROM " + texts.table->table + " WHERE " + texts.table->owner + "=" +
-                         texts.place->literal(a.text())) == "1");
+                         texts.fixture->literal(a.text())) == "1");
     CHECK(answer(a.release(row, 1)) == outcome::yes);
   }
 
@@ -344,19 +344,19 @@ TEST_CASE("row: several requests of one verb are answered one by one", "[contrac
     ++a.nonce;
     asked.push_back(a.about(verb::take, row));
   }
-  std::vector<reply> told(asked.size());
-  a.store->execute(*a.connection, asked, told);
-  CHECK(answer(told[0]) == outcome::yes);
-  CHECK(answer(told[1]) == outcome::no);
-  CHECK(answer(told[2]) == outcome::yes);
+  std::vector<reply> replies(asked.size());
+  a.store->execute(*a.connection, asked, replies);
+  CHECK(answer(replies[0]) == outcome::yes);
+  CHECK(answer(replies[1]) == outcome::no);
+  CHECK(answer(replies[2]) == outcome::yes);
   for (auto& each : asked) {
     each.action = verb::release;
     each.fence = 1;
   }
-  a.store->execute(*a.connection, asked, told);
-  CHECK(answer(told[0]) == outcome::yes);
-  CHECK(answer(told[1]) == outcome::no);
-  CHECK(answer(told[2]) == outcome::yes);
+  a.store->execute(*a.connection, asked, replies);
+  CHECK(answer(replies[0]) == outcome::yes);
+  CHECK(answer(replies[1]) == outcome::no);
+  CHECK(answer(replies[2]) == outcome::yes);
 }
 
 TEST_CASE("row: of many who want a row at once one gets it, and no fence is given twice", "[contract][rows]") {
@@ -374,7 +374,7 @@ TEST_CASE("row: of many who want a row at once one gets it, and no fence is give
         continue;
       }
       ++i;
-      const seen now = me.look(row).holder;
+      const seen now = me.poll(row).holder;
       fine = fine && taken.fence > last && now.holder == me.id && now.fence == taken.fence;
       last = taken.fence;
       reply back = me.release(row, taken.fence);

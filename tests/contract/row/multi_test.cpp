@@ -17,9 +17,9 @@ namespace {
 
 struct rows_and_keys {
   row_scene s{};
-  service_options options{.close_limit = 0ms, .sweep_every = 0ms};
-  lock_service a{s.place->open(), options};
-  lock_service b{s.place->open(), options};
+  service_options options{.close_limit = 0ms, .cleanup_interval = 0ms};
+  lock_service a{s.fixture->open(), options};
+  lock_service b{s.fixture->open(), options};
 
   bool is_free(const lock_key& key) { return granted(b.try_acquire(key)); }
 };
@@ -73,8 +73,8 @@ TEST_CASE("row: one that does not exist is named, and nothing is held", "[contra
 TEST_CASE("row: rows that renew their own expiry are locked together with keys kept by a session",
           "[contract][rows][T76]") {
   row_scene s({.renewal = row_renewal::column});
-  lock_service a(s.place->open(), {.close_limit = 0ms, .sweep_every = 0ms});
-  lock_service b(s.place->open(), {.close_limit = 0ms, .sweep_every = 0ms});
+  lock_service a(s.fixture->open(), {.close_limit = 0ms, .cleanup_interval = 0ms});
+  lock_service b(s.fixture->open(), {.close_limit = 0ms, .cleanup_interval = 0ms});
   const auto row = s.make(1);
   const auto other = s.make(2);
   {

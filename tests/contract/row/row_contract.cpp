@@ -27,8 +27,8 @@ lock_key row_scene::make(std::int64_t region, const std::string& name) {
 
 namespace {
 
-std::string literal_of(const row_place& place, const row_value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return place.literal(*text);
+std::string literal_of(const row_fixture& fixture, const row_value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return fixture.literal(*text);
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   return std::to_string(std::get<std::uint64_t>(value));
 }
@@ -41,7 +41,7 @@ void row_scene::insert(const lock_key& row) {
   std::string values;
   for (std::size_t i = 0; i < id.values.size(); ++i) {
     columns += (i == 0 ? "" : ", ") + table->id.at(i);
-    values += (i == 0 ? "" : ", ") + literal_of(*place, id.values[i]);
+    values += (i == 0 ? "" : ", ") + literal_of(*fixture, id.values[i]);
   }
   REQUIRE(app->run(fmt::format("INSERT INTO {} ({}) VALUES ({})", table->table, columns, values)) == 1);
 }
@@ -50,7 +50,7 @@ std::string row_scene::where(const lock_key& row) const {
   const auto& id = *row.row();
   std::string text;
   for (std::size_t i = 0; i < id.values.size(); ++i) {
-    text += fmt::format("{}{}={}", i == 0 ? "" : " AND ", table->id.at(i), literal_of(*place, id.values[i]));
+    text += fmt::format("{}{}={}", i == 0 ? "" : " AND ", table->id.at(i), literal_of(*fixture, id.values[i]));
   }
   return text;
 }
@@ -107,13 +107,13 @@ reply row_actor::release(const lock_key& row, std::uint64_t fence) {
 reply row_actor::cancel(const lock_key& row) { return run(about(verb::cancel, row)); }
 
 seen row_actor::at(const lock_key& row) {
-  const reply r = look(row);
+  const reply r = poll(row);
   REQUIRE(answer(r) == outcome::yes);
   return r.holder;
 }
 
 request row_actor::grant(const lock_key& row, std::uint64_t fence) const {
-  auto q = about(verb::look, row);
+  auto q = about(verb::poll, row);
   q.fence = fence;
   return q;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// What a store must do with rows of the application's. The test cases are in contract/row; a test program
-/// for a store links them (library dlock_row_contract) and defines make_row_place().
+/// for a store links them (library dlock_row_contract) and defines make_row_fixture().
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/store/row_table.hpp"
+#include "dlock/store_interface/row_table.hpp"
 
 namespace dlock::test {
 
@@ -55,7 +55,7 @@ class application {
 };
 
 /// Somewhere locks and tables of an application live together: empty when made, gone when destroyed.
-class row_place : public store_place {
+class row_fixture : public store_fixture {
  public:
   /// A new table, empty, of a name of its own. All names as SQL text needs them, quoted.
   virtual std::shared_ptr<const row_table> make_table(const row_shape& shape) = 0;
@@ -83,12 +83,12 @@ class row_place : public store_place {
 };
 
 /// Defined by the program of each store.
-std::unique_ptr<row_place> make_row_place();
+std::unique_ptr<row_fixture> make_row_fixture();
 
 /// A place, a table in it with its rows, and a connection of the application's.
 class row_scene {
  public:
-  explicit row_scene(const row_shape& shape = {}) : table(place->make_table(shape)), app(place->connect()) {}
+  explicit row_scene(const row_shape& shape = {}) : table(fixture->make_table(shape)), app(fixture->connect()) {}
 
   /// The key of an integer or text id; makes the row.
   lock_key make(std::int64_t id);
@@ -106,7 +106,7 @@ class row_scene {
   /// Rows changed by `UPDATE <table> SET <what> WHERE <the row>`.
   std::uint64_t set(const std::string& assignments, const lock_key& row);
 
-  std::unique_ptr<row_place> place = make_row_place();
+  std::unique_ptr<row_fixture> fixture = make_row_fixture();
   std::shared_ptr<const row_table> table;
   std::unique_ptr<application> app;
 
@@ -118,7 +118,7 @@ class row_scene {
 class row_actor : public actor {
  public:
   explicit row_actor(row_scene& scene, microseconds session_ttl = for_long)
-      : actor(*scene.place, session_ttl), tables(scene.place->tables_id()) {}
+      : actor(*scene.fixture, session_ttl), tables(scene.fixture->tables_id()) {}
 
   /// Our request about a row (or a key), with the last nonce.
   request about(verb action, const lock_key& row) const;
@@ -129,7 +129,7 @@ class row_actor : public actor {
   reply extend(const lock_key& row, std::uint64_t fence, microseconds own_ttl);
   reply release(const lock_key& row, std::uint64_t fence);
   reply cancel(const lock_key& row);
-  reply look(const lock_key& row) { return run(about(verb::look, row)); }
+  reply poll(const lock_key& row) { return run(about(verb::poll, row)); }
   seen at(const lock_key& row);
   /// The request whose verification proves our grant.
   request grant(const lock_key& row, std::uint64_t fence) const;

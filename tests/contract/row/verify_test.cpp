@@ -94,12 +94,12 @@ TEST_CASE("verification: a match keeps everybody else out until the transaction 
     REQUIRE(s.set("payload=payload+1", row) == 1);
     const auto since = std::chrono::steady_clock::now();
     const seen dead{.holder = a.id, .fence = fence, .nonce = a.nonce, .kind = lease_kind::session, .gone = true};
-    if (s.place->locks_rows()) {
+    if (s.fixture->locks_rows()) {
       REQUIRE(a.close() == outcome::yes);  // stopped for longer than its ttl, and killed
     }
     check_busy(b.take(row), since);
     check_busy(b.take_over(row, dead), since);
-    CHECK(answer(b.look(row)) == outcome::yes);  // what only reads does not wait
+    CHECK(answer(b.poll(row)) == outcome::yes);  // what only reads does not wait
     if (commits) {
       s.app->commit();
     } else {
@@ -123,7 +123,7 @@ TEST_CASE("verification: of a key keeps everybody else out until the transaction
   s.app->begin();
   REQUIRE(s.app->run(a.verify_text(key, 1)) == 1);
   const auto since = std::chrono::steady_clock::now();
-  if (s.place->locks_rows()) a.close();
+  if (s.fixture->locks_rows()) a.close();
   check_busy(b.actor::take("k"), since);
   check_busy(b.actor::take_over("k", {.holder = a.id, .fence = 1, .kind = lease_kind::session, .gone = true}), since);
   s.app->commit();
@@ -136,7 +136,7 @@ TEST_CASE("verification: an own expiry that has passed still counts until somebo
   row_actor a(s), b(s);
   const auto row = s.make(1);
   const auto fence = a.acquire(row, for_moments);
-  pass_until(*s.place, [&] { return b.at(row).expired; });
+  pass_until(*s.fixture, [&] { return b.at(row).expired; });
   s.app->begin();
   CHECK(s.app->run(a.verify_text(row, fence)) == 1);
   check_busy(b.take(row), std::chrono::steady_clock::now());

@@ -19,7 +19,7 @@ namespace dlock::test {
 TEST_CASE_METHOD(service_fixture, "lease: a dead process's key is granted after its expiry, and it takes nothing back",
                  "[T01][T30][T91][T92]") {
   const bool renewed = !can.expiring_leases || GENERATE(true, false);
-  const lock_options options{.ttl = renewed || place->rounding() > 0us ? 1s : 300ms,
+  const lock_options options{.ttl = renewed || fixture->rounding() > 0us ? 1s : 300ms,
                              .renewal = renewed ? renewal::automatic : renewal::none};
   const auto asked = now();
   auto dead = a.locks.acquire("k", options);
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(service_fixture, "lease: of all who wait for a dead process's k
   std::vector<std::uint64_t> fences;  // guarded by the lock itself
   std::vector<std::thread> threads;
   std::vector<std::unique_ptr<process>> others;
-  for (int i = 0; i < 3; ++i) others.push_back(std::make_unique<process>(*place));
+  for (int i = 0; i < 3; ++i) others.push_back(std::make_unique<process>(*fixture));
   for (int i = 0; i < 9; ++i) {
     threads.emplace_back([&, i] {
       const auto mine = others[static_cast<std::size_t>(i % 3)]->locks.acquire("k", {.wait = 60s});
@@ -67,9 +67,11 @@ TEST_CASE_METHOD(service_fixture, "lease: of all who wait for a dead process's k
 
 TEST_CASE_METHOD(service_fixture, "several keys: a dead process's are taken over, its multi_lease is lost before",
                  "[T30][T91]") {
-  lock_service next{
-      place->open(),
-      {.release_limit = 5s, .close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()}};  // with its batches
+  lock_service next{fixture->open(),
+                    {.release_limit = 5s,
+                     .close_limit = 0ms,
+                     .cleanup_interval = 0ms,
+                     .time = &fixture->time()}};  // with its batches
   auto dead = a.locks.acquire_all({"a", "b"}, {.ttl = 1s});
   const std::map<std::string, std::uint64_t, std::less<>> last{{"a", fence_of(dead["a"])}, {"b", fence_of(dead["b"])}};
   a.store->cut();

@@ -14,11 +14,11 @@ namespace dlock::test {
 TEST_CASE_METHOD(service_fixture, "own expiry: renewed by hand, a lease lasts as long as it is renewed", "[T12]") {
   CHECK(at_some_pace([&](int slower) {
     const lock_key key("k" + std::to_string(slower));
-    const auto ttl = slower * (place->rounding() > 0us ? 1000ms : 600ms);
+    const auto ttl = slower * (fixture->rounding() > 0us ? 1000ms : 600ms);
     auto renewed = now();
     auto held = a.locks.acquire(key, {.ttl = ttl, .renewal = renewal::manual});
     const auto last = fence_of(held);
-    for (const auto end = now() + ttl + place->rounding() + 300ms; now() < end;) {
+    for (const auto end = now() + ttl + fixture->rounding() + 300ms; now() < end;) {
       pass(slower * 250ms);
       const auto asked = now();
       held.renew();
@@ -68,8 +68,8 @@ TEST_CASE_METHOD(service_fixture, "own expiry: several keys have one of their ow
   const auto row = b.locks.holder("a");
   REQUIRE(row);
   CHECK(row->kind == lease_kind::expiring);
-  CHECK(row->left <= 10s + place->rounding());
-  CHECK(held.remaining() <= row->left);
+  CHECK(row->remaining <= 10s + fixture->rounding());
+  CHECK(held.remaining() <= row->remaining);
   CHECK(held.remaining() > 5s);
 }
 

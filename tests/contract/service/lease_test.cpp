@@ -13,7 +13,7 @@
 
 #include "contract/service/service_contract.hpp"
 #include "dlock/owner.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "support/pace.hpp"
 
 namespace dlock::test {
@@ -68,15 +68,15 @@ TEST_CASE_METHOD(service_fixture, "lease: what the store can't do is refused at 
     CHECK(names_store(refusal([&] { return a.locks.try_acquire_all({"k", std::string(300, 'y')}); })));
   }
   CHECK(a.locks.statements() == sent);
-  lock_service plain{place->open(), {.time = &place->time()}};
+  lock_service plain{fixture->open(), {.time = &fixture->time()}};
   const auto held = plain.acquire("k");
-  if (place->open()->transactions() == nullptr) CHECK(names_store(refusal([&] { return held.verification(); })));
+  if (fixture->open()->transactions() == nullptr) CHECK(names_store(refusal([&] { return held.verification(); })));
 }
 
 TEST_CASE_METHOD(service_fixture, "lease: a lazy service sends as many statements as any other") {
   const auto sent_by = [&](bool lazy) {
-    const auto store = place->url().empty() ? place->open() : open_store(place->url());  // not prepared
-    lock_service locks{store, {.close_limit = 0ms, .lazy = lazy, .sweep_every = 0ms, .time = &place->time()}};
+    const auto store = fixture->url().empty() ? fixture->open() : open_store(fixture->url());  // not prepared
+    lock_service locks{store, {.close_limit = 0ms, .lazy = lazy, .cleanup_interval = 0ms, .time = &fixture->time()}};
     locks.acquire("k").release();  // now it is connected
     const auto before = locks.statements();
     CHECK(granted(locks.try_acquire("k")));
@@ -94,13 +94,13 @@ TEST_CASE_METHOD(service_fixture, "lease: work longer than the ttl keeps the key
     const auto before = renewals();
     const auto asked = now();
     const auto held = a.locks.acquire(key, {.ttl = slower * 1s, .wait = 60s});
-    for (const auto end = now() + slower * 2s + place->rounding(); now() < end && held.remaining() > 0us;) pass(20ms);
+    for (const auto end = now() + slower * 2s + fixture->rounding(); now() < end && held.remaining() > 0us;) pass(20ms);
     if (!still_held(held, key, asked, slower * 1s) || renewals() < before + 4) return false;
     const auto row = b.locks.holder(key);
     if (!row || row->fence != fence_of(held)) return false;
-    return place->hides_holders() || eventually([&] {  // a renewal may come between the two
+    return fixture->hides_holders() || eventually([&] {  // a renewal may come between the two
              const auto shown = b.locks.holder(key);
-             return shown && held.remaining() <= shown->left;
+             return shown && held.remaining() <= shown->remaining;
            });
   }));
 }
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(service_fixture, "lease: work longer than the ttl keeps the key
 TEST_CASE_METHOD(service_fixture, "lease: attempts without an answer hold nothing in the end", "[T14]") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   a.locks.acquire("old").release();
-  // Which of them a store sends for which key is its own affair. Where a take may wait, a look comes first, and then an insert.
+  // Which of them a store sends for which key is its own affair. Where a take may wait, a poll comes first, and then an insert.
   for (const auto& verbs :
        {std::vector{verb::take}, std::vector{verb::insert}, std::vector{verb::take, verb::insert}}) {
     const auto never_used = "new" + std::to_string(verbs.size()) + std::to_string(static_cast<int>(verbs.front()));
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(service_fixture, "lease: attempts without an answer hold nothin
       CHECK(eventually([&] { return is_free(key); }));
 
       script();
-      a.store->next(verb::look, {.what = fate});
+      a.store->next(verb::poll, {.what = fate});
       auto held = a.locks.acquire(key, {.wait = 20s});
       a.store->forget_scripts();
       a.store->run_ghosts();
@@ -164,12 +164,12 @@ TEST_CASE_METHOD(service_fixture, "lease: operators see who holds what, until it
   REQUIRE(row);
   CHECK(row->key == "k");
   CHECK(row->fence == fence_of(held));
-  if (!place->hides_holders()) {
+  if (!fixture->hides_holders()) {
     CHECK(row->session);
     CHECK((row->kind == lease_kind::session) == can.session_leases);
-    CHECK(row->left > 30s);
-    CHECK(held.remaining() <= row->left);
-    if (!place->keeps_by_itself()) CHECK(row->left <= 60s + place->rounding());
+    CHECK(row->remaining > 30s);
+    CHECK(held.remaining() <= row->remaining);
+    if (!fixture->keeps_by_itself()) CHECK(row->remaining <= 60s + fixture->rounding());
   }
   lease brief;
   if (can.expiring_leases) {
@@ -183,7 +183,7 @@ TEST_CASE_METHOD(service_fixture, "lease: operators see who holds what, until it
   CHECK(all[1].key == "k");
   if (can.expiring_leases) {
     CHECK(all[0].kind == lease_kind::expiring);
-    CHECK(brief.remaining() <= all[0].left);
+    CHECK(brief.remaining() <= all[0].remaining);
   }
   CHECK(a.locks.held_keys(1).size() == 1);
   CHECK(a.locks.held_keys(10, "brief").size() == 1);
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(service_fixture, "lease: one that outlives its service is renew
                  "[T17][T90]") {
   CHECK(at_some_pace([&](int slower) {
     const lock_key key("k" + std::to_string(slower));
-    auto brief = std::make_unique<process>(*place);
+    auto brief = std::make_unique<process>(*fixture);
     const auto asked = now();
     auto held = brief->locks.acquire(key, {.ttl = slower * 1s, .wait = 60s});
     brief->locks.acquire("gone").release();

@@ -18,20 +18,20 @@
 namespace dlock::test {
 
 struct multi_service_fixture {
-  std::unique_ptr<store_place> place = make_store_place();
-  const capabilities can = place->open()->caps();
-  service_options options{.release_limit = 5s, .close_limit = 0ms, .sweep_every = 0ms, .time = &place->time()};
-  lock_service a{place->open(), options};
-  lock_service b{place->open(), options};
+  std::unique_ptr<store_fixture> fixture = make_store_fixture();
+  const capabilities can = fixture->open()->caps();
+  service_options options{.release_limit = 5s, .close_limit = 0ms, .cleanup_interval = 0ms, .time = &fixture->time()};
+  lock_service a{fixture->open(), options};
+  lock_service b{fixture->open(), options};
 
   std::uint64_t fence_of(const lease& held) const { return can.fence ? held.fencing_token() : 0; }
   /// Whether it may be the token of the grant so many after the first.
   bool is_fence(const lease& held, std::uint64_t grants) const {
     if (!can.fence) return true;
-    return place->counts_grants() ? held.fencing_token() == grants : held.fencing_token() >= grants;
+    return fixture->counts_grants() ? held.fencing_token() == grants : held.fencing_token() >= grants;
   }
   bool is_free(const lock_key& key) {
-    const owner_scope stranger;
+    const owner_scope foreign;
     return granted(b.try_acquire(key));
   }
 };
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: one that is busy keeps al
     text = e.what();
   }
   CHECK(text.starts_with("dlock: key 'c': waited "));
-  if (can.session_leases && !place->hides_holders()) CHECK(text.find("held by") != std::string::npos);
+  if (can.session_leases && !fixture->hides_holders()) CHECK(text.find("held by") != std::string::npos);
   for (const auto* key : {"a", "b", "d"}) CHECK(is_free(key));
   CHECK_NOTHROW(theirs.ensure_held());
   multi_lease held;

@@ -11,10 +11,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "contract/place.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
@@ -26,19 +26,19 @@ using namespace std::chrono_literals;
 
 /// A process as the locks see it. Its store can be given faults, or cut off: as if the process had died.
 struct process {
-  explicit process(store_place& at)
+  explicit process(store_fixture& at)
       : store(std::make_shared<faulty_store>(at.open())),
-        locks(store, {.release_limit = 5s, .close_limit = 0ms, .sweep_every = 0ms, .time = &at.time()}) {}
+        locks(store, {.release_limit = 5s, .close_limit = 0ms, .cleanup_interval = 0ms, .time = &at.time()}) {}
   /// Whether somebody here has come to wait for a busy key, and hears of its release where the store tells that.
-  bool waits() const { return store->count(verb::look) >= 2 && (!store->caps().tells_free || store->told() > 0); }
+  bool waits() const { return store->count(verb::poll) >= 2 && (!store->caps().tells_free || store->notified() > 0); }
   std::shared_ptr<faulty_store> store;
   lock_service locks;
 };
 
 struct service_fixture {
-  std::unique_ptr<store_place> place = make_store_place();
-  process a{*place};
-  process b{*place};
+  std::unique_ptr<store_fixture> fixture = make_store_fixture();
+  process a{*fixture};
+  process b{*fixture};
 
   const capabilities can = a.store->caps();
 
@@ -47,16 +47,16 @@ struct service_fixture {
   /// Whether that may be the token of the grant after the one with the token `last`; 0: of the first.
   bool follows(std::uint64_t fence, std::uint64_t last) const {
     if (!can.fence) return true;
-    return place->counts_grants() ? fence == last + 1 : fence > last;
+    return fixture->counts_grants() ? fence == last + 1 : fence > last;
   }
-  instant now() { return place->time().now(); }
+  instant now() { return fixture->time().now(); }
   void pass(microseconds time) {
     const auto end = now() + time;
     CHECK(eventually([&] { return now() >= end; }, 20s + std::chrono::ceil<std::chrono::milliseconds>(time)));
   }
   /// For somebody who holds nothing.
   bool is_free(const lock_key& key) {
-    const owner_scope stranger;
+    const owner_scope foreign;
     return granted(b.locks.try_acquire(key));
   }
   /// Whether the lease, asked for at that time and renewed since, is held. A slow machine may have lost it: when nothing had renewed

@@ -62,7 +62,7 @@ TEST_CASE_METHOD(service_fixture, "service: who waited in vain leaves nothing in
   auto mine = a.locks.acquire("k");
   CHECK(thrown([&] { return b.locks.acquire("k", {.wait = 300ms}); }) == errc::timed_out);
   mine.release();
-  process c{*place};
+  process c{*fixture};
   CHECK(eventually([&] { return granted(c.locks.try_acquire("k")); }));
 }
 

@@ -24,8 +24,8 @@ using keys = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("store: list pages through the held keys in byte order", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   CHECK(listed(b, "", 100).empty());
   const bool bytes = a.store->caps().any_key;
   const std::string last = bytes ? "\xff" : "z", first = bytes ? "B" : "A";
@@ -33,7 +33,7 @@ TEST_CASE("store: list pages through the held keys in byte order", "[contract]")
   REQUIRE(answer(a.release("c", a.acquire("c"))) == outcome::yes);
   if (a.store->caps().expiring_leases) {
     b.acquire("d", for_moments);
-    pass_until(*place, [&] { return b.at("d").expired; });
+    pass_until(*fixture, [&] { return b.at("d").expired; });
   }
   actor& asks = a.hides ? a : b;  // a place that hides holders lists only what the asking store holds
   CHECK(listed(asks, "", 100) == keys{first, "a/a", "ab", "b", last});

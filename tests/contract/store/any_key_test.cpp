@@ -10,8 +10,8 @@
 namespace dlock::test {
 
 TEST_CASE("store: keys that differ in any byte are different locks", "[contract][T56]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   const std::string longest(255, 'x');
   const std::vector<std::string> keys = {"a",
                                          "A",
@@ -42,7 +42,7 @@ TEST_CASE("store: keys that differ in any byte are different locks", "[contract]
   std::vector<std::uint64_t> fences;
   for (const auto& key : keys) {
     INFO("key " << ++n);
-    CHECK(answer(a.look(key)) == outcome::absent);
+    CHECK(answer(a.poll(key)) == outcome::absent);
     fences.push_back(a.acquire(key));
     if (a.counts) CHECK(fences.back() == 1);
   }

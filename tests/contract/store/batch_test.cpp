@@ -44,14 +44,14 @@ using outcomes = std::vector<outcome>;
 }  // namespace
 
 TEST_CASE("store: a batch of takes grants no key that is held, by the same session neither", "[contract][T76]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   for (const char* key : {"free", "theirs"}) REQUIRE(answer(b.release(key, b.acquire(key))) == yes);
   b.acquire("theirs");
   const auto mine = a.acquire("mine");
-  const auto told = batch(a, verb::take, {{"free", 100}, {"mine", 101}, {"theirs", 102}});
-  CHECK(answers(told) == outcomes{yes, no, no});
-  CHECK(a.follows(told[0].fence, 0, 2));
+  const auto replies = batch(a, verb::take, {{"free", 100}, {"mine", 101}, {"theirs", 102}});
+  CHECK(answers(replies) == outcomes{yes, no, no});
+  CHECK(a.follows(replies[0].fence, 0, 2));
   if (!a.hides) CHECK(a.at("mine").fence == mine);
   CHECK(b.sees(b, "theirs"));
   // The first grant goes by its own nonce still.
@@ -62,14 +62,14 @@ TEST_CASE("store: a batch of takes grants no key that is held, by the same sessi
 
 TEST_CASE("store: a batch of inserts makes new keys by one statement, and grants none that is there",
           "[contract][T76]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   if (a.makes_rows) {
     for (const char* key : {"new a", "new b", "new c", "new d"}) CHECK(answer(a.take(key)) == no);
   }
-  const auto told = batch(a, verb::insert, {{"new a", 100}, {"new b", 101}, {"new c", 102}});
-  REQUIRE(answers(told) == outcomes{yes, yes, yes});
-  for (const auto& each : told) CHECK(a.follows(each.fence, 0));
+  const auto replies = batch(a, verb::insert, {{"new a", 100}, {"new b", 101}, {"new c", 102}});
+  REQUIRE(answers(replies) == outcomes{yes, yes, yes});
+  for (const auto& each : replies) CHECK(a.follows(each.fence, 0));
   for (const char* key : {"new a", "new b", "new c"}) {
     CHECK(a.sees(a, key));
     if (!a.hides) CHECK(a.follows(a.at(key).fence, 0));
@@ -77,7 +77,7 @@ TEST_CASE("store: a batch of inserts makes new keys by one statement, and grants
   CHECK(answer(a.cancel("new b", 100)) == no);  // each has its own nonce
   CHECK(answer(a.cancel("new b", 101)) == yes);
   if (a.store->caps().batch && a.store->name().starts_with("mysql")) {
-    CHECK(told[0].statements + told[1].statements + told[2].statements == 1);
+    CHECK(replies[0].statements + replies[1].statements + replies[2].statements == 1);
   }
 
   REQUIRE(answer(b.release("theirs", b.acquire("theirs"))) == yes);
@@ -86,12 +86,12 @@ TEST_CASE("store: a batch of inserts makes new keys by one statement, and grants
   CHECK(a.follows(mixed[1].fence, 0));
   CHECK(a.sees(a, "new d"));
   CHECK(b.sees_held("theirs") == (b.deletes || b.makes_rows));
-  CHECK(answer(a.release("new a", told[0].fence)) == yes);  // the first grant's
+  CHECK(answer(a.release("new a", replies[0].fence)) == yes);  // the first grant's
 }
 
 TEST_CASE("store: a batch of releases frees the grants that it names, by fence, and no later one", "[contract][T02]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto older = a.acquire("older");
   REQUIRE(answer(a.release("older", older)) == yes);
   const auto present = a.acquire("present");
@@ -112,8 +112,8 @@ TEST_CASE("store: a batch of releases frees the grants that it names, by fence, 
 }
 
 TEST_CASE("store: a batch of cancels frees the attempts that it names, by nonce, and no later one", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto former = a.acquire("older");
   const auto first = a.nonce;
   REQUIRE(answer(a.release("older", former)) == yes);
@@ -129,9 +129,9 @@ TEST_CASE("store: a batch of cancels frees the attempts that it names, by nonce,
   CHECK(b.sees(b, "theirs"));
 }
 
-TEST_CASE("store: looks at many keys are one statement, and each is answered for its own key", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+TEST_CASE("store: polls of many keys are one statement, and each is answered for its own key", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   // What a collation, a comparison of texts or one that stops at a zero would take for the same.
   const bool any = a.store->caps().any_key;
   const std::vector<std::string> held =
@@ -148,23 +148,23 @@ TEST_CASE("store: looks at many keys are one statement, and each is answered for
                            {any ? std::string("a\0\0", 3) : "a00"}};
   for (const auto& key : held) about.push_back({key});
   while (about.size() != 60) about.push_back({"none" + std::to_string(about.size())});
-  const auto told = batch(a, verb::look, about);
+  const auto replies = batch(a, verb::poll, about);
   for (std::size_t i = 0; i != about.size(); ++i) {
     INFO("key " << i << " '" << about[i].key << "'");
-    const auto alone = a.look(about[i].key);
-    CHECK(answer(told[i]) == answer(alone));
-    CHECK(told[i].holder.holder == alone.holder.holder);
-    CHECK(told[i].holder.fence == alone.holder.fence);
-    CHECK(told[i].holder.kind == alone.holder.kind);
-    CHECK(told[i].holder.gone == alone.holder.gone);
-    CHECK(told[i].holder.expired == alone.holder.expired);
-    CHECK(told[i].holder.who == alone.holder.who);
-    CHECK(told[i].holder.left >= alone.holder.left);
+    const auto alone = a.poll(about[i].key);
+    CHECK(answer(replies[i]) == answer(alone));
+    CHECK(replies[i].holder.holder == alone.holder.holder);
+    CHECK(replies[i].holder.fence == alone.holder.fence);
+    CHECK(replies[i].holder.kind == alone.holder.kind);
+    CHECK(replies[i].holder.gone == alone.holder.gone);
+    CHECK(replies[i].holder.expired == alone.holder.expired);
+    CHECK(replies[i].holder.who == alone.holder.who);
+    CHECK(replies[i].holder.remaining >= alone.holder.remaining);
   }
-  CHECK((told[6].holder.holder == b.id || (a.hides && told[6].holder.holder)));
+  CHECK((replies[6].holder.holder == b.id || (a.hides && replies[6].holder.holder)));
   if (!a.store->caps().batch) return;
   unsigned statements = 0;
-  for (const auto& each : told) statements += each.statements;
+  for (const auto& each : replies) statements += each.statements;
   CHECK(statements == 1);
 }
 

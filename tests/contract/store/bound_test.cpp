@@ -20,18 +20,18 @@ outcome acquired(actor& by, std::string_view key) {
 
 }  // namespace
 
-TEST_CASE("bound: a look shows that a connection holds the key", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+TEST_CASE("bound: a poll shows that a connection holds the key", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("k");
   CHECK(b.at("k").kind == lease_kind::connection);
 }
 
 TEST_CASE("bound: what a process held is free as soon as its connections end, long before its ttl", "[contract][T91]") {
-  const auto place = make_store_place();
-  actor b(*place);
+  const auto fixture = make_store_fixture();
+  actor b(*fixture);
   {
-    actor a(*place);
+    actor a(*fixture);
     for (const char* key : {"one", "two"}) a.acquire(key);
     CHECK(answer(b.take("one")) == no);
     a.connection.reset();
@@ -42,8 +42,8 @@ TEST_CASE("bound: what a process held is free as soon as its connections end, lo
 }
 
 TEST_CASE("bound: a holder that is silent for its ttl holds nothing any more, and is told", "[contract][T24][T30]") {
-  const auto place = make_store_place();
-  actor b(*place), a(*place, 4s);  // in this order: its ttl runs from now on
+  const auto fixture = make_store_fixture();
+  actor b(*fixture), a(*fixture, 4s);  // in this order: its ttl runs from now on
   const auto fence = a.acquire("k", a.keeps ? 0us : 4s);
   CHECK(answer(b.take("k")) == no);
   CHECK(eventually([&] { return acquired(b, "k") == yes; }));

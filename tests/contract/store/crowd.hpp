@@ -12,13 +12,13 @@
 namespace dlock::test {
 
 /// A lock that could not be had in time is a kind of "no", where the place says that this may be.
-inline bool contended(const store_place& place, const reply& r) {
-  return place.may_be_contended() && r.result == outcome::failed && r.why.contended;
+inline bool contended(const store_fixture& fixture, const reply& r) {
+  return fixture.may_be_contended() && r.result == outcome::failed && r.why.contended;
 }
 
-inline std::vector<std::unique_ptr<actor>> crowd(store_place& place, std::size_t size) {
+inline std::vector<std::unique_ptr<actor>> crowd(store_fixture& fixture, std::size_t size) {
   std::vector<std::unique_ptr<actor>> actors;
-  for (std::size_t i = 0; i < size; ++i) actors.push_back(std::make_unique<actor>(place));
+  for (std::size_t i = 0; i < size; ++i) actors.push_back(std::make_unique<actor>(fixture));
   return actors;
 }
 
@@ -44,8 +44,9 @@ inline std::ptrdiff_t count_yes(const std::vector<reply>& replies) {
 }
 
 /// At most one of them got it. Where nobody did, because their votes were split, nothing of them is left.
-inline void check_one_got(store_place& place, const std::vector<reply>& replies, actor& another, std::string_view key) {
-  if (place.votes_may_split() && count_yes(replies) == 0) {
+inline void check_one_got(store_fixture& fixture, const std::vector<reply>& replies, actor& another,
+                          std::string_view key) {
+  if (fixture.votes_may_split() && count_yes(replies) == 0) {
     CHECK(answer(another.insert(key)) == outcome::yes);
     return;
   }

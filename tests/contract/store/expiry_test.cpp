@@ -9,10 +9,10 @@
 namespace dlock::test {
 
 TEST_CASE("store: a grant with an expiry of its own is free when that has passed", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
-  const auto fence = a.acquire("k", place->moments());
-  pass_until(*place, [&] { return b.at("k").expired; });
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
+  const auto fence = a.acquire("k", fixture->moments());
+  pass_until(*fixture, [&] { return b.at("k").expired; });
   if (!b.forgets) {
     CHECK(b.at("k").holder == a.id);
     CHECK(b.at("k").fence == fence);  // expiry changes no fence
@@ -23,10 +23,10 @@ TEST_CASE("store: a grant with an expiry of its own is free when that has passed
 }
 
 TEST_CASE("store: a late release does not touch who took the key meanwhile", "[contract][T01]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
-  const auto fence = a.acquire("k", place->moments());
-  pass_until(*place, [&] { return b.at("k").expired; });
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
+  const auto fence = a.acquire("k", fixture->moments());
+  pass_until(*fixture, [&] { return b.at("k").expired; });
   const auto theirs = b.acquire("k");
   CHECK(answer(a.release("k", fence)) == outcome::no);
   CHECK(answer(a.extend("k", fence, for_long)) == outcome::no);
@@ -35,31 +35,31 @@ TEST_CASE("store: a late release does not touch who took the key meanwhile", "[c
 }
 
 TEST_CASE("store: extend moves an own expiry forward, never back", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k", for_long);
   REQUIRE(answer(a.extend("k", fence, 2 * for_long)) == outcome::yes);
-  CHECK(b.at("k").left > for_long);
+  CHECK(b.at("k").remaining > for_long);
   REQUIRE(answer(a.extend("k", fence, 10s)) == outcome::yes);
-  CHECK(b.at("k").left > for_long);
+  CHECK(b.at("k").remaining > for_long);
   CHECK(b.at("k").fence == fence);
 }
 
-TEST_CASE("store: extend is refused to a stranger, by an old fence and once the expiry has passed", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
-  const auto fence = a.acquire("k", place->moments());
+TEST_CASE("store: extend is refused to another owner, by an old fence and once the expiry has passed", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
+  const auto fence = a.acquire("k", fixture->moments());
   CHECK(answer(b.extend("k", fence, for_long)) == outcome::no);
   CHECK(answer(a.extend("k", fence + 1, for_long)) == outcome::no);
   CHECK(answer(a.extend("other", fence, for_long)) == outcome::no);
-  pass_until(*place, [&] { return b.at("k").expired; });
+  pass_until(*fixture, [&] { return b.at("k").expired; });
   CHECK(answer(a.extend("k", fence, for_long)) == outcome::no);
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
 TEST_CASE("store: an older fence of the same session frees, extends and delays nothing", "[contract][T02]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   const auto older = a.acquire("k", 20s);
   REQUIRE(answer(a.release("k", older)) == outcome::yes);
   const auto present = a.acquire("k", 20s);
@@ -69,28 +69,28 @@ TEST_CASE("store: an older fence of the same session frees, extends and delays n
     if (a.store->caps().min_hold) CHECK(answer(a.release("k", other, 1h)) == outcome::no);
     CHECK(answer(a.extend("k", other, 1h)) == outcome::no);
     CHECK(a.at("k").holder == a.id);
-    CHECK(a.at("k").left <= 20s + a.rounding);
+    CHECK(a.at("k").remaining <= 20s + a.rounding);
   }
   CHECK(answer(a.release("k", present)) == outcome::yes);
 }
 
 TEST_CASE("store: a take-over of an own expiry by stale sight is refused", "[contract][T57]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place), c(*place);
-  a.acquire("k", place->moments());
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture), c(*fixture);
+  a.acquire("k", fixture->moments());
   const seen alive = b.at("k");
-  pass_until(*place, [&] { return b.at("k").expired; });
+  pass_until(*fixture, [&] { return b.at("k").expired; });
   if (b.forgets) {  // there is nothing to be taken over
     CHECK(answer(b.take_over("k", alive)) == outcome::no);
     return;
   }
   const seen old = b.at("k");
-  REQUIRE(answer(c.take_over("k", old, place->moments())) == outcome::yes);
-  pass_until(*place, [&] { return c.at("k").expired; });
+  REQUIRE(answer(c.take_over("k", old, fixture->moments())) == outcome::yes);
+  pass_until(*fixture, [&] { return c.at("k").expired; });
   CHECK(answer(b.take_over("k", old)) == outcome::no);  // another holder
   CHECK(c.at("k").holder == c.id);
-  REQUIRE(answer(a.take("k", place->moments())) == outcome::yes);
-  pass_until(*place, [&] { return c.at("k").expired; });
+  REQUIRE(answer(a.take("k", fixture->moments())) == outcome::yes);
+  pass_until(*fixture, [&] { return c.at("k").expired; });
   CHECK(answer(b.take_over("k", old)) == outcome::no);  // the same holder, another grant of it
   const reply taken = b.take_over("k", b.at("k"), for_long);
   REQUIRE(answer(taken) == outcome::yes);
@@ -98,8 +98,8 @@ TEST_CASE("store: a take-over of an own expiry by stale sight is refused", "[con
 }
 
 TEST_CASE("store: a live own expiry is not taken over", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("k", for_long);
   a.close();  // means nothing to a grant with an expiry of its own
   seen now = b.at("k");
@@ -111,27 +111,27 @@ TEST_CASE("store: a live own expiry is not taken over", "[contract]") {
 }
 
 TEST_CASE("store: of many that take a key when its own expiry passes exactly one wins", "[contract][T57]") {
-  const auto place = make_store_place();
-  auto who = crowd(*place, 24);
-  actor dead(*place);
-  const auto fence = dead.acquire("k", place->moments());
-  pass_until(*place, [&] { return dead.at("k").expired; });
+  const auto fixture = make_store_fixture();
+  auto who = crowd(*fixture, 24);
+  actor dead(*fixture);
+  const auto fence = dead.acquire("k", fixture->moments());
+  pass_until(*fixture, [&] { return dead.at("k").expired; });
   const auto replies = all_at_once(who, [](actor& a) { return a.take("k"); });
-  check_one_got(*place, replies, *who[0], "k");
+  check_one_got(*fixture, replies, *who[0], "k");
   CHECK(dead.follows(dead.at("k").fence, fence));
 }
 
 TEST_CASE("store: inspect shows an own expiry until it has passed", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("long", 20min);
   const auto own = b.inspected("long");
   REQUIRE(own.size() == 1);
   CHECK(own[0].kind == lease_kind::expiring);
-  CHECK(own[0].left > 15min);
-  CHECK(own[0].left <= 20min + a.rounding);
-  a.acquire("short", place->moments());
-  pass_until(*place, [&] { return b.at("short").expired; });
+  CHECK(own[0].remaining > 15min);
+  CHECK(own[0].remaining <= 20min + a.rounding);
+  a.acquire("short", fixture->moments());
+  pass_until(*fixture, [&] { return b.at("short").expired; });
   CHECK(b.inspected("short").empty());
 }
 

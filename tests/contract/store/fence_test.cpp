@@ -7,8 +7,8 @@
 namespace dlock::test {
 
 TEST_CASE("store: the fence grows at each grant, by one where it is counted, and stays at release", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   std::uint64_t last = 0;
   for (int i = 0; i < 5; ++i) {
     actor& who = i % 2 == 0 ? a : b;

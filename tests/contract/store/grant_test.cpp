@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// take, insert, look: who gets a key, and with which fence.
+/// take, insert, poll: who gets a key, and with which fence.
 
 #include <array>
 #include <vector>
@@ -10,9 +10,9 @@
 namespace dlock::test {
 
 TEST_CASE("store: a key that was never used has no row, and is taken only where a free key has none", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
-  CHECK(answer(a.look("k")) == outcome::absent);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
+  CHECK(answer(a.poll("k")) == outcome::absent);
   const reply taken = a.take("k");
   REQUIRE(answer(taken) == (a.deletes ? outcome::yes : outcome::no));
   if (a.deletes) {
@@ -20,13 +20,13 @@ TEST_CASE("store: a key that was never used has no row, and is taken only where 
     CHECK(a.sees(a, "k"));
     REQUIRE(answer(a.release("k", taken.fence)) == outcome::yes);
   }
-  if (!a.makes_rows) CHECK(answer(a.look("k")) == outcome::absent);
+  if (!a.makes_rows) CHECK(answer(a.poll("k")) == outcome::absent);
   CHECK_FALSE(a.sees_held("k"));
 }
 
 TEST_CASE("store: the first insert of a key is a grant, the second makes nothing", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   if (a.makes_rows) CHECK(answer(a.take("k")) == outcome::no);
   const reply first = a.insert("k");
   REQUIRE(answer(first) == outcome::yes);
@@ -38,8 +38,8 @@ TEST_CASE("store: the first insert of a key is a grant, the second makes nothing
 }
 
 TEST_CASE("store: one owner at a time", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k");
   CHECK(answer(b.take("k")) == outcome::no);
   CHECK(answer(b.take("k", for_long)) == outcome::no);
@@ -58,8 +58,8 @@ TEST_CASE("store: one owner at a time", "[contract]") {
 }
 
 TEST_CASE("store: a store knows no re-entry, so a second take by the holder is refused", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   const auto fence = a.acquire("k");
   CHECK(answer(a.take("k")) == outcome::no);
   CHECK(answer(a.insert("k")) == outcome::no);
@@ -68,8 +68,8 @@ TEST_CASE("store: a store knows no re-entry, so a second take by the holder is r
 }
 
 TEST_CASE("store: a free key is not taken over", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k");
   const seen held = b.at("k");
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
@@ -80,8 +80,8 @@ TEST_CASE("store: a free key is not taken over", "[contract]") {
 }
 
 TEST_CASE("store: a batch answers for each key", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   REQUIRE(answer(a.release("batch:1", a.acquire("batch:1"))) == outcome::yes);
   const auto second = a.acquire("batch:1");
   REQUIRE(answer(a.release("batch:1", second)) == outcome::yes);
@@ -110,7 +110,7 @@ TEST_CASE("store: a batch answers for each key", "[contract]") {
       answer(r);
       statements += r.statements;
     }
-    if (who.store->caps().batch && (who.hides || place->keeps_by_itself()))
+    if (who.store->caps().batch && (who.hides || fixture->keeps_by_itself()))
       CHECK(statements == 1);  // others may need more
     return replies;
   };
@@ -124,11 +124,11 @@ TEST_CASE("store: a batch answers for each key", "[contract]") {
   CHECK(taken[3].result == (inserts ? outcome::yes : outcome::no));
   if (inserts) REQUIRE(answer(b.release("batch:4", taken[3].fence)) == outcome::yes);
 
-  const auto looked = run(a, verb::look);
-  CHECK(looked[1].holder.holder == a.id);
-  CHECK((looked[0].holder.holder == b.id || (a.hides && looked[0].holder.holder)));
-  CHECK((looked[2].holder.fence == taken[2].fence || (a.hides && looked[2].holder.holder)));
-  CHECK((looked[3].result == outcome::absent || (a.makes_rows && !looked[3].holder.holder)));
+  const auto polled = run(a, verb::poll);
+  CHECK(polled[1].holder.holder == a.id);
+  CHECK((polled[0].holder.holder == b.id || (a.hides && polled[0].holder.holder)));
+  CHECK((polled[2].holder.fence == taken[2].fence || (a.hides && polled[2].holder.holder)));
+  CHECK((polled[3].result == outcome::absent || (a.makes_rows && !polled[3].holder.holder)));
 
   const auto inserted = run(b, verb::insert);
   CHECK(inserted[0].result == outcome::no);

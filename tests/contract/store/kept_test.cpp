@@ -9,37 +9,37 @@
 namespace dlock::test {
 
 TEST_CASE("store: extend is refused to a kept grant, which has no expiry", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k");
   CHECK(answer(a.extend("k", fence, 1ms)) == outcome::no);
   CHECK(b.at("k").kind == lease_kind::session);
 }
 
 TEST_CASE("store: a kept grant writes no expiry over the one from before", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("k", for_moments);
-  pass_until(*place, [&] { return b.at("k").expired; });
+  pass_until(*fixture, [&] { return b.at("k").expired; });
   REQUIRE(answer(b.take("k")) == outcome::yes);
   CHECK(b.at("k").kind == lease_kind::session);
-  place->pass(for_moments);
+  fixture->pass(for_moments);
   CHECK(answer(a.take("k")) == outcome::no);
   CHECK(a.at("k").holder == b.id);
 
   const auto fence = b.at("k").fence;
   REQUIRE(answer(b.release("k", fence)) == outcome::yes);
   a.acquire("k", for_moments);
-  pass_until(*place, [&] { return b.at("k").expired; });
+  pass_until(*fixture, [&] { return b.at("k").expired; });
   REQUIRE(answer(b.take_over("k", b.at("k"))) == outcome::yes);
   CHECK(b.at("k").kind == lease_kind::session);
 }
 
 TEST_CASE("store: a kept grant outlives any time as long as its session does", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("k");
-  place->pass(for_moments);
+  fixture->pass(for_moments);
   const seen now = b.at("k");
   CHECK_FALSE(now.expired);
   CHECK(answer(b.take("k")) == outcome::no);
@@ -50,15 +50,15 @@ TEST_CASE("store: a kept grant outlives any time as long as its session does", "
 }
 
 TEST_CASE("store: a kept grant frees only when its session is gone", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place, for_moments), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture, for_moments), b(*fixture);
   const auto fence = a.acquire("k");
-  pass_until(*place, [&] { return b.at("k").expired; });
+  pass_until(*fixture, [&] { return b.at("k").expired; });
   const seen expired = b.at("k");
   CHECK(expired.holder == a.id);
   CHECK(expired.kind == lease_kind::session);
   CHECK_FALSE(expired.gone);
-  CHECK(expired.left == 0us);
+  CHECK(expired.remaining == 0us);
   CHECK(answer(b.take("k")) == outcome::no);
   CHECK(answer(b.take_over("k", expired)) == outcome::no);  // expired, but not killed
 
@@ -76,8 +76,8 @@ TEST_CASE("store: a kept grant frees only when its session is gone", "[contract]
 }
 
 TEST_CASE("store: closing a session gives its kept grants away", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("k");
   CHECK(a.close() == outcome::yes);
   CHECK(a.close() == outcome::no);
@@ -87,8 +87,8 @@ TEST_CASE("store: closing a session gives its kept grants away", "[contract]") {
 }
 
 TEST_CASE("store: a take-over by stale sight is refused", "[contract][T57]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place), c(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture), c(*fixture);
   a.acquire("k");
   const seen first = b.at("k");
   a.close();
@@ -106,8 +106,8 @@ TEST_CASE("store: a take-over by stale sight is refused", "[contract][T57]") {
 }
 
 TEST_CASE("store: inspect shows a holder whose session is gone, with nothing left", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("k");
   a.close();
   const auto gone = b.inspected("k");
@@ -115,17 +115,17 @@ TEST_CASE("store: inspect shows a holder whose session is gone, with nothing lef
   CHECK(gone[0].session == a.id);
   CHECK(gone[0].host.empty());
   CHECK(gone[0].pid == 0);
-  CHECK(gone[0].left == 0us);
+  CHECK(gone[0].remaining == 0us);
   CHECK(gone[0].dead);
 }
 
 TEST_CASE("store: inspect and list call a holder dead whose session has expired, and nobody else", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place, for_moments), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture, for_moments), b(*fixture);
   a.acquire("dead");
   a.acquire("own", 20min);
   b.acquire("alive");
-  pass_until(*place, [&] { return b.at("dead").expired; });
+  pass_until(*fixture, [&] { return b.at("dead").expired; });
   std::vector<holder_info> found;
   REQUIRE(b.store->admin() != nullptr);
   REQUIRE(answer(b.store->admin()->list(*b.connection, "", 10, found)) == outcome::yes);
@@ -134,7 +134,7 @@ TEST_CASE("store: inspect and list call a holder dead whose session has expired,
   CHECK(found[1].dead);        // dead
   CHECK_FALSE(found[2].dead);  // an expiry of its own needs no session
   CHECK(found[1].host == "host-a");
-  CHECK(found[1].left == 0us);
+  CHECK(found[1].remaining == 0us);
   CHECK(b.inspected("dead").at(0).dead);
   CHECK_FALSE(b.inspected("own").at(0).dead);
   // The next one who asks gets it.

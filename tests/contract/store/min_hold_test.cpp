@@ -7,8 +7,8 @@
 namespace dlock::test {
 
 TEST_CASE("store: min_hold keeps holder and fence until its time is over", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k");
   REQUIRE(answer(a.release("k", fence, for_long)) == outcome::yes);
   const seen held = b.at("k");
@@ -16,29 +16,29 @@ TEST_CASE("store: min_hold keeps holder and fence until its time is over", "[con
   CHECK(held.fence == fence);
   CHECK(held.kind == lease_kind::expiring);
   CHECK_FALSE(held.expired);
-  CHECK(held.left <= for_long);
-  CHECK(held.left > for_long - 1min);
+  CHECK(held.remaining <= for_long);
+  CHECK(held.remaining > for_long - 1min);
   a.close();  // released is released: the session's end changes nothing
   CHECK(answer(b.take("k")) == outcome::no);
   CHECK(answer(b.take_over("k", b.at("k"))) == outcome::no);
 }
 
 TEST_CASE("store: after min_hold the key is free", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k");
   REQUIRE(answer(a.release("k", fence, for_moments)) == outcome::yes);
-  pass_until(*place, [&] { return !b.at("k").holder || b.at("k").expired; });
+  pass_until(*fixture, [&] { return !b.at("k").holder || b.at("k").expired; });
   const reply taken = b.take("k");
   REQUIRE(answer(taken) == outcome::yes);
   CHECK(taken.fence == fence + 1);
 }
 
 TEST_CASE("store: min_hold counts from the grant, so a release after it frees at once", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k", for_long);
-  place->pass(5ms);
+  fixture->pass(5ms);
   REQUIRE(answer(a.release("k", fence, 1ms)) == outcome::yes);
   CHECK_FALSE(b.at("k").holder);
   CHECK(answer(b.take("k")) == outcome::yes);

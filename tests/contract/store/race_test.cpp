@@ -11,40 +11,40 @@
 namespace dlock::test {
 
 TEST_CASE("store: of many that make a key's row at once exactly one gets it and none an error", "[contract][T48]") {
-  const auto place = make_store_place();
-  auto who = crowd(*place, 24);
+  const auto fixture = make_store_fixture();
+  auto who = crowd(*fixture, 24);
   for (int round = 0; round < 10; ++round) {
     const std::string key = "new:" + std::to_string(round);
     if (who[0]->makes_rows) CHECK(answer(who[0]->take(key)) == outcome::no);
     const auto replies = all_at_once(who, [&](actor& a) { return a.insert(key); });
     for (const reply& r : replies) {
-      if (!contended(*place, r)) answer(r);
+      if (!contended(*fixture, r)) answer(r);
     }
-    check_one_got(*place, replies, *who[0], key);
+    check_one_got(*fixture, replies, *who[0], key);
     if (!who[0]->hides) CHECK(who[0]->follows(who[0]->at(key).fence, 0));
   }
 }
 
 TEST_CASE("store: of many that take a free key at once exactly one gets it and none an error", "[contract][T48]") {
-  const auto place = make_store_place();
-  auto who = crowd(*place, 12);
+  const auto fixture = make_store_fixture();
+  auto who = crowd(*fixture, 12);
   for (int round = 0; round < 5; ++round) {
     const std::string key = "free:" + std::to_string(round);
     const auto first = who[0]->acquire(key);
     REQUIRE(answer(who[0]->release(key, first)) == outcome::yes);
     const auto replies = all_at_once(who, [&](actor& a) { return a.take(key); });
     for (const reply& r : replies) {
-      if (!contended(*place, r)) answer(r);
+      if (!contended(*fixture, r)) answer(r);
     }
-    check_one_got(*place, replies, *who[0], key);
+    check_one_got(*fixture, replies, *who[0], key);
     if (!who[0]->hides) CHECK(who[0]->follows(who[0]->at(key).fence, first));
   }
 }
 
 TEST_CASE("store: holders of one key never overlap, and none sees the fence of the one before", "[contract]") {
   constexpr int rounds = 20;
-  const auto place = make_store_place();
-  auto who = crowd(*place, 8);
+  const auto fixture = make_store_fixture();
+  auto who = crowd(*fixture, 8);
   const auto first = who[0]->acquire("k");
   REQUIRE(answer(who[0]->release("k", first)) == outcome::yes);
 
@@ -55,7 +55,7 @@ TEST_CASE("store: holders of one key never overlap, and none sees the fence of t
   const auto replies = all_at_once(who, [&](actor& a) -> reply {
     for (int done = 0; done < rounds;) {
       const reply taken = a.take("k");
-      if (taken.result == outcome::no || contended(*place, taken)) {
+      if (taken.result == outcome::no || contended(*fixture, taken)) {
         std::this_thread::yield();
         continue;
       }
@@ -65,7 +65,7 @@ TEST_CASE("store: holders of one key never overlap, and none sees the fence of t
       last = taken.fence;
       inside.fetch_sub(1);
       reply freed = a.release("k", taken.fence);
-      while (contended(*place, freed)) freed = a.release("k", taken.fence);
+      while (contended(*fixture, freed)) freed = a.release("k", taken.fence);
       if (freed.result != outcome::yes) return freed;
       ++done;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// release, cancel: what a holder may do, and what a stranger may not.
+/// release, cancel: what a holder may do, and what another program may not.
 
 #include <memory>
 #include <utility>
@@ -10,9 +10,9 @@
 
 namespace dlock::test {
 
-TEST_CASE("store: a release by a stranger or of another key changes nothing", "[contract][T01]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+TEST_CASE("store: a release by another owner or of another key changes nothing", "[contract][T01]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k");
   CHECK(answer(b.release("k", fence)) == outcome::no);
   if (b.store->caps().min_hold) CHECK(answer(b.release("k", fence, for_long)) == outcome::no);
@@ -24,8 +24,8 @@ TEST_CASE("store: a release by a stranger or of another key changes nothing", "[
 }
 
 TEST_CASE("store: a release with an old fence changes nothing", "[contract][T12]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   const auto old = a.acquire("k");
   REQUIRE(answer(a.release("k", old)) == outcome::yes);
   const auto fence = a.acquire("k");
@@ -36,8 +36,8 @@ TEST_CASE("store: a release with an old fence changes nothing", "[contract][T12]
 }
 
 TEST_CASE("store: releasing twice is harmless", "[contract][T08]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k");
   CHECK(answer(a.release("k", fence)) == outcome::yes);
   CHECK(answer(a.release("k", fence)) == outcome::no);
@@ -47,8 +47,8 @@ TEST_CASE("store: releasing twice is harmless", "[contract][T08]") {
 }
 
 TEST_CASE("store: cancel frees by nonce, whatever the fence", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("k");
   const auto nonce = a.nonce;
   CHECK(answer(a.cancel("k", nonce + 1)) == outcome::no);
@@ -62,8 +62,8 @@ TEST_CASE("store: cancel frees by nonce, whatever the fence", "[contract]") {
 }
 
 TEST_CASE("store: cancel of an old attempt leaves the session's new grant alone", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   const auto fence = a.acquire("k");
   const auto old = a.nonce;
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
@@ -75,8 +75,8 @@ TEST_CASE("store: cancel of an old attempt leaves the session's new grant alone"
 
 TEST_CASE("store: a grant belongs to its holder, each verb about it may go over another connection",
           "[contract][T95]") {
-  const auto place = make_store_place();
-  actor holder(*place), other(*place);
+  const auto fixture = make_store_fixture();
+  actor holder(*fixture), other(*fixture);
   std::vector<std::unique_ptr<connection>> before;  // they stay open
   const auto connect_anew = [&] {
     fault why;

@@ -11,22 +11,22 @@
 namespace dlock::test {
 
 TEST_CASE("store: renewal moves a session's expiry forward, never back", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto fence = a.acquire("k");
   REQUIRE(a.renew(2 * for_long) == outcome::yes);
-  CHECK(b.at("k").left > for_long);
+  CHECK(b.at("k").remaining > for_long);
   REQUIRE(a.renew(1ms) == outcome::yes);
-  CHECK(b.at("k").left > for_long);
+  CHECK(b.at("k").remaining > for_long);
   CHECK(b.at("k").fence == fence);
 }
 
 TEST_CASE("store: renewal prolongs its own session and nobody else's", "[contract][T16]") {
-  const auto place = make_store_place();
-  actor dying(*place, for_moments), renewed(*place), other(*place);
+  const auto fixture = make_store_fixture();
+  actor dying(*fixture, for_moments), renewed(*fixture), other(*fixture);
   dying.acquire("k");
   REQUIRE(renewed.renew(2 * for_long) == outcome::yes);
-  pass_until(*place, [&] { return other.at("k").expired; });
+  pass_until(*fixture, [&] { return other.at("k").expired; });
   REQUIRE(renewed.renew(2 * for_long) == outcome::yes);
   CHECK(other.at("k").expired);
   CHECK(other.kill(dying.id) == outcome::yes);
@@ -34,32 +34,32 @@ TEST_CASE("store: renewal prolongs its own session and nobody else's", "[contrac
 }
 
 TEST_CASE("store: an expired session is not renewed although it still exists", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place, for_moments), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture, for_moments), b(*fixture);
   a.acquire("k");
-  pass_until(*place, [&] { return b.at("k").expired; });
+  pass_until(*fixture, [&] { return b.at("k").expired; });
   CHECK(a.renew(for_long) == outcome::no);
   CHECK(b.at("k").expired);
   CHECK_FALSE(b.at("k").gone);
 }
 
 TEST_CASE("store: a session that is killed is not renewed", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place, for_moments), b(*place);
-  pass_until(*place, [&] { return b.kill(a.id) == outcome::yes; });
+  const auto fixture = make_store_fixture();
+  actor a(*fixture, for_moments), b(*fixture);
+  pass_until(*fixture, [&] { return b.kill(a.id) == outcome::yes; });
   CHECK(a.renew(for_long) == outcome::no);
 }
 
 TEST_CASE("store: a revoked session keeps its locks until it expires and is not renewed", "[contract]") {
-  const auto place = make_store_place();
-  actor b(*place), a(*place, 5s);  // in this order: its ttl runs from now on
+  const auto fixture = make_store_fixture();
+  actor b(*fixture), a(*fixture, 5s);  // in this order: its ttl runs from now on
   const auto fence = a.acquire("k");
   REQUIRE(a.renew(5s) == outcome::yes);
   REQUIRE(b.store->admin() != nullptr);
   REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);
   CHECK(a.renew(for_long) == outcome::no);
   CHECK(answer(b.take("k")) == outcome::no);
-  pass_until(*place, [&] { return b.kill(a.id) == outcome::yes; });
+  pass_until(*fixture, [&] { return b.kill(a.id) == outcome::yes; });
   const reply taken = b.take_over("k", b.at("k"));
   REQUIRE(answer(taken) == outcome::yes);
   CHECK(taken.fence == fence + 1);

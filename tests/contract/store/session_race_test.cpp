@@ -11,11 +11,11 @@ namespace dlock::test {
 
 TEST_CASE("store: of many that steal from one dead session exactly one wins, and the fence grows by one",
           "[contract][T57]") {
-  const auto place = make_store_place();
-  auto who = crowd(*place, 100);
-  actor dead(*place, for_moments);
+  const auto fixture = make_store_fixture();
+  auto who = crowd(*fixture, 100);
+  actor dead(*fixture, for_moments);
   const auto fence = dead.acquire("k");
-  pass_until(*place, [&] { return who[0]->at("k").expired; });
+  pass_until(*fixture, [&] { return who[0]->at("k").expired; });
   const seen holder = who[0]->at("k");
   const auto replies = all_at_once(who, [&](actor& a) {
     a.store->session(*a.connection, session_verb::remove_expired, {.id = holder.holder});
@@ -29,22 +29,22 @@ TEST_CASE("store: of many that steal from one dead session exactly one wins, and
       CHECK(replies[i].fence == fence + 1);
       CHECK(who[0]->at("k").holder == who[i]->id);
     } else {
-      CHECK((replies[i].result == outcome::no || contended(*place, replies[i])));
+      CHECK((replies[i].result == outcome::no || contended(*fixture, replies[i])));
     }
   }
 }
 
 TEST_CASE("store: a session that is renewed and killed at the same time is lost or alive, never both", "[contract]") {
-  const auto place = make_store_place();
+  const auto fixture = make_store_fixture();
   for (int round = 0; round < 20; ++round) {
     std::vector<std::unique_ptr<actor>> who;
-    who.push_back(std::make_unique<actor>(*place, for_moments));
-    who.push_back(std::make_unique<actor>(*place));
+    who.push_back(std::make_unique<actor>(*fixture, for_moments));
+    who.push_back(std::make_unique<actor>(*fixture));
     actor& owner = *who[0];
     const std::string key = "round:" + std::to_string(round);
     owner.acquire(key);
     // Either may win: close to the expiry.
-    pass_until(*place, [&] { return who[1]->at(key).left < for_moments / 3; });
+    pass_until(*fixture, [&] { return who[1]->at(key).remaining < for_moments / 3; });
     const auto replies = all_at_once(who, [&](actor& a) {
       const bool renews = &a == &owner;
       reply r;

@@ -17,16 +17,16 @@ outcome got(actor& by, std::string_view key) {
 }  // namespace
 
 TEST_CASE("store: a session is opened once", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   CHECK(a.session(session_verb::open, a.id, for_moments) == outcome::no);
   a.acquire("k");
-  CHECK(a.at("k").left > for_moments);
+  CHECK(a.at("k").remaining > for_moments);
 }
 
 TEST_CASE("store: renewal does not change the locks that a session keeps", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto first = a.acquire("k1");
   const auto second = a.acquire("k2");
   for (int i = 0; i < 3; ++i) REQUIRE(a.renew(for_long) == outcome::yes);
@@ -37,16 +37,16 @@ TEST_CASE("store: renewal does not change the locks that a session keeps", "[con
 }
 
 TEST_CASE("store: kill does not touch a live session", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   CHECK(b.kill(a.id) == outcome::no);
   CHECK(a.kill(a.id) == outcome::no);
   CHECK(a.renew(for_long) == outcome::yes);
 }
 
 TEST_CASE("store: a session that is closed keeps nothing any more", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("k1");
   a.acquire("k2");
   CHECK(a.close() == outcome::yes);
@@ -57,8 +57,8 @@ TEST_CASE("store: a session that is closed keeps nothing any more", "[contract]"
 }
 
 TEST_CASE("store: a session that is closed or unknown is not renewed", "[contract]") {
-  const auto place = make_store_place();
-  actor b(*place);
+  const auto fixture = make_store_fixture();
+  actor b(*fixture);
   CHECK(b.close() == outcome::yes);
   CHECK(b.renew(for_long) == outcome::no);
   CHECK(b.session(session_verb::renew, id128::random(), for_long) == outcome::no);
@@ -66,8 +66,8 @@ TEST_CASE("store: a session that is closed or unknown is not renewed", "[contrac
 }
 
 TEST_CASE("store: a revoked session is not renewed, and what it keeps is free when it has ended", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   a.acquire("k");
   CHECK_FALSE(b.inspected("k").at(0).revoked);
   REQUIRE(b.store->admin() != nullptr);
@@ -80,8 +80,8 @@ TEST_CASE("store: a revoked session is not renewed, and what it keeps is free wh
 }
 
 TEST_CASE("store: revoking needs a key that a session keeps", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   REQUIRE(a.store->admin() != nullptr);
   const auto revoke = [&](std::string_view key) {
     return answer(a.store->admin()->revoke(*a.connection, {.resource = key}));
@@ -95,15 +95,15 @@ TEST_CASE("store: revoking needs a key that a session keeps", "[contract]") {
   REQUIRE(answer(a.release("free", fence)) == outcome::yes);
   CHECK(revoke("free") == outcome::no);
   CHECK(a.renew(for_long) == outcome::yes);
-  actor b(*place);
+  actor b(*fixture);
   b.acquire("left");
   b.close();
   CHECK(revoke("left") == outcome::no);
 }
 
-TEST_CASE("store: a look shows the holder, its fence, how it is kept and who it is", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place, for_long, "billing"), b(*place);
+TEST_CASE("store: a poll shows the holder, its fence, how it is kept and who it is", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture, for_long, "billing"), b(*fixture);
   const auto fence = a.acquire("k");
   const seen kept = b.at("k");
   CHECK(kept.holder == a.id);
@@ -111,29 +111,29 @@ TEST_CASE("store: a look shows the holder, its fence, how it is kept and who it 
   CHECK(kept.kind == lease_kind::session);
   CHECK_FALSE(kept.gone);
   CHECK_FALSE(kept.expired);
-  CHECK(kept.left > for_long - 1min);
-  if (!place->keeps_by_itself()) CHECK(kept.left <= for_long);
+  CHECK(kept.remaining > for_long - 1min);
+  if (!fixture->keeps_by_itself()) CHECK(kept.remaining <= for_long);
   CHECK(kept.who == "host-a/4242 billing");
 
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
   CHECK_FALSE(b.at("k").holder);
-  if (b.deletes) CHECK(answer(b.look("k")) == outcome::absent);
+  if (b.deletes) CHECK(answer(b.poll("k")) == outcome::absent);
 
   if (!a.store->caps().expiring_leases) return;
   a.acquire("k", 20min);
   const seen own = b.at("k");
   CHECK(own.kind == lease_kind::expiring);
   CHECK_FALSE(own.expired);
-  CHECK(own.left > 19min);
-  CHECK(own.left <= 20min);
+  CHECK(own.remaining > 19min);
+  CHECK(own.remaining <= 20min);
 }
 
 TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place, for_long, "billing"), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture, for_long, "billing"), b(*fixture);
   CHECK(b.inspected("k").empty());
   const auto fence = a.acquire("k");
-  place->pass(2ms);
+  fixture->pass(2ms);
   const auto kept = b.inspected("k");
   REQUIRE(kept.size() == 1);
   CHECK(kept[0].key == "k");
@@ -145,9 +145,9 @@ TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key",
   CHECK(kept[0].kind == lease_kind::session);
   CHECK_FALSE(kept[0].revoked);
   CHECK_FALSE(kept[0].dead);
-  if (!place->keeps_by_itself()) CHECK(kept[0].since >= 2ms);
+  if (!fixture->keeps_by_itself()) CHECK(kept[0].since >= 2ms);
   CHECK(kept[0].since < 5min);
-  CHECK(kept[0].left > for_long - 5min);
+  CHECK(kept[0].remaining > for_long - 5min);
 
   REQUIRE(b.store->admin() != nullptr);
   REQUIRE(answer(b.store->admin()->revoke(*b.connection, {.resource = "k"})) == outcome::yes);

@@ -16,22 +16,22 @@ std::ostream& operator<<(std::ostream& out, const id128& id) { return out << id.
 
 namespace dlock::test {
 
-void pass_until(store_place& place, const std::function<bool()>& done) {
+void pass_until(store_fixture& fixture, const std::function<bool()>& done) {
   for (int i = 0; i < 2000; ++i) {
     if (done()) return;
-    place.pass(5ms);
+    fixture.pass(5ms);
   }
   FAIL("it did not happen within 10 s");
 }
 
-actor::actor(store_place& place, microseconds session_ttl, std::string label_of)
-    : store(place.open()),
-      rounding(place.rounding()),
-      deletes(place.deletes_free_rows()),
-      makes_rows(place.makes_rows_first()),
-      forgets(place.forgets_expired()),
-      hides(place.hides_holders()),
-      counts(store->caps().fence && place.counts_grants()),
+actor::actor(store_fixture& fixture, microseconds session_ttl, std::string label_of)
+    : store(fixture.open()),
+      rounding(fixture.rounding()),
+      deletes(fixture.deletes_free_rows()),
+      makes_rows(fixture.makes_rows_first()),
+      forgets(fixture.forgets_expired()),
+      hides(fixture.hides_holders()),
+      counts(store->caps().fence && fixture.counts_grants()),
       label(std::move(label_of)) {
   fault why;
   connection = store->connect(10s, why);
@@ -92,10 +92,10 @@ reply actor::cancel(std::string_view key, std::uint64_t of_nonce) {
   return run({.action = verb::cancel, .resource = key, .session = id, .nonce = of_nonce});
 }
 
-reply actor::look(std::string_view key) { return run({.action = verb::look, .resource = key, .session = id}); }
+reply actor::poll(std::string_view key) { return run({.action = verb::poll, .resource = key, .session = id}); }
 
 seen actor::at(std::string_view key) {
-  const reply r = look(key);
+  const reply r = poll(key);
   if (answer(r) == outcome::absent) return {.expired = forgets};
   REQUIRE(r.result == outcome::yes);
   return r.holder;

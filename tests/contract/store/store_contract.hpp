@@ -2,7 +2,7 @@
 #pragma once
 
 /// What every store must do, whatever it is made of, and what those must do that can more: a suite for each capability. A backend
-/// links the suites that its store is for, and defines make_store_place().
+/// links the suites that its store is for, and defines make_store_fixture().
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -14,10 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "contract/place.hpp"
-#include "dlock/store/id128.hpp"
-#include "dlock/store/store_admin.hpp"
-#include "dlock/store/transactional_store.hpp"
+#include "contract/store_fixture.hpp"
+#include "dlock/store_interface/id128.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 
 namespace dlock::test {
 
@@ -31,13 +31,13 @@ inline lease_kind kind_for(microseconds ttl) { return ttl > 0us ? lease_kind::ex
 inline constexpr microseconds for_moments = 30ms;
 
 /// Lets time pass until `done` says so; a failure after a while.
-void pass_until(store_place& place, const std::function<bool()>& done);
+void pass_until(store_fixture& fixture, const std::function<bool()>& done);
 
 /// A process as a store sees it: a store object, a connection and, where the store has sessions, one that is opened at once.
 /// Not thread-safe. A ttl of zero asks for a grant that lasts: one that the session keeps, or else one for an hour.
 class actor {
  public:
-  explicit actor(store_place& place, microseconds session_ttl = for_long, std::string label = "worker");
+  explicit actor(store_fixture& fixture, microseconds session_ttl = for_long, std::string label = "worker");
 
   reply take(std::string_view key, microseconds own_ttl = 0us);
   reply insert(std::string_view key, microseconds own_ttl = 0us);
@@ -47,10 +47,10 @@ class actor {
   reply extend(std::string_view key, std::uint64_t fence, microseconds own_ttl);
   reply release(std::string_view key, std::uint64_t fence, microseconds min_hold = 0us);
   reply cancel(std::string_view key, std::uint64_t nonce);
-  reply look(std::string_view key);
-  /// What a look shows; nobody, if there is no row.
+  reply poll(std::string_view key);
+  /// What a poll shows; nobody, if there is no row.
   seen at(std::string_view key);
-  /// Whether a look shows that this one holds the key; where that is hidden, that somebody does.
+  /// Whether a poll shows that this one holds the key; where that is hidden, that somebody does.
   bool sees(const actor& holder, std::string_view key);
   bool sees_held(std::string_view key) { return static_cast<bool>(at(key).holder); }
   /// What operators see of that key.

@@ -11,7 +11,7 @@ namespace {
 /// How many rows went.
 std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit = 100) {
   REQUIRE(actor.store->admin() != nullptr);
-  const reply r = actor.store->admin()->clean_up(*actor.connection, idle, limit);
+  const reply r = actor.store->admin()->cleanup(*actor.connection, idle, limit);
   CHECK(answer(r) == outcome::yes);
   return r.fence;
 }
@@ -19,16 +19,16 @@ std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit = 100) {
 }  // namespace
 
 TEST_CASE("store: a key that was swept starts above its last fence", "[contract][T50][T58]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   std::uint64_t last = 0;
   for (int i = 0; i < 3; ++i) {
     last = a.acquire("k");
     REQUIRE(answer(a.release("k", last)) == outcome::yes);
   }
-  place->pass(5ms);
+  fixture->pass(5ms);
   CHECK(sweep(b, 1ms) == 1);
-  CHECK(answer(b.look("k")) == outcome::absent);
+  CHECK(answer(b.poll("k")) == outcome::absent);
   CHECK(answer(b.take("k")) == outcome::no);
   const reply again = b.insert("k");
   REQUIRE(answer(again) == outcome::yes);
@@ -38,27 +38,27 @@ TEST_CASE("store: a key that was swept starts above its last fence", "[contract]
 }
 
 TEST_CASE("store: the highest fence that was swept is the floor for every new key", "[contract][T58]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   for (int i = 0; i < 4; ++i) REQUIRE(answer(a.release("often", a.acquire("often"))) == outcome::yes);
   REQUIRE(answer(a.release("once", a.acquire("once"))) == outcome::yes);
-  place->pass(5ms);
+  fixture->pass(5ms);
   CHECK(sweep(a, 1ms) == 2);
   CHECK(a.acquire("once") == 5);
 }
 
 TEST_CASE("store: sweeping leaves held keys, recent ones and live sessions", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place), b(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
   const auto kept = a.acquire("kept");
   a.acquire("own", for_long);
   a.acquire("held on", 0us);
   REQUIRE(answer(a.release("held on", 1, for_long)) == outcome::yes);
   REQUIRE(answer(a.release("recent", a.acquire("recent"))) == outcome::yes);
   CHECK(sweep(b, for_long) == 0);
-  place->pass(5ms);
+  fixture->pass(5ms);
   CHECK(sweep(b, 1ms) == 1);  // "recent" is not recent any more
-  CHECK(answer(b.look("recent")) == outcome::absent);
+  CHECK(answer(b.poll("recent")) == outcome::absent);
   CHECK(b.at("kept").holder == a.id);
   CHECK(b.at("own").holder == a.id);
   CHECK(b.at("held on").holder == a.id);
@@ -68,20 +68,20 @@ TEST_CASE("store: sweeping leaves held keys, recent ones and live sessions", "[c
 }
 
 TEST_CASE("store: sweeping with idle zero leaves all keys", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
-  place->pass(5ms);
+  fixture->pass(5ms);
   CHECK(sweep(a, 0us) == 0);
   CHECK(a.at("k").fence == 1);
 }
 
 TEST_CASE("store: sweeping deletes dead sessions that hold nothing, and no others", "[contract]") {
-  const auto place = make_store_place();
-  actor idle(*place, for_moments), holding(*place, for_moments), b(*place);
+  const auto fixture = make_store_fixture();
+  actor idle(*fixture, for_moments), holding(*fixture, for_moments), b(*fixture);
   holding.acquire("k");
-  pass_until(*place, [&] { return b.at("k").expired; });
-  place->pass(2 * for_moments);
+  pass_until(*fixture, [&] { return b.at("k").expired; });
+  fixture->pass(2 * for_moments);
   CHECK(sweep(b, for_long) == 1);
   CHECK(b.kill(idle.id) == outcome::no);  // not there any more
   const seen now = b.at("k");
@@ -91,26 +91,26 @@ TEST_CASE("store: sweeping deletes dead sessions that hold nothing, and no other
 }
 
 TEST_CASE("store: sweeping deletes keys of the dead that nobody asks for any more", "[contract][T58]") {
-  const auto place = make_store_place();
-  actor dead(*place, for_moments), b(*place);
+  const auto fixture = make_store_fixture();
+  actor dead(*fixture, for_moments), b(*fixture);
   const auto last = dead.acquire("forsaken");
   dead.acquire("expired", for_moments);
-  pass_until(*place, [&] { return b.at("forsaken").expired && b.at("expired").expired; });
-  place->pass(2 * for_moments);
+  pass_until(*fixture, [&] { return b.at("forsaken").expired && b.at("expired").expired; });
+  fixture->pass(2 * for_moments);
   CHECK(sweep(b, for_long) == 0);  // not idle for so long
   CHECK(sweep(b, 1ms) >= 2);
   sweep(b, 1ms);
-  CHECK(answer(b.look("forsaken")) == outcome::absent);
-  CHECK(answer(b.look("expired")) == outcome::absent);
+  CHECK(answer(b.poll("forsaken")) == outcome::absent);
+  CHECK(answer(b.poll("expired")) == outcome::absent);
   CHECK(b.kill(dead.id) == outcome::no);  // and their session with them
   CHECK(b.acquire("forsaken") > last);
 }
 
 TEST_CASE("store: sweeping deletes at most as many rows as it was told", "[contract]") {
-  const auto place = make_store_place();
-  actor a(*place);
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
   for (const char* key : {"1", "2", "3", "4", "5"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
-  place->pass(5ms);
+  fixture->pass(5ms);
   CHECK(sweep(a, 1ms, 2) == 2);
   CHECK(sweep(a, 1ms, 2) == 2);
   CHECK(sweep(a, 1ms, 2) == 1);

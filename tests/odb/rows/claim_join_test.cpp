@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Claims whose query says something about other tables than that of the rows.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -47,18 +47,18 @@ std::vector<int> ids(const std::vector<dlock::locked_row<parcel>>& claimed) {
 TEST_CASE_METHOD(parcels, "claim: a query that follows a pointer locks no row of the other table, or is refused",
                  "[rows]") {
   const auto to_ulm = (query::to->town == "Ulm") + "ORDER BY" + query::id;
-  if (place->locks_joined_rows()) {
+  if (fixture->locks_joined_rows()) {
     CHECK_THROWS_AS(claim<parcel>(locks, db, to_ulm, 5), std::invalid_argument);
     CHECK_THROWS_WITH(claim<parcel>(locks, db, to_ulm, 5), ContainsSubstring("sub-query"));
     CHECK(claim<parcel>(others, db, query(), 5).size() == 4);  // nothing was locked
   } else {
     const auto theirs = db.connection();
-    if (!place->is_sqlite()) {  // a transaction locks the file there
+    if (!fixture->is_sqlite()) {  // a transaction locks the file there
       theirs->execute("BEGIN");
       theirs->execute("UPDATE receiver SET town = 'Ulm' WHERE id = 1");
     }
     CHECK(ids(claim<parcel>(locks, db, to_ulm, 5)) == std::vector<int>{11, 21});
-    if (!place->is_sqlite()) theirs->execute("ROLLBACK");
+    if (!fixture->is_sqlite()) theirs->execute("ROLLBACK");
   }
 }
 
@@ -66,12 +66,12 @@ TEST_CASE_METHOD(parcels, "claim: a sub-query about another table passes over no
   const query to_ulm("parcel.\"to\" IN (SELECT id FROM receiver WHERE town = 'Ulm') ORDER BY parcel.id");
   const query to_ulm_mysql("parcel.`to` IN (SELECT id FROM receiver WHERE town = 'Ulm') ORDER BY parcel.id");
   const auto theirs = db.connection();
-  if (!place->is_sqlite()) {
+  if (!fixture->is_sqlite()) {
     theirs->execute("BEGIN");
     theirs->execute("UPDATE receiver SET town = 'Ulm' WHERE id = 1");
   }
-  CHECK(ids(claim<parcel>(locks, db, place->is_sqlite() ? to_ulm : to_ulm_mysql, 5)) == std::vector<int>{11, 21});
-  if (!place->is_sqlite()) theirs->execute("ROLLBACK");
+  CHECK(ids(claim<parcel>(locks, db, fixture->is_sqlite() ? to_ulm : to_ulm_mysql, 5)) == std::vector<int>{11, 21});
+  if (!fixture->is_sqlite()) theirs->execute("ROLLBACK");
 }
 
 TEST_CASE_METHOD(parcels, "claim: entities with pointers are loaded with what they point to", "[rows]") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -136,8 +136,8 @@ TEST_CASE("claim: rows of a table shared with plain SQL", "[rows]") {
   r.add(job{.id = 1, .state = "new"});
   r.add(job{.id = 2, .state = "new"});
   r.add(job{.id = 3, .state = "new"});
-  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.place->time_from_now(60) + " WHERE id = 1");
-  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.place->time_from_now(-60) + " WHERE id = 2");
+  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.fixture->time_from_now(60) + " WHERE id = 1");
+  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.fixture->time_from_now(-60) + " WHERE id = 2");
   auto claimed = claim<job>(r.locks, r.db, odb::query<job>("ORDER BY id"), 9);
   REQUIRE(claimed.size() == 2);
   CHECK(claimed[0]->id == 2);

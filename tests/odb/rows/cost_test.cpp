@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What docs/row-locks.md says that things cost, counted where the statements arrive.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <string>
@@ -25,28 +25,28 @@ struct cost_scene : rows {
     lock_row<order>(locks, db, 1).commit();
     for (auto& row : claim<order>(locks, db, all, 5)) row.commit();
     for (auto& row : claim<order>(others, db, all, 5)) row.commit();
-    place->watch();
+    fixture->watch();
     ours_before_ = locks.statements();
   }
 
   /// As "BEGIN, 2, COMMIT": what the application's connections sent since the last call.
   std::string theirs() {
-    std::string told;
+    std::string words;
     int between = 0;
     const auto flush = [&] {
-      if (between != 0) told += (told.empty() ? "" : ", ") + std::to_string(std::exchange(between, 0));
+      if (between != 0) words += (words.empty() ? "" : ", ") + std::to_string(std::exchange(between, 0));
     };
-    for (const auto& each : place->sent()) {
+    for (const auto& each : fixture->sent()) {
       const auto word = upper(each.substr(0, each.find_first_of(" ;")));
       if (word != "BEGIN" && word != "COMMIT" && word != "ROLLBACK") {
         ++between;
         continue;
       }
       flush();
-      told += (told.empty() ? "" : ", ") + word;
+      words += (words.empty() ? "" : ", ") + word;
     }
     flush();
-    return told;
+    return words;
   }
   /// Statements of the service's own connections since the last call.
   std::uint64_t ours() {

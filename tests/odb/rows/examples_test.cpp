@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The examples of docs/row-locks.md, so that they compile and do what the page says.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>

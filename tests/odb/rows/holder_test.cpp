@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who holds a row: what a service says, and what an operator reads by the SQL of docs/row-locks.md.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
@@ -31,7 +31,7 @@ std::string sql_of_page(const rows& r, const std::string& name) {
   std::string sql;
   while (std::getline(page, line) && line != "```") sql += line + "\n";
   for (std::size_t at = 0; (at = sql.find("dlock_session", at)) != std::string::npos;) {
-    const auto table = r.place->prefix() + "session";
+    const auto table = r.fixture->prefix() + "session";
     sql.replace(at, std::string("dlock_session").size(), table);
     at += table.size();
   }
@@ -57,7 +57,7 @@ TEST_CASE("row holder: a service tells who holds a row, and that nobody does", "
   CHECK(holder->pid > 0);
   CHECK(holder->kind == dlock::lease_kind::session);
   CHECK_FALSE(holder->dead);
-  CHECK(holder->left > 0us);
+  CHECK(holder->remaining > 0us);
   CHECK(r.others.holder(dlock::row<line>(r.others, r.db, {"a:1", 2}))->session == holder->session);
   CHECK_FALSE(r.others.holder(dlock::row<line>(r.others, r.db, {"a:1", 3})));
   CHECK(r.others.held_keys().empty());  // rows are in the application's tables
@@ -110,7 +110,7 @@ TEST_CASE("row holder: what a program without dlock has locked is not forced", "
   rows r;
   r.add(job{.id = 1});
   const auto key = dlock::row<job>(r.locks, r.db, 1);
-  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.place->time_from_now(60) + " WHERE id = 1");
+  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.fixture->time_from_now(60) + " WHERE id = 1");
   REQUIRE(r.locks.holder(key));
   CHECK_FALSE(r.locks.force_release(key));
   CHECK(r.locks.holder(key));
@@ -132,8 +132,8 @@ TEST_CASE("row holder: the page's SQL finds the session behind lock_owner, and r
   const auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 10s});
   const auto theirs = lock_row<order>(r.others, r.db, 2);
   r.take_over(3);
-  const auto sql = sql_of_page(r, r.place->is_sqlite() ? "sqlite" : "mysql");
-  const auto found = r.place->select(sql);
+  const auto sql = sql_of_page(r, r.fixture->is_sqlite() ? "sqlite" : "mysql");
+  const auto found = r.fixture->select(sql);
   REQUIRE(found.size() == 3);
   CHECK(found[0].at(0) == "1");
   CHECK(found[0].at(5) == "one");
@@ -143,7 +143,7 @@ TEST_CASE("row holder: the page's SQL finds the session behind lock_owner, and r
   CHECK(session == r.others.holder(dlock::row<order>(r.others, r.db, 1))->session.hex());
   auto force = sql_of_page(r, "force");
   const std::string example = "0123456789abcdef0123456789abcdef";
-  if (r.place->is_sqlite()) {
+  if (r.fixture->is_sqlite()) {
     force.replace(force.find("WHERE"), std::string::npos, "WHERE lower(hex(id)) = '" + session + "'");
   } else {
     force.replace(force.find(example), example.size(), session);

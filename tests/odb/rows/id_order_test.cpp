@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ids of several columns: the order of the members is the class's, that of the columns the table's.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -28,7 +28,7 @@ namespace {
 /// With the quotation marks of the database.
 std::string quoted(const rows& r, std::string text) {
   for (char& c : text) {
-    if (c == '`' && r.place->is_sqlite()) c = '"';
+    if (c == '`' && r.fixture->is_sqlite()) c = '"';
   }
   return text;
 }

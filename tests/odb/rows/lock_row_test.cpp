@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -72,7 +72,7 @@ TEST_CASE("row lock: a table in another place than the locks is refused, and so 
   dlock::stores::virtual_clock clock;
   dlock::lock_service elsewhere(std::make_shared<dlock::stores::memory_store>(clock), {.time = &clock});
   CHECK_THROWS_AS(dlock::row<wallet>(elsewhere, r.db, "a"), std::invalid_argument);
-  if (const auto other = r.place->elsewhere()) {
+  if (const auto other = r.fixture->elsewhere()) {
     CHECK_THROWS_AS(dlock::row<wallet>(r.locks, *other, "a"), std::invalid_argument);
   }
   CHECK_THROWS_AS(dlock::row<wallet>(r.locks, r.db, ""), std::invalid_argument);
@@ -128,8 +128,8 @@ TEST_CASE("row lock: an owner enters its own row again without a statement, othe
     CHECK(r.locks.statements() == before);
   }
   CHECK_FALSE(try_lock_row<order>(r.others, r.db, 42));
-  dlock::owner stranger;
-  const dlock::owner_scope as(stranger);
+  dlock::owner foreign;
+  const dlock::owner_scope as(foreign);
   CHECK_FALSE(try_lock_row<order>(r.locks, r.db, 42));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ids that are texts, in columns of every kind: other character sets, other collations, bytes.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -13,7 +13,7 @@
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/verify.hpp"
 #include "entities-odb.hxx"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 
 using namespace std::chrono_literals;
 using namespace dlock::test;
@@ -114,7 +114,7 @@ TEST_CASE("mysql rows: an id is what the application's connections say it is, wh
   CAPTURE(type);
   make_wallets(r, type);
   const auto latin =
-      r.place->through(static_cast<std::uint16_t>(std::stoul(mysql_setting("DLOCK_TEST_MYSQL_PORT"))), "latin1");
+      r.fixture->through(static_cast<std::uint16_t>(std::stoul(mysql_setting("DLOCK_TEST_MYSQL_PORT"))), "latin1");
   r.add(wallet(german, 100));
   check_all(r, *latin, "Gr\xfc\xdf' \\");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <odb/mysql/database.hxx>
@@ -13,7 +13,7 @@
 using namespace dlock::test;
 
 TEST_CASE("mysql rows: a table with an audit trigger is locked, claimed and written as any other", "[rows][triggers]") {
-  const mysql_place beside;
+  const mysql_fixture beside;
   rows r;
   audit log(beside);
   const auto table = "`" + std::string(static_cast<odb::mysql::database&>(r.db).db()) + "`.`orders`";
@@ -38,5 +38,5 @@ TEST_CASE("mysql rows: a table with an audit trigger is locked, claimed and writ
     row.commit();
   }
   CHECK(dlock::claim<order>(r.others, r.db, odb::query<order>::status == "new", 2).empty());
-  CHECK(r.locks.count(dlock::event::kind::split_found) == 0);
+  CHECK(r.locks.count(dlock::event::kind::split_brain) == 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Commits without an answer: the connection breaks when the server has it already, or before.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -11,7 +11,7 @@
 #include "odb/rows/order_in_hand.hpp"
 #include "support/eventually.hpp"
 #include "support/granted.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 #include "support/tcp_proxy.hpp"
 
 using namespace std::chrono_literals;
@@ -23,7 +23,7 @@ namespace {
 
 struct lossy_rows : rows {
   tcp_proxy way{static_cast<std::uint16_t>(std::stoul(mysql_setting("DLOCK_TEST_MYSQL_PORT")))};
-  std::unique_ptr<odb::database> lossy = place->through(way.port());
+  std::unique_ptr<odb::database> lossy = fixture->through(way.port());
 };
 
 template <class Call>
@@ -49,7 +49,7 @@ TEST_CASE("mysql rows: a commit without an answer is said to be unknown, and the
   check_unknown([&] { dlock::detail::commit_row(*r.lossy, std::move(in_hand.held), write); });
   REQUIRE(eventually([&] { return granted(try_lock_row<order>(r.others, r.db, 1)); }));
   CHECK(r.load<order>(1)->status == (done ? "shipped" : "paid"));
-  CHECK(r.locks.count(dlock::event::kind::split_found) == 0);
+  CHECK(r.locks.count(dlock::event::kind::split_brain) == 0);
   CHECK(r.locks.count(dlock::event::kind::lost) == 0);
   CHECK(r.locks.close(0ms).empty());
 }

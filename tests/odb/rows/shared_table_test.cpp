@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Tables that other programs know: those that lock rows by plain SQL, and those that had no lock columns before.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -23,12 +23,12 @@ struct plain_program {
   rows& r;
 
   bool take(int seconds) {
-    const auto now = r.place->time_from_now(0);
-    return r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.place->time_from_now(seconds) +
+    const auto now = r.fixture->time_from_now(0);
+    return r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.fixture->time_from_now(seconds) +
                  ", version = version + 1 WHERE id = 1 AND (lock_owner = '' OR lock_expire_time < " + now + ")") == 1;
   }
   bool release() {
-    return r.sql("UPDATE job SET lock_owner = '', lock_expire_time = " + r.place->time_from_now(0) +
+    return r.sql("UPDATE job SET lock_owner = '', lock_expire_time = " + r.fixture->time_from_now(0) +
                  " WHERE id = 1 AND lock_owner = 'plain'") == 1;
   }
 };
@@ -105,7 +105,7 @@ TEST_CASE("shared table: an update that keeps a row of such a table locked is fo
 TEST_CASE("lock columns: a table that exists without them gets them by one script", "[rows]") {
   rows r;
   r.sql("DROP TABLE orders");
-  const std::string name = r.place->is_sqlite() ? "\"orders\"" : "`orders`";
+  const std::string name = r.fixture->is_sqlite() ? "\"orders\"" : "`orders`";
   r.sql("CREATE TABLE " + name +
         " (id INTEGER NOT NULL PRIMARY KEY, status VARCHAR(40) NOT NULL, amount BIGINT NOT NULL, "
         "version INTEGER NOT NULL)");

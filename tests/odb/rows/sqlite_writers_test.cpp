@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Rows in a file that has one writer at a time.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>

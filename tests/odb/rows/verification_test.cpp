@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The check as a value, for programs that bind parameters by a client library of their own.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -22,12 +22,12 @@ void check(rows& r, dlock::lease held) {
   CAPTURE(value.sql, value.text);
   CHECK(static_cast<std::size_t>(std::count(value.sql.begin(), value.sql.end(), '?')) == value.parameters.size());
   const auto connection = r.db.connection();
-  connection->execute(r.place->is_sqlite() ? "BEGIN IMMEDIATE" : "BEGIN");
-  CHECK(r.place->execute(*connection, value) == value.expected_rows);
+  connection->execute(r.fixture->is_sqlite() ? "BEGIN IMMEDIATE" : "BEGIN");
+  CHECK(r.fixture->execute(*connection, value) == value.expected_rows);
   CHECK(connection->execute(value.text) == value.expected_rows);
   connection->execute("COMMIT");
   held.release();
-  CHECK(r.place->execute(*connection, value) == 0);
+  CHECK(r.fixture->execute(*connection, value) == 0);
   CHECK(connection->execute(value.text) == 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Writes of locked rows that fail: what becomes of the row, of the entity in memory, and of the transaction.
-#include "odb/rows/row_place.hpp"
+#include "odb/rows/row_fixture.hpp"
 //
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -140,7 +140,7 @@ TEST_CASE("row write: a write that ends its own transaction is told, and the row
   const auto end = in_hand.write_and([&] { r.db.execute("COMMIT"); });
   SECTION("by commit") {
     CHECK_THROWS_AS(dlock::detail::commit_row(r.db, std::move(in_hand.held), end), std::logic_error);
-    CHECK(r.locks.count(dlock::event::kind::split_found) == 0);
+    CHECK(r.locks.count(dlock::event::kind::split_brain) == 0);
   }
   SECTION("by update") {
     CHECK_THROWS_AS(dlock::detail::update_row(r.db, in_hand.held, end), std::logic_error);

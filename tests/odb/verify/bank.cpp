@@ -12,7 +12,7 @@
 #include <odb/transaction.hxx>
 
 #include "dlock/odb/row.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "wallet-odb.hxx"
 
 namespace dlock::test {

@@ -18,7 +18,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace dlock::test {
 
 TEST_CASE_METHOD(verify_scene, "database: from the locks' URL it is the place where they can be verified", "[verify]") {
-  const auto db = open_database(place->locks());
+  const auto db = open_database(fixture->locks());
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t{begin_write(*db)};
   CHECK_NOTHROW(mine.verify(t));
@@ -30,7 +30,7 @@ TEST_CASE_METHOD(verify_scene, "database: from the locks' URL it is the place wh
 
 TEST_CASE_METHOD(verify_scene, "database: a transaction that is begun for writing is not refused for having read",
                  "[verify]") {
-  const auto db = open_database(place->bank());
+  const auto db = open_database(fixture->bank());
   odb::transaction t{begin_write(*db)};
   const auto before = load(*db, 1).balance;
   auto other = std::async(std::launch::async, [&] {  // waits, where there is one writer at a time
@@ -38,7 +38,7 @@ TEST_CASE_METHOD(verify_scene, "database: a transaction that is begun for writin
     write(*db, 2, 50);
     theirs.commit();
   });
-  if (place->locks_rows()) other.wait();
+  if (fixture->locks_rows()) other.wait();
   CHECK_NOTHROW(write(*db, 1, before - 10));
   t.commit();
   other.get();

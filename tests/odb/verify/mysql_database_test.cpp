@@ -12,10 +12,10 @@
 #include <string>
 
 #include "dlock/odb/database.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "odb/verify/bank.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 
 namespace dlock::test {
 

@@ -14,7 +14,7 @@
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "odb/verify/verify_scene.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 #include "support/own_server.hpp"
 #include "support/scratch_folder.hpp"
 #include "wallet-odb.hxx"
@@ -58,7 +58,7 @@ bool finds_its_row(raw_mysql& client, const std::string& statement) {
 struct moving_scene : verify_scene {
   moving_scene() {
     std::filesystem::create_symlink(mysql_setting("DLOCK_TEST_MYSQL_SOCKET"), link);
-    const auto url = store_url::parse(place->bank());
+    const auto url = store_url::parse(fixture->bank());
     moving = open_bank(fmt::format("mysql://{}:{}@/{}?socket={}", url.user, url.password, url.path, link));
   }
 
@@ -69,7 +69,7 @@ struct moving_scene : verify_scene {
     for (const char* const name : {"lock", "session", "floor"}) {
       copy_table(locks_here, locks_there, "`" + prefix() + name + "`");
     }
-    raw_mysql bank_here(place->bank());
+    raw_mysql bank_here(fixture->bank());
     auto bank_url = copy.url();
     bank_url.replace(bank_url.find("/locks?"), 7, "/app?");
     raw_mysql bank_there(bank_url);
@@ -90,7 +90,7 @@ struct moving_scene : verify_scene {
   void note(odb::connection& connection) {
     seen_connections.push_back(mysql_thread_id(static_cast<odb::mysql::connection&>(connection).handle()));
   }
-  std::string prefix() const { return store_url::parse(place->locks()).params.at("prefix"); }
+  std::string prefix() const { return store_url::parse(fixture->locks()).params.at("prefix"); }
 
   const own_server copy;
   scratch_folder folder;

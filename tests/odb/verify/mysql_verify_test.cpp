@@ -12,8 +12,8 @@
 #include "odb/verify/verify_scene.hpp"
 #include "process/taker.hpp"
 #include "support/granted.hpp"
+#include "support/mysql_fixture.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/mysql_place.hpp"
 #include "support/pace.hpp"
 
 using namespace std::chrono_literals;
@@ -41,7 +41,7 @@ void kill_connection(unsigned long number) {
 TEST_CASE_METHOD(verify_scene, "mysql verify: renewal goes on while a verified transaction is open for twice the ttl",
                  "[verify][mysql][T19]") {
   CHECK(at_some_pace([&](int slower) {
-    const auto late = [&] { return told->count(event::kind::renewal_late) + told->count(event::kind::lost); };
+    const auto late = [&] { return observer->count(event::kind::renewal_late) + observer->count(event::kind::lost); };
     const auto before = late();
     auto mine = locks.acquire("wallet:1", {.ttl = slower * 1s, .wait = 60s});
     auto own = locks.acquire("wallet:2", {.ttl = slower * 1s, .wait = 60s, .max_hold = 600s});
@@ -62,9 +62,9 @@ TEST_CASE_METHOD(verify_scene,
                  "mysql verify: a lock wait timeout rolls back, so that nothing unverified can be committed",
                  "[verify][mysql]") {
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
-  raw_mysql stranger(place->locks());
-  stranger.run("BEGIN");
-  REQUIRE(stranger.run(mine.verification().text) == 1);
+  raw_mysql foreign(fixture->locks());
+  foreign.run("BEGIN");
+  REQUIRE(foreign.run(mine.verification().text) == 1);
 
   odb::transaction t(begin(*bank));
   bank->execute("SET SESSION innodb_lock_wait_timeout=1");
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(verify_scene,
     CHECK_THAT(e.what(), ContainsSubstring("wallet:1") && ContainsSubstring("rolled back"));
   }
   must_be_over(*this, t, 2);
-  stranger.run("ROLLBACK");
+  foreign.run("ROLLBACK");
   CHECK_NOTHROW(mine.release());
   CHECK_FALSE(others.holder("wallet:1"));
 }
@@ -87,19 +87,19 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: the victim of a deadlock is told, 
                  "[verify][mysql]") {
   auto a = locks.acquire("wallet:1", {.ttl = 60s});
   auto b = locks.acquire("wallet:2", {.ttl = 60s});
-  raw_mysql stranger(place->bank());
-  stranger.run("BEGIN");
+  raw_mysql foreign(fixture->bank());
+  foreign.run("BEGIN");
   // Whoever has changed more is not the victim.
   for (int i = 0; i != 200; ++i)
-    stranger.run("INSERT INTO verify_entry (wallet, fence, `before`, delta, transfer) VALUES (4, 1, 1, 1, 'x')");
-  REQUIRE(stranger.run(b.verification().text) == 1);  // by hand, in the wrong order
+    foreign.run("INSERT INTO verify_entry (wallet, fence, `before`, delta, transfer) VALUES (4, 1, 1, 1, 'x')");
+  REQUIRE(foreign.run(b.verification().text) == 1);  // by hand, in the wrong order
 
   odb::transaction t(begin(*bank));
   write(*bank, 3, 666);
   a.verify(t);
-  auto theirs = stranger.start(a.verification().text);
+  auto theirs = foreign.start(a.verification().text);
   auto root = raw_mysql::root();
-  wait_until_blocked(root, stranger.id());
+  wait_until_blocked(root, foreign.id());
   try {
     b.verify(t);
     FAIL("verified");
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: the victim of a deadlock is told, 
   }
   must_be_over(*this, t, 3);
   CHECK(theirs.get() == 1);
-  stranger.run("ROLLBACK");
+  foreign.run("ROLLBACK");
   CHECK_NOTHROW(a.release());
   CHECK_NOTHROW(b.release());
   CHECK(others.held_keys().empty());
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(verify_scene,
 
 TEST_CASE_METHOD(verify_scene, "mysql verify: another holder's process always reads what was committed",
                  "[verify][mysql][T70]") {
-  taker other(place->locks(), {"--bank", place->bank()});
+  taker other(fixture->locks(), {"--bank", fixture->bank()});
   std::int64_t due = balance;
   for (int round = 0; round != 10; ++round) {
     auto mine = locks.acquire("wallet:1", {.ttl = 5s, .wait = 20s});
@@ -247,8 +247,8 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: a transaction of another kind of d
 namespace {
 
 /// A process that is stopped in a transaction in which it verified and wrote wallet 1.
-taker stopped_verifier(const verify_place& place) {
-  taker verifier(place.locks(), {"--bank", place.bank()});
+taker stopped_verifier(const verify_fixture& fixture) {
+  taker verifier(fixture.locks(), {"--bank", fixture.bank()});
   verifier.ask("lock 1", "locked");
   verifier.ask("read", "read");
   verifier.ask("begin", "begun");
@@ -270,11 +270,11 @@ const recording_observer::record* find(const std::vector<recording_observer::rec
 TEST_CASE_METHOD(verify_scene,
                  "mysql verify: a process stopped in a verified transaction is reported with its connection",
                  "[verify][mysql]") {
-  auto stopped = stopped_verifier(*place);
+  auto stopped = stopped_verifier(*fixture);
   auto root = raw_mysql::root();
   auto next = std::async(std::launch::async, [&] { return others.acquire("wallet:1", {.ttl = 5s, .wait = 60s}); });
-  REQUIRE(others_told->wait_for(event::kind::blocked));
-  const auto records = others_told->records();
+  REQUIRE(others_observer->wait_for(event::kind::blocked));
+  const auto records = others_observer->records();
   const auto* const blocked = find(records, event::kind::blocked);
   REQUIRE(blocked != nullptr);
   CHECK(blocked->key == "wallet:1");
@@ -290,14 +290,14 @@ TEST_CASE_METHOD(verify_scene,
   CHECK(stopped.ask("commit", "committed").size() == 1);
   CHECK(next.get().fencing_token() == 2);
   CHECK(seen(1) == balance - 10);
-  CHECK(others_told->count(event::kind::blocked) == 1);  // told once
+  CHECK(others_observer->count(event::kind::blocked) == 1);  // told once
 }
 
 TEST_CASE_METHOD(verify_scene, "mysql verify: with break_verified_after it is ended, and its write is not committed",
                  "[verify][mysql]") {
   const auto watch = std::make_shared<recording_observer>();
-  lock_service breaker(place->locks(), {.break_verified_after = 1s, .observer = watch});
-  auto stopped = stopped_verifier(*place);
+  lock_service breaker(fixture->locks(), {.break_verified_after = 1s, .observer = watch});
+  auto stopped = stopped_verifier(*fixture);
   const auto mine = breaker.acquire("wallet:1", {.ttl = 5s, .wait = 60s});
   CHECK(mine.fencing_token() == 2);
   CHECK(seen(1) == balance);

@@ -54,7 +54,7 @@ TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction longer than the lea
 
 TEST_CASE_METHOD(verify_scene, "sqlite verify: locks in a file of their own survive any transaction",
                  "[verify][sqlite][T19]") {
-  lock_service apart(place->locks_apart());
+  lock_service apart(fixture->locks_apart());
   CHECK(at_some_pace([&](int slower) {
     auto mine = apart.acquire("wallet:1", {.ttl = slower * 1s, .wait = 60s});
     odb::transaction t(begin(*bank));
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(verify_scene, "sqlite verify: locks in a file of their own surv
 
 TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction on another file than the locks' is refused in words",
                  "[verify][sqlite]") {
-  lock_service apart(place->locks_apart());
+  lock_service apart(fixture->locks_apart());
   auto mine = apart.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t(begin(*bank));
   write(*bank, 2, 666);

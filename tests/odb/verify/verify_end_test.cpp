@@ -110,7 +110,7 @@ TEST_CASE_METHOD(verify_scene,
   const auto found_all = wallets_one_by_one(*bank, [&] {
     if (++found != 1) return;
     const auto mine = locks.acquire("wallet:1", {.ttl = 5s});
-    CHECK(told->count(event::kind::in_transaction) == 1);
+    CHECK(observer->count(event::kind::in_transaction) == 1);
   });
   CHECK(found_all == 4);
   t.commit();
@@ -121,14 +121,14 @@ TEST_CASE_METHOD(verify_scene, "verify: a lock that is taken inside an open tran
   // On SQLite a transaction that writes would make the acquire wait for itself; one that reads is warned about.
   odb::transaction t(bank->begin());
   static_cast<void>(load(*bank, 1));
-  CHECK(told->count(event::kind::in_transaction) == 0);
+  CHECK(observer->count(event::kind::in_transaction) == 0);
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
-  CHECK(told->count(event::kind::in_transaction) == 1);
+  CHECK(observer->count(event::kind::in_transaction) == 1);
   auto again = locks.acquire("wallet:1", {.ttl = 5s});
-  CHECK(told->count(event::kind::in_transaction) == 1);  // re-entry changes nothing
+  CHECK(observer->count(event::kind::in_transaction) == 1);  // re-entry changes nothing
   t.commit();
   auto outside = locks.acquire("wallet:2", {.ttl = 5s});
-  CHECK(told->count(event::kind::in_transaction) == 1);
+  CHECK(observer->count(event::kind::in_transaction) == 1);
 }
 
 }  // namespace dlock::test

@@ -19,7 +19,7 @@
 #include "dlock/odb/verify.hpp"
 #include "dlock/stores/memory.hpp"
 #include "odb/verify/bank.hpp"
-#include "odb/verify/verify_place.hpp"
+#include "odb/verify/verify_fixture.hpp"
 #include "support/eventually.hpp"
 #include "support/granted.hpp"
 #include "support/recording_observer.hpp"
@@ -46,7 +46,7 @@ struct verify_scene {
   bool expired(const std::string& key) {
     return eventually([&] {
       const auto now = others.holder(key);
-      return !now || now->left.count() == 0;
+      return !now || now->remaining.count() == 0;
     });
   }
   /// Takes it, on another thread, once it is free.
@@ -62,14 +62,14 @@ struct verify_scene {
     return elsewhere([&] { return read(*bank, id).balance; });
   }
 
-  std::unique_ptr<verify_place> place = make_verify_place();
-  std::unique_ptr<odb::database> bank = open_bank(place->bank());
-  std::shared_ptr<recording_observer> told = std::make_shared<recording_observer>();
-  std::shared_ptr<recording_observer> others_told = std::make_shared<recording_observer>();
-  lock_service locks{place->locks(), {.observer = told}};
-  lock_service others{place->locks(), {.observer = others_told}};
+  std::unique_ptr<verify_fixture> fixture = make_verify_fixture();
+  std::unique_ptr<odb::database> bank = open_bank(fixture->bank());
+  std::shared_ptr<recording_observer> observer = std::make_shared<recording_observer>();
+  std::shared_ptr<recording_observer> others_observer = std::make_shared<recording_observer>();
+  lock_service locks{fixture->locks(), {.observer = observer}};
+  lock_service others{fixture->locks(), {.observer = others_observer}};
   stores::virtual_clock stands_still{};
-  lock_service slow{place->locks(), {.sweep_every = std::chrono::milliseconds{0}, .time = &stands_still}};
+  lock_service slow{fixture->locks(), {.cleanup_interval = std::chrono::milliseconds{0}, .time = &stands_still}};
 };
 
 /// What is true after verify() has thrown: nothing of the transaction is there, and nothing more can be.

@@ -345,7 +345,7 @@ TEST_CASE_METHOD(verify_scene, "verify: an attempt at a key whose verified trans
   };
   CHECK(within(500ms, "wallet:2"));
   // Who could be granted it, but for that transaction: where it locks the whole file, that is waited for.
-  CHECK(within(place->locks_rows() ? 500ms : 2500ms, "wallet:1"));
+  CHECK(within(fixture->locks_rows() ? 500ms : 2500ms, "wallet:1"));
   t.commit();
 }
 

@@ -94,12 +94,12 @@ TEST_CASE("redlock npm: what one of them holds the other does not get, until it 
   const auto holder = locks.holder("k");
   REQUIRE(holder);
   CHECK_FALSE(holder->session);
-  CHECK(holder->left > 20s);
+  CHECK(holder->remaining > 20s);
   CHECK(locks.held_keys().empty());  // no mark tells its keys from others
   five.run("keep other 300");
   CHECK(locks.acquire("other", {.wait = 20s}));
   five.run("extend longer 60000");
-  CHECK(locks.holder("longer")->left > 40s);
+  CHECK(locks.holder("longer")->remaining > 40s);
 }
 
 }  // namespace dlock::test

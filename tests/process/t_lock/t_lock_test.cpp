@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/t_lock/place.hpp"
+#include "contract/backends/t_lock/fixture.hpp"
 #include "support/child_process.hpp"
 
 namespace dlock::test {
@@ -47,17 +47,17 @@ std::map<std::string, int> lines_of(const std::vector<std::string>& logs) {
 
 TEST_CASE("t_lock: dlock and programs of the published protocol exclude each other, all killed at random",
           "[t_lock][T48][T91]") {
-  const t_lock_place place;
+  const t_lock_fixture fixture;
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const auto url = store_url::parse(owner);
   raw_mysql client(owner);
-  const auto witness = place.table() + "_witness";
+  const auto witness = fixture.table() + "_witness";
   client.run(
       "CREATE TABLE " + witness +
       " (k VARCHAR(32) PRIMARY KEY, holder VARCHAR(64) NOT NULL, until_us BIGINT NOT NULL, inside INT NOT NULL)");
   client.run("INSERT INTO " + witness + " VALUES ('k0', '', 0, 0), ('k1', '', 0, 0)");
   // A row made beforehand: two first users of a key in the published protocol get an error.
-  client.run("INSERT INTO " + place.table() + " (lock_key) VALUES ('k0'), ('k1')");
+  client.run("INSERT INTO " + fixture.table() + " (lock_key) VALUES ('k0'), ('k1')");
 
   const auto jdbc = fmt::format("jdbc:mariadb://{}:{}/{}", url.hosts.at(0).host, url.hosts.at(0).port, url.path);
   const std::vector<std::string> java{"java",
@@ -71,11 +71,12 @@ TEST_CASE("t_lock: dlock and programs of the published protocol exclude each oth
                                       jdbc,
                                       url.user,
                                       url.password,
-                                      place.table(),
+                                      fixture.table(),
                                       witness,
                                       "request-1",
                                       "request-2"};
-  const std::vector<std::string> ours{DLOCK_TEST_T_LOCK_WORKER, place.url(), owner, witness, "request-1", "request-2"};
+  const std::vector<std::string> ours{
+      DLOCK_TEST_T_LOCK_WORKER, fixture.url(), owner, witness, "request-1", "request-2"};
   std::vector<std::string> logs;
   const auto log = [&] {
     logs.push_back(fmt::format("t_lock_{}.log", id128::random().hex()));
@@ -114,7 +115,7 @@ TEST_CASE("t_lock: dlock and programs of the published protocol exclude each oth
   for (const auto& [line, times] : lines) CHECK_FALSE(line.starts_with("error"));
   for (const auto& each : logs) ::unlink(each.c_str());
   // Everybody is dead: both keys can be had once the last leases have ended.
-  auto store = open_store(place.url());
+  auto store = open_store(fixture.url());
   client.run("DROP TABLE " + witness);
 }
 

@@ -15,7 +15,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/stores/mysql.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 
 namespace {
 

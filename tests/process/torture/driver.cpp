@@ -42,13 +42,13 @@ std::int64_t micros(milliseconds time) { return std::chrono::microseconds{time}.
 
 class run {
  public:
-  run(tortured_place& place, const torture_terms& terms, std::uint64_t seed)
-      : place_(place),
+  run(tortured_fixture& fixture, const torture_terms& terms, std::uint64_t seed)
+      : fixture_(fixture),
         terms_(terms),
         seed_(seed),
         order_(seed),
         details_(seed),
-        locks_(place.url(), {.defaults = {.ttl = terms.ttl}, .close_limit = 300ms}) {
+        locks_(fixture.url(), {.defaults = {.ttl = terms.ttl}, .close_limit = 300ms}) {
     for (std::size_t i = 0; i != takers; ++i) processes_.push_back(start());
   }
 
@@ -83,7 +83,7 @@ class run {
     details_.seed(mix);
   }
   taker start() {
-    return taker(place_.url(),
+    return taker(fixture_.url(),
                  {"--torture", log_name_, "--keys", fmt::format("{}", fmt::join(keys, ",")), "--seed",
                   std::to_string(details_()), "--ttl", std::to_string(terms_.ttl.count()), "--release-limit", "1000"});
   }
@@ -180,18 +180,18 @@ class run {
     frozen_ = takers;
   }
   void cut() {
-    if (!place_.has_servers()) return;
+    if (!fixture_.has_servers()) return;
     const auto from = boot_time();
     note("connections end");
-    place_.cut(details_);
+    fixture_.cut(details_);
     doubt(from, terms_.doubt_after_cut);
     ++report_.cuts;
   }
   void restart(bool orderly) {
-    if (!place_.has_servers()) return;
+    if (!fixture_.has_servers()) return;
     const auto from = boot_time();
     note(orderly ? "a server is restarted" : "a server is killed");
-    place_.restart(details_, orderly);
+    fixture_.restart(details_, orderly);
     note("it is back");
     doubt(from, terms_.doubt_after_restart);
     ++(orderly ? report_.orderly : report_.crashes);
@@ -243,7 +243,7 @@ class run {
     report_.late = check_freed(log, deaths_, 3'000'000);  // less than two thirds of the ttl, when silence frees it
   }
 
-  tortured_place& place_;
+  tortured_fixture& fixture_;
   const torture_terms terms_;
   const std::uint64_t seed_;
   dice order_;    // of the faults
@@ -269,21 +269,22 @@ std::string torture_report::text() const {
       "{} grants, {} of them outside of all times of doubt, {} told of a loss, {} trusted together in a time of doubt; "
       "{} killed ({} holders whose key had to be free at once), {} paused, {} stood still, connections ended {} times, "
       "servers killed {} and restarted {} times",
-      holds.grants, holds.certain, holds.told, holds.doubles, kills, deaths, pauses, freezes, cuts, crashes, orderly);
+      holds.grants, holds.certain, holds.notified, holds.doubles, kills, deaths, pauses, freezes, cuts, crashes,
+      orderly);
 }
 
-torture_report torture(tortured_place& place, const torture_terms& terms, std::uint64_t seed) {
-  return run(place, terms, seed).all();
+torture_report torture(tortured_fixture& fixture, const torture_terms& terms, std::uint64_t seed) {
+  return run(fixture, terms, seed).all();
 }
 
-void check_torture(tortured_place& place, const torture_terms& terms) {
+void check_torture(tortured_fixture& fixture, const torture_terms& terms) {
   const auto* const given = std::getenv("DLOCK_TORTURE_SEED");
   const auto seed = given != nullptr ? std::stoull(given) : std::random_device{}();
   CAPTURE(seed);
   auto asked = terms;
   const auto* const seconds = std::getenv("DLOCK_TORTURE_SECONDS");
   if (seconds != nullptr) asked.length = std::chrono::seconds{std::stoul(seconds)};
-  const auto report = torture(place, asked, seed);
+  const auto report = torture(fixture, asked, seed);
   if (seconds != nullptr) fmt::print("seed {}: {}\n", seed, report.text());
   CAPTURE(report.text(), report.holds.lost, report.holds.open);
   const bool wrong = !report.holds.violations.empty() || !report.stuck.empty() || !report.late.empty();
@@ -304,7 +305,7 @@ void check_torture(tortured_place& place, const torture_terms& terms) {
   if (!report.doubted) CHECK(report.holds.doubles == 0);
   CHECK(report.kills > 0);
   CHECK(report.freezes > 0);
-  CHECK((report.cuts > 0 && report.crashes > 0 && report.orderly > 0) == place.has_servers());
+  CHECK((report.cuts > 0 && report.crashes > 0 && report.orderly > 0) == fixture.has_servers());
 }
 
 }  // namespace dlock::test

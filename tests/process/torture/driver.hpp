@@ -17,9 +17,9 @@ namespace dlock::test {
 using dice = std::mt19937_64;
 
 /// A store under torture, with servers that nobody else uses. What throws ends the test.
-class tortured_place {
+class tortured_fixture {
  public:
-  virtual ~tortured_place() = default;
+  virtual ~tortured_fixture() = default;
   virtual std::string url() const = 0;
   /// Whether what follows does something.
   virtual bool has_servers() const { return true; }
@@ -56,11 +56,11 @@ struct torture_report {
   std::string text() const;
 };
 
-torture_report torture(tortured_place& place, const torture_terms& terms, std::uint64_t seed);
+torture_report torture(tortured_fixture& fixture, const torture_terms& terms, std::uint64_t seed);
 
 /// The checks that every store must pass, and that each kind of fault it knows has happened. The environment may name the seed,
 /// DLOCK_TORTURE_SEED: then the same faults come in the same order, though not at the same moments, and they may meet other
 /// processes and connections. DLOCK_TORTURE_SECONDS replaces `length`, and prints the report.
-void check_torture(tortured_place& place, const torture_terms& terms);
+void check_torture(tortured_fixture& fixture, const torture_terms& terms);
 
 }  // namespace dlock::test

@@ -2,14 +2,14 @@
 // Every scheme on a MariaDB server of its own, which is killed and restarted.
 #include <catch2/catch_test_macros.hpp>
 
-#include "contract/backends/for_update/place.hpp"
-#include "contract/backends/state_row/place.hpp"
-#include "contract/backends/t_lock/place.hpp"
-#include "contract/backends/unique_insert/place.hpp"
+#include "contract/backends/for_update/fixture.hpp"
+#include "contract/backends/state_row/fixture.hpp"
+#include "contract/backends/t_lock/fixture.hpp"
+#include "contract/backends/unique_insert/fixture.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "dlock/stores/mysql_named_lock.hpp"
 #include "process/torture/driver.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 #include "support/own_server.hpp"
 
 using namespace std::chrono_literals;
@@ -18,7 +18,7 @@ namespace dlock::test {
 
 namespace {
 
-class mysql_torture final : public tortured_place {
+class mysql_torture final : public tortured_fixture {
  public:
   /// `columns` of the table `locks`, where the scheme has one.
   explicit mysql_torture(std::string parameters, const char* columns = nullptr) : parameters_(std::move(parameters)) {
@@ -49,9 +49,12 @@ class mysql_torture final : public tortured_place {
 /// that a key that is free at once is told from one that is free because its holder's connection was silent.
 torture_terms of_bound_locks() {
   constexpr auto ttl = 5s;
-  constexpr auto told = std::chrono::milliseconds{ttl} / 3 + 3s;
-  return {
-      .ttl = ttl, .fenced = false, .ends_with_connection = true, .doubt_after_cut = told, .doubt_after_restart = told};
+  constexpr auto until_noticed = std::chrono::milliseconds{ttl} / 3 + 3s;
+  return {.ttl = ttl,
+          .fenced = false,
+          .ends_with_connection = true,
+          .doubt_after_cut = until_noticed,
+          .doubt_after_restart = until_noticed};
 }
 
 }  // namespace
@@ -59,40 +62,40 @@ torture_terms of_bound_locks() {
 TEST_CASE("torture lease_table: killed, stopped, cut off and restarted, never two, and each fence is counted",
           "[crash][mysql]") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));  // skips the test where there is no MariaDB
-  mysql_torture place("");
-  check_torture(place, {.counts = true});
+  mysql_torture fixture("");
+  check_torture(fixture, {.counts = true});
 }
 
 TEST_CASE("torture t_lock: killed, stopped, cut off and restarted, never two, and fences grow", "[crash][mysql]") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  mysql_torture place("&scheme=t_lock&table=locks&skew=100", t_lock_place::columns);
-  check_torture(place, {});
+  mysql_torture fixture("&scheme=t_lock&table=locks&skew=100", t_lock_fixture::columns);
+  check_torture(fixture, {});
 }
 
 TEST_CASE("torture unique_insert: killed, stopped, cut off and restarted, never two", "[crash][mysql]") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  mysql_torture place("&scheme=unique_insert&table=locks", unique_insert_place::columns);
-  check_torture(place, {.fenced = false});
+  mysql_torture fixture("&scheme=unique_insert&table=locks", unique_insert_fixture::columns);
+  check_torture(fixture, {.fenced = false});
 }
 
 TEST_CASE("torture state_row: killed, stopped, cut off and restarted, never two", "[crash][mysql]") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  mysql_torture place("&scheme=state_row&table=locks", state_row_place::columns);
-  check_torture(place, {.fenced = false});
+  mysql_torture fixture("&scheme=state_row&table=locks", state_row_fixture::columns);
+  check_torture(fixture, {.fenced = false});
 }
 
 TEST_CASE("torture for_update: a dead holder's key is free at once, and two only for a renewal after a cut",
           "[crash][mysql]") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  mysql_torture place("&scheme=for_update&table=locks&make_rows=1", for_update_place::columns);
-  check_torture(place, of_bound_locks());
+  mysql_torture fixture("&scheme=for_update&table=locks&make_rows=1", for_update_fixture::columns);
+  check_torture(fixture, of_bound_locks());
 }
 
 TEST_CASE("torture named_lock: a dead holder's key is free at once, and two only for a renewal after a cut",
           "[crash][mysql]") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  mysql_torture place("&scheme=named_lock");
-  check_torture(place, of_bound_locks());
+  mysql_torture fixture("&scheme=named_lock");
+  check_torture(fixture, of_bound_locks());
 }
 
 }  // namespace dlock::test

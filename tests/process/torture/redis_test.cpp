@@ -22,7 +22,7 @@ void end_connections(const redis_server& at) {
   at.ask({"CLIENT", "KILL", "TYPE", "pubsub"});
 }
 
-class redis_torture final : public tortured_place {
+class redis_torture final : public tortured_fixture {
  public:
   /// `keeps`: what it was told is on the disk before it answers. Else a restart forgets all.
   redis_torture(std::string parameters, bool keeps)
@@ -41,7 +41,7 @@ class redis_torture final : public tortured_place {
 };
 
 /// Five masters that forget all when they are restarted.
-class redlock_torture final : public tortured_place {
+class redlock_torture final : public tortured_fixture {
  public:
   /// `together`: so many are restarted at a time.
   redlock_torture(std::string parameters, std::size_t together)
@@ -71,38 +71,38 @@ class redlock_torture final : public tortured_place {
 }  // namespace
 
 TEST_CASE("torture redis: killed, stopped, cut off and restarted, never two, and fences grow", "[crash][redis]") {
-  redis_torture place("", true);
-  check_torture(place, {});
+  redis_torture fixture("", true);
+  check_torture(fixture, {});
 }
 
 TEST_CASE(
     "torture redis: where the server forgets, two for a ttl at most after its restart, and fences grow nevertheless",
     "[crash][redis]") {
-  redis_torture place("", false);
-  check_torture(place, {.doubt_after_restart = 1s, .length = 6s});
+  redis_torture fixture("", false);
+  check_torture(fixture, {.doubt_after_restart = 1s, .length = 6s});
 }
 
 TEST_CASE("torture setnx: killed, stopped, cut off and restarted, never two", "[crash][redis]") {
-  redis_torture place("&scheme=setnx", true);
-  check_torture(place, {.fenced = false});
+  redis_torture fixture("&scheme=setnx", true);
+  check_torture(fixture, {.fenced = false});
 }
 
 TEST_CASE("torture setnx: where the server forgets, two for a ttl at most after its restart", "[crash][redis]") {
-  redis_torture place("&scheme=setnx", false);
-  check_torture(place, {.fenced = false, .doubt_after_restart = 1s, .length = 6s});
+  redis_torture fixture("&scheme=setnx", false);
+  check_torture(fixture, {.fenced = false, .doubt_after_restart = 1s, .length = 6s});
 }
 
 TEST_CASE("torture redlock: masters killed, stopped and restarted empty, never two where these wait before they count",
           "[crash][redis][redlock]") {
-  redlock_torture place("restart_delay=1000", 1);
+  redlock_torture fixture("restart_delay=1000", 1);
   std::this_thread::sleep_for(1200ms);  // until new masters count
-  check_torture(place, {.fenced = false, .recovery = 9s});
+  check_torture(fixture, {.fenced = false, .recovery = 9s});
 }
 
 TEST_CASE("torture redlock: masters restarted empty that count at once, two for a ttl at most",
           "[crash][redis][redlock]") {
-  redlock_torture place("restart_delay=0", 4);
-  check_torture(place, {.fenced = false, .doubt_after_restart = 1s, .recovery = 9s, .length = 6s});
+  redlock_torture fixture("restart_delay=0", 4);
+  check_torture(fixture, {.fenced = false, .doubt_after_restart = 1s, .recovery = 9s, .length = 6s});
 }
 
 }  // namespace dlock::test

@@ -16,7 +16,7 @@ namespace dlock::test {
 
 namespace {
 
-class zookeeper_torture final : public tortured_place {
+class zookeeper_torture final : public tortured_fixture {
  public:
   zookeeper_torture() {
     for (std::size_t i = 0; i != servers_.size(); ++i) {
@@ -54,8 +54,8 @@ class zookeeper_torture final : public tortured_place {
 
 TEST_CASE("torture zookeeper: killed, stopped, cut off, and leaders killed, never two, and fences grow",
           "[crash][zookeeper]") {
-  zookeeper_torture place;
-  check_torture(place, {.recovery = 10s});
+  zookeeper_torture fixture;
+  check_torture(fixture, {.recovery = 10s});
 }
 
 }  // namespace dlock::test

@@ -66,7 +66,7 @@ class checker {
       if (said.find(record.transfer) == said.end()) found("{} ended but never began", record.transfer);
       said[record.transfer] = record.outcome;
     }
-    for (const auto& [transfer, outcome] : said) told(transfer, outcome, booked.count(transfer) != 0);
+    for (const auto& [transfer, outcome] : said) check_outcome(transfer, outcome, booked.count(transfer) != 0);
     for (const auto& [transfer, sum] : booked) {
       if (said.find(transfer) == said.end()) found("{} was written but nobody said that it began", transfer);
       if (sum.first != 2 || sum.second != 0) {
@@ -113,7 +113,7 @@ class checker {
     return all;
   }
 
-  void told(const std::string& transfer, const std::string& outcome, bool written) {
+  void check_outcome(const std::string& transfer, const std::string& outcome, bool written) {
     if (outcome.empty()) {
       ++to_.open;
       return;

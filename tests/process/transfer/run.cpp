@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-bool told_to_stop() {
+bool stop_requested() {
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   return ::poll(&input, 1, 0) != 0;
 }
@@ -137,7 +137,7 @@ class clerk {
 
 void run_transfers(lock_service& locks, odb::database& bank, const transfer_settings& settings) {
   clerk clerk(locks, bank, settings);
-  while (!told_to_stop()) clerk.once();
+  while (!stop_requested()) clerk.once();
 }
 
 }  // namespace dlock::test

@@ -14,7 +14,7 @@
 
 #include "dlock/lock_service.hpp"
 #include "odb/verify/bank.hpp"
-#include "odb/verify/verify_place.hpp"
+#include "odb/verify/verify_fixture.hpp"
 #include "process/taker.hpp"
 #include "process/transfer/history.hpp"
 #include "support/scratch_folder.hpp"
@@ -37,8 +37,8 @@ std::chrono::seconds torture_time() {
 /// Kills, stops and replaces the processes that transfer.
 class robbery {
  public:
-  robbery(const verify_place& place, const std::string& log, std::uint64_t seed, std::vector<std::string> more = {})
-      : place_(place), log_(log), more_(std::move(more)), random_(seed) {
+  robbery(const verify_fixture& fixture, const std::string& log, std::uint64_t seed, std::vector<std::string> more = {})
+      : fixture_(fixture), log_(log), more_(std::move(more)), random_(seed) {
     for (std::size_t i = 0; i != processes; ++i) all_.push_back({start(), std::nullopt});
   }
 
@@ -72,10 +72,10 @@ class robbery {
   };
 
   taker start() {
-    std::vector<std::string> arguments{"--bank", place_.bank(),          "--torture", log_,
+    std::vector<std::string> arguments{"--bank", fixture_.bank(),        "--torture", log_,
                                        "--seed", fmt::to_string(draw()), "--wallets", fmt::to_string(wallets)};
     arguments.insert(arguments.end(), more_.begin(), more_.end());
-    return taker(place_.locks(), arguments);
+    return taker(fixture_.locks(), arguments);
   }
   /// Anybody, or the one that it may hurt most.
   worker& victim() {
@@ -115,7 +115,7 @@ class robbery {
   std::uint64_t draw() { return random_() | 1; }
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
 
-  const verify_place& place_;
+  const verify_fixture& fixture_;
   const std::string log_;
   const std::vector<std::string> more_;
   std::mt19937_64 random_;
@@ -128,15 +128,15 @@ struct outcome {
 };
 
 /// A run, and what is left of the money.
-outcome rob(const verify_place& place, std::chrono::milliseconds length, std::vector<std::string> more = {}) {
-  const auto bank = open_bank(place.bank());
+outcome rob(const verify_fixture& fixture, std::chrono::milliseconds length, std::vector<std::string> more = {}) {
+  const auto bank = open_bank(fixture.bank());
   make_bank(*bank, wallets, balance);
   const scratch_folder folder;
   const auto log = folder / "transfers";
   static_cast<void>(transfer_log{log});
   const auto seed = std::random_device{}();
-  lock_service locks(place.locks());
-  robbery all(place, log, seed, std::move(more));
+  lock_service locks(fixture.locks());
+  robbery all(fixture, log, seed, std::move(more));
   all.run(length);
   CAPTURE(seed, all.codes, all.own_deaths);
   CHECK(all.codes == std::vector<int>(processes, 0));
@@ -158,9 +158,9 @@ outcome rob(const verify_place& place, std::chrono::milliseconds length, std::ve
 }  // namespace
 
 TEST_CASE("transfer: processes that are killed and stopped at random never lose or make money", "[crash][T24][T71]") {
-  const auto place = make_verify_place();
+  const auto fixture = make_verify_fixture();
   const auto length = torture_time();
-  const auto [found, text] = rob(*place, length);
+  const auto [found, text] = rob(*fixture, length);
   UNSCOPED_INFO(text);
   CAPTURE(found.violations);
   CHECK(found.violations.empty());
@@ -177,11 +177,11 @@ TEST_CASE(
     "transfer: without verification the same run writes too late (a control: the run above finds nothing by being "
     "blind)",
     "[crash]") {
-  const auto place = make_verify_place();
+  const auto fixture = make_verify_fixture();
   // One of six seconds has some five late writes; now and then it has none.
   constexpr int most_runs = 12;
   for (int run = 1;; ++run) {
-    const auto [found, text] = rob(*place, 6s, {"--unchecked"});
+    const auto [found, text] = rob(*fixture, 6s, {"--unchecked"});
     const auto& all = found.violations;
     const auto late = std::count_if(all.begin(), all.end(), [](const std::string& each) {
       return each.find(" wrote after fence ") != std::string::npos || each.find(" wrote over ") != std::string::npos;
@@ -197,13 +197,13 @@ TEST_CASE(
 
 TEST_CASE("transfer: a holder that slept past its lease is refused, and without verification it writes too late",
           "[crash][T24]") {
-  const auto place = make_verify_place();
-  const auto bank = open_bank(place->bank());
+  const auto fixture = make_verify_fixture();
+  const auto bank = open_bank(fixture->bank());
   make_bank(*bank, 2, balance);
   const auto check = GENERATE(as<std::string>{}, "verify", "prove", "");
   CAPTURE(check);
-  taker sleeper(place->locks(), {"--bank", place->bank()});
-  taker other(place->locks(), {"--bank", place->bank()});
+  taker sleeper(fixture->locks(), {"--bank", fixture->bank()});
+  taker other(fixture->locks(), {"--bank", fixture->bank()});
   sleeper.ask("lock 1 2", "locked");
   sleeper.ask("read", "read");
   sleeper.stop();
@@ -267,7 +267,7 @@ entry an_entry(std::uint64_t wallet, std::uint64_t fence, std::int64_t before, s
   return entry;
 }
 
-struct told {
+struct history_of {
   std::vector<wallet> rows{a_wallet(1, 90, 2), a_wallet(2, 110, 2)};
   std::vector<entry> entries{an_entry(1, 1, 100, -5, "a.1"), an_entry(2, 1, 100, 5, "a.1"),
                              an_entry(1, 2, 95, -5, "b.1"), an_entry(2, 2, 105, 5, "b.1")};
@@ -285,7 +285,7 @@ struct told {
 }  // namespace
 
 TEST_CASE("transfer: the check of the wallets finds what it is there to find", "[crash]") {
-  const told good;
+  const history_of good;
   CHECK(good.violations().empty());
 
   auto lost_money = good;
@@ -311,7 +311,7 @@ TEST_CASE("transfer: the check of the wallets finds what it is there to find", "
 }
 
 TEST_CASE("transfer: the check of the log finds what it is there to find", "[crash]") {
-  const told good;
+  const history_of good;
   auto late = good;
   late.log[3].outcome = "refused verify taken over";
   CHECK(late.violations().size() == 1);  // it said no and wrote

@@ -4,7 +4,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <vector>
 
-#include "contract/place.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 
@@ -22,9 +22,9 @@ constexpr std::int64_t ticks = 200'000;
 
 TEST_CASE("crash zookeeper: a killed holder's key is granted when its session has ended, and not before its ttl",
           "[crash][T91][T30]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  taker holder(place->url(), taker::expiring()), next(place->url()), bystander(place->url(), {"--key", "other"});
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
+  taker holder(fixture->url(), taker::expiring()), next(fixture->url()), bystander(fixture->url(), {"--key", "other"});
   const auto first = holder.take();
   bystander.take();
   next.say("take 20000");
@@ -43,11 +43,11 @@ TEST_CASE("crash zookeeper: a killed holder's key is granted when its session ha
 
 TEST_CASE("crash zookeeper: a holder stopped for longer than its session finds its lease lost and harms nobody",
           "[crash][T24]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
   const auto wakes_up = GENERATE(as<std::string>{}, "check", "release");
   CAPTURE(wakes_up);
-  taker holder(place->url(), taker::expiring()), next(place->url());
+  taker holder(fixture->url(), taker::expiring()), next(fixture->url());
   const auto first = holder.take();
   holder.stop();
   const auto second = next.take(20s);
@@ -66,16 +66,16 @@ TEST_CASE("crash zookeeper: a holder stopped for longer than its session finds i
 }
 
 TEST_CASE("crash zookeeper: waiters that are killed are passed over when their sessions have ended", "[crash][T39]") {
-  const auto place = make_store_place();
-  lock_service locks(place->url());
-  taker holder(place->url());
+  const auto fixture = make_store_fixture();
+  lock_service locks(fixture->url());
+  taker holder(fixture->url());
   const auto first = holder.take();
   std::vector<taker> killed;
   for (int i = 0; i != 3; ++i) {
-    killed.emplace_back(place->url(), taker::expiring());
+    killed.emplace_back(fixture->url(), taker::expiring());
     killed.back().ask("take 60000", "waiting");
   }
-  taker patient(place->url());
+  taker patient(fixture->url());
   patient.ask("take 20000", "waiting");
   for (auto& each : killed) each.kill();
   const auto ended = boot_time() + session + ticks;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_trigger.hpp"
 
@@ -18,13 +18,13 @@ namespace {
 constexpr std::size_t many = 16, locked = 7;
 const id128 somebody{{7, 7}};
 
-unsigned statements(const std::vector<reply>& told) {
+unsigned statements(const std::vector<reply>& replies) {
   unsigned all = 0;
-  for (const auto& each : told) all += each.statements;
+  for (const auto& each : replies) all += each.statements;
   return all;
 }
 
-/// Sixteen keys, and a stranger who can lock the row of one.
+/// Sixteen keys, and another program who can lock the row of one.
 struct batch_scene {
   batch_scene() {
     for (std::size_t i = 0; i != many; ++i) {
@@ -34,9 +34,9 @@ struct batch_scene {
   }
 
   void lock_one() {
-    stranger.run("BEGIN");
-    stranger.run("SELECT fence FROM " + place.tables.table("lock") + " WHERE lock_key='" + keys[locked] +
-                 "' FOR UPDATE");
+    foreign.run("BEGIN");
+    foreign.run("SELECT fence FROM " + fixture.tables.table("lock") + " WHERE lock_key='" + keys[locked] +
+                "' FOR UPDATE");
   }
 
   /// Nonces are 1000 and more.
@@ -74,7 +74,7 @@ struct batch_scene {
 
   /// What a waiter does, at the moment that key i is released.
   void take_when_free(std::size_t i) {
-    make_trigger("`locks`." + place.tables.table("lock"), "BEFORE UPDATE",
+    make_trigger("`locks`." + fixture.tables.table("lock"), "BEFORE UPDATE",
                  "IF NEW.lock_key='" + keys[i] + "' AND NEW.session_id IS NULL THEN SET NEW.session_id=" +
                      hex(somebody) + ", NEW.nonce=7, NEW.fence=NEW.fence+1; END IF");
   }
@@ -89,41 +89,42 @@ struct batch_scene {
     }
   }
 
-  mysql_store_place place;
-  actor a{place};
-  raw_mysql stranger{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
+  mysql_store_fixture fixture;
+  actor a{fixture};
+  raw_mysql foreign{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
   std::vector<std::string> keys{};
 };
 
 }  // namespace
 
-TEST_CASE("mysql batch: takes beside a row that a stranger's transaction has locked are answered at once", "[mysql]") {
+TEST_CASE("mysql batch: takes beside a row that another program's transaction has locked are answered at once",
+          "[mysql]") {
   batch_scene s;
   s.lock_one();
-  const auto told = s.at_once(verb::take, 0);
-  s.check(told);
-  for (std::size_t i = 0; i != many; ++i) CHECK(told[i].fence == (i == locked ? 0u : 2u));
-  s.stranger.run("ROLLBACK");
+  const auto replies = s.at_once(verb::take, 0);
+  s.check(replies);
+  for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].fence == (i == locked ? 0u : 2u));
+  s.foreign.run("ROLLBACK");
   CHECK_FALSE(s.a.at(s.keys[locked]).holder);
   CHECK(s.a.at(s.keys[locked]).fence == 1);
 }
 
-TEST_CASE("mysql batch: a stranger's lock on a held row makes a batch of takes no less exact", "[mysql]") {
+TEST_CASE("mysql batch: another program's lock on a held row makes a batch of takes no less exact", "[mysql]") {
   batch_scene s;
-  actor b(s.place);
+  actor b(s.fixture);
   b.acquire(s.keys[locked]);
   b.acquire(s.keys[3]);
   s.lock_one();
-  const auto told = s.at_once(verb::take, 0);
+  const auto replies = s.at_once(verb::take, 0);
   for (std::size_t i = 0; i != many; ++i) {
     if (i == locked || i == 3) {
-      CHECK(told[i].result != outcome::yes);
-      CHECK(told[i].result != outcome::unknown);
+      CHECK(replies[i].result != outcome::yes);
+      CHECK(replies[i].result != outcome::unknown);
     } else {
-      CHECK(told[i].result == outcome::yes);
+      CHECK(replies[i].result == outcome::yes);
     }
   }
-  s.stranger.run("ROLLBACK");
+  s.foreign.run("ROLLBACK");
   CHECK(s.a.at(s.keys[locked]).holder == b.id);
 }
 
@@ -135,7 +136,7 @@ TEST_CASE("mysql batch: releases and cancels beside a locked row are done at onc
     s.lock_one();
     s.check(s.at_once(action, 2));
     for (std::size_t i = 0; i != many; ++i) CHECK(s.a.at(s.keys[i]).holder == (i == locked ? s.a.id : id128{}));
-    s.stranger.run("ROLLBACK");
+    s.foreign.run("ROLLBACK");
     CHECK(answer(s.a.release(s.keys[locked], 2)) == outcome::yes);
   }
 }
@@ -148,14 +149,14 @@ TEST_CASE("mysql batch: a key that others take as soon as it is released counts 
     s.lock_one();
     auto asked = s.about_all(action, 2);
     if (action == verb::release) asked[1].fence = 9;  // never ours
-    const auto told = s.run(asked);
+    const auto replies = s.run(asked);
     for (std::size_t i = 0; i != many; ++i) {
-      INFO(i << ": " << told[i].why.text);
+      INFO(i << ": " << replies[i].why.text);
       const bool wrong = i == 1 && action == verb::release;
-      CHECK(told[i].result == (i == locked ? outcome::failed : wrong ? outcome::no : outcome::yes));
-      CHECK(told[i].why.contended == (i == locked));
+      CHECK(replies[i].result == (i == locked ? outcome::failed : wrong ? outcome::no : outcome::yes));
+      CHECK(replies[i].why.contended == (i == locked));
     }
-    CHECK(statements(told) <= 3);
+    CHECK(statements(replies) <= 3);
     CHECK(s.a.connection->usable());
   }
 }
@@ -165,20 +166,20 @@ TEST_CASE("mysql batch: a key that has no row counts as not released", "[mysql]"
   for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
   auto asked = s.about_all(verb::release, 2);
   asked[3].resource = "never made";
-  const auto told = s.run(asked);
-  for (std::size_t i = 0; i != many; ++i) CHECK(answer(told[i]) == (i == 3 ? outcome::no : outcome::yes));
+  const auto replies = s.run(asked);
+  for (std::size_t i = 0; i != many; ++i) CHECK(answer(replies[i]) == (i == 3 ? outcome::no : outcome::yes));
 }
 
 TEST_CASE("mysql batch: of two keys that others have, one released just now, neither is told that it was lost",
           "[mysql][triggers]") {
   batch_scene s;
   for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
-  s.stranger.run("UPDATE " + s.place.tables.table("lock") + " SET session_id=" + hex(somebody) +
-                 ", fence=fence+1 WHERE lock_key='" + s.keys[1] + "'");
+  s.foreign.run("UPDATE " + s.fixture.tables.table("lock") + " SET session_id=" + hex(somebody) +
+                ", fence=fence+1 WHERE lock_key='" + s.keys[1] + "'");
   s.take_when_free(3);
-  const auto told = s.run(s.about_all(verb::release, 2));
+  const auto replies = s.run(s.about_all(verb::release, 2));
   for (std::size_t i = 0; i != many; ++i) {
-    CHECK(told[i].result == (i == 1 || i == 3 ? outcome::unknown : outcome::yes));
+    CHECK(replies[i].result == (i == 1 || i == 3 ? outcome::unknown : outcome::yes));
   }
   CHECK_FALSE(s.a.connection->usable());
   // As after any answer that did not come: once more, on another connection.
@@ -197,7 +198,7 @@ TEST_CASE("mysql batch: what was done and can't be read is in doubt, and ends th
     }
     // After the change a SELECT of more than a row is refused, and nothing else of that connection.
     s.a_session("SET SESSION sql_big_selects=0");
-    const auto table = "`locks`." + s.place.tables.table("lock");
+    const auto table = "`locks`." + s.fixture.tables.table("lock");
     make_trigger(table, "AFTER UPDATE", "SET SESSION max_join_size=1");
     raw_mysql::root().rows("ANALYZE TABLE " + table);  // else it may take the table for empty
     auto asked = s.about_all(action, 2);

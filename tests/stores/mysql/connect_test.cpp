@@ -7,7 +7,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 #include "stores/mysql/client/connection.hpp"
 #include "support/mysql_global_setting.hpp"
@@ -47,17 +47,17 @@ std::string good_host() {
 
 TEST_CASE("mysql connect: TLS that was asked for and is not offered is an error", "[mysql][mariadb]") {
   if (raw_mysql::root().one("SELECT @@have_ssl") == "YES") SKIP("this server offers TLS");
-  const mysql_place place;
+  const mysql_fixture fixture;
   for (const char* const mode : {"&tls=require", "&tls=verify"}) {
-    const auto refusal = attempt(place.url(mode));
+    const auto refusal = attempt(fixture.url(mode));
     INFO(refusal.why.text);
     CHECK_FALSE(refusal.connected);
     CHECK_FALSE(refusal.why.transient);
     CHECK(refusal.why.connection);
     CHECK_THAT(refusal.why.text, ContainsSubstring("TLS") || ContainsSubstring("SSL"));
   }
-  CHECK(attempt(place.url("&tls=prefer")).connected);
-  CHECK(attempt(place.url("&tls=off")).connected);
+  CHECK(attempt(fixture.url("&tls=prefer")).connected);
+  CHECK(attempt(fixture.url("&tls=off")).connected);
 }
 
 TEST_CASE("mysql connect: a wrong password is told without any password", "[mysql]") {
@@ -79,7 +79,7 @@ TEST_CASE("mysql connect: a wrong password is told without any password", "[mysq
 
 TEST_CASE("mysql connect: a database that is not there, or is not for this user, is told as such", "[mysql]") {
   auto url = owner_url();
-  const auto told = [&](const std::string& user, const std::string& password, const std::string& database) {
+  const auto code_of_refusal = [&](const std::string& user, const std::string& password, const std::string& database) {
     try {
       open_store("mysql://" + user + ":" + password + "@" + good_host() + "/" + database)->prepare();
     } catch (const store_error& e) {
@@ -90,13 +90,13 @@ TEST_CASE("mysql connect: a database that is not there, or is not for this user,
     }
     return 0;
   };
-  const mysql_place place;
+  const mysql_fixture fixture;
   auto root = raw_mysql::root();
-  const auto user = "'" + place.prefix() + "'@'127.0.0.1'";
+  const auto user = "'" + fixture.prefix() + "'@'127.0.0.1'";
   root.run("CREATE USER " + user + " IDENTIFIED BY 'pw'");
-  CHECK(told(place.prefix(), "pw", url.path) == 1044);
+  CHECK(code_of_refusal(fixture.prefix(), "pw", url.path) == 1044);
   root.run("GRANT SELECT ON *.* TO " + user);
-  CHECK(told(place.prefix(), "pw", place.prefix() + "nowhere") == 1049);
+  CHECK(code_of_refusal(fixture.prefix(), "pw", fixture.prefix() + "nowhere") == 1049);
   root.run("DROP USER " + user);
 }
 
@@ -124,8 +124,8 @@ TEST_CASE("mysql connect: of several hosts the first that answers is used, all f
 }
 
 TEST_CASE("mysql connect: a value that is longer than its place is cut off", "[mysql]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   auto& on = static_cast<stores::mysql::mysql_connection&>(*a.connection);
   const std::string sql = "SELECT 'abcdefgh', X'0102030405', 'ab', NULL";
   stores::mysql::mysql_bytes<4> text, bytes, fits, none;
@@ -142,20 +142,20 @@ TEST_CASE("mysql connect: a value that is longer than its place is cut off", "[m
 }
 
 TEST_CASE("mysql connect: a server that takes no writes is refused in words", "[mysql]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   a.acquire("k");
   const global_setting replica("read_only", "1");
-  const auto refusal = attempt(place.tables.app_url());
+  const auto refusal = attempt(fixture.tables.app_url());
   CHECK_FALSE(refusal.connected);
   CHECK(refusal.why.transient);
   CHECK_THAT(refusal.why.text, ContainsSubstring("read_only"));
 }
 
 TEST_CASE("mysql connect: a primary that steps down ends the connection, so that another host is tried", "[mysql]") {
-  const mysql_place place;
-  place.open();
-  const auto store = open_store(place.app_url());
+  const mysql_fixture fixture;
+  fixture.open();
+  const auto store = open_store(fixture.app_url());
   fault why;
   const auto connection = store->connect(5s, why);
   REQUIRE(connection != nullptr);
@@ -174,8 +174,8 @@ TEST_CASE("mysql connect: a primary that steps down ends the connection, so that
 }
 
 TEST_CASE("mysql connect: connections to one server have one identity and numbers of their own", "[mysql]") {
-  mysql_store_place place;
-  actor a(place), b(place);
+  mysql_store_fixture fixture;
+  actor a(fixture), b(fixture);
   CHECK_FALSE(a.connection->identity().server.empty());
   CHECK(a.connection->identity().server == b.connection->identity().server);
   CHECK(a.connection->identity().incarnation == b.connection->identity().incarnation);
@@ -187,26 +187,26 @@ TEST_CASE("mysql connect: the session has the isolation and the bounds of the pr
   const bool mariadb = raw_mysql::root().is_mariadb();
   const global_setting isolation(mariadb ? "tx_isolation" : "transaction_isolation", "'SERIALIZABLE'");
   const global_setting mode("sql_mode", "''");
-  mysql_store_place place;
+  mysql_store_fixture fixture;
   // prepare() checks the isolation itself; a row with an oversized label would be cut off in a lax mode.
-  actor a(place);
+  actor a(fixture);
   CHECK(a.acquire("k") == 1);
 }
 
 TEST_CASE("mysql connect: time zones of server and session change nothing", "[mysql][T26]") {
-  mysql_store_place place;
-  actor before(place);
+  mysql_store_fixture fixture;
+  actor before(fixture);
   before.acquire("kept");
   before.acquire("own", 20s);
   for (const char* const zone : {"'+13:00'", "'-12:00'"}) {
     const global_setting elsewhere("time_zone", zone);
-    actor b(place);
+    actor b(fixture);
     CHECK(answer(b.take("kept")) == outcome::no);
     CHECK(answer(b.take("own")) == outcome::no);
     const seen own = b.at("own");
     CHECK_FALSE(own.expired);
-    CHECK(own.left <= 20s);
-    CHECK(own.left > 10s);
+    CHECK(own.remaining <= 20s);
+    CHECK(own.remaining > 10s);
     CHECK(b.kill(before.id) == outcome::no);
     CHECK(before.renew(for_long) == outcome::yes);
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {
@@ -15,9 +15,9 @@ namespace dlock::test {
 namespace {
 
 /// The lock tables of a place, by root, who may write in spite of read_only.
-class root_place final : public store_place {
+class root_fixture final : public store_fixture {
  public:
-  explicit root_place(const mysql_place& tables)
+  explicit root_fixture(const mysql_fixture& tables)
       : url_("mysql://root@/locks?socket=" + mysql_setting("DLOCK_TEST_MYSQL_ROOT_SOCKET") +
              "&prefix=" + tables.prefix()) {}
   std::shared_ptr<store> open() override {
@@ -34,8 +34,8 @@ class root_place final : public store_place {
 }  // namespace
 
 TEST_CASE("mysql demoted: a server that steps down renews no session and grants no key, whoever asks") {
-  mysql_store_place place;
-  root_place by_root(place.tables);
+  mysql_store_fixture fixture;
+  root_fixture by_root(fixture.tables);
   actor a(by_root);
   a.release("one", a.acquire("one"));
   REQUIRE(a.renew(1h) == outcome::yes);
@@ -51,7 +51,7 @@ TEST_CASE("mysql demoted: a server that steps down renews no session and grants 
     SECTION("take") {
       CHECK(a.take("one").result == outcome::no);
       const auto again =
-          a.run({.action = verb::take, .resource = "one", .session = a.id, .nonce = 1ULL << 40U, .looked = true});
+          a.run({.action = verb::take, .resource = "one", .session = a.id, .nonce = 1ULL << 40U, .polled = true});
       CHECK(again.result == outcome::failed);
       CHECK(again.why.native == 1290);
     }
@@ -61,11 +61,11 @@ TEST_CASE("mysql demoted: a server that steps down renews no session and grants 
 }
 
 TEST_CASE("mysql large: releases that are too large for one statement are done one by one") {
-  mysql_store_place place;
+  mysql_store_fixture fixture;
   std::vector<std::string> keys;
   for (int i = 0; i != 64; ++i) keys.push_back(std::to_string(100 + i) + std::string(252, 'k'));
   const global_setting small("max_allowed_packet", "16384");
-  actor a(place);
+  actor a(fixture);
   std::vector<request> asked;
   for (const auto& key : keys) {
     asked.push_back({.action = verb::release, .resource = key, .session = a.id, .fence = a.acquire(key)});

@@ -10,10 +10,10 @@
 #include <future>
 #include <odb/mysql/database.hxx>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/odb/verify.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 #include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {
@@ -58,7 +58,7 @@ TEST_CASE("mysql facts: a verified row is written again in the same transaction 
   s.second.begin();
   auto other = s.second.raw.start(verify);  // a second transaction of the same holder
   wait_until_blocked(s.root, s.second.raw.id());
-  CHECK(contended_or_no(s.b.take(s.row)));  // and a stranger
+  CHECK(contended_or_no(s.b.take(s.row)));  // and another program
   CHECK(s.app->run(verify) == 1);           // with a shared lock, one of them would die here
   CHECK(s.app->run(s.a.release_text(s.row, s.fence)) == 1);
   CHECK_NOTHROW(s.app->commit());
@@ -105,17 +105,17 @@ TEST_CASE("mysql facts: a batch of takes never makes a verifier the victim of a 
   for (const auto& key : keys) {
     asked.push_back({.action = verb::take, .resource = key, .session = s.b.id, .nonce = ++s.b.nonce});
   }
-  std::vector<reply> told(asked.size());
+  std::vector<reply> replies(asked.size());
   // It passes over the row that is verified: who waits for nobody is in no deadlock.
-  auto batch = std::async(std::launch::async, [&] { s.b.store->execute(*s.b.connection, asked, told); });
+  auto batch = std::async(std::launch::async, [&] { s.b.store->execute(*s.b.connection, asked, replies); });
   batch.wait();
   // In the other order than the batch.
   CHECK(s.app->run(s.a.verify_text(lock_key(keys[0]), 1)) == 1);
   CHECK_NOTHROW(s.app->commit());
   batch.get();
-  CHECK(contended_or_no(told[0]));
-  CHECK(contended_or_no(told[7]));
-  for (std::size_t i = 1; i != 7; ++i) CHECK(answer(told[i]) == outcome::yes);
+  CHECK(contended_or_no(replies[0]));
+  CHECK(contended_or_no(replies[7]));
+  for (std::size_t i = 1; i != 7; ++i) CHECK(answer(replies[i]) == outcome::yes);
 }
 
 TEST_CASE("mysql facts: a check in a snapshot older than the take-over sees it all the same", "[mysql][verify][e16]") {
@@ -151,7 +151,7 @@ TEST_CASE("mysql facts: a check in a snapshot older than the take-over sees it a
 TEST_CASE("mysql facts: a scan for abandoned rows decides nothing, so it steals from nobody", "[mysql][rows][e21]") {
   fact_scene s;
   row_actor c(s);
-  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*s.b.store);
+  const auto& sql = dynamic_cast<const stores::sql::application_database&>(*s.b.store);
   const seen dead = s.dead();
   const auto found = s.app->all("SELECT id FROM " + s.table->table + " WHERE " + sql.abandoned_rows(*s.table));
   REQUIRE(found == std::vector<std::string>{"1"});
@@ -205,7 +205,7 @@ struct odb_scene : row_scene {
     held.emplace(locks.acquire("k"));
     where_k = " FROM " + lock_table + " WHERE lock_key='k'";
   }
-  mysql_place& tables() { return static_cast<mysql_row_place&>(*place).locks; }
+  mysql_fixture& tables() { return static_cast<mysql_row_fixture&>(*fixture).locks; }
 
   const lock_key first = make(1), second = make(2);
   lock_service locks{tables().url()};

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/mute_server.hpp"
 #include "support/calls.hpp"
@@ -32,14 +32,14 @@ using Catch::Matchers::Predicate;
 struct failover_fixture {
   static std::uint16_t port_of(const std::string& url) { return store_url::parse(url).hosts.at(0).port; }
   std::string by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const {
-    return place.url_by(ports, more);
+    return fixture.url_by(ports, more);
   }
   std::string both() const { return by({near.port(), far.port()}); }
-  service_options options() const { return {.close_limit = 0ms, .sweep_every = 0ms, .observer = seen}; }
+  service_options options() const { return {.close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen}; }
 
-  mysql_place place{};
-  tcp_proxy near{port_of(place.url())};
-  tcp_proxy far{port_of(place.url())};
+  mysql_fixture fixture{};
+  tcp_proxy near{port_of(fixture.url())};
+  tcp_proxy far{port_of(fixture.url())};
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 };
 
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left,
     root.run(
         fmt::format("CREATE TRIGGER {0}{1} BEFORE UPDATE ON {2} FOR EACH ROW BEGIN IF CONNECTION_ID() <= {3} THEN "
                     "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={4}, MESSAGE_TEXT='of no use'; END IF; END",
-                    place.prefix(), table, place.table(table), last, error));
+                    fixture.prefix(), table, fixture.table(table), last, error));
   }
   REQUIRE(renewed(held[0]));
   for (auto& each : held) {
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left,
 TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for a service, if there are no more",
                  "[mysql][hosts]") {
   auto root = raw_mysql::root();
-  const auto user = fmt::format("one{}", std::hash<std::string>{}(place.prefix()) % 100'000);
+  const auto user = fmt::format("one{}", std::hash<std::string>{}(fixture.prefix()) % 100'000);
   root.run(fmt::format("CREATE OR REPLACE USER '{}'@'%' IDENTIFIED BY 'one-pw' WITH MAX_USER_CONNECTIONS 1", user));
   root.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root.one("SELECT DATABASE()"), user));
   auto url = by({near.port()});

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/for_update/place.hpp"
+#include "contract/backends/for_update/fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
@@ -25,10 +25,10 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 struct row_fixture {
-  for_update_place place{};
+  for_update_fixture fixture{};
   raw_mysql plain{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
   raw_mysql root = raw_mysql::root();
-  const std::string& table = place.table();
+  const std::string& table = fixture.table();
 
   void make_row(const std::string& key) { plain.run("INSERT INTO " + table + " (resource) VALUES ('" + key + "')"); }
   std::string select(const std::string& key) {
@@ -66,7 +66,7 @@ int error_of(raw_mysql& by, const std::string& sql) {
 
 TEST_CASE_METHOD(row_fixture, "for_update: a program that locks the row by itself and dlock exclude each other") {
   make_row("k");
-  lock_service locks{place.url("")};
+  lock_service locks{fixture.url("")};
   plain.run("BEGIN");
   plain.rows(select("k"));
   CHECK_FALSE(locks.try_acquire("k"));
@@ -77,20 +77,20 @@ TEST_CASE_METHOD(row_fixture, "for_update: a program that locks the row by itsel
   const auto mine = locks.try_acquire("k");
   REQUIRE(mine);
   CHECK_THROWS(plain.rows(select("k") + " NOWAIT"));
-  raw_mysql writer(place.url());
+  raw_mysql writer(fixture.url());
   writer.run("SET SESSION innodb_lock_wait_timeout=1");
   CHECK_THROWS(writer.run("UPDATE " + table + " SET description='x' WHERE resource='k'"));
 }
 
 TEST_CASE_METHOD(row_fixture, "for_update: a key without a row is an error that names table and column, or gets one") {
-  lock_service locks{place.url("")};
+  lock_service locks{fixture.url("")};
   const auto text = message_of([&] { return locks.try_acquire("nobody's"); });
   CHECK_THAT(text, ContainsSubstring("`" + table + "` has no row"));
   CHECK_THAT(text, ContainsSubstring("`resource`"));
   CHECK_THAT(text, ContainsSubstring("nobody's"));
   CHECK_THAT(text, ContainsSubstring("make_rows=1"));
   CHECK(thrown([&] { return locks.acquire("nobody's", {.wait = 20s}); }) == errc::store_failed);  // at once
-  lock_service maker{place.url("&make_rows=1")};
+  lock_service maker{fixture.url("&make_rows=1")};
   CHECK(maker.try_acquire("nobody's"));
   CHECK(plain.one("SELECT COUNT(*) FROM " + table) == "1");
   CHECK(locks.try_acquire("nobody's"));
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a key without a row is an error that 
 TEST_CASE_METHOD(row_fixture,
                  "for_update: more locks than it may hold are refused with the limit, and harm none of them") {
   for (const char* key : {"1", "2", "3"}) make_row(key);
-  lock_service locks{place.url("&held=2")};
+  lock_service locks{fixture.url("&held=2")};
   auto one = locks.acquire("1"), two = locks.acquire("2");
   const auto text = message_of([&] { return locks.try_acquire("3"); });
   CHECK_THAT(text, ContainsSubstring("held=2"));
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(row_fixture,
   one.release();
   const auto three = locks.try_acquire("3");
   CHECK(three);
-  lock_service others{place.url("")};
+  lock_service others{fixture.url("")};
   CHECK(others.try_acquire("1"));
   CHECK_FALSE(others.try_acquire("2"));
   CHECK_FALSE(others.try_acquire("3"));
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(row_fixture,
 TEST_CASE_METHOD(row_fixture, "for_update: nothing but a held lock has a transaction open") {
   make_row("k");
   make_row("l");
-  lock_service locks{place.url(""), {.release_limit = 20s}}, others{place.url(""), {.release_limit = 20s}};
+  lock_service locks{fixture.url(""), {.release_limit = 20s}}, others{fixture.url(""), {.release_limit = 20s}};
   CHECK(transactions().empty());
   auto held = locks.acquire("k");
   const auto holder = transactions();
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a free key of a table that an ALTER T
                  "[mariadb]") {
   make_row("k");
   make_row("l");
-  lock_service locks{place.url("")}, others{place.url("")};
+  lock_service locks{fixture.url("")}, others{fixture.url("")};
   auto held = locks.acquire("k");
   REQUIRE(others.try_acquire("l"));
   CHECK_FALSE(others.try_acquire("k"));  // a locked row
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a free key of a table that an ALTER T
 TEST_CASE_METHOD(row_fixture, "for_update: a killed connection loses its own lease at once, and no other", "[T62]") {
   make_row("k");
   make_row("other");
-  lock_service locks{place.url("")}, others{place.url("")};
+  lock_service locks{fixture.url("")}, others{fixture.url("")};
   const auto mine = locks.acquire("k", {.ttl = 10min});  // no renewal is due for minutes
   const auto of_mine = transactions();
   const auto other = locks.acquire("other", {.ttl = 30s});
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a killed connection loses its own lea
 
 TEST_CASE_METHOD(row_fixture, "for_update: a server that has become a replica keeps no lease", "[T59]") {
   make_row("k");
-  lock_service locks{place.url("")};
+  lock_service locks{fixture.url("")};
   const auto held = locks.acquire("k", {.ttl = 1s});
   const global_setting replica("read_only", "1");
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
@@ -185,7 +185,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a server that has become a replica ke
 
 TEST_CASE_METHOD(row_fixture, "for_update: a key that was held while its server took no writes can be had again",
                  "[T59]") {
-  actor by(place);
+  actor by(fixture);
   const auto fence = by.acquire("held");
   REQUIRE(answer(by.release("idle", by.acquire("idle"))) == outcome::yes);
   {
@@ -204,9 +204,9 @@ TEST_CASE_METHOD(row_fixture, "for_update: a server's limit for resting transact
   if (!plain.is_mariadb()) return;  // MySQL has none
   make_row("k");
   const global_setting limit("idle_transaction_timeout", "1");
-  lock_service locks{place.url("")};
+  lock_service locks{fixture.url("")};
   const auto held = locks.acquire("k", {.ttl = 9s});
-  raw_mysql resting(place.url());
+  raw_mysql resting(fixture.url());
   resting.run("BEGIN");
   resting.rows("SELECT * FROM " + table);
   // By then the server has ended the other one.
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a server's limit for resting transact
 TEST_CASE_METHOD(row_fixture, "for_update: a row that is made on demand deadlocks by hand, and not by dlock", "[T51]") {
   // The published way: the row is looked for by a locking read and then inserted. Under REPEATABLE READ both get the gap.
   make_row("zzz");
-  raw_mysql one(place.url()), two(place.url());
+  raw_mysql one(fixture.url()), two(fixture.url());
   for (auto* each : {&one, &two}) {
     each->run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     each->run("BEGIN");
@@ -232,7 +232,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a row that is made on demand deadlock
   one.run("ROLLBACK");
   two.run("ROLLBACK");
   // Ours, at the same moment, with the same missing row.
-  actor a(place), b(place);
+  actor a(fixture), b(fixture);
   const auto takes = [](actor& by) {
     return by.take("new").result;
   };  // not answer(): Catch2's messages are for one thread
@@ -255,11 +255,11 @@ TEST_CASE_METHOD(row_fixture, "for_update: what will not do is refused with the 
     return {};
   };
   CHECK_THAT(complaint("mysql://u@one,two/db?scheme=for_update"), ContainsSubstring("one host"));
-  CHECK_THAT(complaint(place.url("&held=0")), ContainsSubstring("held=0"));
-  CHECK_THAT(complaint(place.url("&make_rows=2")), ContainsSubstring("make_rows=2"));
-  CHECK_THAT(complaint(place.url("&key=description")), ContainsSubstring("no unique index"));
+  CHECK_THAT(complaint(fixture.url("&held=0")), ContainsSubstring("held=0"));
+  CHECK_THAT(complaint(fixture.url("&make_rows=2")), ContainsSubstring("make_rows=2"));
+  CHECK_THAT(complaint(fixture.url("&key=description")), ContainsSubstring("no unique index"));
   CHECK_THAT(complaint(owner + "?scheme=for_update&table=nowhere"), ContainsSubstring("no such table"));
-  lock_service locks{place.url("")};
+  lock_service locks{fixture.url("")};
   CHECK_THROWS_AS(locks.try_acquire("k", {.renewal = renewal::none}), std::invalid_argument);
   CHECK_THROWS_AS(locks.try_acquire(std::string(65, 'x')), std::invalid_argument);
 }

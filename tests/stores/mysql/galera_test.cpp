@@ -14,12 +14,12 @@
 #include <sstream>
 #include <thread>
 
-#include "contract/backends/state_row/place.hpp"
-#include "contract/backends/t_lock/place.hpp"
-#include "contract/backends/unique_insert/place.hpp"
+#include "contract/backends/state_row/fixture.hpp"
+#include "contract/backends/t_lock/fixture.hpp"
+#include "contract/backends/unique_insert/fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "odb/verify/bank.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 #include "support/tcp_proxy.hpp"
 #include "wallet-odb.hxx"
 
@@ -79,9 +79,9 @@ class busy_cluster {
 };
 
 /// The same lock tables by two nodes.
-class node_place final : public store_place {
+class node_fixture final : public store_fixture {
  public:
-  explicit node_place(std::uint16_t port, const std::string& terms = "prefix=galera_")
+  explicit node_fixture(std::uint16_t port, const std::string& terms = "prefix=galera_")
       : url_(busy_cluster::locks(port, terms)) {}
   std::shared_ptr<store> open() override {
     auto made = open_store(url_);
@@ -107,10 +107,10 @@ void while_second_lags(busy_cluster& nodes, Then then) {
 
 struct two_nodes {
   busy_cluster nodes;
-  node_place first_place{nodes.first()};
-  actor first{first_place};
-  node_place second_place{nodes.second()};
-  actor second{second_place};
+  node_fixture first_fixture{nodes.first()};
+  actor first{first_fixture};
+  node_fixture second_fixture{nodes.second()};
+  actor second{second_fixture};
 
   two_nodes() { second.id = first.id; }
   template <class Then>
@@ -189,12 +189,12 @@ TEST_CASE("galera: in a table of other programs too a node frees and extends wha
   const auto table = "galera_" + scheme;
   raw_mysql owner(busy_cluster::locks(nodes.first()));
   owner.run("CREATE OR REPLACE TABLE " + table + " " +
-            (scheme == "t_lock"      ? t_lock_place::columns
-             : scheme == "state_row" ? state_row_place::columns
-                                     : unique_insert_place::columns));
-  node_place first_place(nodes.first(), "scheme=" + scheme + "&table=" + table);
-  node_place second_place(nodes.second(), "scheme=" + scheme + "&table=" + table);
-  actor first(first_place), second(second_place);
+            (scheme == "t_lock"      ? t_lock_fixture::columns
+             : scheme == "state_row" ? state_row_fixture::columns
+                                     : unique_insert_fixture::columns));
+  node_fixture first_fixture(nodes.first(), "scheme=" + scheme + "&table=" + table);
+  node_fixture second_fixture(nodes.second(), "scheme=" + scheme + "&table=" + table);
+  actor first(first_fixture), second(second_fixture);
   first.release("one", first.acquire("one", 1h));
   while_second_lags(nodes, [&] {
     const auto fence = first.acquire("one", 1h);
@@ -273,7 +273,7 @@ TEST_CASE("galera: behind a balancer that takes the nodes in turn every release 
   for (auto& each : threads) each.join();
   CHECK(granted == 900);
   CHECK(lost == 0);
-  CHECK(locks.count(event::kind::split_found) == 0);
+  CHECK(locks.count(event::kind::split_brain) == 0);
   CHECK(locks.held_keys(100).empty());
 }
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "stores/mysql/mute_server.hpp"
@@ -32,12 +32,12 @@ using Catch::Matchers::ContainsSubstring;
 
 /// The tests' server, the tables of a place on it, and ways there.
 struct hosts_fixture {
-  hosts_fixture() { place.open(); }
+  hosts_fixture() { fixture.open(); }
 
-  std::uint16_t port() const { return store_url::parse(place.url()).hosts.at(0).port; }
+  std::uint16_t port() const { return store_url::parse(fixture.url()).hosts.at(0).port; }
   /// The place's URL with these ports of this host.
   std::string by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const {
-    return place.url_by(ports, more);
+    return fixture.url_by(ports, more);
   }
   /// How long it took.
   std::chrono::milliseconds connect(store& store, microseconds limit, const std::stop_token& cancel = {}) {
@@ -49,7 +49,7 @@ struct hosts_fixture {
   /// It works.
   bool answers() {
     if (connection == nullptr) return false;
-    const request ask{.action = verb::look, .resource = "k"};
+    const request ask{.action = verb::poll, .resource = "k"};
     reply answer;
     last->execute(*connection, {&ask, 1}, {&answer, 1});
     return answer.result == outcome::absent;
@@ -60,7 +60,7 @@ struct hosts_fixture {
     return *last;
   }
 
-  mysql_place place{};
+  mysql_fixture fixture{};
   fault why{};
   std::shared_ptr<store> last{};
   std::unique_ptr<dlock::connection> connection{};
@@ -163,7 +163,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: the bound of an attempt is over on
   REQUIRE(connection != nullptr);
   wait_long_for_locks(*connection);
   raw_mysql other = raw_mysql::root();
-  other.run("LOCK TABLES " + place.table("lock") + " WRITE");
+  other.run("LOCK TABLES " + fixture.table("lock") + " WRITE");
   std::thread unlocking([&] {
     std::this_thread::sleep_for(2500ms);  // longer than that
     other.run("UNLOCK TABLES");
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(hosts_fixture,
       "CREATE TRIGGER {0}refuse BEFORE INSERT ON {1} FOR EACH ROW BEGIN IF "
       "CONNECTION_ID() <= {2} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO={3}, "
       "MESSAGE_TEXT='of no use'; END IF; END",
-      place.prefix(), place.table("session"), std::max(first->identity().id, second->identity().id), error));
+      fixture.prefix(), fixture.table("session"), std::max(first->identity().id, second->identity().id), error));
   const auto open_session = [&](dlock::connection& with) {
     return store.session(with, session_verb::open, {.id = id128::random(), .ttl = 10s, .host = "h", .pid = 1});
   };
@@ -266,7 +266,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a look at an idle connection shows
 
 TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a server that is full says so", "[mysql][hosts]") {
   auto root = raw_mysql::root();
-  const auto user = fmt::format("full{}", std::hash<std::string>{}(place.prefix()) % 100'000);
+  const auto user = fmt::format("full{}", std::hash<std::string>{}(fixture.prefix()) % 100'000);
   root.run(fmt::format("CREATE OR REPLACE USER '{}'@'%' IDENTIFIED BY 'full-pw' WITH MAX_USER_CONNECTIONS 1", user));
   root.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root.one("SELECT DATABASE()"), user));
   auto url = by({port()});

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <string>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/calls.hpp"
 #include "support/eventually.hpp"
@@ -20,21 +20,21 @@ namespace dlock::test {
 namespace {
 
 struct lookup_fixture {
-  lookup_fixture() { place.open(); }
+  lookup_fixture() { fixture.open(); }
   ~lookup_fixture() {
     names_stuck = false;
     static_cast<void>(eventually([] { return names_waiting == 0; }));
   }
 
   std::string url(const std::string& hosts) const {
-    auto text = place.url();
+    auto text = fixture.url();
     const auto begin = text.find('@') + 1;
     return text.replace(begin, text.find('/', begin) - begin, hosts);
   }
   std::string at_this_host(const std::string& name) const { return fmt::format("{}:{}", name, proxy.port()); }
 
-  mysql_place place{};
-  tcp_proxy proxy{store_url::parse(place.url()).hosts.at(0).port};
+  mysql_fixture fixture{};
+  tcp_proxy proxy{store_url::parse(fixture.url()).hosts.at(0).port};
 };
 
 constexpr auto sluggish = 4s;  // a busy machine
@@ -65,7 +65,7 @@ TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck holds up nobod
   std::optional<lock_service> locks;
   // The limits of the store's own statements are none of them.
   locks.emplace(url(at_this_host("only.test")) + "&connect_timeout=20000&statement_timeout=20000",
-                service_options{.close_limit = 0ms, .sweep_every = 0ms});
+                service_options{.close_limit = 0ms, .cleanup_interval = 0ms});
   auto first = locks->acquire("first", {.ttl = 10s});
   auto second = locks->acquire("second", {.ttl = 10s});
   names_stuck = true;
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck holds up nobod
   CHECK(eventually([] { return names_waiting == 0; }));
   // What they made is closed, and somebody else can lock.
   CHECK(eventually([&] { return proxy.connected() == 0; }));
-  CHECK(lock_service(place.url()).acquire("first", {.wait = 40s}).fencing_token() >= 2);
+  CHECK(lock_service(fixture.url()).acquire("first", {.wait = 40s}).fencing_token() >= 2);
 }
 
 }  // namespace dlock::test

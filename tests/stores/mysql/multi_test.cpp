@@ -11,7 +11,7 @@
 
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 
 namespace dlock::test {
 
@@ -38,9 +38,9 @@ long statements_of(raw_mysql& client, const std::function<void()>& prepare, cons
 }  // namespace
 
 TEST_CASE("mysql several keys: eight known free keys are two statements, their release is one", "[mysql][T76]") {
-  const mysql_place place;
+  const mysql_fixture fixture;
   auto root = raw_mysql::root();
-  lock_service locks(place.open(), {.sweep_every = 0ms});
+  lock_service locks(fixture.open(), {.cleanup_interval = 0ms});
   std::vector<std::string> names;
   for (int i = 0; i < 8; ++i) names.push_back("k" + std::to_string(i));
   const lock_keys keys(names);
@@ -59,9 +59,9 @@ TEST_CASE("mysql several keys: eight known free keys are two statements, their r
 }
 
 TEST_CASE("mysql several keys: bytes of every kind are batched as they are", "[mysql][T76]") {
-  const mysql_place place;
-  lock_service locks(place.open(), {.sweep_every = 0ms});
-  lock_service others(place.open(), {.sweep_every = 0ms});
+  const mysql_fixture fixture;
+  lock_service locks(fixture.open(), {.cleanup_interval = 0ms});
+  lock_service others(fixture.open(), {.cleanup_interval = 0ms});
   const lock_keys keys{"a'b", "a\\b", "a\"b", std::string_view("a\0b", 3), "\xff\xfe", "ü",
                        "a ",  "a",    "A",    std::string(300, 'x')};
   locks.acquire_all(keys).release();
@@ -76,9 +76,9 @@ TEST_CASE("mysql several keys: bytes of every kind are batched as they are", "[m
 }
 
 TEST_CASE("mysql several keys: two processes in opposite order neither deadlock nor starve", "[mysql][T76]") {
-  const mysql_place place;
-  lock_service first(place.open(), {.sweep_every = 0ms});
-  lock_service second(place.open(), {.sweep_every = 0ms});
+  const mysql_fixture fixture;
+  lock_service first(fixture.open(), {.cleanup_interval = 0ms});
+  lock_service second(fixture.open(), {.cleanup_interval = 0ms});
   int turns = 0;  // guarded by the locks
   const auto work = [&](lock_service& locks, const std::vector<std::string>& names) {
     for (int i = 0; i < 50; ++i) {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/named_lock/place.hpp"
+#include "contract/backends/named_lock/fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
@@ -39,9 +39,9 @@ int connections(raw_mysql& root) {
 }
 
 struct named_fixture {
-  named_lock_place place{};
+  named_lock_fixture fixture{};
   raw_mysql root = raw_mysql::root();
-  const std::string prefix = place.prefix();
+  const std::string prefix = fixture.prefix();
 
   void kill(const std::string& name) { root.run("KILL " + holder_of(root, prefix + name)); }
 };
@@ -50,15 +50,15 @@ struct named_fixture {
 
 TEST_CASE_METHOD(named_fixture, "named_lock: a connection that is killed loses the leases on it at once, and no others",
                  "[T62]") {
-  const auto told = std::make_shared<recording_observer>();
-  lock_service locks{place.open(), {.observer = told}};
-  lock_service others{place.open()};
+  const auto observer = std::make_shared<recording_observer>();
+  lock_service locks{fixture.open(), {.observer = observer}};
+  lock_service others{fixture.open()};
   // No renewal is due for minutes.
   const auto one = locks.acquire("one", {.ttl = 10min}), two = locks.acquire("two", {.ttl = 10min});
   const auto apart = locks.acquire("apart", {.ttl = 60s});
   kill("one");
   CHECK(eventually([&] { return granted(others.try_acquire("two")); }));  // at once, for others
-  CHECK(told->wait_for(event::kind::lost, 2));
+  CHECK(observer->wait_for(event::kind::lost, 2));
   for (const auto* lost : {&one, &two}) {
     CHECK(lost->lost_token().stop_requested());
     CHECK(lost->loss() == loss_reason::renewal_refused);
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a connection that is killed loses t
 
 TEST_CASE_METHOD(named_fixture, "named_lock: a caller who finds the connection lost ends no lease on another one",
                  "[T62]") {
-  actor holder(place);
+  actor holder(fixture);
   lock_service locks{holder.store};
   const auto held = locks.acquire("held", {.ttl = 10min});
   const auto fence = holder.acquire("k");
@@ -88,12 +88,12 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a caller who finds the connection l
 
 TEST_CASE_METHOD(named_fixture, "named_lock: five thousand locks need no more than four connections", "[T65][T69]") {
   const auto before = connections(root);
-  lock_service locks{place.open()};
+  lock_service locks{fixture.open()};
   std::vector<lease> held;
   for (int i = 0; i != 5000; ++i) held.push_back(locks.acquire("order:" + std::to_string(i)));
   CHECK(connections(root) - before <= 4);
   CHECK(locks.held_keys(10'000).size() == 5000);
-  lock_service others{place.open()};
+  lock_service others{fixture.open()};
   CHECK_FALSE(others.try_acquire("order:0"));
   CHECK_FALSE(others.try_acquire("order:4999"));
   held.clear();
@@ -102,8 +102,8 @@ TEST_CASE_METHOD(named_fixture, "named_lock: five thousand locks need no more th
 }
 
 TEST_CASE_METHOD(named_fixture, "named_lock: a program that calls GET_LOCK by itself and dlock exclude each other") {
-  lock_service locks{place.open()};
-  raw_mysql plain(place.url());
+  lock_service locks{fixture.open()};
+  raw_mysql plain(fixture.url());
   const std::string hashed = "CONCAT('#', LEFT(SHA2('" + prefix + "Order 17', 256), 63))";
   const std::vector<std::pair<std::string, std::string>> names{{"order:17", "'" + prefix + "order:17'"},
                                                                {"Order 17", hashed}};
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a program that calls GET_LOCK by it
 
 TEST_CASE_METHOD(named_fixture, "named_lock: names that a server takes for one are different locks, however long",
                  "[T56][T66]") {
-  lock_service locks{place.open()};
+  lock_service locks{fixture.open()};
   const std::string longest(255, 'x');
   const std::vector<std::string> keys{"a", "A", "a ", "\xc3\xa9", "\xc3\x89", "#", longest, longest.substr(0, 254)};
   std::vector<lease> held;
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: names that a server takes for one a
 }
 
 TEST_CASE_METHOD(named_fixture, "named_lock: a server that has become a replica keeps no session", "[T59]") {
-  lock_service locks{place.open()};
+  lock_service locks{fixture.open()};
   const auto held = locks.acquire("k", {.ttl = 5s});
   const global_setting replica("read_only", "1");
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
@@ -151,9 +151,9 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a server that has become a replica 
 
 TEST_CASE_METHOD(named_fixture, "named_lock: a caller whose time is up ends no lock, and what it has sent is cancelled",
                  "[T14][T63]") {
-  const auto direct = store_url::parse(place.url());
+  const auto direct = store_url::parse(fixture.url());
   tcp_proxy proxy(direct.hosts.at(0).port);
-  auto url = place.url();
+  auto url = fixture.url();
   const auto port = ":" + std::to_string(direct.hosts.at(0).port) + "/";
   url.replace(url.find(port), port.size(), ":" + std::to_string(proxy.port()) + "/");
   const auto store = open_store(url);
@@ -202,7 +202,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: what it can't do is refused where i
   CHECK_THAT(complaint(owner + "?scheme=named_lock&prefix=\xc3\xa9"), ContainsSubstring("prefix="));
   CHECK_THAT(complaint(owner + "?scheme=named_lock&prefix=" + std::string(65, 'x')), ContainsSubstring("prefix="));
   CHECK_THAT(complaint(owner + "?scheme=named_lock&schema=none"), ContainsSubstring("schema"));
-  lock_service locks{place.open()};
+  lock_service locks{fixture.open()};
   CHECK_THROWS_AS(locks.try_acquire("k", {.renewal = renewal::none}), std::invalid_argument);
   CHECK_THROWS_AS(locks.try_acquire("k", {.renewal = renewal::manual}), std::invalid_argument);
   // By default, the database's name.

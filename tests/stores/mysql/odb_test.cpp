@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 
 namespace dlock::test {
 
@@ -23,18 +23,18 @@ store_url owner_url() { return store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_
 
 TEST_CASE("mysql odb: a transaction of the caller stays current and untouched by prepare, inspect and list",
           "[mysql]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   a.acquire("k");
   const auto url = owner_url();
   odb::mysql::database theirs(url.user, url.password, url.path, url.hosts.at(0).host, url.hosts.at(0).port);
-  const auto table = "`" + place.tables.prefix() + "theirs`";
+  const auto table = "`" + fixture.tables.prefix() + "theirs`";
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   raw.run("CREATE TABLE " + table + " (id INT PRIMARY KEY) ENGINE=InnoDB");
   {
     odb::transaction outer(theirs.begin());
     theirs.execute("INSERT INTO " + table + " VALUES (1)");
-    place.open();  // prepares
+    fixture.open();  // prepares
     std::vector<holder_info> found;
     CHECK(answer(a.store->admin()->inspect(*a.connection, {.resource = "k"}, found)) == outcome::yes);
     CHECK(found.size() == 1);

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
@@ -26,10 +26,10 @@ using namespace stores::mysql::lease_table;
 
 /// A scene: actors, and a connection of the owner that can hold rows.
 struct stage {
-  stage() { place.open(); }
+  stage() { fixture.open(); }
 
-  std::string lock() const { return place.tables.table("lock"); }
-  std::string session() const { return place.tables.table("session"); }
+  std::string lock() const { return fixture.tables.table("lock"); }
+  std::string session() const { return fixture.tables.table("session"); }
   /// Holds the lock row of a key until commit().
   void hold(const std::string& key) {
     other.run("BEGIN");
@@ -44,7 +44,7 @@ struct stage {
     return reply;
   }
 
-  mysql_store_place place{};
+  mysql_store_fixture fixture{};
   raw_mysql other{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
   raw_mysql root = raw_mysql::root();
 };
@@ -65,20 +65,22 @@ void check_contended(const reply& r) {
 // Where the server can't pass over locked rows.
 TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhile", "[mysql][T57]") {
   stage s;
-  const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(s.place.tables.prefix(), '`'));
-  actor a(s.place), b(s.place), c(s.place);
+  const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(s.fixture.tables.prefix(), '`'));
+  actor a(s.fixture), b(s.fixture), c(s.fixture);
   for (const char* key : {"k0", "k1", "k2"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
   s.hold("k1");
   std::array<request, 3> asked;
-  std::array<reply, 3> told;
+  std::array<reply, 3> replies;
   const std::array<const char*, 3> keys{"k0", "k1", "k2"};
   for (std::size_t i = 0; i != 3; ++i) {
     asked[i] = {.action = verb::take, .resource = keys[i], .session = b.id, .nonce = 100 + i};
   }
-  const auto execute = [&] { execute_in_one(static_cast<lease_connection&>(*b.connection), sql, asked, told, false); };
+  const auto execute = [&] {
+    execute_in_one(static_cast<lease_connection&>(*b.connection), sql, asked, replies, false);
+  };
   if (!takes_wait(b)) {
     execute();
-    for (const auto& reply : told) check_contended(reply);
+    for (const auto& reply : replies) check_contended(reply);
     s.commit();
     for (const char* key : {"k0", "k1", "k2"}) CHECK(b.at(key).fence == 1);  // nothing of the batch was done
     return;
@@ -88,10 +90,10 @@ TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhi
   CHECK(answer(c.take("k2")) == outcome::yes);
   s.commit();
   batch.get();
-  CHECK(answer(told[0]) == outcome::yes);
-  CHECK(told[0].fence == 2);
-  CHECK(answer(told[1]) == outcome::yes);
-  CHECK(answer(told[2]) == outcome::no);
+  CHECK(answer(replies[0]) == outcome::yes);
+  CHECK(replies[0].fence == 2);
+  CHECK(answer(replies[1]) == outcome::yes);
+  CHECK(answer(replies[2]) == outcome::no);
   CHECK(c.at("k2").holder == c.id);
 }
 
@@ -101,7 +103,7 @@ namespace {
 /// it wait for that.
 void overtaken() {
   stage s;
-  actor dead(s.place), b(s.place), c(s.place);
+  actor dead(s.fixture), b(s.fixture), c(s.fixture);
   const auto fence = dead.acquire("k");
   dead.close();
   const seen holder = b.at("k");
@@ -138,8 +140,8 @@ TEST_CASE("mysql races: a take over of a locked row is busy under snapshot isola
 
 TEST_CASE("mysql races: a kill waits for a renewal in flight and then finds a live session", "[mysql]") {
   stage s;
-  actor holder(s.place, for_moments), b(s.place);
-  pass_until(s.place, [&] {
+  actor holder(s.fixture, for_moments), b(s.fixture);
+  pass_until(s.fixture, [&] {
     return s.other.one("SELECT expires_at_us<=TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) FROM " +
                        s.session() + " WHERE id=" + hex(holder.id)) == "1";
   });
@@ -153,7 +155,7 @@ TEST_CASE("mysql races: a kill waits for a renewal in flight and then finds a li
 
 TEST_CASE("mysql races: a renewal waits for a kill in flight and then is lost", "[mysql]") {
   stage s;
-  actor holder(s.place);
+  actor holder(s.fixture);
   s.other.run("BEGIN");
   s.other.run("DELETE FROM " + s.session() + " WHERE id=" + hex(holder.id));
   auto renewal = s.blocked(holder, [&] { return holder.renew(for_long); });
@@ -163,23 +165,23 @@ TEST_CASE("mysql races: a renewal waits for a kill in flight and then is lost", 
 
 TEST_CASE("mysql races: the time of a grant is when it was asked for, so less is left after a wait", "[mysql]") {
   stage s;
-  actor a(s.place), b(s.place);
-  const auto floor = s.place.tables.table("floor");
+  actor a(s.fixture), b(s.fixture);
+  const auto floor = s.fixture.tables.table("floor");
   s.other.run("BEGIN");
   s.other.run("SELECT * FROM " + floor + " WHERE id=1 FOR UPDATE");
   auto first = s.blocked(b, [&] { return b.insert("k", 20s); });
   std::this_thread::sleep_for(300ms);  // what passes here is what is missing at the end
   s.commit();
   REQUIRE(answer(first.get()) == outcome::yes);
-  CHECK(a.at("k").left < 20s - 300ms);
+  CHECK(a.at("k").remaining < 20s - 300ms);
 }
 
 TEST_CASE("mysql races: an insert waits for clean-up in flight and starts above the deleted fence", "[mysql][T58]") {
   stage s;
-  actor a(s.place), b(s.place);
+  actor a(s.fixture), b(s.fixture);
   for (int i = 0; i != 5; ++i) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   s.other.run("BEGIN");
-  s.other.run("UPDATE " + s.place.tables.table("floor") + " SET fence=GREATEST(fence, 5) WHERE id=1");
+  s.other.run("UPDATE " + s.fixture.tables.table("floor") + " SET fence=GREATEST(fence, 5) WHERE id=1");
   s.other.run("DELETE FROM " + s.lock() + " WHERE lock_key='k' AND session_id IS NULL AND fence<=5");
   auto insert = s.blocked(b, [&] { return b.insert("k"); });
   s.commit();
@@ -192,7 +194,7 @@ TEST_CASE("mysql races: first inserts behind one that rolls back give one grant 
   stage s;
   constexpr std::size_t many = 6;
   std::vector<std::unique_ptr<actor>> actors;
-  for (std::size_t i = 0; i != many; ++i) actors.push_back(std::make_unique<actor>(s.place));
+  for (std::size_t i = 0; i != many; ++i) actors.push_back(std::make_unique<actor>(s.fixture));
   for (int round = 0; round != 5; ++round) {
     const auto key = "k" + std::to_string(round);
     s.other.run("BEGIN");
@@ -211,11 +213,11 @@ TEST_CASE("mysql races: first inserts behind one that rolls back give one grant 
 
 TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session", "[mysql]") {
   stage s;
-  actor live(s.place), dead(s.place, 1us), b(s.place);
+  actor live(s.fixture), dead(s.fixture, 1us), b(s.fixture);
   s.other.run("BEGIN");
   s.other.run("UPDATE " + s.session() + " SET beat=beat+1 WHERE id=" + hex(live.id));
-  pass_until(s.place, [&] {
-    const reply r = b.store->admin()->clean_up(*b.connection, 1h, 100);
+  pass_until(s.fixture, [&] {
+    const reply r = b.store->admin()->cleanup(*b.connection, 1h, 100);
     CHECK(answer(r) == outcome::yes);
     return r.fence == 1;
   });
@@ -226,7 +228,7 @@ TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session
 
 TEST_CASE("mysql races: no verb leaves a transaction open", "[mysql]") {
   stage s;
-  actor a(s.place), b(s.place);
+  actor a(s.fixture), b(s.fixture);
   const auto idle = [&] {
     return s.root.one("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN (" +
                       std::to_string(connection_id(a)) + "," + std::to_string(connection_id(b)) + ")") == "0";
@@ -241,13 +243,13 @@ TEST_CASE("mysql races: no verb leaves a transaction open", "[mysql]") {
   CHECK(answer(b.store->admin()->list(*b.connection, "", 10, found)) == outcome::yes);
   CHECK(idle());
   CHECK(answer(a.release("k", fence)) == outcome::yes);
-  CHECK(answer(b.store->admin()->clean_up(*b.connection, 1us, 10)) == outcome::yes);
+  CHECK(answer(b.store->admin()->cleanup(*b.connection, 1us, 10)) == outcome::yes);
   CHECK(idle());
 }
 
 TEST_CASE("mysql races: a renewal that changes no time counts as one", "[mysql][T55]") {
   stage s;
-  actor a(s.place, for_long);
+  actor a(s.fixture, for_long);
   for (int i = 0; i != 3; ++i) CHECK(a.renew(1s) == outcome::yes);
   CHECK(s.other.one("SELECT beat FROM " + s.session() + " WHERE id=" + hex(a.id)) == "3");
 }
@@ -255,7 +257,7 @@ TEST_CASE("mysql races: a renewal that changes no time counts as one", "[mysql][
 TEST_CASE("mysql races: a row that stays locked is busy, at once where the server can, and nothing broke",
           "[mysql][T53]") {
   stage s;
-  actor a(s.place), b(s.place);
+  actor a(s.fixture), b(s.fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   s.hold("k");
   if (!takes_wait(b)) wait_long_for_locks(*b.connection);
@@ -265,7 +267,7 @@ TEST_CASE("mysql races: a row that stays locked is busy, at once where the serve
   check_contended(r);
   CHECK(took < 15s);
   // What only reads does not wait at all.
-  CHECK(answer(b.look("k")) == outcome::yes);
+  CHECK(answer(b.poll("k")) == outcome::yes);
   CHECK(b.connection->usable());
   s.commit();
   CHECK(answer(b.take("k")) == outcome::yes);
@@ -273,7 +275,7 @@ TEST_CASE("mysql races: a row that stays locked is busy, at once where the serve
 
 TEST_CASE("mysql races: a locked table is busy, not for ever", "[mysql][T53]") {
   stage s;
-  actor a(s.place);
+  actor a(s.fixture);
   a.acquire("k");
   s.root.run("LOCK TABLES " + s.lock() + " WRITE");
   const reply r = a.take("k");
@@ -285,22 +287,22 @@ TEST_CASE("mysql races: a locked table is busy, not for ever", "[mysql][T53]") {
 
 TEST_CASE("mysql races: two batches in opposite need of the same keys do not fail", "[mysql]") {
   stage s;
-  actor a(s.place), b(s.place);
+  actor a(s.fixture), b(s.fixture);
   std::vector<std::string> keys;
   for (int i = 10; i != 30; ++i) keys.push_back("k" + std::to_string(i));
   for (const auto& key : keys) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
   const auto work = [&](actor& who) {
     std::vector<request> asked;
     for (const auto& key : keys) asked.push_back({.action = verb::take, .resource = key, .session = who.id});
-    std::vector<reply> told(asked.size());
+    std::vector<reply> replies(asked.size());
     int grants = 0;
     for (std::uint64_t round = 1; round != 30; ++round) {
       for (auto& request : asked) request.nonce = round;
-      who.store->execute(*who.connection, asked, told);
-      for (std::size_t i = 0; i != told.size(); ++i) {
-        if (told[i].result != outcome::yes) continue;
+      who.store->execute(*who.connection, asked, replies);
+      for (std::size_t i = 0; i != replies.size(); ++i) {
+        if (replies[i].result != outcome::yes) continue;
         ++grants;
-        request back{.action = verb::release, .resource = keys[i], .session = who.id, .fence = told[i].fence};
+        request back{.action = verb::release, .resource = keys[i], .session = who.id, .fence = replies[i].fence};
         reply done;
         who.store->execute(*who.connection, {&back, 1}, {&done, 1});
         if (done.result != outcome::yes) return -1;

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/eventually.hpp"
 #include "support/mysql_global_setting.hpp"
@@ -89,13 +89,13 @@ class breaking_proxy {
 }  // namespace
 
 TEST_CASE("mysql refusals: where the server prepares nothing more, the statements are sent as text", "[mysql]") {
-  mysql_store_place place;
-  place.open();
-  place.more = "&schema=none";  // how ODB asks for the schema is always prepared
-  actor before(place);
+  mysql_store_fixture fixture;
+  fixture.open();
+  fixture.more = "&schema=none";  // how ODB asks for the schema is always prepared
+  actor before(fixture);
   before.acquire("before");
   const global_setting none_left("max_prepared_stmt_count", "0");
-  actor a(place, for_long, "K\xc3\xb6ln"), b(place);
+  actor a(fixture, for_long, "K\xc3\xb6ln"), b(fixture);
   CHECK(a.take("before").result == outcome::no);
   const std::string key("a?'\\\0\xff", 6);
   const auto fence = a.acquire(key);
@@ -104,15 +104,15 @@ TEST_CASE("mysql refusals: where the server prepares nothing more, the statement
   CHECK(held.holder == a.id);
   CHECK(held.kind == lease_kind::session);
   CHECK_FALSE(held.gone);
-  CHECK(held.left > for_long - 5min);
+  CHECK(held.remaining > for_long - 5min);
   CHECK(held.who == "host-a/4242 K\xc3\xb6ln");
-  CHECK(answer(b.look("never")) == outcome::absent);
+  CHECK(answer(b.poll("never")) == outcome::absent);
   CHECK(a.renew(for_long) == outcome::yes);
   CHECK(answer(a.release(key, fence, 1h)) == outcome::yes);  // min_hold
   CHECK(b.at(key).kind == lease_kind::expiring);
   CHECK(answer(b.take(key)) == outcome::no);
   CHECK(answer(b.insert("own", 10s)) == outcome::yes);
-  CHECK(b.at("own").left > 5s);
+  CHECK(b.at("own").remaining > 5s);
   CHECK(answer(b.extend("own", 1, 20s)) == outcome::yes);
   CHECK(answer(b.cancel("own", b.nonce)) == outcome::yes);
   CHECK(answer(a.insert("own")) == outcome::no);
@@ -123,21 +123,21 @@ TEST_CASE("mysql refusals: where the server prepares nothing more, the statement
   CHECK(over.fence == 3);
   CHECK(a.connection->usable());
   // A service, too, as long as it need not begin.
-  lock_service locks(open_store(place.tables.url("&schema=none")), {.sweep_every = 0ms});
+  lock_service locks(open_store(fixture.tables.url("&schema=none")), {.cleanup_interval = 0ms});
   auto lease = locks.acquire("service", {.ttl = 10s});
   CHECK(eventually([&] { return lease.remaining() > 8s; }));
   lease.release();
 }
 
 TEST_CASE("mysql refusals: a server that has room again is asked to prepare again", "[mysql]") {
-  mysql_store_place place;
-  place.open();
-  place.more = "&schema=none";
+  mysql_store_fixture fixture;
+  fixture.open();
+  fixture.more = "&schema=none";
   auto root = raw_mysql::root();
   const auto prepared = [&] { return root.rows("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'").at(0).at(1); };
   std::optional<global_setting> none_left;
   none_left.emplace("max_prepared_stmt_count", "0");
-  actor a(place);
+  actor a(fixture);
   const auto before = prepared();
   a.acquire("k");
   none_left.reset();
@@ -146,35 +146,35 @@ TEST_CASE("mysql refusals: a server that has room again is asked to prepare agai
 }
 
 TEST_CASE("mysql refusals: every fault says which server it was", "[mysql]") {
-  mysql_store_place place;
-  actor a(place), b(place);
+  mysql_store_fixture fixture;
+  actor a(fixture), b(fixture);
   a.acquire("k");
   auto root = raw_mysql::root();
   root.run("BEGIN");
-  root.run("SELECT * FROM " + place.tables.table("lock") + " FOR UPDATE");
+  root.run("SELECT * FROM " + fixture.tables.table("lock") + " FOR UPDATE");
   CHECK_THAT(b.take("k").why.text, ContainsSubstring(server_name() + ": take"));
   CHECK_THAT(a.release("k", 1).why.text, ContainsSubstring(server_name() + ": release") && ContainsSubstring("(1205)"));
   root.run("COMMIT");
-  raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")).run("DROP TABLE " + place.tables.table("lock"));
+  raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")).run("DROP TABLE " + fixture.tables.table("lock"));
   CHECK_THAT(a.take("k").why.text, ContainsSubstring(server_name()));
   std::vector<holder_info> found;
   CHECK_THAT(a.store->admin()->inspect(*a.connection, {.resource = "k"}, found).why.text,
              ContainsSubstring(server_name()));
-  CHECK_THAT(a.store->admin()->clean_up(*a.connection, 1h, 1).why.text, ContainsSubstring(server_name()));
+  CHECK_THAT(a.store->admin()->cleanup(*a.connection, 1h, 1).why.text, ContainsSubstring(server_name()));
   root.run("KILL " + std::to_string(connection_id(b)));
   reply lost;
-  pass_until(place, [&] {
-    lost = b.look("k");
+  pass_until(fixture, [&] {
+    lost = b.poll("k");
     return lost.why.connection;
   });
   CHECK_THAT(lost.why.text, ContainsSubstring(server_name()));
 }
 
 TEST_CASE("mysql refusals: a server that goes offline is left, and may come back", "[mysql][mysql9]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   a.acquire("k");
-  const auto url = place.tables.url();
+  const auto url = fixture.tables.url();
   {
     const global_setting offline("offline_mode", "1");
     fault why;
@@ -195,8 +195,8 @@ TEST_CASE("mysql refusals: a server that goes offline is left, and may come back
 
 TEST_CASE("mysql refusals: a TLS handshake that breaks is tried again, a certificate that is refused is not",
           "[mysql][mysql9]") {
-  const mysql_place place;
-  const auto parts = store_url::parse(place.url());
+  const mysql_fixture fixture;
+  const auto parts = store_url::parse(fixture.url());
   const auto with = [&](std::uint16_t port, const std::string& mode) {
     return fmt::format("mysql://{}:{}@127.0.0.1:{}/{}?tls={}", parts.user, parts.password, port, parts.path, mode);
   };

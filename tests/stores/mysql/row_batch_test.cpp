@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_trigger.hpp"
 
@@ -50,18 +50,18 @@ struct row_batch : row_scene {
   }
   std::vector<reply> run(const std::vector<request>& asked) { return run(*a.connection, asked); }
   std::vector<reply> run(connection& on, const std::vector<request>& asked) {
-    std::vector<reply> told(asked.size());
-    a.store->execute(on, asked, told);
-    return told;
+    std::vector<reply> replies(asked.size());
+    a.store->execute(on, asked, replies);
+    return replies;
   }
 
   row_actor a{*this};
   std::vector<lock_key> rows{};
 };
 
-unsigned statements(const std::vector<reply>& told) {
+unsigned statements(const std::vector<reply>& replies) {
   unsigned all = 0;
-  for (const auto& each : told) all += each.statements;
+  for (const auto& each : replies) all += each.statements;
   return all;
 }
 
@@ -71,13 +71,13 @@ TEST_CASE("mysql row batch: what a trigger refuses for one row is done for the o
           "[mysql][rows][triggers]") {
   row_batch s;
   s.trigger("IF NEW.id=3 AND NEW.lock_owner LIKE '%/%' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT='no!'; END IF");
-  const auto told = s.run(s.takes());
+  const auto replies = s.run(s.takes());
   for (std::size_t i = 0; i != many; ++i) {
-    INFO(i << ": " << told[i].why.text);
-    CHECK(told[i].result == (i == 3 ? failed : yes));
-    CHECK(told[i].fence == (i == 3 ? 0u : 1u));
+    INFO(i << ": " << replies[i].why.text);
+    CHECK(replies[i].result == (i == 3 ? failed : yes));
+    CHECK(replies[i].fence == (i == 3 ? 0u : 1u));
   }
-  CHECK_THAT(told[3].why.text, ContainsSubstring("no!"));
+  CHECK_THAT(replies[3].why.text, ContainsSubstring("no!"));
   CHECK(s.number(s.table->fence, s.rows[3]) == 0);
   CHECK(s.number(s.table->fence, s.rows[4]) == 1);
   CHECK(s.a.connection->usable());
@@ -87,23 +87,23 @@ TEST_CASE("mysql row batch: a grant that a trigger has changed is in doubt, and 
           "[mysql][rows][triggers]") {
   row_batch s;
   s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
-  const auto told = s.run(s.takes());
+  const auto replies = s.run(s.takes());
   for (std::size_t i = 0; i != many; ++i) {
-    INFO(i << ": " << told[i].why.text);
-    CHECK(told[i].result == (i == 3 ? unknown : yes));
-    CHECK(told[i].fence == (i == 3 ? 0u : 1u));
+    INFO(i << ": " << replies[i].why.text);
+    CHECK(replies[i].result == (i == 3 ? unknown : yes));
+    CHECK(replies[i].fence == (i == 3 ? 0u : 1u));
   }
-  CHECK(statements(told) == 2);
+  CHECK(statements(replies) == 2);
   CHECK_FALSE(s.a.connection->usable());
 }
 
 TEST_CASE("mysql row batch: the fences behind a trigger are those in the rows", "[mysql][rows][triggers]") {
   row_batch s;
   s.set("lock_fence=40", s.rows[2]);
-  audit watching(static_cast<mysql_row_place&>(*s.place).locks);
+  audit watching(static_cast<mysql_row_fixture&>(*s.fixture).locks);
   watching.watch(s.table->table, "AFTER UPDATE");
-  const auto told = s.run(s.takes());
-  for (std::size_t i = 0; i != many; ++i) CHECK(told[i].fence == (i == 2 ? 41u : 1u));
+  const auto replies = s.run(s.takes());
+  for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].fence == (i == 2 ? 41u : 1u));
   CHECK(watching.lines() == std::to_string(many));
 }
 
@@ -116,9 +116,9 @@ TEST_CASE("mysql row batch: a row that others take as soon as it is released cou
   s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
   auto back = s.frees(asked, verb::release);
   back[1].fence = 9;  // never ours
-  const auto told = s.run(back);
-  for (std::size_t i = 0; i != many; ++i) CHECK(answer(told[i]) == (i == 1 ? no : yes));
-  CHECK(statements(told) == 2);
+  const auto replies = s.run(back);
+  for (std::size_t i = 0; i != many; ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
+  CHECK(statements(replies) == 2);
 }
 
 TEST_CASE("mysql row batch: of two rows that others have, one freed just now, neither is told that it was lost",
@@ -128,8 +128,8 @@ TEST_CASE("mysql row batch: of two rows that others have, one freed just now, ne
   for (const auto& each : s.run(asked)) REQUIRE(answer(each) == yes);
   s.set("lock_owner='somebody'", s.rows[1]);
   s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
-  const auto told = s.run(s.frees(asked, verb::release));
-  for (std::size_t i = 0; i != many; ++i) CHECK(told[i].result == (i == 1 || i == 3 ? unknown : yes));
+  const auto replies = s.run(s.frees(asked, verb::release));
+  for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].result == (i == 1 || i == 3 ? unknown : yes));
   // As after any answer that did not come: once more, on another connection.
   fault why;
   const auto other = s.a.store->connect(5s, why);
@@ -157,12 +157,12 @@ TEST_CASE("mysql row batch: a renewal that must not wait passes over the row tha
   other.run("SELECT * FROM " + s.table->table + " WHERE id=3 FOR UPDATE");
   wait_long_for_locks(*s.a.connection);
   const auto began = std::chrono::steady_clock::now();
-  const auto told = s.run(asked);
+  const auto replies = s.run(asked);
   CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
   for (std::size_t i = 0; i != many; ++i) {
-    INFO(i << ": " << told[i].why.text);
-    CHECK(told[i].result == (i == 3 ? failed : yes));
-    CHECK(told[i].why.contended == (i == 3));
+    INFO(i << ": " << replies[i].why.text);
+    CHECK(replies[i].result == (i == 3 ? failed : yes));
+    CHECK(replies[i].why.contended == (i == 3));
   }
   other.run("ROLLBACK");
   for (const auto& each : s.run(asked)) CHECK(answer(each) == yes);
@@ -177,15 +177,15 @@ TEST_CASE("mysql row batch: without an answer all members are in doubt, ended on
     root.run("LOCK TABLES " + s.table->table + " WRITE");  // of row locks a batch waits for none
     const auto asked = s.takes();
     const auto lost = s.a.connection->identity();
-    auto told = std::async(std::launch::async, [&] { return s.run(asked); });
+    auto replies = std::async(std::launch::async, [&] { return s.run(asked); });
     auto watch = raw_mysql::root();
-    pass_until(*s.place, [&] {
+    pass_until(*s.fixture, [&] {
       return watch.one(
                  "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE '%metadata lock%' AND id=" +
                  std::to_string(lost.id)) == "1";
     });
     s.a.connection->interrupt();
-    for (const auto& each : told.get()) {
+    for (const auto& each : replies.get()) {
       CHECK(each.result == unknown);
       CHECK(each.why.connection);
     }
@@ -194,7 +194,7 @@ TEST_CASE("mysql row batch: without an answer all members are in doubt, ended on
     REQUIRE(other);
     if (!granted) CHECK(s.a.store->terminate(*other, lost));
     root.run("UNLOCK TABLES");
-    if (granted) pass_until(*s.place, [&] { return !s.owner(s.rows[many - 1]).empty(); });
+    if (granted) pass_until(*s.fixture, [&] { return !s.owner(s.rows[many - 1]).empty(); });
     CHECK(s.a.store->terminate(*other, lost));
     const auto cancelled = s.run(*other, s.frees(asked, verb::cancel));
     CHECK(statements(cancelled) <= (granted ? 1u : 2u));
@@ -221,35 +221,35 @@ TEST_CASE("mysql row batch: a text id that the column's characters can't write i
     ++a.nonce;
     asked.push_back(a.about(verb::take, row));
   }
-  std::vector<reply> told(rows.size());
-  a.store->execute(*a.connection, asked, told);
+  std::vector<reply> replies(rows.size());
+  a.store->execute(*a.connection, asked, replies);
   for (std::size_t i = 0; i != rows.size(); ++i) {
     INFO(i);
-    CHECK(answer(told[i]) == (i == 1 ? no : yes));
+    CHECK(answer(replies[i]) == (i == 1 ? no : yes));
   }
   // MariaDB refuses the statement for all of them then.
   for (auto& each : asked) each.action = verb::release;
   for (auto& each : asked) each.fence = 1;
-  a.store->execute(*a.connection, asked, told);
-  for (std::size_t i = 0; i != rows.size(); ++i) CHECK(answer(told[i]) == (i == 1 ? no : yes));
+  a.store->execute(*a.connection, asked, replies);
+  for (std::size_t i = 0; i != rows.size(); ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
 }
 
 TEST_CASE("mysql row batch: rows of two tables, and other ttls, are never one statement", "[mysql][rows]") {
   row_batch s;
-  const auto other = s.place->make_table({});
+  const auto other = s.fixture->make_table({});
   s.app->run("INSERT INTO " + other->table + " (id) VALUES (0)");
   const auto row = lock_key::of_row(other, {std::int64_t{0}});
   auto asked = s.takes();
   asked.push_back(s.a.about(verb::take, row));
-  auto told = s.run(asked);
-  for (const auto& each : told) CHECK(answer(each) == yes);
-  CHECK(statements(told) == many + 1);
+  auto replies = s.run(asked);
+  for (const auto& each : replies) CHECK(answer(each) == yes);
+  CHECK(statements(replies) == many + 1);
   for (const auto& each : s.run(s.frees(asked, verb::release))) CHECK(answer(each) == yes);
   asked = s.takes();
   asked[2].kind = lease_kind::expiring;
   asked[2].ttl = for_long;
-  told = s.run(asked);
-  for (const auto& each : told) CHECK(answer(each) == yes);
+  replies = s.run(asked);
+  for (const auto& each : replies) CHECK(answer(each) == yes);
   for (std::size_t i = 0; i != many; ++i) CHECK(s.value(s.table->expires_at, s.rows[i]).empty() == (i != 2));
 }
 

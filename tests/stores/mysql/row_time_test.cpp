@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "stores/mysql/client/connection.hpp"
 
 namespace dlock::test {

@@ -9,9 +9,9 @@
 
 #include <catch2/generators/catch_generators.hpp>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "stores/mysql/dst_zone.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 
 namespace dlock::test {
 
@@ -33,13 +33,13 @@ struct zone_scene : row_scene {
   }
   std::uint64_t claim(row_actor& actor, const lock_key& row, microseconds ttl) {
     const auto* const id = row.row();
-    return app->run(dialect(actor).claim({*table, {&id, 1}, actor.id, ++actor.nonce, ttl}));
+    return app->run(database_of(actor).claim({*table, {&id, 1}, actor.id, ++actor.nonce, ttl}));
   }
   bool free(row_actor& actor) {
-    return !app->all("SELECT id FROM " + table->table + " WHERE " + dialect(actor).free_rows(*table)).empty();
+    return !app->all("SELECT id FROM " + table->table + " WHERE " + database_of(actor).free_rows(*table)).empty();
   }
-  static const stores::sql::dialect& dialect(const row_actor& actor) {
-    return dynamic_cast<const stores::sql::dialect&>(*actor.store);
+  static const stores::sql::application_database& database_of(const row_actor& actor) {
+    return dynamic_cast<const stores::sql::application_database&>(*actor.store);
   }
 
   const dst_zone zone;

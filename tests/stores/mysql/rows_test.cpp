@@ -10,13 +10,13 @@
 #include <odb/mysql/database.hxx>
 #include <odb/mysql/exceptions.hxx>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 
 namespace dlock::test {
 
@@ -36,10 +36,12 @@ struct odb_application {
   odb::connection_ptr connection;
 };
 
-stores::sql::dialect& dialect(row_actor& actor) { return dynamic_cast<stores::sql::dialect&>(*actor.store); }
+stores::sql::application_database& database_of(row_actor& actor) {
+  return dynamic_cast<stores::sql::application_database&>(*actor.store);
+}
 
 stores::mysql::lease_table::mysql_row_sql sql_of(row_scene& s) {
-  const auto& prefix = static_cast<mysql_row_place&>(*s.place).locks.prefix();
+  const auto& prefix = static_cast<mysql_row_fixture&>(*s.fixture).locks.prefix();
   const stores::mysql::lease_table::lease_sql tables{stores::sql::make_table_names<odb::id_mysql>(prefix, '`')};
   return {tables.names(), "locks"};
 }
@@ -59,14 +61,14 @@ TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever t
     }
     s.app->run("ANALYZE TABLE " + s.table->table);
     const auto sql = sql_of(s);
-    a.acquire(rows[20]);  // a look at a free row need not read the sessions
+    a.acquire(rows[20]);  // a poll at a free row need not read the sessions
     auto q = a.about(verb::take, rows[20]);
     const seen dead{.holder = a.id, .fence = 1, .kind = lease_kind::session, .gone = true};
     q.expected = &dead;
     const std::vector<const row_id*> some = {rows[3].row(), rows[20].row(), rows[150].row()};
     for (const auto& text :
          {sql.take(q), sql.take_over(q), sql.extend(q), sql.cancel(q), sql.release(q).text, sql.verify(q).text,
-          sql.claim({*s.table, some, a.id, 1, {}}, stores::mysql::lease_table::session_zone::utc), sql.look(q)}) {
+          sql.claim({*s.table, some, a.id, 1, {}}, stores::mysql::lease_table::session_zone::utc), sql.poll(q)}) {
       INFO(text);
       auto& raw = static_cast<mysql_application&>(*s.app).raw;
       for (const auto& line : raw.rows("EXPLAIN FORMAT=TRADITIONAL " + text)) {
@@ -85,10 +87,10 @@ TEST_CASE("mysql rows: an integer is no id of a row whose key is a text", "[mysq
   row_actor a(s);
   auto described = *s.table;
   fault why;
-  REQUIRE(dialect(a).describe(*odb_application().connection, described, why) == outcome::yes);
+  REQUIRE(database_of(a).describe(*odb_application().connection, described, why) == outcome::yes);
   const row_value number{std::int64_t{1}}, text{std::string("1")};
-  CHECK_THAT(dialect(a).unfit_id(described, {&number, 1}), ContainsSubstring("`id` is a column of text"));
-  CHECK(dialect(a).unfit_id(described, {&text, 1}).empty());
+  CHECK_THAT(database_of(a).unfit_id(described, {&number, 1}), ContainsSubstring("`id` is a column of text"));
+  CHECK(database_of(a).unfit_id(described, {&text, 1}).empty());
 }
 
 TEST_CASE("mysql rows: a statement about many rows finds each by its primary key, and reads no other row",
@@ -141,9 +143,9 @@ TEST_CASE("mysql rows: a table is described as it is", "[mysql][rows]") {
               .fence = "`lock_fence`",
               .version = "`version`"};
   fault why;
-  const auto told = dialect(a).describe(*app.connection, t, why);
+  const auto answer = database_of(a).describe(*app.connection, t, why);
   INFO(why.text);
-  REQUIRE(told == outcome::yes);
+  REQUIRE(answer == outcome::yes);
   CHECK(t.table == s.table->table);
   CHECK(t.label == s.table->label);
   CHECK(t.id == std::vector<std::string>{"`region`", "`name`"});
@@ -152,7 +154,7 @@ TEST_CASE("mysql rows: a table is described as it is", "[mysql][rows]") {
   // With a database, without quotation marks.
   row_table other = t;
   other.table = "app." + s.table->label;
-  REQUIRE(dialect(a).describe(*app.connection, other, why) == outcome::yes);
+  REQUIRE(database_of(a).describe(*app.connection, other, why) == outcome::yes);
   CHECK(other.table == s.table->table);
 }
 
@@ -165,7 +167,7 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
     auto t = *scene.table;
     if (!change.empty()) s.app->run("ALTER TABLE " + t.table + " " + change);
     fault why;
-    CHECK(dialect(a).describe(*app.connection, t, why) == outcome::failed);
+    CHECK(database_of(a).describe(*app.connection, t, why) == outcome::failed);
     if (!back.empty()) s.app->run("ALTER TABLE " + t.table + " " + back);
     CHECK_THAT(why.text, ContainsSubstring(t.table));
     return why.text;
@@ -174,7 +176,7 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
     auto t = *scene.table;
     s.app->run("ALTER TABLE " + t.table + " " + change);
     fault why;
-    const auto said = dialect(a).describe(*app.connection, t, why);
+    const auto said = database_of(a).describe(*app.connection, t, why);
     s.app->run("ALTER TABLE " + t.table + " " + back);
     return said == outcome::yes;
   };
@@ -201,7 +203,7 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
   row_table missing = *s.table;
   missing.table = "`app`.`there is none`";
   fault why;
-  CHECK(dialect(a).describe(*app.connection, missing, why) == outcome::failed);
+  CHECK(database_of(a).describe(*app.connection, missing, why) == outcome::failed);
   CHECK_THAT(why.text, ContainsSubstring("there is none"));
 }
 
@@ -210,17 +212,17 @@ TEST_CASE("mysql rows: an application's connection leads to this server or to an
   row_actor a(s);
   odb_application app;
   fault why;
-  CHECK(dialect(a).shares(*app.connection, why) == outcome::yes);
+  CHECK(database_of(a).shares(*app.connection, why) == outcome::yes);
   // In the middle of a transaction as well, which stays as it is.
   app.connection->execute("BEGIN");
   app.connection->execute("INSERT INTO " + s.table->table + " (id) VALUES (9)");
-  CHECK(dialect(a).shares(*app.connection, why) == outcome::yes);
+  CHECK(database_of(a).shares(*app.connection, why) == outcome::yes);
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table) == "0");
   app.connection->execute("ROLLBACK");
   raw_mysql::root().run(
       "KILL " + std::to_string(mysql_thread_id(static_cast<odb::mysql::connection&>(*app.connection).handle())));
-  const auto told = dialect(a).shares(*app.connection, why);
-  CHECK((told == outcome::failed || told == outcome::unknown));
+  const auto answer = database_of(a).shares(*app.connection, why);
+  CHECK((answer == outcome::failed || answer == outcome::unknown));
   CHECK(why.connection);
 }
 
@@ -232,7 +234,7 @@ TEST_CASE("mysql rows: an error that ODB throws is classified as one of our own"
     try {
       app.connection->execute(sql);
     } catch (const odb::exception& e) {
-      return dialect(a).fault_of(e);
+      return database_of(a).fault_of(e);
     }
     FAIL("no error");
     return fault{};
@@ -247,11 +249,11 @@ TEST_CASE("mysql rows: an error that ODB throws is classified as one of our own"
   s.app->rollback();
   CHECK(busy.native == 1205);
   CHECK(busy.contended);
-  const fault deadlock = dialect(a).fault_of(odb::deadlock());
+  const fault deadlock = database_of(a).fault_of(odb::deadlock());
   CHECK(deadlock.native == 1213);
   CHECK(deadlock.transient);
-  CHECK(dialect(a).fault_of(odb::connection_lost()).connection);
-  CHECK_FALSE(dialect(a).fault_of(std::runtime_error("?")).text.empty());
+  CHECK(database_of(a).fault_of(odb::connection_lost()).connection);
+  CHECK_FALSE(database_of(a).fault_of(std::runtime_error("?")).text.empty());
 }
 
 TEST_CASE("mysql rows: a shared expiry means the same to sessions in any time zone", "[mysql][rows]") {
@@ -260,24 +262,24 @@ TEST_CASE("mysql rows: a shared expiry means the same to sessions in any time zo
   const auto row = s.make(1);
   const auto app_url = mysql_setting("DLOCK_TEST_MYSQL_APP_URL");
   mysql_application east(app_url, "+13:00"), west(app_url, "-11:00"), home(app_url, "SYSTEM");
-  const auto plain = [&](int seconds) { return s.place->plain_take(*s.table, s.where(row), "java", seconds); };
+  const auto plain = [&](int seconds) { return s.fixture->plain_take(*s.table, s.where(row), "java", seconds); };
   for (auto* app : {&east, &west, &home}) {
     const auto fence = a.acquire(row, 10s);
     CHECK(app->run(plain(60)) == 0);
     CHECK(answer(a.release(row, fence)) == outcome::yes);
     REQUIRE(app->run(plain(60)) == 1);
     CHECK(answer(a.take(row, 10s)) == outcome::no);
-    CHECK(a.at(row).left > 55s);
-    CHECK(a.at(row).left < 65s);
+    CHECK(a.at(row).remaining > 55s);
+    CHECK(a.at(row).remaining < 65s);
     // A claim runs in the application's own session.
-    const auto& sql = dialect(a);
+    const auto& sql = database_of(a);
     CHECK(app->all("SELECT id FROM " + s.table->table + " WHERE " + sql.free_rows(*s.table)).empty());
     app->run("UPDATE " + s.table->table + " SET lock_expire_time=date_add(now(), interval -3 second)");
     const auto* const id = row.row();
     ++a.nonce;
     CHECK(app->run(sql.claim({*s.table, {&id, 1}, a.id, a.nonce, 60s})) == 1);
-    CHECK(a.at(row).left > 50s);
-    CHECK(a.at(row).left < 63s);
+    CHECK(a.at(row).remaining > 50s);
+    CHECK(a.at(row).remaining < 63s);
     CHECK(app->run(a.release_text(row, 0)) == 1);
     CHECK(app->run(plain(60)) == 1);
     app->run("UPDATE " + s.table->table + " SET lock_owner=''");
@@ -288,7 +290,7 @@ TEST_CASE("mysql rows: a shared expiry is never earlier than asked for, whoever 
   row_scene s({.renewal = row_renewal::column});
   row_actor a(s);
   const auto row = s.make(1);
-  const auto& sql = dialect(a);
+  const auto& sql = database_of(a);
   const auto* const id = row.row();
   const auto check = [&](const char* property, auto&& change) {
     INFO(property);

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 
 namespace dlock::test {
@@ -33,23 +33,23 @@ raw_mysql owner() { return raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")
 }  // namespace
 
 TEST_CASE("mysql schema: create makes all tables as InnoDB, with one floor and the version", "[mysql]") {
-  const mysql_place place;
-  CHECK(complaint(place.url()).empty());
+  const mysql_fixture fixture;
+  CHECK(complaint(fixture.url()).empty());
   auto raw = owner();
   CHECK(raw.one("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema=DATABASE() AND engine='InnoDB' AND "
                 "table_name LIKE '" +
-                place.prefix() + "%'") == "4");
-  CHECK(raw.one("SELECT fence FROM " + place.table("floor") + " WHERE id=1") == "0");
-  CHECK(raw.one("SELECT version FROM " + place.table("schema_version") + " WHERE name='dlock'") == "1");
-  CHECK(complaint(place.url()).empty());
-  CHECK(complaint(place.url("&schema=verify")).empty());
+                fixture.prefix() + "%'") == "4");
+  CHECK(raw.one("SELECT fence FROM " + fixture.table("floor") + " WHERE id=1") == "0");
+  CHECK(raw.one("SELECT version FROM " + fixture.table("schema_version") + " WHERE name='dlock'") == "1");
+  CHECK(complaint(fixture.url()).empty());
+  CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
 TEST_CASE("mysql schema: many processes may create at once", "[mysql]") {
-  const mysql_place place;
+  const mysql_fixture fixture;
   std::vector<std::string> said(12);
   std::vector<std::thread> threads;
-  for (auto& text : said) threads.emplace_back([&, url = place.url()] { text = complaint(url); });
+  for (auto& text : said) threads.emplace_back([&, url = fixture.url()] { text = complaint(url); });
   for (auto& thread : threads) thread.join();
   for (const auto& text : said) CHECK(text.empty());
 }
@@ -64,39 +64,39 @@ TEST_CASE("mysql schema: create finishes what a crash left half done, at every s
       {"schema_version", "floor", "lock", "session"},
   };
   for (const auto& tables : missing) {
-    const mysql_place place;
-    REQUIRE(complaint(place.url()).empty());
+    const mysql_fixture fixture;
+    REQUIRE(complaint(fixture.url()).empty());
     auto raw = owner();
-    for (const char* table : tables) raw.run("DROP TABLE " + place.table(table));
-    CHECK_FALSE(complaint(place.url("&schema=verify")).empty());
-    CHECK(complaint(place.url()).empty());
-    CHECK(complaint(place.url("&schema=verify")).empty());
+    for (const char* table : tables) raw.run("DROP TABLE " + fixture.table(table));
+    CHECK_FALSE(complaint(fixture.url("&schema=verify")).empty());
+    CHECK(complaint(fixture.url()).empty());
+    CHECK(complaint(fixture.url("&schema=verify")).empty());
   }
   // The version's table is there, its row is not.
-  const mysql_place place;
-  REQUIRE(complaint(place.url()).empty());
-  owner().run("DELETE FROM " + place.table("schema_version"));
-  CHECK(complaint(place.url()).empty());
-  CHECK(complaint(place.url("&schema=verify")).empty());
+  const mysql_fixture fixture;
+  REQUIRE(complaint(fixture.url()).empty());
+  owner().run("DELETE FROM " + fixture.table("schema_version"));
+  CHECK(complaint(fixture.url()).empty());
+  CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
 TEST_CASE("mysql schema: a migration that was interrupted is finished where the tables are complete", "[mysql]") {
-  const mysql_place place;
-  REQUIRE(complaint(place.url()).empty());
+  const mysql_fixture fixture;
+  REQUIRE(complaint(fixture.url()).empty());
   auto raw = owner();
-  const auto flag = "SELECT migration FROM " + place.table("schema_version");
-  raw.run("UPDATE " + place.table("schema_version") + " SET migration=1");
-  CHECK_THAT(complaint(place.url("&schema=verify")), ContainsSubstring("start one program with schema=create"));
+  const auto flag = "SELECT migration FROM " + fixture.table("schema_version");
+  raw.run("UPDATE " + fixture.table("schema_version") + " SET migration=1");
+  CHECK_THAT(complaint(fixture.url("&schema=verify")), ContainsSubstring("start one program with schema=create"));
   CHECK(raw.one(flag) == "1");
-  CHECK(complaint(place.url()).empty());
+  CHECK(complaint(fixture.url()).empty());
   CHECK(raw.one(flag) == "0");
-  CHECK(complaint(place.url("&schema=verify")).empty());
+  CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
 TEST_CASE("mysql schema: a migration that can't be finished says the way out, which works", "[mysql]") {
-  mysql_store_place place;
-  const auto& tables = place.tables;
-  actor a(place);
+  mysql_store_fixture fixture;
+  const auto& tables = fixture.tables;
+  actor a(fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   auto raw = owner();
@@ -110,45 +110,46 @@ TEST_CASE("mysql schema: a migration that can't be finished says the way out, wh
   for (const char* table : {"lock", "session", "floor", "schema_version"}) raw.run("DROP TABLE " + tables.table(table));
   REQUIRE(complaint(tables.url()).empty());
   raw.run("UPDATE " + tables.table("floor") + " SET fence=" + highest + " WHERE id=1");
-  actor b(place);
+  actor b(fixture);
   CHECK(b.acquire("k") == 3);
 }
 
 TEST_CASE("mysql schema: a table that somebody dropped is not made anew in silence", "[mysql][T58]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
-  owner().run("DROP TABLE " + place.tables.table("lock"));
-  CHECK_THAT(complaint(place.tables.url()), ContainsSubstring("somebody dropped it"));  // its fences would begin again
+  owner().run("DROP TABLE " + fixture.tables.table("lock"));
+  CHECK_THAT(complaint(fixture.tables.url()),
+             ContainsSubstring("somebody dropped it"));  // its fences would begin again
 }
 
 TEST_CASE("mysql schema: a missing floor is made far above all fences, and only by create", "[mysql][T58]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   for (int i = 0; i != 3; ++i) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   auto raw = owner();
-  raw.run("DELETE FROM " + place.tables.table("floor"));
+  raw.run("DELETE FROM " + fixture.tables.table("floor"));
   const reply r = a.insert("new");
   CHECK(r.result == outcome::failed);
   CHECK_THAT(r.why.text, ContainsSubstring("floor") && ContainsSubstring("schema=create"));
-  CHECK_THAT(complaint(place.tables.url("&schema=verify")), ContainsSubstring("schema=create"));
-  CHECK(complaint(place.tables.url()).empty());
-  CHECK(raw.one("SELECT fence FROM " + place.tables.table("floor") + " WHERE id=1") ==
+  CHECK_THAT(complaint(fixture.tables.url("&schema=verify")), ContainsSubstring("schema=create"));
+  CHECK(complaint(fixture.tables.url()).empty());
+  CHECK(raw.one("SELECT fence FROM " + fixture.tables.table("floor") + " WHERE id=1") ==
         "1000003");  // those that were deleted were higher
 }
 
 TEST_CASE("mysql schema: verify makes nothing and says what is missing", "[mysql]") {
-  const mysql_place place;
-  CHECK_THAT(complaint(place.url("&schema=verify")), ContainsSubstring(place.prefix() + "schema_version"));
+  const mysql_fixture fixture;
+  CHECK_THAT(complaint(fixture.url("&schema=verify")), ContainsSubstring(fixture.prefix() + "schema_version"));
   CHECK(
       owner().one("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema=DATABASE() AND table_name LIKE '" +
-                  place.prefix() + "%'") == "0");
+                  fixture.prefix() + "%'") == "0");
 }
 
 TEST_CASE("mysql schema: none looks at no table until one is used", "[mysql]") {
-  const mysql_place place;
-  CHECK(complaint(place.url("&schema=none")).empty());
-  mysql_store_place empty;
+  const mysql_fixture fixture;
+  CHECK(complaint(fixture.url("&schema=none")).empty());
+  mysql_store_fixture empty;
   empty.more = "&schema=none";
   const auto store = empty.open();
   fault why;
@@ -172,40 +173,41 @@ TEST_CASE("mysql schema: none looks at no table until one is used", "[mysql]") {
 }
 
 TEST_CASE("mysql schema: tables of a later version are refused", "[mysql]") {
-  const mysql_place place;
-  REQUIRE(complaint(place.url()).empty());
+  const mysql_fixture fixture;
+  REQUIRE(complaint(fixture.url()).empty());
   auto raw = owner();
-  raw.run("UPDATE " + place.table("schema_version") + " SET version=7");
-  CHECK_THAT(complaint(place.url()), ContainsSubstring("version 7") && ContainsSubstring("only 1"));
-  raw.run("UPDATE " + place.table("schema_version") + " SET migration=1");
-  CHECK_THAT(complaint(place.url()), ContainsSubstring("version 7 was begun") && ContainsSubstring("knows version 7"));
+  raw.run("UPDATE " + fixture.table("schema_version") + " SET version=7");
+  CHECK_THAT(complaint(fixture.url()), ContainsSubstring("version 7") && ContainsSubstring("only 1"));
+  raw.run("UPDATE " + fixture.table("schema_version") + " SET migration=1");
+  CHECK_THAT(complaint(fixture.url()),
+             ContainsSubstring("version 7 was begun") && ContainsSubstring("knows version 7"));
 }
 
 TEST_CASE("mysql schema: tables of a development version are refused with the statement that renames their column",
           "[mysql]") {
-  const mysql_place place;
-  REQUIRE(complaint(place.url()).empty());
+  const mysql_fixture fixture;
+  REQUIRE(complaint(fixture.url()).empty());
   auto raw = owner();
-  raw.run("ALTER TABLE " + place.table("session") + " CHANGE revoked doomed TINYINT(1) NOT NULL");
-  const auto way_out = "ALTER TABLE `" + place.prefix() + "session` RENAME COLUMN doomed TO revoked";
+  raw.run("ALTER TABLE " + fixture.table("session") + " CHANGE revoked doomed TINYINT(1) NOT NULL");
+  const auto way_out = "ALTER TABLE `" + fixture.prefix() + "session` RENAME COLUMN doomed TO revoked";
   for (const char* mode : {"create", "verify"}) {
-    CHECK_THAT(complaint(place.url(std::string("&schema=") + mode)), ContainsSubstring(way_out));
+    CHECK_THAT(complaint(fixture.url(std::string("&schema=") + mode)), ContainsSubstring(way_out));
   }
   raw.run(way_out);
-  CHECK(complaint(place.url("&schema=verify")).empty());
+  CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
 TEST_CASE("mysql schema: a table of another engine is refused", "[mysql]") {
-  const mysql_place place;
-  REQUIRE(complaint(place.url()).empty());
-  owner().run("ALTER TABLE " + place.table("lock") + " ENGINE=MyISAM");
-  CHECK_THAT(complaint(place.url()), ContainsSubstring("MyISAM") && ContainsSubstring("InnoDB"));
+  const mysql_fixture fixture;
+  REQUIRE(complaint(fixture.url()).empty());
+  owner().run("ALTER TABLE " + fixture.table("lock") + " ENGINE=MyISAM");
+  CHECK_THAT(complaint(fixture.url()), ContainsSubstring("MyISAM") && ContainsSubstring("InnoDB"));
 }
 
 TEST_CASE("mysql schema: a user who may only read and write rows can lock once the tables are there", "[mysql]") {
-  const mysql_place place;
+  const mysql_fixture fixture;
   try {
-    open_store(place.app_url())->prepare();
+    open_store(fixture.app_url())->prepare();
     FAIL("it was prepared");
   } catch (const store_error& e) {
     CHECK(e.code() == errc::store_failed);
@@ -213,32 +215,32 @@ TEST_CASE("mysql schema: a user who may only read and write rows can lock once t
     CHECK_FALSE(e.transient());
     CHECK_THAT(std::string(e.what()), ContainsSubstring("lacks the right CREATE") && ContainsSubstring("REFERENCES"));
   }
-  REQUIRE(complaint(place.url()).empty());
-  CHECK(complaint(place.app_url()).empty());
-  CHECK(complaint(place.app_url("&schema=verify")).empty());
+  REQUIRE(complaint(fixture.url()).empty());
+  CHECK(complaint(fixture.app_url()).empty());
+  CHECK(complaint(fixture.app_url("&schema=verify")).empty());
 }
 
 TEST_CASE("mysql schema: a missing privilege is said in words", "[mysql]") {
-  const mysql_place place;
-  REQUIRE(complaint(place.url()).empty());
+  const mysql_fixture fixture;
+  REQUIRE(complaint(fixture.url()).empty());
   auto root = raw_mysql::root();
   const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
-  const auto user = "'" + place.prefix() + "'@'127.0.0.1'";
+  const auto user = "'" + fixture.prefix() + "'@'127.0.0.1'";
   root.run("CREATE USER " + user + " IDENTIFIED BY 'pw'");
   root.run("GRANT SELECT ON " + url.path + ".* TO " + user);
-  const auto said = complaint("mysql://" + place.prefix() + ":pw@127.0.0.1:" + std::to_string(url.hosts.at(0).port) +
-                              "/" + url.path + "?schema=verify&prefix=" + place.prefix());
+  const auto said = complaint("mysql://" + fixture.prefix() + ":pw@127.0.0.1:" + std::to_string(url.hosts.at(0).port) +
+                              "/" + url.path + "?schema=verify&prefix=" + fixture.prefix());
   CHECK_THAT(said, ContainsSubstring("denied") && ContainsSubstring("SELECT, INSERT, UPDATE and DELETE"));
   CHECK_THAT(said, ContainsSubstring("lacks the right UPDATE") || ContainsSubstring("lacks the right INSERT"));
   root.run("GRANT UPDATE, DELETE ON " + url.path + ".* TO " + user);
-  CHECK_THAT(complaint("mysql://" + place.prefix() + ":pw@127.0.0.1:" + std::to_string(url.hosts.at(0).port) + "/" +
-                       url.path + "?schema=verify&prefix=" + place.prefix()),
+  CHECK_THAT(complaint("mysql://" + fixture.prefix() + ":pw@127.0.0.1:" + std::to_string(url.hosts.at(0).port) + "/" +
+                       url.path + "?schema=verify&prefix=" + fixture.prefix()),
              ContainsSubstring("lacks the right INSERT"));
   root.run("DROP USER " + user);
 }
 
 TEST_CASE("mysql schema: two prefixes in one database know nothing of each other", "[mysql]") {
-  mysql_store_place here, there;
+  mysql_store_fixture here, there;
   actor a(here), b(there);
   CHECK(a.acquire("k") == 1);
   CHECK(b.acquire("k") == 1);

@@ -14,11 +14,11 @@
 #include <thread>
 #include <tuple>
 
-#include "contract/backends/state_row/place.hpp"
-#include "contract/backends/unique_insert/place.hpp"
+#include "contract/backends/state_row/fixture.hpp"
+#include "contract/backends/unique_insert/fixture.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
@@ -35,8 +35,8 @@ namespace {
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
-constexpr auto* unique_columns = unique_insert_place::columns;
-constexpr auto* state_columns = state_row_place::columns;
+constexpr auto* unique_columns = unique_insert_fixture::columns;
+constexpr auto* state_columns = state_row_fixture::columns;
 const std::string article_003 = "&key=lock_name&owner=lock_info&expiry=expiration_time&state=lock_state";
 
 /// A table of a team's, and a program of theirs.
@@ -176,7 +176,7 @@ TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[mysq
   store->prepare();
   fault why;
   const auto connection = store->connect(5s, why);
-  CHECK(store->admin()->clean_up(*connection, 1us, 10).fence == 0);
+  CHECK(store->admin()->cleanup(*connection, 1us, 10).fence == 0);
   CHECK(other.one("SELECT lock_state FROM {t}") == "1");
   // Ended, and taken by such a program: an expiry of ours must not end its lock.
   other.run("UPDATE {t} SET lock_state=0");
@@ -188,7 +188,7 @@ TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[mysq
 TEST_CASE("mysql schemes: a pair on a free key is one statement to take it and one to free it", "[mysql]") {
   const std::string scheme = GENERATE("unique_insert", "state_row");
   team other(scheme == "state_row" ? state_columns : unique_columns);
-  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
+  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
   locks.acquire("k").release();
   const auto before = locks.statements();
   auto held = locks.acquire("k");
@@ -202,7 +202,7 @@ TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, 
   const std::string scheme = GENERATE("unique_insert", "state_row");
   const bool state = scheme == "state_row";
   team other(state ? state_columns : unique_columns);
-  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
+  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
   const auto held = locks.acquire("held");
   for (const char* key : {"a", "b", "c", "d"}) {
     static_cast<void>(other.run(
@@ -220,7 +220,7 @@ TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, 
   fault why;
   const auto connection = store->connect(5s, why);
   const auto sweep = [&](microseconds idle, std::size_t limit) {
-    const auto answer = store->admin()->clean_up(*connection, idle, limit);
+    const auto answer = store->admin()->cleanup(*connection, idle, limit);
     CHECK(answer.result == outcome::yes);
     return answer.fence;
   };
@@ -237,17 +237,17 @@ TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, 
   busy.run("ROLLBACK");
   CHECK(sweep(1us, 10) == 1);
   CHECK(other.one(count) == "1");
-  lock_service stranger(other.url(scheme));
-  CHECK_FALSE(try_key(stranger, "held"));
-  CHECK(try_key(stranger, "a"));
+  lock_service foreign(other.url(scheme));
+  CHECK_FALSE(try_key(foreign, "held"));
+  CHECK(try_key(foreign, "a"));
 }
 
 TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after the job read it", "[mysql][T12][T58]") {
   const std::string scheme = GENERATE("unique_insert", "state_row");
   const bool state = scheme == "state_row";
   team other(state ? state_columns : unique_columns);
-  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
-  lock_service stranger(other.url(scheme), {.sweep_every = 0ms});
+  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
+  lock_service foreign(other.url(scheme), {.cleanup_interval = 0ms});
   const auto held = locks.acquire("k", {.ttl = 60s});
   // What the job sends about a row that had expired when it read the table.
   const auto free_expired = [&] {
@@ -263,7 +263,7 @@ TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after t
   }();
   const auto id = other.one("SELECT id FROM {t}");
   CHECK_FALSE(other.run(free_expired + id));
-  CHECK_FALSE(try_key(stranger));
+  CHECK_FALSE(try_key(foreign));
   other.run(state ? "UPDATE {t} SET expiration_time=now() - interval 2 second"
                   : "UPDATE {t} SET lock_expire_time=now() - interval 2 second");
   CHECK(other.run(free_expired + id));
@@ -278,7 +278,7 @@ TEST_CASE("mysql schemes: an expiry is never earlier than the lease's end, whate
   const std::string column = state ? "expiration_time" : "lock_expire_time";
   team other(state ? state_columns : unique_columns);
   other.run(fmt::format("ALTER TABLE {{t}} MODIFY {} {} NULL", column, type));
-  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
+  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
   // What is taken for expired is an expiry less than NOW() in the column's own unit.
   const auto digits =
       other.one("SELECT DATETIME_PRECISION FROM information_schema.COLUMNS WHERE TABLE_NAME='{t}' AND COLUMN_NAME='" +
@@ -316,11 +316,11 @@ TEST_CASE("mysql schemes: a renewal that must not wait says at once that another
                         .kind = lease_kind::column,
                         .ttl = 60s,
                         .no_wait = action == verb::extend};
-    reply told;
-    store->execute(*connection, {&asked, 1}, {&told, 1});
-    INFO(told.why.text);
-    CHECK((told.result != outcome::failed || told.why.contended));
-    return told.result;
+    reply response;
+    store->execute(*connection, {&asked, 1}, {&response, 1});
+    INFO(response.why.text);
+    CHECK((response.result != outcome::failed || response.why.contended));
+    return response.result;
   };
   for (const auto* key : {"c", "d"}) REQUIRE(ask(key, verb::insert) == outcome::yes);
   raw_mysql busy(other.owner);
@@ -343,7 +343,7 @@ TEST_CASE("mysql schemes: a statement waits for no row but its own, whatever the
   const bool state = scheme == "state_row";
   team other(state ? state_columns : unique_columns);
   other.run("ALTER TABLE {t} CONVERT TO CHARACTER SET " + charset);
-  lock_service locks(other.url(scheme), {.sweep_every = 0ms});
+  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
   const auto theirs = locks.acquire("theirs");
   raw_mysql busy(other.owner);
   busy.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
@@ -426,9 +426,9 @@ TEST_CASE("mysql schemes: a key that does not fit into the column is refused, ot
   CHECK_THROWS_AS(locks.force_release("\xe4\xbd\xa0\xe4\xbd\xa0"), std::invalid_argument);
   CHECK(locks.statements() == sent);
   const auto held = locks.acquire("Case");
-  lock_service stranger(other.url("unique_insert"));
-  CHECK_FALSE(try_key(stranger, "case"));
-  CHECK(try_key(stranger, "12345678"));
+  lock_service foreign(other.url("unique_insert"));
+  CHECK_FALSE(try_key(foreign, "case"));
+  CHECK(try_key(foreign, "12345678"));
 }
 
 TEST_CASE("mysql schemes: a DATETIME counts in the zone of the other programs, which is the server's", "[mysql][T26]") {
@@ -446,7 +446,7 @@ TEST_CASE("mysql schemes: a DATETIME counts in the zone of the other programs, w
     run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 0, '')");
     CHECK(run(article_state));
     CHECK_FALSE(try_key(locks));
-    CHECK(locks.holder("k")->left < 2min);
+    CHECK(locks.holder("k")->remaining < 2min);
     CHECK(run(article_free));
     const auto held = locks.acquire("k");
     CHECK_FALSE(run("UPDATE {t} SET lock_state=1 WHERE lock_name='k' AND (lock_state=0 OR expiration_time < now())"));
@@ -484,7 +484,7 @@ TEST_CASE("mysql schemes: a lease never ends early where summer time begins or e
     client.run("SET timestamp=" + std::to_string(taken + later));
     CAPTURE(later);
     CHECK(other.one("SELECT " + sql.passed + " FROM {t}") == "0");
-    CHECK(std::stoll(other.one("SELECT " + sql.left + " FROM {t}")) > 0);
+    CHECK(std::stoll(other.one("SELECT " + sql.remaining + " FROM {t}")) > 0);
   }
   client.run("SET timestamp=" + std::to_string(taken + 3600 + 32));  // in autumn an hour late
   CHECK(other.one("SELECT " + sql.passed + " FROM {t}") == "1");

@@ -8,12 +8,12 @@
 #include <thread>
 
 #include "dlock/lock_service.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/lease_table/sql.hpp"
-#include "support/mysql_place.hpp"
+#include "support/mysql_fixture.hpp"
 
 namespace dlock::test {
 
@@ -44,10 +44,10 @@ std::string filled(std::string sql) {
 
 TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share locks as if they were not",
           "[mysql][T23]") {
-  const mysql_place place;
+  const mysql_fixture fixture;
   shifted_clock behind(-10min), ahead(10min);
-  lock_service slow(place.open(), {.time = &behind});
-  lock_service fast(place.open(), {.time = &ahead});
+  lock_service slow(fixture.open(), {.time = &behind});
+  lock_service fast(fixture.open(), {.time = &ahead});
   for (auto* const pair : {&slow, &fast}) {
     lock_service& holder = *pair;
     lock_service& other = pair == &slow ? fast : slow;
@@ -58,8 +58,8 @@ TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share lo
     CHECK_THROWS_AS(other.acquire("k", {.ttl = 60s, .wait = 50ms}), lock_timeout);
     const auto seen = other.holder("k");
     REQUIRE(seen);
-    CHECK(seen->left > 50s);
-    CHECK(seen->left <= 60s);
+    CHECK(seen->remaining > 50s);
+    CHECK(seen->remaining <= 60s);
     held.release();
 
     auto own = holder.acquire("k", {.ttl = 4s, .renewal = renewal::none});
@@ -72,27 +72,27 @@ TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share lo
 }
 
 TEST_CASE("mysql service: leases of some ten milliseconds are told apart", "[mysql][T28]") {
-  const mysql_place place;
-  lock_service locks(place.open());
+  const mysql_fixture fixture;
+  lock_service locks(fixture.open());
   { const lease makes_the_row = locks.acquire("first"); }
   { const lease makes_the_row = locks.acquire("second"); }
   const auto first = locks.acquire("first", {.ttl = 20s, .renewal = renewal::none});
   const auto second = locks.acquire("second", {.ttl = 20'010ms, .renewal = renewal::none});
   const auto held = locks.held_keys();  // one statement: one time for both
   REQUIRE(held.size() == 2);
-  const auto apart = held[1].left - held[0].left;
+  const auto apart = held[1].remaining - held[0].remaining;
   CHECK(apart >= 10ms);  // and what lies between the two acquires
   CHECK(apart == held[0].since - held[1].since + 10ms);
 }
 
 TEST_CASE("mysql service: a lock taken inside the caller's own transaction is taken beside it", "[mysql][T52]") {
-  const mysql_place place;
-  lock_service ours(place.open()), theirs(place.open());
+  const mysql_fixture fixture;
+  lock_service ours(fixture.open()), theirs(fixture.open());
   { const lease makes_the_row = ours.acquire("k"); }
   raw_mysql caller(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   caller.run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
   caller.run("START TRANSACTION WITH CONSISTENT SNAPSHOT");
-  const auto count = "SELECT COUNT(*) FROM " + place.table("lock") + " WHERE session_id IS NOT NULL";
+  const auto count = "SELECT COUNT(*) FROM " + fixture.table("lock") + " WHERE session_id IS NOT NULL";
   REQUIRE(caller.one(count) == "0");
 
   auto held = theirs.acquire("k");
@@ -108,8 +108,8 @@ TEST_CASE("mysql service: a lock taken inside the caller's own transaction is ta
 }
 
 TEST_CASE("mysql service: no hot statement touches more than the rows that it names", "[mysql][T54]") {
-  const mysql_place place;
-  const auto store = place.open();
+  const mysql_fixture fixture;
+  const auto store = fixture.open();
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   std::string locks, sessions;
   for (int i = 0; i < 300; ++i) {
@@ -117,11 +117,11 @@ TEST_CASE("mysql service: no hot statement touches more than the rows that it na
     locks += (i == 0 ? "" : ",") + ("('row" + number + "', " + id + ", 1, 1, 1, 0, 0)");
     sessions += (i == 0 ? "" : ",") + ("(" + id + ", 1, 1, 0, 0, '', 1, '', 1, '')");
   }
-  raw.run("INSERT INTO " + place.table("lock") +
+  raw.run("INSERT INTO " + fixture.table("lock") +
           "(lock_key, session_id, nonce, fence, acquired_at_us, verified_by, verifies) VALUES " + locks);
-  raw.run("INSERT INTO " + place.table("session") +
+  raw.run("INSERT INTO " + fixture.table("session") +
           "(id, expires_at_us, ttl_us, beat, revoked, host, pid, label, started_at_us, boot) VALUES " + sessions);
-  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(place.prefix(), '`'));
+  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(fixture.prefix(), '`'));
   const bool mariadb = raw.is_mariadb();
   const std::size_t table = 2, type = mariadb ? 3 : 4, rows = mariadb ? 8 : 9;
   for (std::size_t i = 0; i < stores::mysql::lease_table::statement_count; ++i) {
@@ -140,8 +140,8 @@ TEST_CASE("mysql service: no hot statement touches more than the rows that it na
 TEST_CASE("mysql service: a batch reads the rows of its keys and no others, however few others there are",
           "[mysql][T54]") {
   using stores::mysql::lease_table::text_id;
-  const mysql_place place;
-  const auto store = place.open();
+  const mysql_fixture fixture;
+  const auto store = fixture.open();
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   std::string locks, keys, numbers;
   constexpr int many = 64;
@@ -152,10 +152,10 @@ TEST_CASE("mysql service: a batch reads the rows of its keys and no others, howe
     keys += (i == 0 ? "" : ",") + key;
     numbers += " WHEN " + key + " THEN 1";
   }
-  raw.run("INSERT INTO " + place.table("lock") +
+  raw.run("INSERT INTO " + fixture.table("lock") +
           "(lock_key, session_id, nonce, fence, acquired_at_us, verified_by, verifies) VALUES " + locks);
-  raw.rows("ANALYZE TABLE " + place.table("lock"));
-  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(place.prefix(), '`'));
+  raw.rows("ANALYZE TABLE " + fixture.table("lock"));
+  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(fixture.prefix(), '`'));
   const bool mariadb = raw.is_mariadb();
   const std::size_t table = 2, type = mariadb ? 3 : 4, rows = mariadb ? 8 : 9;
   for (const bool skip : {false, true}) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/connection.hpp"
@@ -25,10 +25,10 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 /// Every kind of statement on one connection, about keys that nobody used before; others see at once what it did.
-void use_everything(mysql_store_place& place) {
+void use_everything(mysql_store_fixture& fixture) {
   static int rounds = 0;
   const auto name = [round = ++rounds](int number) { return fmt::format("{:03}/k{}", round, number); };
-  actor a(place), b(place);
+  actor a(fixture), b(fixture);
   const auto fence = a.acquire(name(1));
   std::vector<holder_info> found;
   REQUIRE(answer(a.store->admin()->inspect(*a.connection, {.resource = name(1)}, found)) == outcome::yes);
@@ -45,17 +45,17 @@ void use_everything(mysql_store_place& place) {
   for (int i = 2; i != 5; ++i) CHECK(answer(a.release(name(i), a.at(name(i)).fence)) == outcome::yes);
   const std::array<std::string, 3> keys{name(2), name(3), name(4)};
   std::array<request, 3> asked;
-  std::array<reply, 3> told;
+  std::array<reply, 3> replies;
   for (std::size_t i = 0; i != 3; ++i) {
     asked[i] = {.action = verb::take, .resource = keys[i], .session = a.id, .nonce = 100 + i};
   }
-  a.store->execute(*a.connection, asked, told);
-  for (const auto& reply : told) CHECK(reply.result == outcome::yes);
+  a.store->execute(*a.connection, asked, replies);
+  for (const auto& reply : replies) CHECK(reply.result == outcome::yes);
   CHECK(answer(b.store->admin()->revoke(*b.connection, {.resource = name(2)})) == outcome::yes);
   CHECK(a.renew(for_long) == outcome::no);
-  place.pass(2ms);
-  CHECK(answer(b.store->admin()->clean_up(*b.connection, 1us, 100)) == outcome::yes);
-  CHECK(answer(b.look(name(1))) == outcome::absent);
+  fixture.pass(2ms);
+  CHECK(answer(b.store->admin()->cleanup(*b.connection, 1us, 100)) == outcome::yes);
+  CHECK(answer(b.poll(name(1))) == outcome::absent);
   CHECK(a.close() == outcome::yes);
   CHECK(answer(b.take_over(name(2), b.at(name(2)))) == outcome::yes);
   CHECK(b.close() == outcome::yes);
@@ -64,9 +64,9 @@ void use_everything(mysql_store_place& place) {
 }
 
 /// What prepare() says.
-std::string complaint(const mysql_place& place) {
+std::string complaint(const mysql_fixture& fixture) {
   try {
-    place.open();
+    fixture.open();
   } catch (const store_error& e) {
     return e.what();
   }
@@ -92,11 +92,11 @@ TEST_CASE("mysql session: a server that chains transactions, limits and refuses 
       {mariadb ? "max_statement_time" : "max_execution_time", mariadb ? "0.000001" : "1"},
       {mariadb ? "tx_read_only" : "transaction_read_only", "1"},
   };
-  mysql_store_place place;
+  mysql_store_fixture fixture;
   for (const auto& [name, value] : odd) {
     INFO(name << "=" << value);
     const global_setting setting(name, value);
-    use_everything(place);
+    use_everything(fixture);
   }
   // Several at once.
   std::list<global_setting> settings;
@@ -105,18 +105,18 @@ TEST_CASE("mysql session: a server that chains transactions, limits and refuses 
   settings.emplace_back("completion_type", "'CHAIN'");
   settings.emplace_back("max_join_size", "1");
   settings.emplace_back("sql_big_selects", "0");
-  use_everything(place);
+  use_everything(fixture);
 }
 
 TEST_CASE("mysql session: what the server executes for each new connection changes nothing, or is refused in words",
           "[mysql]") {
-  mysql_store_place place;
+  mysql_store_fixture fixture;
   for (const char* harmless : {"SET autocommit=0", "SET completion_type=1, sql_select_limit=1", "SET NAMES latin1"}) {
     INFO(harmless);
     const global_setting setting("init_connect", std::string("\"") + harmless + "\"");
-    use_everything(place);
+    use_everything(fixture);
   }
-  const mysql_place& tables = place.tables;
+  const mysql_fixture& tables = fixture.tables;
   for (const auto& [begins, said] : std::vector<std::pair<const char*, const char*>>{
            {"BEGIN", "a transaction is open from the start"},
            {"USE app", "another database"},
@@ -133,17 +133,17 @@ TEST_CASE("mysql session: what the server executes for each new connection chang
 TEST_CASE("mysql session: names are stored and shown as they are, whatever character set a connection begins with",
           "[mysql]") {
   const global_setting setting("init_connect", "\"SET NAMES latin1\"");
-  const mysql_place place;
-  lock_service locks(place.open(), {.label = "Köln ✓"});
+  const mysql_fixture fixture;
+  lock_service locks(fixture.open(), {.label = "Köln ✓"});
   const auto held = locks.acquire("k");
   CHECK(locks.holder("k").value().label == "Köln ✓");
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
-  CHECK(raw.one("SELECT HEX(label) FROM " + place.table("session")) == "4BC3B66C6E20E29C93");
+  CHECK(raw.one("SELECT HEX(label) FROM " + fixture.table("session")) == "4BC3B66C6E20E29C93");
 }
 
 TEST_CASE("mysql session: a variable that the server does not know is left out, any other error counts", "[mysql]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   MYSQL* const handle = static_cast<stores::mysql::mysql_connection&>(*a.connection).handle();
   auto variables = stores::mysql::session_variables(handle);
   const auto many = variables.size();
@@ -160,13 +160,13 @@ TEST_CASE("mysql session: a variable that the server does not know is left out, 
 
 TEST_CASE("mysql session: a connection that got into a transaction is given up before anything is lost in it",
           "[mysql]") {
-  mysql_store_place place;
-  actor a(place), b(place);
+  mysql_store_fixture fixture;
+  actor a(fixture), b(fixture);
   a.acquire("k");
   fault why;
   for (const char* strange : {"BEGIN", "SET autocommit=0"}) {
     INFO(strange);
-    actor c(place);
+    actor c(fixture);
     auto& native = static_cast<stores::mysql::mysql_connection&>(*c.connection);
     REQUIRE(native.query(strange, "a mistake", nullptr, nullptr, why) == outcome::yes);
     const reply r = c.insert("new");
@@ -175,7 +175,7 @@ TEST_CASE("mysql session: a connection that got into a transaction is given up b
     CHECK(r.why.transient);
     CHECK_THAT(r.why.text, ContainsSubstring("transaction"));
     CHECK_FALSE(c.connection->usable());
-    CHECK(answer(b.look("new")) == outcome::absent);
+    CHECK(answer(b.poll("new")) == outcome::absent);
   }
 }
 

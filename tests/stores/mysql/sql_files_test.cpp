@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/sql_file.hpp"
 
@@ -41,8 +41,8 @@ std::vector<std::string> contents(raw_mysql& client, const std::string& prefix) 
 }
 
 /// "GRANT a, b ON `locks`.* TO ..." as {"a", "b"}; nothing if it is about another place.
-std::set<std::string> rights_in(const std::string& statement, const std::string& place) {
-  const auto end = statement.find(" ON " + place + " TO ");
+std::set<std::string> rights_in(const std::string& statement, const std::string& where) {
+  const auto end = statement.find(" ON " + where + " TO ");
   if (statement.rfind("GRANT ", 0) != 0 || end == std::string::npos) return {};
   std::set<std::string> rights;
   for (std::size_t at = 6; at < end;) {
@@ -78,12 +78,12 @@ std::set<std::string> rights_had(const char* variable) {
 }  // namespace
 
 TEST_CASE("mysql schema: sql/schema-mysql.sql makes what schema=create makes", "[mysql]") {
-  mysql_store_place by_hand;
+  mysql_store_fixture by_hand;
   auto raw = owner();
   for (const auto& statement : statements_of("schema-mysql.sql")) {
     raw.run(replaced(statement, "dlock_", by_hand.tables.prefix()));
   }
-  mysql_store_place created;
+  mysql_store_fixture created;
   created.open();
   CHECK(contents(raw, by_hand.tables.prefix()) == contents(raw, created.tables.prefix()));
   by_hand.more = "&schema=verify";
@@ -102,10 +102,10 @@ TEST_CASE("mysql schema: the users of these tests have the rights of sql/grants.
 }
 
 TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock and to clean up", "[mysql]") {
-  mysql_store_place place;
-  place.open();
+  mysql_store_fixture fixture;
+  fixture.open();
   const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
-  const auto user = place.tables.prefix() + "narrow";
+  const auto user = fixture.tables.prefix() + "narrow";
   auto root = raw_mysql::root();
   std::ifstream in(DLOCK_TEST_SQL_FOLDER "/grants.sql");
   std::vector<std::string> narrow;
@@ -118,11 +118,11 @@ TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock 
   for (auto& grant : narrow) {
     grant.pop_back();
     grant = replaced(replaced(grant, "@LOCKS@", url.path), "@HOST@", "127.0.0.1");
-    root.run(replaced(replaced(grant, "@APP@", user), "dlock_", place.tables.prefix()));
+    root.run(replaced(replaced(grant, "@APP@", user), "dlock_", fixture.tables.prefix()));
   }
   const auto as_narrow = [&](const std::string& more) {
     auto store = open_store(fmt::format("mysql://{}:pw@127.0.0.1:{}/{}?prefix={}{}", user, url.hosts.at(0).port,
-                                        url.path, place.tables.prefix(), more));
+                                        url.path, fixture.tables.prefix(), more));
     store->prepare();
     return store;
   };
@@ -137,7 +137,7 @@ TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock 
   fault why;
   const auto connection = store->connect(5s, why);
   REQUIRE(connection != nullptr);
-  const auto swept = store->admin()->clean_up(*connection, microseconds{1}, 10);
+  const auto swept = store->admin()->cleanup(*connection, microseconds{1}, 10);
   CHECK(swept.result == outcome::yes);
   CHECK(swept.fence > 0);
   root.run(fmt::format("DROP USER '{}'@'127.0.0.1'", user));

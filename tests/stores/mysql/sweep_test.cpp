@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/eventually.hpp"
 #include "support/mysql_trigger.hpp"
@@ -21,18 +21,18 @@ namespace dlock::test {
 namespace {
 
 std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit) {
-  const reply r = actor.store->admin()->clean_up(*actor.connection, idle, limit);
+  const reply r = actor.store->admin()->cleanup(*actor.connection, idle, limit);
   CHECK(answer(r) == outcome::yes);
   return r.fence;
 }
 
 /// Tables of a test, and a connection of root's beside dlock.
-struct swept_place {
-  swept_place() { place.open(); }
+struct cleanup_fixture {
+  cleanup_fixture() { fixture.open(); }
 
-  std::string lock() const { return place.tables.table("lock"); }
-  std::string session() const { return place.tables.table("session"); }
-  std::string floor() const { return place.tables.table("floor"); }
+  std::string lock() const { return fixture.tables.table("lock"); }
+  std::string session() const { return fixture.tables.table("session"); }
+  std::string floor() const { return fixture.tables.table("floor"); }
   bool has(const std::string& table, const std::string& condition) {
     return root.one("SELECT COUNT(*) FROM " + table + " WHERE " + condition) == "1";
   }
@@ -54,37 +54,37 @@ struct swept_place {
                     std::to_string(connection)) == "1";
   }
 
-  mysql_store_place place{};
+  mysql_store_fixture fixture{};
   raw_mysql root = raw_mysql::root();
 };
 
 }  // namespace
 
 TEST_CASE("mysql sweep: keys of crashed processes do not stay for ever", "[mysql][T58]") {
-  mysql_store_place place;
-  actor b(place);
+  mysql_store_fixture fixture;
+  actor b(fixture);
   {
-    actor crashed(place, 1ms);
+    actor crashed(fixture, 1ms);
     crashed.acquire("kept");
     crashed.acquire("own", 1ms);
     // Neither releases nor closes its session.
   }
-  pass_until(place, [&] {
+  pass_until(fixture, [&] {
     sweep(b, 1us, 100);
-    return answer(b.look("kept")) == outcome::absent && answer(b.look("own")) == outcome::absent;
+    return answer(b.poll("kept")) == outcome::absent && answer(b.poll("own")) == outcome::absent;
   });
   CHECK(b.acquire("kept") == 2);  // above the floor
 }
 
 TEST_CASE("mysql sweep: goes on where the last step ended, and round", "[mysql]") {
-  mysql_store_place place;
-  actor a(place), b(place);
+  mysql_store_fixture fixture;
+  actor a(fixture), b(fixture);
   for (int i = 100; i != 150; ++i) {
     const auto key = "k" + std::to_string(i);
     REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
   }
   a.acquire("held");
-  place.pass(2ms);
+  fixture.pass(2ms);
   std::uint64_t gone = 0;
   for (int steps = 0; gone < 50 && steps != 100; ++steps) {
     const auto some = sweep(b, 1us, 7);
@@ -95,12 +95,12 @@ TEST_CASE("mysql sweep: goes on where the last step ended, and round", "[mysql]"
   CHECK(b.at("held").holder == a.id);
   // Behind the end it begins anew.
   REQUIRE(answer(a.release("again", a.acquire("again"))) == outcome::yes);
-  pass_until(place, [&] { return sweep(b, 1us, 7) == 1; });
+  pass_until(fixture, [&] { return sweep(b, 1us, 7) == 1; });
 }
 
 TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, and all else goes", "[mysql][T58]") {
-  swept_place s;
-  actor dead(s.place), b(s.place);
+  cleanup_fixture s;
+  actor dead(s.fixture), b(s.fixture);
   s.add_key("a");
   dead.acquire("b");
   s.add_key("c");
@@ -119,36 +119,36 @@ TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, a
   const auto began = std::chrono::steady_clock::now();
   CHECK(sweep(b, 1us, 10) == 3);  // a, d and a session
   CHECK(std::chrono::steady_clock::now() - began < 15s);
-  CHECK(answer(b.look("a")) == outcome::absent);
-  CHECK(answer(b.look("d")) == outcome::absent);
+  CHECK(answer(b.poll("a")) == outcome::absent);
+  CHECK(answer(b.poll("d")) == outcome::absent);
   CHECK(b.at("b").holder == dead.id);
   CHECK_FALSE(s.has_session(other_session));
   CHECK(s.has_session(locked_session));
   stopped.run("COMMIT");
-  pass_until(s.place, [&] { return sweep(b, 1us, 10) == 0; });
+  pass_until(s.fixture, [&] { return sweep(b, 1us, 10) == 0; });
   CHECK(s.root.one("SELECT COUNT(*) FROM " + s.lock()) == "0");
   CHECK_FALSE(s.has_session(locked_session));
   CHECK_FALSE(s.has_session(dead.id));
 }
 
 TEST_CASE("mysql sweep: locked rows at the front do not keep it from those behind", "[mysql][T58]") {
-  swept_place s;
-  actor b(s.place);
+  cleanup_fixture s;
+  actor b(s.fixture);
   for (const char* key : {"a", "b", "c"}) s.add_key(key);
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   other.run("BEGIN");
   other.run("SELECT * FROM " + s.lock() + " WHERE lock_key IN ('a', 'b') FOR UPDATE");
   CHECK(sweep(b, 1us, 1) + sweep(b, 1us, 1) == 1);
-  CHECK(answer(b.look("c")) == outcome::absent);
+  CHECK(answer(b.poll("c")) == outcome::absent);
   other.run("COMMIT");
 }
 
 TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait once at most", "[mysql][mysql9][T58]") {
-  swept_place s;
-  actor b(s.place);
+  cleanup_fixture s;
+  actor b(s.fixture);
   for (const char* key : {"a", "b", "c", "d", "e"}) s.add_key(key);
   wait_long_for_locks(*b.connection, 4);
-  const auto gate = "'" + s.place.tables.prefix() + "gate'";
+  const auto gate = "'" + s.fixture.tables.prefix() + "gate'";
   make_trigger("`locks`." + s.floor(), "BEFORE UPDATE", "DO GET_LOCK(" + gate + ", 20)");
   REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
   auto sweeping = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
@@ -165,8 +165,8 @@ TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait on
 }
 
 TEST_CASE("mysql sweep: a floor that stays locked ends the keys' turn, not the sessions'", "[mysql][T58]") {
-  swept_place s;
-  actor dead(s.place), b(s.place);
+  cleanup_fixture s;
+  actor dead(s.fixture), b(s.fixture);
   s.add_key("a");
   s.kill(dead);
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
@@ -174,19 +174,19 @@ TEST_CASE("mysql sweep: a floor that stays locked ends the keys' turn, not the s
   other.run("SELECT * FROM " + s.floor() + " FOR UPDATE");
   CHECK(sweep(b, 1us, 10) == 1);
   CHECK_FALSE(s.has_session(dead.id));
-  CHECK(answer(b.look("a")) == outcome::yes);
+  CHECK(answer(b.poll("a")) == outcome::yes);
   other.run("COMMIT");
   CHECK(sweep(b, 1us, 10) == 1);
 }
 
-TEST_CASE("mysql sweep: a key that was granted after the look stays", "[mysql][T58]") {
+TEST_CASE("mysql sweep: a key that was granted after the poll stays", "[mysql][T58]") {
   for (const bool held : {true, false}) {
     INFO((held ? "still held" : "and is free again"));
-    swept_place s;
-    actor other(s.place), b(s.place);
+    cleanup_fixture s;
+    actor other(s.fixture), b(s.fixture);
     s.add_key("k", 4);
     s.add_key("l", 2);
-    // The floor is raised after the look and before anything is deleted.
+    // The floor is raised after the poll and before anything is deleted.
     make_trigger("`locks`." + s.floor(), "BEFORE UPDATE",
                  held ? "UPDATE " + s.lock() + " SET session_id=" + hex(other.id) + ", nonce=9 WHERE lock_key='k'"
                       : "UPDATE " + s.lock() + " SET fence=5 WHERE lock_key='k'");
@@ -194,15 +194,15 @@ TEST_CASE("mysql sweep: a key that was granted after the look stays", "[mysql][T
     const seen now = b.at("k");
     CHECK(now.fence == (held ? 4 : 5));
     CHECK(bool(now.holder) == held);
-    CHECK(answer(b.look("l")) == outcome::absent);
+    CHECK(answer(b.poll("l")) == outcome::absent);
   }
 }
 
-TEST_CASE("mysql sweep: a dead holder's key that changed after the look is left to whom it belongs", "[mysql][T58]") {
+TEST_CASE("mysql sweep: a dead holder's key that changed after the poll is left to whom it belongs", "[mysql][T58]") {
   for (const std::string change : {"renewed", "taken over", "extended"}) {
     INFO(change);
-    swept_place s;
-    actor holder(s.place), other(s.place), b(s.place);
+    cleanup_fixture s;
+    actor holder(s.fixture), other(s.fixture), b(s.fixture);
     const bool own = change == "extended";
     REQUIRE(answer(holder.insert("k", own ? 1h : 0us)) == outcome::yes);
     s.kill(holder);
@@ -222,17 +222,17 @@ TEST_CASE("mysql sweep: a dead holder's key that changed after the look is left 
   }
 }
 
-TEST_CASE("mysql sweep: a session that was renewed after the look stays", "[mysql][T58]") {
-  swept_place s;
-  actor b(s.place);
+TEST_CASE("mysql sweep: a session that was renewed after the poll stays", "[mysql][T58]") {
+  cleanup_fixture s;
+  actor b(s.fixture);
   std::vector<id128> ids{id128::random(), id128::random()};
   std::sort(ids.begin(), ids.end());
   for (const auto& id : ids) {
     REQUIRE(answer(b.store->session(*b.connection, session_verb::open, {.id = id, .ttl = 1us})) == outcome::yes);
   }
-  s.place.pass(2ms);
+  s.fixture.pass(2ms);
   // Where a session is deleted, the server waits for us.
-  const auto gate = "'" + s.place.tables.prefix() + "gate'";
+  const auto gate = "'" + s.fixture.tables.prefix() + "gate'";
   make_trigger("`locks`." + s.session(), "BEFORE DELETE", "DO GET_LOCK(" + gate + ", 20)");
   REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
   auto sweeping = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
@@ -246,10 +246,10 @@ TEST_CASE("mysql sweep: a session that was renewed after the look stays", "[mysq
 }
 
 TEST_CASE("mysql sweep: of two services with one store the second does not wait for the first", "[mysql]") {
-  swept_place s;
-  actor b(s.place);
+  cleanup_fixture s;
+  actor b(s.fixture);
   s.add_key("k");
-  const auto gate = "'" + s.place.tables.prefix() + "gate'";
+  const auto gate = "'" + s.fixture.tables.prefix() + "gate'";
   make_trigger("`locks`." + s.floor(), "BEFORE UPDATE", "DO GET_LOCK(" + gate + ", 20)");
   REQUIRE(s.root.one("SELECT GET_LOCK(" + gate + ", 0)") == "1");
   auto first = std::async(std::launch::async, [&] { return sweep(b, 1us, 10); });
@@ -257,7 +257,7 @@ TEST_CASE("mysql sweep: of two services with one store the second does not wait 
   fault why;
   const auto other = b.store->connect(5s, why);
   REQUIRE(other != nullptr);
-  const reply second = b.store->admin()->clean_up(*other, 1us, 10);
+  const reply second = b.store->admin()->cleanup(*other, 1us, 10);
   CHECK(answer(second) == outcome::yes);
   CHECK(second.fence == 0);
   CHECK(second.statements == 0);
@@ -266,8 +266,8 @@ TEST_CASE("mysql sweep: of two services with one store the second does not wait 
 }
 
 TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in it is forgotten", "[mysql][T58]") {
-  swept_place s;
-  actor holding(s.place), b(s.place);
+  cleanup_fixture s;
+  actor holding(s.fixture), b(s.fixture);
   const auto idle_session = id128::random();
   REQUIRE(answer(b.store->session(*b.connection, session_verb::open, {.id = idle_session, .ttl = 1us})) ==
           outcome::yes);
@@ -292,13 +292,13 @@ TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in i
 }
 
 TEST_CASE("mysql sweep: never lets a fence go back while others lock", "[mysql][T50][T58]") {
-  mysql_store_place place;
-  actor cleaner(place);
+  mysql_store_fixture fixture;
+  actor cleaner(fixture);
   std::atomic<bool> stop{false};
   std::thread sweeping([&] {
-    while (!stop) cleaner.store->admin()->clean_up(*cleaner.connection, 1us, 100);
+    while (!stop) cleaner.store->admin()->cleanup(*cleaner.connection, 1us, 100);
   });
-  actor a(place);
+  actor a(fixture);
   std::uint64_t last = 0, swept = 0;
   bool rose = true;
   for (int i = 0; i < 300 || (swept < 3 && i < 20'000); ++i) {

@@ -77,7 +77,7 @@ TEST_CASE_METHOD(request_scene,
   std::vector<std::unique_ptr<lock_service>> processes;
   std::vector<lease> ours;
   for (int i = 0; i < 5; ++i) {
-    processes.push_back(std::make_unique<lock_service>(place.url(), service_options{.sweep_every = 0ms}));
+    processes.push_back(std::make_unique<lock_service>(fixture.url(), service_options{.cleanup_interval = 0ms}));
     ours.push_back(acquire(*processes.back()));
     REQUIRE(java.lock("k", 60'000));
   }
@@ -122,18 +122,18 @@ TEST_CASE_METHOD(request_scene,
                  "[mysql][t_lock][request]") {
   const auto outer = acquire(locks);
   const auto inner = acquire_as(java.me, others, {.ttl = 100ms, .wait = 10s, .renewal = renewal::none});
-  CHECK(others.holder("k")->left > 30s);
-  lock_service third{place.url(), {.sweep_every = 0ms}};
+  CHECK(others.holder("k")->remaining > 30s);
+  lock_service third{fixture.url(), {.cleanup_interval = 0ms}};
   const auto longest = acquire_as(java.me, third, {.ttl = 600s, .wait = 0s, .renewal = renewal::none});
-  CHECK(others.holder("k")->left > 300s);
+  CHECK(others.holder("k")->remaining > 300s);
   CHECK(outer.remaining() < 61s);
 }
 
 TEST_CASE_METHOD(request_scene, "t_lock: a late release takes nothing from what the request holds since (faults 4, 6)",
                  "[mysql][t_lock][request][T01]") {
-  const auto url = place.url() + "&skew=0";
-  lock_service late_process{url, {.sweep_every = 0ms}};
-  lock_service next_process{url, {.sweep_every = 0ms}};
+  const auto url = fixture.url() + "&skew=0";
+  lock_service late_process{url, {.cleanup_interval = 0ms}};
+  lock_service next_process{url, {.cleanup_interval = 0ms}};
   auto late = acquire_as(java.me, late_process, {.ttl = 100ms, .wait = 10s, .renewal = renewal::none});
   const auto now = java.now();
   REQUIRE(eventually([&] { return java.now() > now + 200; }));
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(request_scene, "t_lock: a late release takes nothing from what 
 TEST_CASE_METHOD(request_scene,
                  "t_lock: a late unlock of another program of the request frees nothing of ours (fault 4)",
                  "[mysql][t_lock][request][T01]") {
-  lock_service ours{place.url() + "&skew=0", {.sweep_every = 0ms}};
+  lock_service ours{fixture.url() + "&skew=0", {.cleanup_interval = 0ms}};
   REQUIRE(java.lock("k", 50));
   const auto now = java.now();
   REQUIRE(eventually([&] { return java.now() > now + 100; }));
@@ -165,7 +165,7 @@ namespace {
 
 /// Verbs one by one, as the engine sends them, in the name of the request.
 struct request_verbs : request_scene {
-  std::shared_ptr<store> on = place.open();
+  std::shared_ptr<store> on = fixture.open();
   fault why{};
   std::unique_ptr<connection> link = on->connect(20s, why);
 
@@ -271,21 +271,21 @@ TEST_CASE_METHOD(request_scene, "t_lock: a lease of a request can be extended by
   held.renew(60s);
   CHECK(java.version("k") == version + 1);
   CHECK(held.remaining() > 30s);
-  CHECK(others.holder("k")->left > 30s);
+  CHECK(others.holder("k")->remaining > 30s);
   held.release();
   CHECK(is_free());
 }
 
 TEST_CASE_METHOD(request_scene, "t_lock: a request locks several keys, and waits for a key like others",
                  "[mysql][t_lock][request]") {
-  auto stranger = locks.acquire("b");
+  auto foreign = locks.acquire("b");
   const owner_scope here{owner{java.me}};
   const lock_options patient{.ttl = 60s, .wait = 20s, .renewal = renewal::none};
   const auto before = others.statements();
   std::jthread release([&] {
     // When the other one has been told that it is busy.
     static_cast<void>(eventually([&] { return others.statements() > before + 4; }));
-    stranger.release();
+    foreign.release();
   });
   auto all = others.acquire_all({"a", "b"}, patient);
   release.join();

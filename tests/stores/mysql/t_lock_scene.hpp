@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "contract/backends/t_lock/place.hpp"
+#include "contract/backends/t_lock/fixture.hpp"
 #include "dlock/lock_service.hpp"
 
 namespace dlock::test {
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 /// The published program, one statement at a time. Its clock is the server's + `ahead`.
 struct neighbour {
-  explicit neighbour(const t_lock_place& place) : table(place.table()) {}
+  explicit neighbour(const t_lock_fixture& fixture) : table(fixture.table()) {}
 
   std::int64_t now() {
     return std::stoll(client.one("SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000")) +
@@ -69,10 +69,10 @@ struct neighbour {
 };
 
 struct t_lock_scene {
-  t_lock_place place{};
-  neighbour java{place};
-  lock_service locks{place.url(), {.sweep_every = 0ms}};
-  lock_service others{place.url(), {.sweep_every = 0ms}};
+  t_lock_fixture fixture{};
+  neighbour java{fixture};
+  lock_service locks{fixture.url(), {.cleanup_interval = 0ms}};
+  lock_service others{fixture.url(), {.cleanup_interval = 0ms}};
 };
 
 }  // namespace dlock::test

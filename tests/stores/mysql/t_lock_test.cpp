@@ -73,14 +73,14 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a lease of another program is called ove
   const auto past = [&](int ms) {
     java.client.run(fmt::format("UPDATE {} SET timeout={}, version=version+1", java.table, java.now() - ms));
   };
-  lock_service patient{place.url() + "&skew=20000", {.sweep_every = 0ms}};
+  lock_service patient{fixture.url() + "&skew=20000", {.cleanup_interval = 0ms}};
   past(300);
   CHECK_FALSE(patient.try_acquire("k"));
   CHECK(patient.holder("k"));
   past(20'100);
   CHECK_FALSE(patient.holder("k"));
   CHECK(patient.try_acquire("k"));
-  lock_service strict{place.url() + "&skew=0"};
+  lock_service strict{fixture.url() + "&skew=0"};
   REQUIRE(java.lock("other"));
   java.client.run(fmt::format("UPDATE {} SET timeout={} WHERE lock_key='other'", java.table, java.now() - 5));
   CHECK(strict.try_acquire("other"));
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a lease of another program is called ove
 TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of another program that only resembles ours gets the skew too",
                  "[mysql][t_lock][T23][T30]") {
   const auto session = std::string(32, 'a'), attempt = std::string(16, 'b');
-  lock_service patient{place.url() + "&skew=20000", {.sweep_every = 0ms}};
+  lock_service patient{fixture.url() + "&skew=20000", {.cleanup_interval = 0ms}};
   const auto free_for = [&](const std::string& id) {
     java.client.run("DELETE FROM " + java.table);
     java.client.run(fmt::format("INSERT INTO {} VALUES ('k', '{}', 1, {}, 5)", java.table, id, java.now() - 300));
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of another program that only resem
 TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of any length is shown cut off, and is nobody else's",
                  "[mysql][t_lock]") {
   java.client.run("ALTER TABLE " + java.table + " MODIFY request_id VARCHAR(2000) NOT NULL DEFAULT ''");
-  const auto store = place.open();
+  const auto store = fixture.open();
   fault why;
   const auto on = store->connect(5s, why);
   REQUIRE(on);
@@ -118,11 +118,11 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of any length is shown cut off, an
                                                             std::string(100, ' ') + "x"}) {
     java.client.run("DELETE FROM " + java.table);
     java.client.run(fmt::format("INSERT INTO {} VALUES ('k', '{}', 1, {}, 5)", java.table, id, java.now() + 60'000));
-    const request ask{.action = verb::look, .resource = "k"};
-    reply told;
-    store->execute(*on, {&ask, 1}, {&told, 1});
-    CHECK(told.result == outcome::yes);
-    CHECK(told.holder.who == id.substr(0, 100));
+    const request ask{.action = verb::poll, .resource = "k"};
+    reply response;
+    store->execute(*on, {&ask, 1}, {&response, 1});
+    CHECK(response.result == outcome::yes);
+    CHECK(response.holder.who == id.substr(0, 100));
     CHECK(locks.holder("k")->label == id.substr(0, 100));
   }
 }
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a shorter nested lease shortens nothing 
   const auto inner = locks.acquire("k", {.ttl = 10ms, .renewal = renewal::none});
   CHECK(inner.reentered());
   CHECK(outer.remaining() > 30s);
-  CHECK(others.holder("k")->left > 30s);
+  CHECK(others.holder("k")->remaining > 30s);
 }
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: a lost lease is told, and enters and frees nothing any more (faults 4, 5, 7)",
@@ -234,7 +234,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a lease time without end is read as one,
                  "[mysql][t_lock]") {
   java.client.run("INSERT INTO " + java.table + " VALUES ('k', '" + java.me + "', 1, 9223372036854775807, 5)");
   CHECK_FALSE(locks.try_acquire("k"));
-  CHECK(locks.holder("k")->left > 24h * 365);
+  CHECK(locks.holder("k")->remaining > 24h * 365);
   java.client.run("UPDATE " + java.table + " SET timeout=-9223372036854775800");  // as it is after an overflow
   CHECK(locks.try_acquire("k"));
   CHECK_THROWS_AS(locks.try_acquire("k", {.ttl = 24h * 31, .renewal = renewal::none}), std::invalid_argument);
@@ -277,7 +277,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a key that the column can't hold is refu
   CHECK_THAT(invalid(std::string(33, 'k')), ContainsSubstring("33 characters") && ContainsSubstring("room for 32"));
   CHECK(invalid(std::string(32, 'k')).empty());
   java.client.run("ALTER TABLE " + java.table + " CONVERT TO CHARACTER SET latin1");
-  const auto store = place.open();
+  const auto store = fixture.open();
   CHECK_THAT(store->unfit_key("\xe4\xbd\xa0"), ContainsSubstring("latin1"));
 }
 
@@ -293,7 +293,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: an acquire is one statement, a release a
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: what the table lacks is named", "[mysql][t_lock]") {
   const auto complaint = [&](const std::string& change) {
-    const t_lock_place other;
+    const t_lock_fixture other;
     java.client.run("ALTER TABLE " + other.table() + " " + change);
     return message_of([&] { return open_store(other.url())->prepare(), 0; });
   };
@@ -302,8 +302,8 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: what the table lacks is named", "[mysql]
              ContainsSubstring("'request_id'") && ContainsSubstring("64 characters"));
   CHECK_THAT(complaint("MODIFY timeout varchar(30) NOT NULL DEFAULT ''"), ContainsSubstring("'timeout'"));
   CHECK(complaint("ADD note varchar(20) NOT NULL DEFAULT ''").empty());
-  CHECK_THROWS_AS(open_store(place.url() + "&skew=-1"), std::invalid_argument);
-  CHECK_THROWS_AS(open_store(place.url() + "&skew=3600001"), std::invalid_argument);
+  CHECK_THROWS_AS(open_store(fixture.url() + "&skew=-1"), std::invalid_argument);
+  CHECK_THROWS_AS(open_store(fixture.url() + "&skew=3600001"), std::invalid_argument);
 }
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: behind a trigger every grant has the token that is in its row",
@@ -344,7 +344,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: beside an AUTO_INCREMENT column the toke
   java.client.run("ALTER TABLE " + java.table +
                   " DROP PRIMARY KEY, ADD UNIQUE KEY (lock_key), ADD id BIGINT AUTO_INCREMENT PRIMARY KEY FIRST, "
                   "AUTO_INCREMENT=57");
-  lock_service service{place.url(), {.sweep_every = 0ms}};
+  lock_service service{fixture.url(), {.cleanup_interval = 0ms}};
   std::uint64_t last = 0;
   for (int round = 0; round != 3; ++round) {
     auto held = service.acquire("k", {.ttl = 60s, .renewal = renewal::manual});

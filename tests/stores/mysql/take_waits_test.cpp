@@ -7,7 +7,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
@@ -34,10 +34,10 @@ struct verified_scene : row_scene {
     REQUIRE(app->run(a.verify_text(row, fence)) == 1);
     REQUIRE(app->run(a.verify_text(lock_key("k"), 1)) == 1);
   }
-  reply take(row_actor& actor, const lock_key& about, bool looked) {
+  reply take(row_actor& actor, const lock_key& about, bool polled) {
     ++actor.nonce;
     auto q = actor.about(verb::take, about);
-    q.looked = looked;
+    q.polled = polled;
     return actor.run(q);
   }
 
@@ -56,7 +56,7 @@ steady::duration time_of(const std::function<void()>& call) {
 
 }  // namespace
 
-TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows a look does not wait",
+TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows a poll does not wait",
           "[mysql][mysql9]") {
   verified_scene s;
   CHECK(s.b.store->takes_wait());
@@ -103,7 +103,7 @@ TEST_CASE("mysql waits: a take over from a dead holder whose transaction is open
 TEST_CASE("mysql waits: who has little time is told at once that a verified key is busy", "[mysql][mysql9]") {
   verified_scene s;
   s.verify();
-  lock_service locks(s.place->open(), {.sweep_every = 0ms});
+  lock_service locks(s.fixture->open(), {.cleanup_interval = 0ms});
   { const lease warms_up = locks.acquire("other"); }
   CHECK(undisturbed(700ms, [&] { CHECK_FALSE(locks.try_acquire("k")); }) < 700ms);
   CHECK(undisturbed(700ms, [&] { CHECK_FALSE(locks.try_acquire(s.row)); }) < 700ms);
@@ -116,7 +116,7 @@ TEST_CASE("mysql waits: who has little time is told at once that a verified key 
 
 TEST_CASE("mysql waits: who has time takes at once, and who has not looks first", "[mysql][mysql9]") {
   row_scene s;
-  lock_service locks(s.place->open(), {.sweep_every = 0ms});
+  lock_service locks(s.fixture->open(), {.cleanup_interval = 0ms});
   { const lease makes_the_row = locks.acquire("k"); }
   const auto statements_of = [&](auto&& call) {
     const auto before = locks.statements();
@@ -131,11 +131,11 @@ TEST_CASE("mysql waits: who has time takes at once, and who has not looks first"
 }
 
 TEST_CASE("mysql waits: a server whose binary log has statements is refused in words", "[mysql][mysql9]") {
-  const mysql_place place;
-  place.open();
+  const mysql_fixture fixture;
+  fixture.open();
   const global_setting statements("binlog_format", "'STATEMENT'");
   try {
-    place.open();
+    fixture.open();
     FAIL("it was prepared");
   } catch (const store_error& e) {
     CHECK_THAT(std::string(e.what()), Catch::Matchers::ContainsSubstring("binlog_format is STATEMENT") &&

@@ -6,7 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
@@ -68,8 +68,8 @@ TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a l
 }
 
 TEST_CASE("mysql time: every time is the server's, whatever the clock of this machine says", "[mysql][T23]") {
-  mysql_store_place place;
-  actor a(place, 60s);
+  mysql_store_fixture fixture;
+  actor a(fixture, 60s);
   // The server's clock, as this connection has it, stands years from now.
   constexpr std::int64_t now = 2'000'000'000'000'001;
   fault why;
@@ -77,16 +77,16 @@ TEST_CASE("mysql time: every time is the server's, whatever the clock of this ma
   REQUIRE(native.query("SET timestamp=2000000000.000001", "", nullptr, nullptr, why) == outcome::yes);
   auto root = raw_mysql::root();
   const auto number = [&](const std::string& column, const std::string& table) {
-    return std::stoll(root.one("SELECT " + column + " FROM " + place.tables.table(table)));
+    return std::stoll(root.one("SELECT " + column + " FROM " + fixture.tables.table(table)));
   };
-  root.run("UPDATE " + place.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
+  root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
   CHECK(a.renew(60s) == outcome::yes);
   CHECK(number("expires_at_us", "session") == now + 60'000'000);
   CHECK(a.kill(a.id) == outcome::no);
   CHECK(answer(a.insert("k", 10s)) == outcome::yes);
   CHECK(number("acquired_at_us", "lock") == now);
   CHECK(number("expires_at_us", "lock") == now + 10'000'000);
-  CHECK(a.at("k").left == 10s);
+  CHECK(a.at("k").remaining == 10s);
   CHECK(answer(a.extend("k", 1, 20s)) == outcome::yes);
   CHECK(number("expires_at_us", "lock") == now + 20'000'000);
   CHECK(answer(a.release("k", 1, 30s)) == outcome::yes);  // min_hold
@@ -94,12 +94,12 @@ TEST_CASE("mysql time: every time is the server's, whatever the clock of this ma
   CHECK(answer(a.take("k")) == outcome::no);
   // The very microsecond in which it ends is the first in which it may be given away.
   const auto end_at = [&](std::int64_t when) {
-    root.run("UPDATE " + place.tables.table("lock") + " SET expires_at_us=" + std::to_string(when));
+    root.run("UPDATE " + fixture.tables.table("lock") + " SET expires_at_us=" + std::to_string(when));
   };
   end_at(now + 1);
   CHECK(answer(a.take("k")) == outcome::no);
   const seen before = a.at("k");
-  CHECK(before.left == 1us);
+  CHECK(before.remaining == 1us);
   CHECK(answer(a.take_over("k", before)) == outcome::no);
   end_at(now);
   CHECK(answer(a.take("k", 5s)) == outcome::yes);
@@ -112,13 +112,13 @@ TEST_CASE("mysql time: every time is the server's, whatever the clock of this ma
   end_at(now + 1);
   const std::array<request, 2> asked{request{.action = verb::take, .resource = "k", .session = a.id, .nonce = 70},
                                      request{.action = verb::take, .resource = second, .session = a.id, .nonce = 71}};
-  std::array<reply, 2> told;
-  a.store->execute(*a.connection, asked, told);
-  CHECK(told[0].result == outcome::yes);
-  CHECK(told[1].result == outcome::no);
-  root.run("UPDATE " + place.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
+  std::array<reply, 2> replies;
+  a.store->execute(*a.connection, asked, replies);
+  CHECK(replies[0].result == outcome::yes);
+  CHECK(replies[1].result == outcome::no);
+  root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
   CHECK(a.kill(a.id) == outcome::no);
-  root.run("UPDATE " + place.tables.table("session") + " SET expires_at_us=" + std::to_string(now));
+  root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now));
   CHECK(a.renew(60s) == outcome::no);
   CHECK(a.kill(a.id) == outcome::yes);
   const auto id = id128::random();

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/eventually.hpp"
 #include "support/own_server.hpp"

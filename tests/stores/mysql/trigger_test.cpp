@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 #include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
@@ -24,11 +24,11 @@ constexpr std::array<const char*, 2> moments{"BEFORE", "AFTER"};
 /// A lock table and a row's table in which every change is written down.
 struct audited_scene : row_scene {
   explicit audited_scene(const char* moment, const row_shape& shape = {}) : row_scene(shape) {
-    place->open();
+    fixture->open();
     for (const char* change : {"INSERT", "UPDATE"}) log.watch(lock, fmt::format("{} {}", moment, change));
     log.watch(table->table, fmt::format("{} UPDATE", moment));
   }
-  mysql_place& tables() { return static_cast<mysql_row_place&>(*place).locks; }
+  mysql_fixture& tables() { return static_cast<mysql_row_fixture&>(*fixture).locks; }
   std::uint64_t stored(const std::string& key) {
     return std::stoull(root.one("SELECT fence FROM " + lock + " WHERE lock_key='" + key + "'"));
   }
@@ -42,9 +42,9 @@ struct audited_scene : row_scene {
 
 TEST_CASE("mysql triggers: the server says 0 for a fence behind a trigger, and never another number",
           "[mysql][triggers]") {
-  const mysql_place place;
+  const mysql_fixture fixture;
   auto root = raw_mysql::root();
-  const auto row = place.table("row"), log = place.table("log"), plain = place.table("plain");
+  const auto row = fixture.table("row"), log = fixture.table("log"), plain = fixture.table("plain");
   root.run("CREATE TABLE " + log + " (id BIGINT AUTO_INCREMENT PRIMARY KEY, x BIGINT) ENGINE=InnoDB AUTO_INCREMENT=77");
   root.run("CREATE TABLE " + plain + " (x BIGINT) ENGINE=InnoDB");
   root.run("INSERT INTO " + plain + " VALUES (1)");
@@ -99,21 +99,21 @@ TEST_CASE("mysql triggers: every grant of a key has the fence that is in its row
     for (const char* key : {"k1", "k2"}) CHECK(answer(b.actor::release(key, b.actor::acquire(key))) == outcome::yes);
     const std::array<const char*, 3> keys{"k", "k1", "k2"};
     std::array<request, 3> asked;
-    std::array<reply, 3> told;
+    std::array<reply, 3> replies;
     for (std::size_t i = 0; i != 3; ++i) {
       asked[i] = {.action = verb::take, .resource = keys[i], .session = b.id, .nonce = 900 + i};
     }
-    b.store->execute(*b.connection, asked, told);
-    CHECK(told[0].result == outcome::no);
-    CHECK(told[1].fence == 2);
-    CHECK(told[2].fence == 2);
+    b.store->execute(*b.connection, asked, replies);
+    CHECK(replies[0].result == outcome::no);
+    CHECK(replies[1].fence == 2);
+    CHECK(replies[2].fence == 2);
     CHECK(s.log.lines() != "0");
   }
 }
 
 TEST_CASE("mysql triggers: leases under an audited lock table are held, verified and released", "[mysql][triggers]") {
   audited_scene s("AFTER");
-  lock_service locks(s.place->open(), {.sweep_every = 0ms});
+  lock_service locks(s.fixture->open(), {.cleanup_interval = 0ms});
   for (std::uint64_t fence = 1; fence != 4; ++fence) {
     auto held = locks.acquire("k");
     CHECK(held.fencing_token() == fence);
@@ -125,7 +125,7 @@ TEST_CASE("mysql triggers: leases under an audited lock table are held, verified
   CHECK(several["k"].fencing_token() == 4);
   CHECK(several["m"].fencing_token() == 1);
   CHECK_NOTHROW(several.release());
-  CHECK(locks.count(event::kind::split_found) == 0);
+  CHECK(locks.count(event::kind::split_brain) == 0);
 }
 
 TEST_CASE("mysql triggers: every grant of a row has the fence that is in it", "[mysql][triggers][rows]") {
@@ -156,7 +156,7 @@ TEST_CASE("mysql triggers: every grant of a row has the fence that is in it", "[
       CHECK(s.number(s.table->fence, row) == 3);
       CHECK(answer(b.release(row, 3)) == outcome::yes);
       // A claim's fences are read after it in any case.
-      const auto& sql = dynamic_cast<const stores::sql::dialect&>(*b.store);
+      const auto& sql = dynamic_cast<const stores::sql::application_database&>(*b.store);
       const auto* const id = row.row();
       CHECK(s.app->run(sql.claim({*s.table, {&id, 1}, b.id, ++b.nonce, ttl})) == 1);
       CHECK(b.at(row).fence == 4);
@@ -189,15 +189,15 @@ TEST_CASE("mysql triggers: of a batch, what was granted and can't be seen is unk
   make_trigger(s.lock, "BEFORE UPDATE", "IF NEW.lock_key='k2' AND NEW.nonce=801 THEN SET NEW.nonce=9; END IF");
   const std::array<const char*, 3> keys{"k1", "k2", "k3"};
   std::array<request, 3> asked;
-  std::array<reply, 3> told;
+  std::array<reply, 3> replies;
   for (std::size_t i = 0; i != 3; ++i) {
     asked[i] = {.action = verb::take, .resource = keys[i], .session = a.id, .nonce = 800 + i};
   }
-  a.store->execute(*a.connection, asked, told);
-  CHECK(told[0].fence == 2);
-  CHECK(told[1].result == outcome::unknown);
-  CHECK(told[1].why.transient);
-  CHECK(told[2].result == outcome::unknown);  // nobody can tell which it is
+  a.store->execute(*a.connection, asked, replies);
+  CHECK(replies[0].fence == 2);
+  CHECK(replies[1].result == outcome::unknown);
+  CHECK(replies[1].why.transient);
+  CHECK(replies[2].result == outcome::unknown);  // nobody can tell which it is
   CHECK_FALSE(a.connection->usable());
   CHECK(answer(b.run({.action = verb::cancel, .resource = "k1", .session = a.id, .nonce = 800})) == outcome::yes);
 }

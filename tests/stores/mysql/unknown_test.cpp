@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 
 namespace dlock::test {
@@ -20,11 +20,11 @@ namespace {
 /// would not wait on every server.)
 struct waiting_grant {
   explicit waiting_grant(const std::string& more = {}) {
-    place.more = more;
-    first.emplace(place);
+    fixture.more = more;
+    first.emplace(fixture);
     other.run("BEGIN");
-    other.run("SELECT * FROM " + place.tables.table("floor") + " WHERE id=1 FOR UPDATE");
-    victim.emplace(place);
+    other.run("SELECT * FROM " + fixture.tables.table("floor") + " WHERE id=1 FOR UPDATE");
+    victim.emplace(fixture);
     wait_long_for_locks(*victim->connection);
     lost = victim->connection->identity();
     grant = std::async(std::launch::async, [this] { return victim->insert("k"); });
@@ -34,9 +34,9 @@ struct waiting_grant {
   /// The owner of the row goes; what is left of the grant may happen now.
   void let_go() { other.run("COMMIT"); }
   /// Who holds the key; zero: nobody.
-  id128 holder() { return first->look("k").holder.holder; }
+  id128 holder() { return first->poll("k").holder.holder; }
 
-  mysql_store_place place{};
+  mysql_store_fixture fixture{};
   raw_mysql other{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
   raw_mysql root = raw_mysql::root();
   std::optional<actor> first{};
@@ -71,7 +71,7 @@ TEST_CASE("mysql unknown: a ghost that was granted is freed by its nonce", "[mys
   w.victim->connection->interrupt();
   CHECK(w.grant.get().result == outcome::unknown);
   w.let_go();
-  pass_until(w.place, [&] { return bool(w.holder()); });  // the dead client's statement was done
+  pass_until(w.fixture, [&] { return bool(w.holder()); });  // the dead client's statement was done
   CHECK(w.holder() == w.victim->id);
   CHECK(w.first->store->terminate(*w.first->connection, w.lost));
   request q{.action = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce + 1};
@@ -106,14 +106,14 @@ TEST_CASE("mysql unknown: a query killed in mid-statement was certainly not done
 }
 
 TEST_CASE("mysql unknown: no answer within the statement timeout is unknown", "[mysql]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   a.acquire("k");
-  place.more = "&statement_timeout=1000&schema=none";
-  actor b(place);
+  fixture.more = "&statement_timeout=1000&schema=none";
+  actor b(fixture);
   wait_long_for_locks(*b.connection);
-  raw_mysql other = raw_mysql::root();                                // the owner may not lock tables
-  other.run("LOCK TABLES " + place.tables.table("lock") + " WRITE");  // waited for longer than that
+  raw_mysql other = raw_mysql::root();                                  // the owner may not lock tables
+  other.run("LOCK TABLES " + fixture.tables.table("lock") + " WRITE");  // waited for longer than that
   const auto lost = b.connection->identity();
   const reply r = b.take("k");
   INFO(r.why.text);
@@ -124,11 +124,11 @@ TEST_CASE("mysql unknown: no answer within the statement timeout is unknown", "[
 }
 
 TEST_CASE("mysql unknown: a connection that the server closed while idle gives failed, not unknown", "[mysql]") {
-  mysql_store_place place;
-  actor a(place), b(place);
+  mysql_store_fixture fixture;
+  actor a(fixture), b(fixture);
   raw_mysql root = raw_mysql::root();
   root.run("KILL " + std::to_string(connection_id(b)));
-  pass_until(place, [&] {
+  pass_until(fixture, [&] {
     return root.one("SELECT COUNT(*) FROM information_schema.processlist WHERE id=" +
                     std::to_string(connection_id(b))) == "0";
   });
@@ -139,8 +139,8 @@ TEST_CASE("mysql unknown: a connection that the server closed while idle gives f
 }
 
 TEST_CASE("mysql unknown: after an interrupt nothing is sent any more", "[mysql]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   a.connection->interrupt();
   const reply r = a.take("k");
   CHECK(r.result == outcome::failed);
@@ -151,8 +151,8 @@ TEST_CASE("mysql unknown: after an interrupt nothing is sent any more", "[mysql]
 }
 
 TEST_CASE("mysql unknown: settling says no where it can't be certain", "[mysql]") {
-  mysql_store_place place;
-  actor a(place), b(place);
+  mysql_store_fixture fixture;
+  actor a(fixture), b(fixture);
   auto elsewhere = b.connection->identity();
   elsewhere.server += "x";
   CHECK_FALSE(a.store->terminate(*a.connection, elsewhere));
@@ -167,8 +167,8 @@ TEST_CASE("mysql unknown: settling says no where it can't be certain", "[mysql]"
 }
 
 TEST_CASE("mysql unknown: each real error says what it is", "[mysql][T49]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   const reply empty = a.take("");
   CHECK(empty.result == outcome::failed);
   const reply long_key = a.insert(std::string(256, 'k'));
@@ -176,12 +176,12 @@ TEST_CASE("mysql unknown: each real error says what it is", "[mysql][T49]") {
   CHECK_THAT(long_key.why.text, Catch::Matchers::ContainsSubstring("256 bytes"));
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   a.acquire("k");
-  other.run("ALTER TABLE " + place.tables.table("lock") + " RENAME COLUMN nonce TO noonce");
+  other.run("ALTER TABLE " + fixture.tables.table("lock") + " RENAME COLUMN nonce TO noonce");
   const reply no_column = a.take("k");
   CHECK(no_column.result == outcome::failed);
   CHECK(no_column.why.native == 1054);
   CHECK(std::string(no_column.why.sqlstate) == "42S22");
-  other.run("DROP TABLE " + place.tables.table("lock"));
+  other.run("DROP TABLE " + fixture.tables.table("lock"));
   const reply no_table = a.take("k");
   CHECK(no_table.result == outcome::failed);
   CHECK(no_table.why.native == 1146);
@@ -190,8 +190,8 @@ TEST_CASE("mysql unknown: each real error says what it is", "[mysql][T49]") {
 }
 
 TEST_CASE("mysql unknown: a host's name and a label of any bytes are stored", "[mysql]") {
-  mysql_store_place place;
-  actor a(place);
+  mysql_store_fixture fixture;
+  actor a(fixture);
   const auto id = id128::random();
   const std::string host(400, '\xff'), label = std::string(70, 'x') + "\xc3\xa4";
   const session_record record{.id = id, .ttl = 60s, .host = host, .pid = 1, .label = label};

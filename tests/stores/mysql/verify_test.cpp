@@ -8,10 +8,10 @@
 #include <chrono>
 #include <thread>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 
 namespace dlock::test {
 
@@ -19,12 +19,12 @@ namespace {
 
 raw_mysql& raw_of(row_scene& s) { return static_cast<mysql_application&>(*s.app).raw; }
 
-mysql_place& tables_of(row_scene& s) { return static_cast<mysql_row_place&>(*s.place).locks; }
+mysql_fixture& tables_of(row_scene& s) { return static_cast<mysql_row_fixture&>(*s.fixture).locks; }
 
 /// Which connection has a transaction open that verified the key; 0: none.
 std::uint64_t blocker_of(row_actor& actor, const lock_key& key) {
   connection_identity found;
-  const reply r = actor.store->transactions()->blocker(*actor.connection, actor.about(verb::look, key), found);
+  const reply r = actor.store->transactions()->blocker(*actor.connection, actor.about(verb::poll, key), found);
   return answer(r) == outcome::yes ? found.id : 0;
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("mysql verify: whoever wants a verified key is told within millisecond
   std::sort(took.begin(), took.end());
   CHECK(took.front() < (waits ? 3s : 20ms));  // the least: the others show how busy the machine is
   // Reading waits nowhere.
-  CHECK(answer(b.look(row)) == outcome::yes);
+  CHECK(answer(b.poll(row)) == outcome::yes);
   CHECK(b.actor::at("k").holder == a.id);
   s.app->commit();
 }
@@ -130,7 +130,7 @@ TEST_CASE("mysql verify: a transaction that verified and is still open is found,
   REQUIRE(stopped.run(a.verify_text(key, 1)) == 1);
   a.close();
   connection_identity found;
-  REQUIRE(same.store->transactions()->blocker(*same.connection, same.about(verb::look, key), found).result ==
+  REQUIRE(same.store->transactions()->blocker(*same.connection, same.about(verb::poll, key), found).result ==
           outcome::yes);
   CHECK(found.id == stopped.id());
   const seen dead = b.actor::at("k");
@@ -149,7 +149,7 @@ TEST_CASE("mysql verify: the connection of another user can't be ended without t
   s.app->begin();
   REQUIRE(s.app->run(a.verify_text(key, 1)) == 1);
   connection_identity found;
-  REQUIRE(b.store->transactions()->blocker(*b.connection, b.about(verb::look, key), found).result == outcome::yes);
+  REQUIRE(b.store->transactions()->blocker(*b.connection, b.about(verb::poll, key), found).result == outcome::yes);
   CHECK_FALSE(b.store->terminate(*b.connection, found));
   CHECK(b.connection->usable());
   CHECK_NOTHROW(s.app->commit());
@@ -173,7 +173,7 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   CHECK(app.run(a.verify_text(row, fence)) == 1);
   CHECK(app.run(a.release_text(row, fence)) == 1);
   CHECK(app.run(a.release_text(lock_key("k"), 1)) == 1);
-  const auto& sql = dynamic_cast<const stores::sql::dialect&>(*a.store);
+  const auto& sql = dynamic_cast<const stores::sql::application_database&>(*a.store);
   CHECK(app.all("SELECT id FROM " + s.table->table + " WHERE " + sql.free_rows(*s.table) + " OR " +
                 sql.abandoned_rows(*s.table) + sql.lock_and_skip(*s.table)) == std::vector<std::string>{"1"});
   app.commit();
@@ -187,12 +187,12 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   REQUIRE(connection != nullptr);
   ++a.nonce;
   const request take = a.about(verb::take, row);
-  reply told;
-  statement->execute(*connection, {&take, 1}, {&told, 1});
-  CHECK(told.result == outcome::failed);
-  CHECK(told.why.native == 1142);
-  CHECK_FALSE(told.why.transient);
-  CHECK(told.why.text.find("UPDATE") != std::string::npos);
+  reply response;
+  statement->execute(*connection, {&take, 1}, {&response, 1});
+  CHECK(response.result == outcome::failed);
+  CHECK(response.why.native == 1142);
+  CHECK_FALSE(response.why.transient);
+  CHECK(response.why.text.find("UPDATE") != std::string::npos);
   CHECK(connection->usable());
 }
 

@@ -10,7 +10,7 @@
 
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace dlock::test {
@@ -64,8 +64,8 @@ std::string server_of(store& locks) {
 
 TEST_CASE("redis failover: a replica is passed over, also as the only host", "[redis][hosts]") {
   two_hosts both;
-  url_place place(both.url("&fences=count"));
-  actor a(place);
+  url_fixture fixture(both.url("&fences=count"));
+  actor a(fixture);
   CHECK(a.acquire("k") == 1);
   CHECK(both.primary.ask({"EXISTS", "dlock:lock:k"}) == "1");
   fault why;
@@ -76,8 +76,8 @@ TEST_CASE("redis failover: a replica is passed over, also as the only host", "[r
 TEST_CASE("redis failover: a primary that has become a replica certainly does nothing, and another connection is used",
           "[redis][hosts]") {
   two_hosts both;
-  url_place place(both.url());
-  actor a(place);
+  url_fixture fixture(both.url());
+  actor a(fixture);
   both.primary.ask({"REPLICAOF", "127.0.0.1", "1"});
   const reply refused = a.insert("k");
   CHECK(refused.result == outcome::failed);
@@ -88,12 +88,12 @@ TEST_CASE("redis failover: a primary that has become a replica certainly does no
 TEST_CASE("redis failover: the heir gives greater tokens, and who held something is told that it is lost",
           "[redis][hosts]") {
   two_hosts both;
-  lock_service locks{both.url(), {.defaults = {.ttl = 30s}, .close_limit = 0ms, .sweep_every = 0ms}};
+  lock_service locks{both.url(), {.defaults = {.ttl = 30s}, .close_limit = 0ms, .cleanup_interval = 0ms}};
   const lease held = locks.acquire("k");
   const auto token = held.fencing_token();
   wait_for(both.replica, {"EXISTS", "dlock:lock:k"}, "1");
   both.fail_over();
-  lock_service others{both.url(), {.close_limit = 0ms, .sweep_every = 0ms}};
+  lock_service others{both.url(), {.close_limit = 0ms, .cleanup_interval = 0ms}};
   CHECK_FALSE(others.try_acquire("k"));  // its session lives there too, for now
   { const lease other = locks.acquire("other", {.wait = 10s}); }
   CHECK(held.loss() == loss_reason::server_changed);
@@ -114,12 +114,12 @@ TEST_CASE("redis failover: an heir behind the same name is another server, also 
   wait_for(both.replica, {"DBSIZE"}, written);
   both.fail_over();
   name.lead_to(both.replica);
-  const auto heir = server_of(*locks);
-  CHECK(heir != former);
+  const auto promoted = server_of(*locks);
+  CHECK(promoted != former);
   // Without replicas it forgets in time that it was one.
   both.replica.ask({"CONFIG", "SET", "repl-backlog-ttl", "1"});
   wait_for(both.replica, {"INFO", "replication"}, "second_repl_offset:-1");
-  CHECK(server_of(*locks) == heir);
+  CHECK(server_of(*locks) == promoted);
 }
 
 TEST_CASE("redis failover: a primary that was replaced and is primary again is another server, with greater tokens",
@@ -157,9 +157,9 @@ TEST_CASE("redis failover: one refusal by a former primary ends each connection 
                       .nonce = 1,
                       .kind = lease_kind::expiring,
                       .ttl = 30s};
-    reply told;
-    locks->execute(on, {&one, 1}, {&told, 1});
-    return told.result;
+    reply response;
+    locks->execute(on, {&one, 1}, {&response, 1});
+    return response.result;
   };
   CHECK(take(*asking) == outcome::failed);
   CHECK_FALSE(asking->usable());

@@ -15,7 +15,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 
 namespace dlock::test {
 
@@ -29,12 +29,12 @@ std::string session_key(const id128& id) {
 }
 
 std::int64_t server_now(const redis_server& server) {
-  const auto told = server.ask({"TIME"});
-  const auto space = told.find('\n');
-  return std::stoll(told.substr(0, space)) * 1'000'000 + std::stoll(told.substr(space + 1));
+  const auto response = server.ask({"TIME"});
+  const auto space = response.find('\n');
+  return std::stoll(response.substr(0, space)) * 1'000'000 + std::stoll(response.substr(space + 1));
 }
 
-service_options alone() { return {.defaults = {.ttl = 30s}, .close_limit = 0ms, .sweep_every = 0ms}; }
+service_options alone() { return {.defaults = {.ttl = 30s}, .close_limit = 0ms, .cleanup_interval = 0ms}; }
 
 }  // namespace
 
@@ -52,17 +52,17 @@ TEST_CASE("redis: an acquire waits while the server loads its data after a start
 TEST_CASE("redis: each token is at least the server's time in microseconds, so a later one of an heir is greater",
           "[redis]") {
   const redis_server server;
-  url_place place(server.url());
-  actor a(place);
+  url_fixture fixture(server.url());
+  actor a(fixture);
   auto last = a.acquire("k");
   for (int i = 0; i < 3; ++i) {
     const auto before = server_now(server);
     REQUIRE(answer(a.release("k", last)) == outcome::yes);
-    const auto told = a.take("k");
-    REQUIRE(answer(told) == outcome::yes);
-    CHECK(told.fence > last);
-    CHECK(static_cast<std::int64_t>(told.fence) >= before);
-    last = told.fence;
+    const auto response = a.take("k");
+    REQUIRE(answer(response) == outcome::yes);
+    CHECK(response.fence > last);
+    CHECK(static_cast<std::int64_t>(response.fence) >= before);
+    last = response.fence;
   }
 }
 
@@ -70,8 +70,8 @@ TEST_CASE("redis: a server whose memory is full renews sessions, extends, frees 
   const std::string fences = GENERATE("", "&fences=count");
   CAPTURE(fences);
   const redis_server server;
-  url_place place(server.url(fences));
-  actor a(place), b(place);
+  url_fixture fixture(server.url(fences));
+  actor a(fixture), b(fixture);
   const auto fence = a.acquire("k");
   const auto kept = a.acquire("kept");
   const auto own = a.insert("own", for_long);
@@ -91,12 +91,12 @@ TEST_CASE("redis: a server whose memory is full renews sessions, extends, frees 
 
 TEST_CASE("redis: clean-up deletes idle keys also where the server's memory is full", "[redis][T58]") {
   const redis_server server;
-  url_place place(server.url("&fences=count"));
-  actor a(place);
+  url_fixture fixture(server.url("&fences=count"));
+  actor a(fixture);
   const auto fence = a.acquire("k");
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
   server.ask({"CONFIG", "SET", "maxmemory", "1"});
-  const auto cleaned = a.store->admin()->clean_up(*a.connection, 1us, 10);
+  const auto cleaned = a.store->admin()->cleanup(*a.connection, 1us, 10);
   CHECK(answer(cleaned) == outcome::yes);
   CHECK(server.ask({"EXISTS", "dlock:lock:k"}) == "0");
   CHECK(server.ask({"HGET", "dlock:meta", "floor"}) == std::to_string(fence));
@@ -104,8 +104,8 @@ TEST_CASE("redis: clean-up deletes idle keys also where the server's memory is f
 
 TEST_CASE("redis: a free key goes by itself where tokens come from the clock, and a held one never", "[redis][T58]") {
   const redis_server server;
-  url_place place(server.url());
-  actor a(place);
+  url_fixture fixture(server.url());
+  actor a(fixture);
   const auto ttl = [&] { return std::stol(server.ask({"PTTL", "dlock:lock:k"})); };
   const auto fence = a.acquire("k");
   CHECK(ttl() == -1);
@@ -140,8 +140,8 @@ TEST_CASE("redis: a lock whose hash somebody deletes is lost at the next renewal
 
 TEST_CASE("redis: renewals look for all locks of a session in turn", "[redis]") {
   const redis_server server;
-  url_place place(server.url("&fences=count"));
-  actor a(place);
+  url_fixture fixture(server.url("&fences=count"));
+  actor a(fixture);
   struct : store_listener {
     std::list<std::string> gone{};
     void renew_now() noexcept override {}
@@ -167,7 +167,7 @@ TEST_CASE("redis: that a server has lost its data is noticed when it is back, lo
   CAPTURE(scheme);
   redis_server server({"--appendonly", "no"});
   lock_service locks{server.url("&persistence=none" + scheme),
-                     {.defaults = {.ttl = 600s}, .close_limit = 0ms, .sweep_every = 0ms}};
+                     {.defaults = {.ttl = 600s}, .close_limit = 0ms, .cleanup_interval = 0ms}};
   const lease held = locks.acquire("k");
   server.kill();
   server.start();
@@ -177,15 +177,15 @@ TEST_CASE("redis: that a server has lost its data is noticed when it is back, lo
 
 TEST_CASE("redis: clean-up leaves a dead holder's row and session for one ttl more", "[redis][T58]") {
   const redis_server server;
-  url_place place(server.url("&fences=count"));
-  actor a(place), b(place);
+  url_fixture fixture(server.url("&fences=count"));
+  actor a(fixture), b(fixture);
   REQUIRE(a.acquire("k") == 1);
   const auto died_ago = [&](std::chrono::microseconds ago) {
     const auto ends = std::to_string(server_now(server) - ago.count());
     server.ask({"HSET", session_key(a.id), "expires", ends, "ttl", "60000000"});
     const std::string name(reinterpret_cast<const char*>(a.id.bytes.data()), a.id.bytes.size());
     server.ask({"ZADD", "dlock:sessions", ends, name});
-    for (int i = 0; i < 3; ++i) CHECK(answer(b.store->admin()->clean_up(*b.connection, 1us, 10)) == outcome::yes);
+    for (int i = 0; i < 3; ++i) CHECK(answer(b.store->admin()->cleanup(*b.connection, 1us, 10)) == outcome::yes);
   };
   died_ago(1s);
   CHECK(server.ask({"EXISTS", "dlock:lock:k"}) == "1");
@@ -197,19 +197,19 @@ TEST_CASE("redis: clean-up leaves a dead holder's row and session for one ttl mo
 
 TEST_CASE("redis: clean-up looks at dead sessions in windows, and finds all", "[redis][T58]") {
   const redis_server server;
-  url_place place(server.url());
-  actor a(place);
+  url_fixture fixture(server.url());
+  actor a(fixture);
   server.ask({"EVAL", "for i = 1, 1200 do redis.call('ZADD', 'dlock:sessions', i, 'dead' .. i) end", "0"});
   for (int i = 0; i < 3; ++i) {
-    CHECK(answer(a.store->admin()->clean_up(*a.connection, 1us, 2000)) == outcome::yes);
+    CHECK(answer(a.store->admin()->cleanup(*a.connection, 1us, 2000)) == outcome::yes);
   }
   CHECK(server.ask({"ZCARD", "dlock:sessions"}) == "1");
 }
 
 TEST_CASE("redis: a watch that begins anew is not told that it works before the server has said so", "[redis]") {
   const redis_server server;
-  const auto place = open_store(server.url());
-  place->prepare();
+  const auto fixture = open_store(server.url());
+  fixture->prepare();
   struct listener final : key_listener {
     std::atomic<int> yes{0};
     void may_be_free(bool works) noexcept override { yes += works ? 1 : 0; }
@@ -219,36 +219,36 @@ TEST_CASE("redis: a watch that begins anew is not told that it works before the 
     int i = 0;
     for (auto& one : all) use(fmt::format("k{}", i++), one);
   };
-  each_key([&](const std::string& key, listener& one) { place->watch(key, {}, one); });
+  each_key([&](const std::string& key, listener& one) { fixture->watch(key, {}, one); });
   each_key([&](const std::string&, listener& one) { REQUIRE(eventually([&] { return one.yes == 1; })); });
   server.stop();
   each_key([&](const std::string& key, listener& one) {
-    place->unwatch(key, {}, one);
-    place->watch(key, {}, one);
+    fixture->unwatch(key, {}, one);
+    fixture->watch(key, {}, one);
     CHECK(one.yes == 1);
   });
   server.go_on();
   each_key([&](const std::string& key, listener& one) {
     CHECK(eventually([&] { return one.yes == 2; }));
-    place->unwatch(key, {}, one);
+    fixture->unwatch(key, {}, one);
   });
 }
 
 TEST_CASE("redis: a connection for notices that breaks in silence is not trusted for long", "[redis]") {
   const redis_server server;
-  const auto place = open_store(server.url("&statement_timeout=200"));
-  place->prepare();
+  const auto fixture = open_store(server.url("&statement_timeout=200"));
+  fixture->prepare();
   struct : key_listener {
     std::atomic<int> yes{0}, no{0};
     void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
   } listener;
-  place->watch("k", {}, listener);
+  fixture->watch("k", {}, listener);
   REQUIRE(eventually([&] { return listener.yes == 1; }));
   server.stop();  // its connections stay open
   CHECK(eventually([&] { return listener.no == 1; }, 40s));
   server.go_on();
   CHECK(eventually([&] { return listener.yes == 2; }, 40s));
-  place->unwatch("k", {}, listener);
+  fixture->unwatch("k", {}, listener);
 }
 
 TEST_CASE("redis: a user without the right to write is refused at the start", "[redis]") {

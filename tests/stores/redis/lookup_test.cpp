@@ -8,8 +8,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <future>
 
-#include "dlock/store/store.hpp"
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "support/redis_server.hpp"
 #include "support/stuck_names.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 #include "stores/redis/redlock/connection.hpp"
 #include "support/redis_masters.hpp"
 
@@ -33,8 +33,8 @@ const quorum_connection& links(const std::unique_ptr<connection>& of) {
 // before that, and deleted as if it were the first.
 TEST_CASE("redlock: an attempt that was sent and failed is not sent once more under its number", "[redis][redlock]") {
   redis_masters masters;
-  url_place place(masters.url("&restart_delay=0&master_timeout=5000"));
-  actor a(place);
+  url_fixture fixture(masters.url("&restart_delay=0&master_timeout=5000"));
+  actor a(fixture);
   for (const std::size_t which : {0U, 1U, 2U}) masters[which].kill();
   const auto sent = a.take("k");  // to the two that are left
   CHECK(sent.result == outcome::failed);
@@ -72,8 +72,8 @@ TEST_CASE("redlock: one server with two names is refused also if another master 
 TEST_CASE("redlock: what a master refuses to take back keeps others out, and so leaves the attempt in doubt",
           "[redis][redlock]") {
   redis_masters masters{4};
-  url_place place(masters.url("&restart_delay=0&master_timeout=5000"));
-  actor a(place);
+  url_fixture fixture(masters.url("&restart_delay=0&master_timeout=5000"));
+  actor a(fixture);
   for (const std::size_t which : {0U, 1U}) masters[which].ask({"SET", "k", "somebody's"});
   for (const std::size_t which : {2U, 3U}) masters[which].ask({"ACL", "SETUSER", "default", "-eval"});
   CHECK(a.take("k").result == outcome::unknown);
@@ -84,8 +84,8 @@ TEST_CASE("redlock: what a master refuses to take back keeps others out, and so 
 
 TEST_CASE("redlock: a renewal gives a key back only to a master that had none twice", "[redis][redlock]") {
   redis_masters masters;
-  url_place place(masters.url("&restart_delay=0&master_timeout=5000"));
-  actor a(place);
+  url_fixture fixture(masters.url("&restart_delay=0&master_timeout=5000"));
+  actor a(fixture);
   const auto fence = a.acquire("k", 20s);
   const auto lose = [&](std::size_t which) { masters[which].ask({"DEL", "k"}); };
   lose(3);  // as a release does that the renewal meets on its way

@@ -20,7 +20,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/stores/redlock.hpp"
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 #include "support/calls.hpp"
 #include "support/redis_masters.hpp"
 
@@ -269,7 +269,7 @@ TEST_CASE_METHOD(masters_fixture,
                  "[redis][redlock]") {
   struct counter final : observer {
     std::atomic<int> splits{0};
-    void on(const event& happened) override { splits += happened.what == event::kind::split_found ? 1 : 0; }
+    void on(const event& happened) override { splits += happened.what == event::kind::split_brain ? 1 : 0; }
   };
   const bool extended = GENERATE(false, true);
   CAPTURE(extended);

@@ -27,7 +27,7 @@ constexpr majority five{3, 5};
 std::vector<ballot> all_of(std::string_view text) {
   std::vector<ballot> all;
   for (const char each : text) {
-    ballot one{.counts = each != 'Y' && each != 'N' && each != 'G'};
+    ballot one{.votes = each != 'Y' && each != 'N' && each != 'G'};
     if (each == 'y' || each == 'Y') one.said = vote::yes;
     if (each == 'n' || each == 'N') one.said = vote::no;
     if (each == 'g' || each == 'G') one.said = vote::gone;
@@ -48,10 +48,10 @@ struct found : sight {
   std::string by{};
 };
 
-/// What a look finds on masters that answer with these: "value pttl", or "" for nothing.
-found looked(const std::vector<std::string>& told, std::string_view counts = "yyyyy") {
+/// What a poll finds on masters that answer with these: "value pttl", or "" for nothing.
+found polled(const std::vector<std::string>& replies, std::string_view counts = "yyyyy") {
   std::vector<redis::answer> answers;
-  for (const auto& each : told) {
+  for (const auto& each : replies) {
     redis::answer_reader reader;
     const auto space = each.find(' ');
     const auto text = each.empty() ? std::string("$-1\r\n")
@@ -60,8 +60,8 @@ found looked(const std::vector<std::string>& told, std::string_view counts = "yy
     answers.push_back(reader.next());
   }
   auto ballots = all_of(counts);
-  for (std::size_t i = 0; i < ballots.size(); ++i) ballots[i].told = &answers[i];
-  const auto seen = look_at(ballots, five);
+  for (std::size_t i = 0; i < ballots.size(); ++i) ballots[i].response = &answers[i];
+  const auto seen = poll_result(ballots, five);
   return {seen, std::string(seen.value)};
 }
 
@@ -122,20 +122,20 @@ TEST_CASE("redlock: a key is freed when what is left of it keeps nobody out", "[
   CHECK(cancel("yysss") == outcome::unknown);
 }
 
-TEST_CASE("redlock: a look finds who has a majority, and when one is free without anybody's doing", "[redlock]") {
-  const auto held = looked({"a 50", "a 70", "a 60", "", "b 10"});
+TEST_CASE("redlock: a poll finds who has a majority, and when one is free without anybody's doing", "[redlock]") {
+  const auto held = polled({"a 50", "a 70", "a 60", "", "b 10"});
   CHECK(held.result == outcome::yes);
   CHECK(held.by == "a");
   CHECK(held.held);
-  CHECK(held.left == 50ms);  // with the two others
-  const auto split = looked({"a 50", "a 70", "b 60", "b 90", ""});
+  CHECK(held.remaining == 50ms);  // with the two others
+  const auto split = polled({"a 50", "a 70", "b 60", "b 90", ""});
   CHECK(split.result == outcome::yes);
   CHECK_FALSE(split.held);
-  CHECK(split.left == 60ms);
-  CHECK(looked({"a 50", "", "", "", "b 10"}).result == outcome::absent);
-  CHECK(looked({"a 0", "a 0", "a 0", "a 0", "a 0"}).result == outcome::yes);  // less than a millisecond is left
-  CHECK(looked({"a 50", "a 70", "a 60", "", ""}, "yy---").result == outcome::failed);
-  CHECK(looked({"", "", "", "", ""}, "yyYss").result == outcome::unknown);
+  CHECK(split.remaining == 60ms);
+  CHECK(polled({"a 50", "", "", "", "b 10"}).result == outcome::absent);
+  CHECK(polled({"a 0", "a 0", "a 0", "a 0", "a 0"}).result == outcome::yes);  // less than a millisecond is left
+  CHECK(polled({"a 50", "a 70", "a 60", "", ""}, "yy---").result == outcome::failed);
+  CHECK(polled({"", "", "", "", ""}, "yyYss").result == outcome::unknown);
 }
 
 TEST_CASE(
@@ -146,7 +146,7 @@ TEST_CASE(
   master one(settings, settings.hosts[0]);
   const auto now = std::chrono::steady_clock::now();
   const auto wait = [&](const char* run, std::chrono::seconds up, microseconds later = 0us) {
-    return one.counts_from({.run = run, .up = up}, now + later) - now;
+    return one.votes_from({.run = run, .up = up}, now + later) - now;
   };
   CHECK(wait("first", 10s) == 51s);  // a part of a second is not known
   CHECK(wait("first", 61s) == 0s);
@@ -155,7 +155,7 @@ TEST_CASE(
   CHECK(wait("second", 10h, 70s) == 70s);
   redis::server_facts durable{.run = "third", .up = 1s};
   durable.keeps = redis::persistence::always;
-  CHECK(one.counts_from(durable, now) == now);
+  CHECK(one.votes_from(durable, now) == now);
 }
 
 TEST_CASE("redlock: the name of a master that is not found is looked up again after a while, by one", "[redlock]") {
@@ -176,9 +176,9 @@ TEST_CASE("redlock: the name of a master that is not found is looked up again af
 
 TEST_CASE("redlock: what was under way on a connection is known until that is answered, or an hour after its end",
           "[redlock]") {
-  open_ends ends;
+  unacknowledged_connections ends;
   const auto now = std::chrono::steady_clock::now();
-  const client_at first{.master = 0, .run = "a", .client = 1}, second{.master = 1, .run = "b", .client = 2};
+  const connection_ref first{.master = 0, .run = "a", .client = 1}, second{.master = 1, .run = "b", .client = 2};
   ends.add(1, first, now);
   ends.add(1, second, now);
   ends.leave(1, first, now);

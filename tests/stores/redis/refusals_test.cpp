@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "dlock/error.hpp"
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 
 namespace dlock::test {
 
@@ -113,20 +113,20 @@ TEST_CASE("redis refusals: the rights that docs name are enough", "[redis]") {
   const redis_server server;
   server.ask({"ACL", "SETUSER", "locker", "on", ">sesame", "~dlock:*", "+@read", "+@write", "+@scripting", "+select",
               "+client|id", "+client|kill", "+info", "+time", "+config|get"});
-  url_place place(server.tcp_url("&fences=count", "locker:sesame@"));
-  actor a(place), b(place);
+  url_fixture fixture(server.tcp_url("&fences=count", "locker:sesame@"));
+  actor a(fixture), b(fixture);
   CHECK(a.acquire("k") == 1);
   CHECK(a.renew(for_long) == outcome::yes);
   CHECK(b.inspected("k").size() == 1);
   CHECK(b.store->terminate(*b.connection, a.connection->identity()));
-  CHECK(answer(b.store->admin()->clean_up(*b.connection, 1us, 10)) == outcome::yes);
+  CHECK(answer(b.store->admin()->cleanup(*b.connection, 1us, 10)) == outcome::yes);
 }
 
 TEST_CASE("redis refusals: a server whose memory is full, or that has no connection to give, may have later",
           "[redis]") {
   const redis_server server({"--maxclients", "4"});
-  url_place place(server.url("&fences=count"));
-  actor a(place);
+  url_fixture fixture(server.url("&fences=count"));
+  actor a(fixture);
   server.ask({"CONFIG", "SET", "maxmemory", "1"});
   const reply full = a.insert("k");
   CHECK(full.result == outcome::failed);
@@ -141,7 +141,7 @@ TEST_CASE("redis refusals: a server whose memory is full, or that has no connect
   CHECK(why.full);
   CHECK(why.transient);
   CHECK(all.size() <= 3);
-  CHECK(answer(a.look("k")) == outcome::yes);
+  CHECK(answer(a.poll("k")) == outcome::yes);
   all.clear();
   CHECK(eventually([&] { return a.store->connect(5s, why) != nullptr; }));
 }

@@ -12,7 +12,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 #include "support/calls.hpp"
 
 namespace dlock::test {
@@ -36,7 +36,7 @@ TEST_CASE("redis sentinel: after a fail-over a holder is told that its lease is 
   dead.kill();
   const auto url = fmt::format("redis://127.0.0.1:{},127.0.0.1:{},127.0.0.1:{}/0?sentinel=front", dead.port(),
                                first.port(), second.port());
-  lock_service locks{url, {.defaults = {.ttl = 30s}, .close_limit = 0ms, .sweep_every = 0ms}};
+  lock_service locks{url, {.defaults = {.ttl = 30s}, .close_limit = 0ms, .cleanup_interval = 0ms}};
   const lease held = locks.acquire("k");
   const auto token = held.fencing_token();
   CHECK(primary.ask({"EXISTS", "dlock:lock:k"}) == "1");
@@ -54,7 +54,7 @@ TEST_CASE("redis sentinel: after a fail-over a holder is told that its lease is 
   CHECK(held.loss() == loss_reason::server_changed);
   // The former primary comes back, and is no primary: nobody is led there.
   primary.start();
-  lock_service others{url, {.close_limit = 0ms, .sweep_every = 0ms}};
+  lock_service others{url, {.close_limit = 0ms, .cleanup_interval = 0ms}};
   const lease next = others.acquire("k", {.wait = 60s});
   CHECK(next.fencing_token() > token);
   CHECK(replica.ask({"HGET", "dlock:lock:k", "fence"}) == std::to_string(next.fencing_token()));

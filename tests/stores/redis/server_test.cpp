@@ -9,14 +9,14 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 
 namespace dlock::test {
 
 TEST_CASE("redis: scripts that the server has forgotten are told it again, each verb of a batch once", "[redis]") {
   redis_server server;
-  url_place place(server.url("&fences=count"));
-  actor a(place);
+  url_fixture fixture(server.url("&fences=count"));
+  actor a(fixture);
   a.acquire("before");
   server.ask({"SCRIPT", "FLUSH"});
   const std::vector<std::string> keys{"a", "b", "c"};
@@ -56,13 +56,13 @@ TEST_CASE(
 
 TEST_CASE("redis: what a killed server had written is there again, and nobody else gets it", "[redis]") {
   redis_server server;
-  url_place place(server.url("&persistence=always"));
-  actor a(place);
+  url_fixture fixture(server.url("&persistence=always"));
+  actor a(fixture);
   const auto fence = a.acquire("k");
   const auto before = a.connection->identity();
   server.kill();
   server.start();
-  actor b(place);
+  actor b(fixture);
   CHECK(answer(b.take("k")) == outcome::no);
   CHECK(b.at("k").holder == a.id);
   CHECK(b.at("k").fence == fence);
@@ -73,8 +73,8 @@ TEST_CASE("redis: what a killed server had written is there again, and nobody el
 
 TEST_CASE("redis: a key that somebody deleted gets no token again, on no connection", "[redis][T50]") {
   const redis_server server;
-  url_place place(server.url());
-  actor a(place);
+  url_fixture fixture(server.url());
+  actor a(fixture);
   const auto fence = a.acquire("k");
   server.ask({"DEL", "dlock:lock:k"});
   const auto next = a.acquire("k");
@@ -85,8 +85,8 @@ TEST_CASE("redis: a key that somebody deleted gets no token again, on no connect
 
 TEST_CASE("redis: a session whose hash is gone goes from the index too", "[redis][T58]") {
   const redis_server server;
-  url_place place(server.url());
-  actor a(place);
+  url_fixture fixture(server.url());
+  actor a(fixture);
   REQUIRE(server.ask({"ZCARD", "dlock:sessions"}) == "1");
   server.ask({"EVAL", "return redis.call('DEL', redis.call('KEYS', 'dlock:session:*')[1])", "0"});
   CHECK(a.close() == outcome::no);
@@ -95,10 +95,10 @@ TEST_CASE("redis: a session whose hash is gone goes from the index too", "[redis
 
 TEST_CASE("redis: after a start of the server tokens go on above all that it may have given before", "[redis]") {
   redis_server server({"--appendonly", "no"});
-  url_place place(server.url("&persistence=none"));
+  url_fixture fixture(server.url("&persistence=none"));
   std::uint64_t fence = 0;
   {
-    actor a(place);
+    actor a(fixture);
     fence = a.acquire("k");
     REQUIRE(answer(a.release("k", fence)) == outcome::yes);
     REQUIRE(answer(a.take("k")) == outcome::yes);
@@ -107,8 +107,8 @@ TEST_CASE("redis: after a start of the server tokens go on above all that it may
   }
   server.kill();
   server.start();
-  actor b(place);
-  CHECK(answer(b.look("k")) == outcome::absent);
+  actor b(fixture);
+  CHECK(answer(b.poll("k")) == outcome::absent);
   CHECK(b.acquire("k") > fence);
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("redis: a start of the server that may have lost grants ends all lease
   const bool keeps = GENERATE(true, false);
   CAPTURE(keeps);
   redis_server server({"--appendfsync", keeps ? "always" : "everysec"});
-  lock_service locks{server.url(), {.defaults = {.ttl = 30s}, .close_limit = 0ms, .sweep_every = 0ms}};
+  lock_service locks{server.url(), {.defaults = {.ttl = 30s}, .close_limit = 0ms, .cleanup_interval = 0ms}};
   const lease held = locks.acquire("k");
   server.kill();
   server.start();

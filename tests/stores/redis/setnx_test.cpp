@@ -17,7 +17,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 #include "support/program_output.hpp"
 
 namespace dlock::test {
@@ -79,7 +79,7 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: what one of them holds the other d
   REQUIRE(holder);
   CHECK_FALSE(holder->session);
   CHECK(holder->label.size() == 32);  // its token
-  CHECK(holder->left > 20s);
+  CHECK(holder->remaining > 20s);
   CHECK(locks.held_keys().empty());  // no mark tells its keys from others
   server.ask({"DEL", "k"});
   const lease mine = locks.acquire("k");
@@ -124,8 +124,8 @@ TEST_CASE_METHOD(setnx_fixture,
   server.ask({"EVAL", "for i = 1, 2000 do redis.call('SET', 'page' .. i, string.rep('x', 2000)) end", "0"});
   server.ask({"SET", "like", "dlock:but not a lock"});
   const auto sent = [&] {
-    const auto told = server.ask({"INFO", "stats"});
-    return std::stol(told.substr(told.find("total_net_output_bytes:") + 23));
+    const auto info = server.ask({"INFO", "stats"});
+    return std::stol(info.substr(info.find("total_net_output_bytes:") + 23));
   };
   const auto before = sent();
   const auto held = locks.held_keys();

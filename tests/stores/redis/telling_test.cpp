@@ -13,7 +13,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 #include "support/granted.hpp"
 
 namespace dlock::test {
@@ -23,20 +23,20 @@ namespace {
 service_options patient() {
   return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
           .close_limit = 0ms,
-          .sweep_every = 0ms};
+          .cleanup_interval = 0ms};
 }
 
 /// Somebody holds "k", and another service waits for it with `keys`.
-struct told_waiter {
-  told_waiter(const redis_server& at, const std::string& url, const lock_options& holding, const lock_keys& keys,
-              const service_options& options = patient())
+struct notified_waiter {
+  notified_waiter(const redis_server& at, const std::string& url, const lock_options& holding, const lock_keys& keys,
+                  const service_options& options = patient())
       : server(at), other(url, options), mine(url, options) {
     held = other.acquire("k", holding);
     waits = std::async(std::launch::async, [this, keys] {
       return keys.size() == 1 ? test::granted(mine.acquire(keys[0])) : test::granted(mine.acquire_all(keys));
     });
   }
-  explicit told_waiter(const redis_server& at) : told_waiter(at, at.url(), {}, {"k"}) {}
+  explicit notified_waiter(const redis_server& at) : notified_waiter(at, at.url(), {}, {"k"}) {}
 
   /// The server has been asked for the last time before the waiter is told something.
   bool settled() const {
@@ -57,9 +57,9 @@ struct told_waiter {
 
  private:
   std::string scripts_run() const {
-    const auto told = server.ask({"INFO", "commandstats"});
-    const auto at = told.find("cmdstat_evalsha:calls=");
-    return at == std::string::npos ? "" : told.substr(at, told.find(',', at) - at);
+    const auto statistics = server.ask({"INFO", "commandstats"});
+    const auto at = statistics.find("cmdstat_evalsha:calls=");
+    return at == std::string::npos ? "" : statistics.substr(at, statistics.find(',', at) - at);
   }
 };
 
@@ -67,7 +67,7 @@ struct told_waiter {
 
 TEST_CASE("redis: who waits is told when the key is released, and sends nothing before", "[redis]") {
   const redis_server server;
-  told_waiter waiter(server);
+  notified_waiter waiter(server);
   REQUIRE(waiter.settled());
   waiter.held.reset();
   REQUIRE(waiter.granted());
@@ -75,7 +75,7 @@ TEST_CASE("redis: who waits is told when the key is released, and sends nothing 
 
 TEST_CASE("redis: who waits for several keys is told of the busy one", "[redis]") {
   const redis_server server;
-  told_waiter waiter(server, server.url(), {}, {"a", "k", "z"});
+  notified_waiter waiter(server, server.url(), {}, {"a", "k", "z"});
   REQUIRE(waiter.settled());
   waiter.held.reset();
   REQUIRE(waiter.granted());
@@ -83,7 +83,7 @@ TEST_CASE("redis: who waits for several keys is told of the busy one", "[redis]"
 
 TEST_CASE("redis: a holder that keeps a key for min_hold tells until when", "[redis]") {
   const redis_server server;
-  told_waiter waiter(server, server.url(), {.min_hold = 2s}, {"k"});
+  notified_waiter waiter(server, server.url(), {.min_hold = 2s}, {"k"});
   REQUIRE(waiter.settled());
   waiter.held.reset();
   REQUIRE(waiter.granted());
@@ -91,7 +91,7 @@ TEST_CASE("redis: a holder that keeps a key for min_hold tells until when", "[re
 
 TEST_CASE("redis: a lost connection of those who are told is made again, and nothing is missed meanwhile", "[redis]") {
   const redis_server server;
-  told_waiter waiter(server);
+  notified_waiter waiter(server);
   REQUIRE(waiter.settled());
   const bool meanwhile = GENERATE(false, true);
   CAPTURE(meanwhile);
@@ -103,19 +103,19 @@ TEST_CASE("redis: a lost connection of those who are told is made again, and not
 
 TEST_CASE("redis: whoever waits hears that nothing can be told while the server is away", "[redis]") {
   redis_server server;
-  const auto place = open_store(server.url());
-  place->prepare();
+  const auto store = open_store(server.url());
+  store->prepare();
   struct : key_listener {
     std::atomic<int> yes{0}, no{0};
     void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
   } listener;
-  place->watch("k", {}, listener);
+  store->watch("k", {}, listener);
   CHECK(eventually([&] { return listener.yes == 1; }));
   server.kill();
   CHECK(eventually([&] { return listener.no == 1; }));
   server.start();
   CHECK(eventually([&] { return listener.yes == 2; }));
-  place->unwatch("k", {}, listener);
+  store->unwatch("k", {}, listener);
   CHECK(listener.no == 1);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("redis: whose user may neither publish nor subscribe looks with back-o
   server.ask({"ACL", "SETUSER", "quiet", "on", ">x", "~*", "+@all", "resetchannels"});
   service_options options = patient();
   options.defaults.retry = {.pause = 10ms, .max_pause = 20ms};
-  told_waiter waiter(server, server.tcp_url({}, "quiet:x@"), {}, {"k"}, options);
+  notified_waiter waiter(server, server.tcp_url({}, "quiet:x@"), {}, {"k"}, options);
   REQUIRE(eventually([&] { return server.ask({"ACL", "LOG"}).find("dlock:lock:k") != std::string::npos; }));
   waiter.held.reset();
   REQUIRE(waiter.granted());
@@ -132,24 +132,24 @@ TEST_CASE("redis: whose user may neither publish nor subscribe looks with back-o
 
 TEST_CASE("redis: a child process may let go of a store whose waiters are told", "[redis][fork]") {
   const redis_server server;
-  auto places = open_store(server.url());
-  places->prepare();
+  auto second = open_store(server.url());
+  second->prepare();
   struct : key_listener {
-    std::atomic<bool> told{false};
-    void may_be_free(bool) noexcept override { told = true; }
+    std::atomic<bool> notified{false};
+    void may_be_free(bool) noexcept override { notified = true; }
   } listener;
-  places->watch("k", {}, listener);
-  REQUIRE(eventually([&] { return listener.told.load(); }));
+  second->watch("k", {}, listener);
+  REQUIRE(eventually([&] { return listener.notified.load(); }));
   const auto child = ::fork();
   if (child == 0) {
     ::alarm(20);
-    places.reset();
+    second.reset();
     ::_exit(0);
   }
   int status = -1;
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
-  places->unwatch("k", {}, listener);
+  second->unwatch("k", {}, listener);
 }
 
 }  // namespace dlock::test

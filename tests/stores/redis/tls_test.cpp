@@ -17,7 +17,7 @@
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/redlock.hpp"
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 #include "support/calls.hpp"
 #include "support/renewed.hpp"
 #include "support/scratch_folder.hpp"
@@ -169,8 +169,8 @@ TEST_CASE_METHOD(tls_fixture, "redis tls: a signal that comes while an answer is
   }, before{};
   handler.sa_handler = [](int) {};  // without SA_RESTART, as profilers set theirs
   REQUIRE(::sigaction(SIGUSR1, &handler, &before) == 0);
-  url_place place(url(server, ca() + "&statement_timeout=60000"));
-  actor a(place);
+  url_fixture fixture(url(server, ca() + "&statement_timeout=60000"));
+  actor a(fixture);
   server.stop();
   std::thread signals([&, to = ::pthread_self()] {
     for (int i = 0; i < 20; ++i) {
@@ -179,9 +179,9 @@ TEST_CASE_METHOD(tls_fixture, "redis tls: a signal that comes while an answer is
     }
     server.go_on();
   });
-  const auto told = a.insert("k");
+  const auto response = a.insert("k");
   signals.join();
-  CHECK(answer(told) == outcome::yes);
+  CHECK(answer(response) == outcome::yes);
   CHECK(a.connection->usable());
   ::sigaction(SIGUSR1, &before, nullptr);
 }

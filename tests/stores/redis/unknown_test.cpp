@@ -4,15 +4,15 @@
 
 #include <future>
 
-#include "stores/redis/redis_places.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 
 namespace dlock::test {
 
 TEST_CASE("redis unknown: a grant without an answer is unknown, and once its connection is ended it can be cancelled",
           "[redis]") {
   redis_server server;
-  url_place impatient(server.url("&fences=count&statement_timeout=2000")), place(server.url("&fences=count"));
-  actor a(impatient), b(place);
+  url_fixture impatient(server.url("&fences=count&statement_timeout=2000")), fixture(server.url("&fences=count"));
+  actor a(impatient), b(fixture);
   const auto lost = a.connection->identity();
   server.stop();
   const reply silent = a.insert("k");
@@ -27,32 +27,32 @@ TEST_CASE("redis unknown: a grant without an answer is unknown, and once its con
   a.connection = b.store->connect(5s, why);
   REQUIRE(a.connection != nullptr);
   a.cancel("k", a.nonce);
-  const reply now = b.look("k");
+  const reply now = b.poll("k");
   CHECK((now.result == outcome::absent || !now.holder.holder));
   CHECK(b.acquire("k") >= 1);
 }
 
 TEST_CASE("redis unknown: an interrupted statement returns at once, from any thread", "[redis]") {
   redis_server server;
-  url_place place(server.url("&statement_timeout=60000"));
-  auto told = outcome::failed;
-  for (int i = 0; i < 10 && told != outcome::unknown; ++i) {  // one that was not sent yet has certainly failed
-    actor a(place);
+  url_fixture fixture(server.url("&statement_timeout=60000"));
+  auto last = outcome::failed;
+  for (int i = 0; i < 10 && last != outcome::unknown; ++i) {  // one that was not sent yet has certainly failed
+    actor a(fixture);
     server.stop();
-    auto look = std::async(std::launch::async, [&] { return a.look("k"); });
-    CHECK(look.wait_for(50ms * (1 << i / 2)) == std::future_status::timeout);
+    auto poll = std::async(std::launch::async, [&] { return a.poll("k"); });
+    CHECK(poll.wait_for(50ms * (1 << i / 2)) == std::future_status::timeout);
     a.connection->interrupt();
-    CHECK(look.wait_for(20s) == std::future_status::ready);
-    told = look.get().result;
+    CHECK(poll.wait_for(20s) == std::future_status::ready);
+    last = poll.get().result;
     server.go_on();
   }
-  CHECK(told == outcome::unknown);
+  CHECK(last == outcome::unknown);
 }
 
 TEST_CASE("redis unknown: a connection that its server has closed is seen before it is used", "[redis]") {
   redis_server server;
-  url_place place(server.url());
-  actor a(place), b(place);
+  url_fixture fixture(server.url());
+  actor a(fixture), b(fixture);
   CHECK(a.connection->alive());
   REQUIRE(b.store->terminate(*b.connection, a.connection->identity()));
   CHECK(eventually([&] { return !a.connection->alive(); }));
@@ -62,8 +62,8 @@ TEST_CASE("redis unknown: a connection that its server has closed is seen before
 
 TEST_CASE("redis unknown: what runs on another server can't be ended", "[redis]") {
   redis_server server, other;
-  url_place place(server.url()), elsewhere(other.url());
-  actor a(place), b(elsewhere);
+  url_fixture fixture(server.url()), elsewhere(other.url());
+  actor a(fixture), b(elsewhere);
   CHECK_FALSE(b.store->terminate(*b.connection, a.connection->identity()));
 }
 

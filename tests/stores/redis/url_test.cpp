@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "dlock/stores/redis.hpp"
 #include "stores/redis/client/reader.hpp"
 #include "stores/redis/client/socket.hpp"

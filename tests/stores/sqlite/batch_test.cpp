@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/sqlite/file_place.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/stores/sqlite.hpp"
@@ -55,8 +55,8 @@ using answers = std::vector<outcome>;
 }  // namespace
 
 TEST_CASE("sqlite batch: each key is judged by its own row, whatever else the session holds", "[unit][sqlite]") {
-  sqlite_file_place place;
-  actor a(place), b(place);
+  sqlite_file_fixture fixture;
+  actor a(fixture), b(fixture);
   REQUIRE(a.acquire("1 held") == 1);
   const auto held_nonce = a.nonce;
   REQUIRE(answer(a.release("2 again", a.acquire("2 again"))) == yes);
@@ -81,22 +81,22 @@ TEST_CASE("sqlite batch: each key is judged by its own row, whatever else the se
 }
 
 TEST_CASE("sqlite batch: own expiries are extended for those whose fence is given, and no others", "[unit][sqlite]") {
-  sqlite_file_place place;
-  actor a(place), b(place);
+  sqlite_file_fixture fixture;
+  actor a(fixture), b(fixture);
   REQUIRE(answer(a.release("1", a.acquire("1", 1h))) == yes);
   a.acquire("1", 1h);
   a.acquire("2", 1h);
   b.acquire("3", 1h);
   CHECK(outcomes(run(a, verb::extend, {{"1", 1}, {"2", 1}, {"3", 1}}, 5h)) == answers{no, yes, no});
-  CHECK(a.at("1").left < 2h);
-  CHECK(a.at("2").left > 4h);
-  CHECK(a.at("3").left < 2h);
+  CHECK(a.at("1").remaining < 2h);
+  CHECK(a.at("2").remaining > 4h);
+  CHECK(a.at("3").remaining < 2h);
 }
 
 TEST_CASE("sqlite batch: if one statement fails, nothing of the batch was done", "[unit][sqlite]") {
-  sqlite_file_place place;
-  actor a(place);
-  raw_sqlite raw(place.path);
+  sqlite_file_fixture fixture;
+  actor a(fixture);
+  raw_sqlite raw(fixture.path);
   raw.run(
       "CREATE TRIGGER refuse BEFORE INSERT ON dlock_lock WHEN NEW.lock_key = x'32' BEGIN SELECT RAISE(ABORT, 'no!'); "
       "END");
@@ -109,9 +109,9 @@ TEST_CASE("sqlite batch: if one statement fails, nothing of the batch was done",
 
 TEST_CASE("sqlite batch: what the application's trigger refuses for one row is done for the others",
           "[unit][sqlite][rows]") {
-  sqlite_file_place place;
-  actor a(place);
-  raw_sqlite raw(place.path);
+  sqlite_file_fixture fixture;
+  actor a(fixture);
+  raw_sqlite raw(fixture.path);
   raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, o TEXT, e INTEGER, f INTEGER NOT NULL DEFAULT 0)");
   raw.run("INSERT INTO orders(id) VALUES(1), (2), (3)");
   raw.run(
@@ -125,10 +125,10 @@ TEST_CASE("sqlite batch: what the application's trigger refuses for one row is d
   for (const auto& key : keys) {
     asked.push_back({.action = verb::take, .resource = key.view(), .session = a.id, .row = key.row(), .nonce = 7});
   }
-  std::vector<reply> told(asked.size());
-  a.store->execute(*a.connection, asked, told);
-  CHECK(outcomes(told) == answers{yes, outcome::failed, yes});
-  CHECK_THAT(told[1].why.text, Catch::Matchers::ContainsSubstring("no!"));
-  CHECK(told[2].fence == 1);
+  std::vector<reply> replies(asked.size());
+  a.store->execute(*a.connection, asked, replies);
+  CHECK(outcomes(replies) == answers{yes, outcome::failed, yes});
+  CHECK_THAT(replies[1].why.text, Catch::Matchers::ContainsSubstring("no!"));
+  CHECK(replies[2].fence == 1);
   CHECK(raw.text("SELECT COUNT(*) FROM orders WHERE o IS NOT NULL") == "2");
 }

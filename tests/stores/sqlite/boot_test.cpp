@@ -29,9 +29,9 @@ using machine_ptr = std::shared_ptr<sqlite_machine>;
 constexpr std::int64_t at(microseconds time) { return time.count(); }
 
 /// A file with the table `orders`; stores on it take `machine` for theirs.
-class one_file final : public sqlite_machine_place {
+class one_file final : public sqlite_machine_fixture {
  public:
-  one_file() : sqlite_machine_place("first") {
+  one_file() : sqlite_machine_fixture("first") {
     raw_sqlite raw(path);
     raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, o TEXT, e INTEGER, f INTEGER)");
     raw.run("INSERT INTO orders(id) VALUES(1), (2)");
@@ -82,27 +82,27 @@ TEST_CASE("sqlite boot: containers of one kernel with different boot ids never h
 }
 
 TEST_CASE("sqlite boot: a container with another boot id changes nothing that is alive", "[unit][sqlite]") {
-  one_file place;
-  place.boot("one", 100h);
-  actor kept(place, 30s), own(place), gone(place);
+  one_file fixture;
+  fixture.boot("one", 100h);
+  actor kept(fixture, 30s), own(fixture), gone(fixture);
   const auto fence = kept.acquire("kept");
   own.acquire("own", 1h);
   gone.acquire("gone", 1h);
   REQUIRE(answer(kept.release("held on", kept.acquire("held on"), 1h)) == outcome::yes);
-  REQUIRE(answer(run(kept, verb::take, place.order(1))) == outcome::yes);
-  REQUIRE(answer(run(kept, verb::take, place.order(2), 1h)) == outcome::yes);
+  REQUIRE(answer(run(kept, verb::take, fixture.order(1))) == outcome::yes);
+  REQUIRE(answer(run(kept, verb::take, fixture.order(2), 1h)) == outcome::yes);
   gone.close();
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   const auto all = [&] {
     return raw.column("SELECT lock_key || hex(session_id) || expires_at_us || acquired_at_us FROM dlock_lock");
   };
   const auto before = all();
   const auto epoch = raw.text("SELECT fence FROM dlock_floor WHERE id = 3");
 
-  place.machine->pass(29s);
-  const auto now = place.machine->now();
-  place.boot("two", microseconds{now});
-  actor other(place);
+  fixture.machine->pass(29s);
+  const auto now = fixture.machine->now();
+  fixture.boot("two", microseconds{now});
+  actor other(fixture);
   CHECK(all() == before);
   CHECK(raw.text("SELECT fence FROM dlock_floor WHERE id = 3") == epoch);  // rows would shift their expiries
   for (const char* key : {"kept", "own", "gone", "held on"}) {
@@ -112,13 +112,13 @@ TEST_CASE("sqlite boot: a container with another boot id changes nothing that is
   }
   CHECK(other.kill(kept.id) == outcome::no);
   for (const std::int64_t id : {1, 2}) {
-    CHECK(answer(run(other, verb::take, place.order(id))) == outcome::no);
-    CHECK_FALSE(run(other, verb::look, place.order(id)).holder.expired);
+    CHECK(answer(run(other, verb::take, fixture.order(id))) == outcome::no);
+    CHECK_FALSE(run(other, verb::poll, fixture.order(id)).holder.expired);
   }
-  CHECK(answer(other.store->admin()->clean_up(*other.connection, 1us, 100)) == outcome::yes);
+  CHECK(answer(other.store->admin()->cleanup(*other.connection, 1us, 100)) == outcome::yes);
   CHECK(all() == before);
   // The clock of the kernel ends it like any other.
-  place.machine->pass(2s);
+  fixture.machine->pass(2s);
   CHECK(other.kill(kept.id) == outcome::yes);
   CHECK(answer(other.take_over("kept", other.at("kept"))) == outcome::yes);
   CHECK(other.at("kept").fence == fence + 1);
@@ -126,13 +126,13 @@ TEST_CASE("sqlite boot: a container with another boot id changes nothing that is
 
 TEST_CASE("sqlite boot: a renewal in the middle of another container's start is not taken for a time to come",
           "[unit][sqlite]") {
-  one_file place;
-  place.boot("one", 1h);
-  actor a(place, 30s);
+  one_file fixture;
+  fixture.boot("one", 1h);
+  actor a(fixture, 30s);
   a.acquire("own", 1h);
-  const auto first = place.machine;
-  place.boot("two", 1h);
-  const auto second = place.machine;
+  const auto first = fixture.machine;
+  fixture.boot("two", 1h);
+  const auto second = fixture.machine;
   int asked = 0;
   second->before_now = [&] {
     ++asked;
@@ -143,7 +143,7 @@ TEST_CASE("sqlite boot: a renewal in the middle of another container's start is 
       second->set(first->now());
     }
   };
-  const auto store = open_on("sqlite:" + place.path, second);
+  const auto store = open_on("sqlite:" + fixture.path, second);
   store->prepare();
   second->before_now = {};
   REQUIRE(asked > 1);
@@ -177,12 +177,12 @@ TEST_CASE("sqlite boot: a clock that a time namespace shifts is refused", "[unit
 }
 
 TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[unit][sqlite]") {
-  one_file place;
-  place.boot("one", 1h);
-  raw_sqlite raw(place.path);
+  one_file fixture;
+  fixture.boot("one", 1h);
+  raw_sqlite raw(fixture.path);
   std::uint64_t fence = 0;
   {
-    actor kept(place), own(place), gone(place), revoked(place);
+    actor kept(fixture), own(fixture), gone(fixture), revoked(fixture);
     fence = kept.acquire("kept");
     gone.acquire("gone", 720h);
     gone.close();
@@ -191,43 +191,43 @@ TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[uni
     revoked.acquire("revoked");
     REQUIRE(answer(own.store->admin()->revoke(*own.connection, {.resource = "revoked"})) == outcome::yes);
     for (int hour = 0; hour < 240; ++hour) {
-      place.machine->pass(30min);
+      fixture.machine->pass(30min);
       REQUIRE(answer(own.extend("by hand", by_hand, 1h)) == outcome::yes);
       for (actor* const each : {&kept, &own, &revoked}) each->renew(1h);
     }
-    REQUIRE(answer(run(kept, verb::take, place.order(1))) == outcome::yes);
+    REQUIRE(answer(run(kept, verb::take, fixture.order(1))) == outcome::yes);
   }
   // Long before the time of those grants, between it and the end of the other boot, or just before that.
-  place.boot("two", GENERATE(microseconds{30s}, microseconds{2h}, 121h - 1us));
-  actor next(place);
+  fixture.boot("two", GENERATE(microseconds{30s}, microseconds{2h}, 121h - 1us));
+  actor next(fixture);
   for (const char* key : {"kept", "by hand", "held on", "revoked", "gone"}) {
     INFO(key);
     CHECK(answer(next.take(key)) == outcome::yes);
   }
   CHECK(next.at("kept").fence == fence + 1);
-  const seen row = run(next, verb::look, place.order(1)).holder;
+  const seen row = run(next, verb::poll, fixture.order(1)).holder;
   CHECK(row.gone);
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_session") == "1");
   // Times of another boot would keep clean-up away from these keys for ever.
-  CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock WHERE acquired_at_us > " + std::to_string(place.machine->now())) ==
+  CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock WHERE acquired_at_us > " + std::to_string(fixture.machine->now())) ==
         "0");
 }
 
 TEST_CASE(
     "sqlite boot: a clock that is past what another boot wrote proves nothing, and keys are free within their ttl",
     "[unit][sqlite]") {
-  one_file place;
-  place.boot("one", 1h);
-  actor kept(place, 30s), own(place);
+  one_file fixture;
+  fixture.boot("one", 1h);
+  actor kept(fixture, 30s), own(fixture);
   kept.acquire("kept");
   own.acquire("own", 20s);
-  place.boot("two", 1h + 1s);
-  actor next(place);
+  fixture.boot("two", 1h + 1s);
+  actor next(fixture);
   for (const char* key : {"kept", "own"}) {
     CHECK_FALSE(next.at(key).expired);  // as if it were a container of the same kernel
-    CHECK(next.at(key).left < 30s);
+    CHECK(next.at(key).remaining < 30s);
   }
-  place.machine->pass(30s);
+  fixture.machine->pass(30s);
   CHECK(answer(next.take("own")) == outcome::yes);
   CHECK(next.kill(kept.id) == outcome::yes);
   CHECK(answer(next.take_over("kept", next.at("kept"))) == outcome::yes);
@@ -235,33 +235,33 @@ TEST_CASE(
 
 TEST_CASE("sqlite boot: a file without sessions tells a reboot too, so the expiries of rows stay what they were",
           "[unit][sqlite]") {
-  one_file place;
-  place.boot("one", 200h);
-  actor a(place);
-  place.machine->pass(1min);
-  REQUIRE(answer(run(a, verb::take, place.order(1), 1h)) == outcome::yes);
+  one_file fixture;
+  fixture.boot("one", 200h);
+  actor a(fixture);
+  fixture.machine->pass(1min);
+  REQUIRE(answer(run(a, verb::take, fixture.order(1), 1h)) == outcome::yes);
   REQUIRE(a.close() == outcome::yes);
   CHECK(a.close() == outcome::no);
-  place.boot("two", 200h + 59s);
-  actor next(place);
-  const seen now = run(next, verb::look, place.order(1)).holder;
+  fixture.boot("two", 200h + 59s);
+  actor next(fixture);
+  const seen now = run(next, verb::poll, fixture.order(1)).holder;
   // By the wall clock it was granted just now, and a minute later by the clock of the test.
-  CHECK(now.left <= 1h + 1min);
-  CHECK(now.left > 1h + 30s);
+  CHECK(now.remaining <= 1h + 1min);
+  CHECK(now.remaining > 1h + 30s);
 }
 
 TEST_CASE("sqlite boot: whoever opens the file while it is busy finds what a reboot left once it is not",
           "[unit][sqlite]") {
-  one_file place;
-  place.boot("one", 100h);
-  actor a(place);
+  one_file fixture;
+  fixture.boot("one", 100h);
+  actor a(fixture);
   a.acquire("k");
-  place.boot("two", 1min);
-  raw_sqlite stranger(place.path);
-  stranger.run("BEGIN IMMEDIATE");
-  const auto store = open_on("sqlite:" + place.path + "?busy_timeout=20", place.machine);
+  fixture.boot("two", 1min);
+  raw_sqlite foreign(fixture.path);
+  foreign.run("BEGIN IMMEDIATE");
+  const auto store = open_on("sqlite:" + fixture.path + "?busy_timeout=20", fixture.machine);
   CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring("kept writing")));
-  stranger.run("ROLLBACK");
-  actor next(place);
+  foreign.run("ROLLBACK");
+  actor next(fixture);
   CHECK(answer(next.take("k")) == outcome::yes);
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include "dlock/store/verification.hpp"
+#include "dlock/store_interface/verification.hpp"
 #include "support/raw_sqlite.hpp"
 
 namespace dlock::test {

@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/sqlite/file_place.hpp"
-#include "dlock/store/clock.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/settings.hpp"
@@ -45,12 +45,12 @@ reply patiently(Call call) {
 
 }  // namespace
 
-TEST_CASE("sqlite busy: a stranger's write transaction makes an acquire busy within its bound", "[unit][sqlite]") {
-  sqlite_file_place place("?busy_timeout=60");
-  actor a(place);
+TEST_CASE("sqlite busy: another program's write transaction makes an acquire busy within its bound", "[unit][sqlite]") {
+  sqlite_file_fixture fixture("?busy_timeout=60");
+  actor a(fixture);
   const auto fence = a.acquire("k");
-  raw_sqlite stranger(place.path);
-  stranger.run("BEGIN IMMEDIATE");
+  raw_sqlite foreign(fixture.path);
+  foreign.run("BEGIN IMMEDIATE");
   const auto start = clock_type::now();
   const reply taken = a.take("other");
   const auto took = clock_type::now() - start;
@@ -58,7 +58,7 @@ TEST_CASE("sqlite busy: a stranger's write transaction makes an acquire busy wit
   CHECK(taken.why.contended);
   CHECK(taken.why.transient);
   CHECK_FALSE(taken.why.connection);
-  CHECK_THAT(taken.why.text, ContainsSubstring(place.path));
+  CHECK_THAT(taken.why.text, ContainsSubstring(fixture.path));
   CHECK(took >= 60ms);
   CHECK(took < 5s);
   CHECK(a.connection->usable());
@@ -67,55 +67,55 @@ TEST_CASE("sqlite busy: a stranger's write transaction makes an acquire busy wit
   const reply renewed = a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = for_long});
   CHECK(renewed.result == outcome::failed);
   CHECK(renewed.why.contended);
-  stranger.run("ROLLBACK");
+  foreign.run("ROLLBACK");
   CHECK(a.renew(for_long) == outcome::yes);
   CHECK(answer(a.release("k", fence)) == outcome::yes);
 }
 
 TEST_CASE("sqlite busy: opening a file that is ready waits for no writer", "[unit][sqlite]") {
-  sqlite_file_place place("?busy_timeout=50");
-  place.open();
-  raw_sqlite stranger(place.path);
-  stranger.run("BEGIN IMMEDIATE");
-  CHECK_NOTHROW(place.open());
+  sqlite_file_fixture fixture("?busy_timeout=50");
+  fixture.open();
+  raw_sqlite foreign(fixture.path);
+  foreign.run("BEGIN IMMEDIATE");
+  CHECK_NOTHROW(fixture.open());
   fault why;
-  CHECK(place.open()->connect(50ms, why) != nullptr);
+  CHECK(fixture.open()->connect(50ms, why) != nullptr);
 }
 
-TEST_CASE("sqlite busy: a statement goes on as soon as the stranger has ended", "[unit][sqlite]") {
-  sqlite_file_place place("?busy_timeout=60000");
-  actor a(place);
-  raw_sqlite stranger(place.path);
-  stranger.run("BEGIN IMMEDIATE");
+TEST_CASE("sqlite busy: a statement goes on as soon as the other program has ended", "[unit][sqlite]") {
+  sqlite_file_fixture fixture("?busy_timeout=60000");
+  actor a(fixture);
+  raw_sqlite foreign(fixture.path);
+  foreign.run("BEGIN IMMEDIATE");
   auto granted = std::async(std::launch::async, [&] { return patiently([&] { return a.insert("k"); }); });
   // Not a synchronisation: whether it waits already or not, the answer must be the same.
-  place.pass(20ms);
-  stranger.run("COMMIT");
+  fixture.pass(20ms);
+  foreign.run("COMMIT");
   CHECK(answer(granted.get()) == outcome::yes);
 }
 
 TEST_CASE("sqlite busy: the time of a statement is read when it runs, not when it began to wait", "[unit][sqlite]") {
-  sqlite_file_place place("?busy_timeout=60000");
-  actor a(place);
+  sqlite_file_fixture fixture("?busy_timeout=60000");
+  actor a(fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
-  raw_sqlite stranger(place.path);
-  stranger.run("BEGIN IMMEDIATE");
+  raw_sqlite foreign(fixture.path);
+  foreign.run("BEGIN IMMEDIATE");
   auto granted = std::async(std::launch::async, [&] { return patiently([&] { return a.take("k", 1min); }); });
-  place.pass(100ms);
+  fixture.pass(100ms);
   const auto ended = boot_clock::now().time_since_epoch().count();
-  stranger.run("COMMIT");
+  foreign.run("COMMIT");
   REQUIRE(answer(granted.get()) == outcome::yes);
-  CHECK(std::stoll(stranger.text("SELECT acquired_at_us FROM dlock_lock")) >= ended);
+  CHECK(std::stoll(foreign.text("SELECT acquired_at_us FROM dlock_lock")) >= ended);
 }
 
 TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", "[unit][sqlite]") {
-  sqlite_file_place place("?busy_timeout=3600000");
-  actor a(place), other(place);
+  sqlite_file_fixture fixture("?busy_timeout=3600000");
+  actor a(fixture), other(fixture);
   fault why;
   const auto second = a.store->connect(1s, why);  // shares the line of a's store
   REQUIRE(second != nullptr);
-  raw_sqlite stranger(place.path);
-  stranger.run("BEGIN IMMEDIATE");
+  raw_sqlite foreign(fixture.path);
+  foreign.run("BEGIN IMMEDIATE");
   auto polling = std::async(std::launch::async, [&] { return patiently([&] { return a.insert("k"); }); });
   auto queueing = std::async(std::launch::async, [&] {
     const request q{.action = verb::insert, .resource = "k2", .session = a.id, .nonce = 1};
@@ -125,7 +125,7 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
       return r;
     });
   });
-  place.pass(20ms);
+  fixture.pass(20ms);
   second->interrupt();
   const reply queued = queueing.get();
   a.connection->interrupt();
@@ -137,17 +137,17 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
   }
   CHECK_FALSE(a.connection->usable());
   CHECK_FALSE(second->usable());
-  stranger.run("COMMIT");
-  CHECK(answer(other.look("k")) == outcome::absent);
-  CHECK(answer(other.look("k2")) == outcome::absent);
+  foreign.run("COMMIT");
+  CHECK(answer(other.poll("k")) == outcome::absent);
+  CHECK(answer(other.poll("k2")) == outcome::absent);
   CHECK(a.insert("k").result == outcome::failed);  // an interrupted connection stays so
 }
 
 TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transaction open", "[unit][sqlite]") {
-  sqlite_file_place place;
-  place.open();
+  sqlite_file_fixture fixture;
+  fixture.open();
   const auto machine = std::make_shared<sqlite_machine>("this");
-  const auto store = open_on("sqlite:" + place.path, machine);
+  const auto store = open_on("sqlite:" + fixture.path, machine);
   store->prepare();
   fault why;
   const auto connection = store->connect(1s, why);
@@ -165,32 +165,32 @@ TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transact
   REQUIRE(asked >= statement);
   CHECK_FALSE(connection->usable());
   // Its file is not locked, though the connection is still there.
-  raw_sqlite stranger(place.path);
-  CHECK(stranger.try_run("BEGIN IMMEDIATE"));
-  const auto granted = stranger.text("SELECT COUNT(*) FROM dlock_lock");
+  raw_sqlite foreign(fixture.path);
+  CHECK(foreign.try_run("BEGIN IMMEDIATE"));
+  const auto granted = foreign.text("SELECT COUNT(*) FROM dlock_lock");
   for (const reply& r : replies) CHECK(r.result == (granted == "2" ? outcome::yes : outcome::failed));
   CHECK((granted == "0" || granted == "2"));
 }
 
 TEST_CASE("sqlite busy: renewals get their share among busy writers", "[unit][sqlite]") {
-  sqlite_file_place place;
+  sqlite_file_fixture fixture;
   {
-    raw_sqlite raw(place.path);
+    raw_sqlite raw(fixture.path);
     raw.run("PRAGMA journal_mode = WAL");
     raw.run("CREATE TABLE w(id INTEGER PRIMARY KEY, v INTEGER)");
   }
-  actor a(place), b(place);
+  actor a(fixture), b(fixture);
   std::atomic<bool> stop{false};
   std::atomic<int> written{0};
   std::vector<std::jthread> writers;
   for (int i = 0; i < 6; ++i) {
     writers.emplace_back([&] {
-      raw_sqlite raw(place.path);
+      raw_sqlite raw(fixture.path);
       raw.run("PRAGMA synchronous = OFF");  // no disk of a busy machine makes them slower than the time that they take
       while (!stop) {
         if (!raw.try_run("BEGIN IMMEDIATE")) continue;
         raw.run("REPLACE INTO w VALUES(1, 1)");
-        place.pass(4ms);
+        fixture.pass(4ms);
         while (!raw.try_run("COMMIT")) std::this_thread::yield();
         ++written;
       }
@@ -246,16 +246,16 @@ TEST_CASE("sqlite busy: each connection of an application's database gets its sh
 }
 
 TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a lock in it", "[unit][sqlite]") {
-  sqlite_file_place place;
-  const auto store = place.open();
+  sqlite_file_fixture fixture;
+  const auto store = fixture.open();
   fault why;
   CHECK(store->transactions()->caller_may_wait(why));
-  const auto link = place.folder / "link.db";
-  std::filesystem::create_symlink(place.path, link);
-  raw_sqlite(place.path).run("CREATE TABLE application(id INTEGER)");
-  raw_sqlite(place.folder / "elsewhere.db").run("CREATE TABLE application(id INTEGER)");
+  const auto link = fixture.folder / "link.db";
+  std::filesystem::create_symlink(fixture.path, link);
+  raw_sqlite(fixture.path).run("CREATE TABLE application(id INTEGER)");
+  raw_sqlite(fixture.folder / "elsewhere.db").run("CREATE TABLE application(id INTEGER)");
 
-  odb::sqlite::database same(link), elsewhere(place.folder / "elsewhere.db");
+  odb::sqlite::database same(link), elsewhere(fixture.folder / "elsewhere.db");
   {
     odb::transaction transaction(same.begin());
     CHECK(store->transactions()->caller_may_wait(why));
@@ -263,7 +263,7 @@ TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a
     CHECK(store->transactions()->caller_may_wait(why));  // reading blocks nobody
     same.execute("INSERT INTO application VALUES(1)");
     CHECK_FALSE(store->transactions()->caller_may_wait(why));
-    CHECK_THAT(why.text, ContainsSubstring(place.path));
+    CHECK_THAT(why.text, ContainsSubstring(fixture.path));
     CHECK_THAT(why.text, ContainsSubstring("wait for itself"));
     std::async(std::launch::async, [&] {
       CHECK(store->transactions()->caller_may_wait(why));
@@ -280,12 +280,12 @@ TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a
 }
 
 TEST_CASE("sqlite busy: an attached lock file that is written to counts too", "[unit][sqlite]") {
-  sqlite_file_place place;
-  const auto store = place.open();
-  raw_sqlite(place.path).run("CREATE TABLE application(id INTEGER)");
-  odb::sqlite::database database(place.folder / "elsewhere.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  sqlite_file_fixture fixture;
+  const auto store = fixture.open();
+  raw_sqlite(fixture.path).run("CREATE TABLE application(id INTEGER)");
+  odb::sqlite::database database(fixture.folder / "elsewhere.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   auto connection = database.connection();
-  connection->execute("ATTACH '" + place.path + "' AS locks");
+  connection->execute("ATTACH '" + fixture.path + "' AS locks");
   odb::transaction transaction(connection->begin());
   connection->execute("INSERT INTO locks.application VALUES(1)");
   fault why;

@@ -27,13 +27,13 @@ namespace {
 
 struct limits_fixture {
   /// Nobody can write to the file but whoever has this.
-  std::unique_ptr<raw_sqlite> stranger() const {
+  std::unique_ptr<raw_sqlite> foreign() const {
     auto client = std::make_unique<raw_sqlite>(path);
     client->run("BEGIN IMMEDIATE");
     return client;
   }
   service_options options() const {
-    return {.release_limit = 200ms, .close_limit = 0ms, .sweep_every = 0ms, .observer = seen};
+    return {.release_limit = 200ms, .close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen};
   }
 
   scratch_folder folder{};
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(limits_fixture, "sqlite limits: a release, a lease's end and a 
     first.push_back(each->acquire("first" + std::to_string(first.size())));
     second.push_back(each->acquire("second" + std::to_string(second.size())));
   }
-  auto writing = stranger();
+  auto writing = foreign();
   auto released = first.begin(), dropped = second.begin();
   CHECK(least_of_three([&] { CHECK_THROWS_AS((released++)->release(), store_error); }) < 200ms + sluggish);
   CHECK(least_of_three([&] { *dropped++ = lease{}; }) < 200ms + sluggish);
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(limits_fixture,
   lock_service others("sqlite:" + path, options());
   const auto theirs = others.acquire("theirs");
   { const auto makes_the_session = locks.acquire("k"); }
-  const auto writing = stranger();
+  const auto writing = foreign();
   CHECK(least_of_three([&] { CHECK_THROWS_AS(locks.acquire("k", {.wait = 100ms}), lock_timeout); }) < 2s + sluggish);
   CHECK(least_of_three([&] { CHECK_FALSE(locks.try_acquire("k")); }) < 2s + sluggish);
   CHECK(least_of_three([&] { CHECK_THROWS_AS(locks.force_release("theirs"), store_error); }) < 1s + sluggish);
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(limits_fixture, "sqlite limits: a connection can be made while 
   const auto theirs = others.acquire("theirs");
   std::deque<lock_service> unconnected;
   for (int i = 0; i < 3; ++i) unconnected.emplace_back("sqlite:" + path, options());
-  const auto writing = stranger();
+  const auto writing = foreign();
   auto next = unconnected.begin();
   CHECK(least_of_three([&] { CHECK((next++)->holder("theirs")); }) < sluggish);
 }

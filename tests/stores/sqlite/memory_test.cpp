@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/sqlite/file_place.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/lock_key.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
@@ -20,9 +20,9 @@ using namespace dlock::test;
 
 namespace {
 
-class scarce_place final : public sqlite_file_place {
+class scarce_fixture final : public sqlite_file_fixture {
  public:
-  scarce_place() {
+  scarce_fixture() {
     raw_sqlite raw(path);
     raw.run("CREATE TABLE jobs(id INTEGER PRIMARY KEY, o TEXT NOT NULL DEFAULT '', e TIMESTAMP, f INTEGER DEFAULT 0)");
     raw.run("INSERT INTO jobs(id) VALUES(1)");
@@ -71,13 +71,13 @@ void check_every_allocation(actor& who, const std::function<reply()>& verb) {
 
 TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in the middle of something",
           "[unit][sqlite]") {
-  scarce_place place;
+  scarce_fixture fixture;
   const std::string label(100, 'x');
-  actor a(place, for_long, label), b(place, for_long, label);
+  actor a(fixture, for_long, label), b(fixture, for_long, label);
   const auto fence = a.acquire("held");
   const auto ask = [&](verb action, const row_id* row = nullptr) {
     const request q{.action = action,
-                    .resource = row != nullptr ? place.job.view() : "held",
+                    .resource = row != nullptr ? fixture.job.view() : "held",
                     .session = b.id,
                     .row = row,
                     .nonce = 77,
@@ -90,9 +90,9 @@ TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in t
       return answer;
     };
   };
-  for (const verb action : {verb::take, verb::look, verb::release, verb::cancel, verb::extend}) {
+  for (const verb action : {verb::take, verb::poll, verb::release, verb::cancel, verb::extend}) {
     check_every_allocation(b, ask(action));
-    check_every_allocation(b, ask(action, place.job.row()));
+    check_every_allocation(b, ask(action, fixture.job.row()));
   }
   check_every_allocation(b, [&] {
     std::array<request, 2> takes = {request{.action = verb::insert, .resource = "x", .session = b.id, .nonce = 1},
@@ -105,7 +105,7 @@ TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in t
       b, [&] { return b.store->session(*b.connection, session_verb::renew, {.id = b.id, .ttl = for_long}); });
   check_every_allocation(b,
                          [&] { return b.store->session(*b.connection, session_verb::close, {.id = id128::random()}); });
-  check_every_allocation(b, [&] { return b.store->admin()->clean_up(*b.connection, 1us, 100); });
+  check_every_allocation(b, [&] { return b.store->admin()->cleanup(*b.connection, 1us, 100); });
   check_every_allocation(b, [&] { return b.store->admin()->revoke(*b.connection, {.resource = "nobody's"}); });
   std::vector<holder_info> found;
   check_every_allocation(b, [&] { return b.store->admin()->inspect(*b.connection, {.resource = "held"}, found); });

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/sqlite/file_place.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
@@ -77,7 +77,7 @@ class child {
 
 /// What actor is to a test, without assertions: for children, whose failures are exceptions.
 struct worker {
-  explicit worker(store_place& place, microseconds ttl) : store(place.open()) {
+  explicit worker(store_fixture& fixture, microseconds ttl) : store(fixture.open()) {
     fault why;
     connection = store->connect(10s, why);
     if (!connection || store->session(*connection, session_verb::open, {.id = id, .ttl = ttl}).result != outcome::yes)
@@ -111,8 +111,8 @@ struct worker {
   std::uint64_t nonce = 0;
 };
 
-void make_key(store_place& place, std::string_view key) {
-  actor first(place);
+void make_key(store_fixture& fixture, std::string_view key) {
+  actor first(fixture);
   REQUIRE(first.acquire(key) == 1);
   REQUIRE(answer(first.release(key, 1)) == outcome::yes);
 }
@@ -121,9 +121,9 @@ void make_key(store_place& place, std::string_view key) {
 
 TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly one", "[unit][sqlite]") {
   constexpr std::uint64_t processes = 4, rounds = 50;
-  sqlite_file_place place;
-  make_key(place, "k");
-  const std::string counter = place.folder / "counter";
+  sqlite_file_fixture fixture;
+  make_key(fixture, "k");
+  const std::string counter = fixture.folder / "counter";
   const int file = ::open(counter.c_str(), O_RDWR | O_CREAT, 0600);
   std::uint64_t zero = 0;
   REQUIRE(::pwrite(file, &zero, sizeof zero, 0) == sizeof zero);
@@ -133,7 +133,7 @@ TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly on
     std::vector<std::unique_ptr<child>> children;
     for (std::uint64_t i = 0; i < processes; ++i) {
       children.push_back(std::make_unique<child>([&](auto send) {
-        worker w(place, for_long);
+        worker w(fixture, for_long);
         for (std::uint64_t n = 0; n < rounds; ++n) {
           const auto fence = w.acquire("k");
           std::uint64_t seen = 0;  // read, change, write back: loses updates if anybody else does so too
@@ -162,17 +162,17 @@ TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly on
 }
 
 TEST_CASE("sqlite processes: what a killed holder had is granted again after its ttl, not before", "[unit][sqlite]") {
-  sqlite_file_place place;
-  make_key(place, "k");
+  sqlite_file_fixture fixture;
+  make_key(fixture, "k");
   child holder([&](auto send) {
-    worker w(place, 1s);
+    worker w(fixture, 1s);
     send(w.acquire("k"));
     for (;;) ::pause();
   });
   std::uint64_t fence = 0;
   REQUIRE(holder.read(fence));
   holder.kill();
-  actor next(place);
+  actor next(fixture);
   const seen dead = next.at("k");
   CHECK(dead.fence == fence);
   CHECK_FALSE(dead.gone);
@@ -180,7 +180,7 @@ TEST_CASE("sqlite processes: what a killed holder had is granted again after its
     CHECK(answer(next.take("k")) == outcome::no);
     CHECK(answer(next.take_over("k", dead)) == outcome::no);
   }
-  pass_until(place, [&] { return next.kill(dead.holder) == outcome::yes; });
+  pass_until(fixture, [&] { return next.kill(dead.holder) == outcome::yes; });
   CHECK(next.at("k").gone);
   const reply taken = next.take_over("k", dead);
   REQUIRE(answer(taken) == outcome::yes);
@@ -188,12 +188,12 @@ TEST_CASE("sqlite processes: what a killed holder had is granted again after its
 }
 
 TEST_CASE("sqlite processes: writers killed at any moment leave a sound file and grantable keys", "[unit][sqlite]") {
-  sqlite_file_place place;
-  make_key(place, "k");
+  sqlite_file_fixture fixture;
+  make_key(fixture, "k");
   std::uint64_t last = 1;
   for (int round = 0; round < 8; ++round) {
     child writer([&](auto send) {
-      worker w(place, 50ms);
+      worker w(fixture, 50ms);
       for (;;) {
         const auto fence = w.acquire("k");
         send(fence);
@@ -205,8 +205,8 @@ TEST_CASE("sqlite processes: writers killed at any moment leave a sound file and
     writer.kill();
     while (writer.read(fence)) continue;  // what it had still sent
 
-    actor next(place);
-    pass_until(place, [&] {
+    actor next(fixture);
+    pass_until(fixture, [&] {
       const seen now = next.at("k");
       if (now.holder) next.kill(now.holder);
       return !now.holder || (now.gone && answer(next.take_over("k", now)) == outcome::yes);
@@ -217,5 +217,5 @@ TEST_CASE("sqlite processes: writers killed at any moment leave a sound file and
     last = now.fence;
     if (now.holder) REQUIRE(answer(next.release("k", now.fence)) == outcome::yes);
   }
-  CHECK(raw_sqlite(place.path).text("PRAGMA integrity_check") == "ok");
+  CHECK(raw_sqlite(fixture.path).text("PRAGMA integrity_check") == "ok");
 }

@@ -14,9 +14,9 @@
 #include <tuple>
 #include <vector>
 
-#include "contract/backends/sqlite/file_place.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "support/eventually.hpp"
 #include "support/raw_sqlite.hpp"
@@ -25,15 +25,15 @@ using namespace dlock;
 using namespace dlock::test;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
-using dlock::stores::sql::dialect;
+using dlock::stores::sql::application_database;
 
 namespace {
 
 /// A file with the table `orders`, as an application without dlock would have made it, and `jobs`, which follows the
 /// plain-SQL protocol.
-class shop final : public sqlite_file_place {
+class shop final : public sqlite_file_fixture {
  public:
-  shop() : sqlite_file_place("?busy_timeout=200") {
+  shop() : sqlite_file_fixture("?busy_timeout=200") {
     raw_sqlite raw(path);
     raw.run("PRAGMA journal_mode = WAL");
     raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, state TEXT, version INTEGER NOT NULL DEFAULT 0)");
@@ -57,7 +57,7 @@ class shop final : public sqlite_file_place {
                       .renewal = row_renewal::column});
   }
 
-  dialect& place() const { return dynamic_cast<dialect&>(*store_); }
+  application_database& application() const { return dynamic_cast<application_database&>(*store_); }
   lock_key order(std::int64_t id) const { return lock_key::of_row(orders, {id}); }
   lock_key nightly() const { return lock_key::of_row(jobs, {std::string("nightly")}); }
 
@@ -70,9 +70,9 @@ class shop final : public sqlite_file_place {
     odb::sqlite::database database(path);
     const auto with = database.connection();
     fault why;
-    if (place().describe(*with, table, why) != outcome::yes) {
-      raw_sqlite(path).run(place().add_columns(table));
-      if (place().describe(*with, table, why) != outcome::yes) throw std::runtime_error(why.text);
+    if (application().describe(*with, table, why) != outcome::yes) {
+      raw_sqlite(path).run(application().add_columns(table));
+      if (application().describe(*with, table, why) != outcome::yes) throw std::runtime_error(why.text);
     }
     return std::make_shared<const row_table>(std::move(table));
   }
@@ -102,22 +102,22 @@ std::uint64_t taken(actor& who, const lock_key& row, microseconds own_ttl = 0us)
 // ---- the application's tables ----------------------------------------------------------------------------------
 
 TEST_CASE("sqlite rows: a table is described by its name, its columns are checked", "[sqlite]") {
-  shop place;
-  CHECK(place.orders->label == "orders");
-  CHECK(place.orders->id == std::vector<std::string>{"\"id\""});
-  CHECK_FALSE(place.orders->owner_not_null);
-  CHECK(place.jobs->owner_not_null);
+  shop fixture;
+  CHECK(fixture.orders->label == "orders");
+  CHECK(fixture.orders->id == std::vector<std::string>{"\"id\""});
+  CHECK_FALSE(fixture.orders->owner_not_null);
+  CHECK(fixture.jobs->owner_not_null);
 
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   raw.run("CREATE TABLE plain(id INTEGER PRIMARY KEY, v INTEGER)");
   raw.run("CREATE TABLE heap(o TEXT, e INTEGER, f INTEGER)");
   raw.run("CREATE TABLE \"the \"\"table\"(b TEXT, a INTEGER, O TEXT, e INTEGER, f INTEGER, PRIMARY KEY(a, b))");
   raw.run("CREATE TABLE numbers(id INTEGER PRIMARY KEY, o TEXT, e INTEGER NOT NULL, f INTEGER, i INTEGER)");
-  odb::sqlite::database database(place.path);
+  odb::sqlite::database database(fixture.path);
   const auto with = database.connection();
   const auto refused = [&](row_table table) {
     fault why;
-    CHECK(place.place().describe(*with, table, why) == outcome::failed);
+    CHECK(fixture.application().describe(*with, table, why) == outcome::failed);
     return why.text;
   };
   CHECK_THAT(refused({.table = "\"nothing\""}), ContainsSubstring("table \"nothing\" does not exist"));
@@ -138,24 +138,24 @@ TEST_CASE("sqlite rows: a table is described by its name, its columns are checke
 
   row_table table{.table = "\"main\".\"the \"\"table\"", .owner = "\"o\"", .expires_at = "\"e\"", .fence = "\"f\""};
   fault why;
-  REQUIRE(place.place().describe(*with, table, why) == outcome::yes);
+  REQUIRE(fixture.application().describe(*with, table, why) == outcome::yes);
   CHECK(table.id == std::vector<std::string>{"\"a\"", "\"b\""});  // in the key's order
   CHECK(table.label == "the \"table");
 }
 
 TEST_CASE("sqlite rows: a connection shares the store if its main database is that file", "[sqlite]") {
-  shop place;
-  raw_sqlite(place.folder / "other.db").run("CREATE TABLE t(id INTEGER)");
+  shop fixture;
+  raw_sqlite(fixture.folder / "other.db").run("CREATE TABLE t(id INTEGER)");
   fault why;
-  odb::sqlite::database same(place.path), other(place.folder / "other.db"), memory(":memory:");
-  CHECK(place.place().shares(*same.connection(), why) == outcome::yes);
-  CHECK(place.place().shares(*other.connection(), why) == outcome::no);
-  CHECK(place.place().shares(*memory.connection(), why) == outcome::no);
+  odb::sqlite::database same(fixture.path), other(fixture.folder / "other.db"), memory(":memory:");
+  CHECK(fixture.application().shares(*same.connection(), why) == outcome::yes);
+  CHECK(fixture.application().shares(*other.connection(), why) == outcome::no);
+  CHECK(fixture.application().shares(*memory.connection(), why) == outcome::no);
 }
 
 TEST_CASE("sqlite rows: every statement about a row searches by its primary key", "[sqlite]") {
-  shop place;
-  raw_sqlite raw(place.path);
+  shop fixture;
+  raw_sqlite raw(fixture.path);
   raw.run("CREATE TABLE lines(region INTEGER, name TEXT, o TEXT, e INTEGER, f INTEGER, PRIMARY KEY(region, name))");
   const row_table lines{.table = "lines", .id = {"region", "name"}, .owner = "o", .expires_at = "e", .fence = "f"};
   dlock::stores::sql::table_names names("dlock_", '"');
@@ -173,23 +173,23 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
   const id128 session = id128::random();
   using namespace stores::sqlite::lease_table;
   for (const auto& [table, first, second] :
-       {std::tuple{*place.orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
-        std::tuple{*place.jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
+       {std::tuple{*fixture.orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
+        std::tuple{*fixture.jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
         std::tuple{lines, row_id{nullptr, {1, std::string("x")}}, row_id{nullptr, {2, std::string("y")}}}}) {
     for (std::size_t i = 0; i < row_statement_count; ++i)
       check(row_statement_text(static_cast<dlock::stores::sql::row_statement>(i), table, names).sql);
     const row_id* const rows[] = {&first, &second};
-    check(place.place().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
+    check(fixture.application().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
     row_id row{std::make_shared<const row_table>(table), second.values};
     const request grant{.session = session, .row = &row, .nonce = 1, .fence = 1};
-    check(place.open()->transactions()->verification_of(grant).text);
-    check(place.open()->transactions()->release_of(grant).text);
+    check(fixture.open()->transactions()->verification_of(grant).text);
+    check(fixture.open()->transactions()->release_of(grant).text);
   }
 }
 
 TEST_CASE("sqlite rows: a condition names thousands of rows, of composite ids too", "[sqlite]") {
-  shop place;
-  raw_sqlite raw(place.path);
+  shop fixture;
+  raw_sqlite raw(fixture.path);
   raw.run("CREATE TABLE lines(region INTEGER, name TEXT, PRIMARY KEY(region, name))");
   raw.run(
       "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
@@ -199,48 +199,48 @@ TEST_CASE("sqlite rows: a condition names thousands of rows, of composite ids to
   for (std::int64_t i = 1; i <= 4000; ++i) ids.push_back({nullptr, {i, "n" + std::to_string(i)}});
   std::vector<const row_id*> rows;
   for (const auto& id : ids) rows.push_back(&id);
-  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + place.place().rows_by_id(lines, rows)) == "4000");
+  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + fixture.application().rows_by_id(lines, rows)) == "4000");
   const row_table numbers{.table = "lines", .id = {"region"}};
-  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + place.place().rows_by_id(numbers, rows)) == "4000");
+  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + fixture.application().rows_by_id(numbers, rows)) == "4000");
 }
 
 TEST_CASE("sqlite rows: a claim takes what is free, and names what the dead hold", "[sqlite]") {
-  shop place;
-  actor alive(place), dead(place), mine(place);
-  taken(alive, place.order(1));
-  taken(dead, place.order(2));
-  raw_sqlite raw(place.path);
+  shop fixture;
+  actor alive(fixture), dead(fixture), mine(fixture);
+  taken(alive, fixture.order(1));
+  taken(dead, fixture.order(2));
+  raw_sqlite raw(fixture.path);
   const auto ids = [&](const std::string& condition) {
     std::string text;
     for (const auto& id : raw.column("SELECT id FROM orders WHERE " + condition + " ORDER BY id")) text += *id + " ";
     return text;
   };
-  CHECK(ids(place.place().free_rows(*place.orders)) == "3 ");
-  CHECK(ids(place.place().abandoned_rows(*place.orders)).empty());
+  CHECK(ids(fixture.application().free_rows(*fixture.orders)) == "3 ");
+  CHECK(ids(fixture.application().abandoned_rows(*fixture.orders)).empty());
   dead.close();
-  CHECK(ids(place.place().abandoned_rows(*place.orders)) == "2 ");
+  CHECK(ids(fixture.application().abandoned_rows(*fixture.orders)) == "2 ");
   raw.run("UPDATE orders SET lock_owner = 'some other program that keeps its locks as text' WHERE id = 2");
-  CHECK(ids(place.place().abandoned_rows(*place.orders)).empty());  // nobody can know when its holder is dead
+  CHECK(ids(fixture.application().abandoned_rows(*fixture.orders)).empty());  // nobody can know when its holder is dead
 
-  const lock_key first = place.order(1), third = place.order(3);
+  const lock_key first = fixture.order(1), third = fixture.order(3);
   const row_id* const rows[] = {first.row(), third.row()};
   raw.run("BEGIN IMMEDIATE");
-  raw.run(place.place().claim({.table = *place.orders, .rows = rows, .session = mine.id, .nonce = 7}));
+  raw.run(fixture.application().claim({.table = *fixture.orders, .rows = rows, .session = mine.id, .nonce = 7}));
   CHECK(raw.changes() == 1);
   raw.run("COMMIT");
-  CHECK(ids(place.place().rows_by_id(*place.orders, rows)) == "1 3 ");
+  CHECK(ids(fixture.application().rows_by_id(*fixture.orders, rows)) == "1 3 ");
   CHECK(raw.text("SELECT lock_fence || ' ' || version FROM orders WHERE id = 3") == "1 1");
   mine.nonce = 7;
   CHECK(answer(run(mine, verb::cancel, third)) == outcome::yes);
-  CHECK(ids(place.place().free_rows(*place.orders)) == "3 ");
+  CHECK(ids(fixture.application().free_rows(*fixture.orders)) == "3 ");
 }
 
 TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared as other programs do", "[sqlite]") {
-  shop place;
-  actor ours(place), other(place);
-  raw_sqlite raw(place.path);
+  shop fixture;
+  actor ours(fixture), other(fixture);
+  raw_sqlite raw(fixture.path);
   const auto before = stores::sqlite::lease_table::row_time::wall_clock();
-  taken(ours, place.nightly(), 5500ms);
+  taken(ours, fixture.nightly(), 5500ms);
   const auto after = stores::sqlite::lease_table::row_time::wall_clock();
   const auto written = raw.text("SELECT lock_expire_time FROM jobs");
   CHECK(
@@ -252,25 +252,25 @@ TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared
   CHECK(seconds < after + 6500ms);
 
   // As that protocol compares: not free in the second in which it ends.
-  reply look;
+  reply poll;
   std::string now;
   do {  // within one second: the expiry is of whole ones
     now = raw.text("SELECT datetime('now')");
     raw.run("UPDATE jobs SET lock_expire_time = datetime('now', '+30 seconds')");
-    look = run(other, verb::look, place.nightly());
+    poll = run(other, verb::poll, fixture.nightly());
   } while (raw.text("SELECT datetime('now')") != now);
-  CHECK(look.holder.left > 30s);
-  CHECK(look.holder.left <= 31s);
+  CHECK(poll.holder.remaining > 30s);
+  CHECK(poll.holder.remaining <= 31s);
   raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = datetime('now', '-1 seconds')");
-  CHECK(run(other, verb::look, place.nightly()).holder.expired);
-  CHECK(answer(run(other, verb::take, place.nightly(), 5s)) == outcome::yes);
+  CHECK(run(other, verb::poll, fixture.nightly()).holder.expired);
+  CHECK(answer(run(other, verb::take, fixture.nightly(), 5s)) == outcome::yes);
 
   // It can be extended as long as nobody else may take it.
   const auto extended_at_the_end = [&] {
     for (;;) {
       raw.run("UPDATE jobs SET lock_expire_time = datetime('now')");
       const auto second = raw.text("SELECT lock_expire_time FROM jobs");
-      const reply extended = run(other, verb::extend, place.nightly(), 20s);
+      const reply extended = run(other, verb::extend, fixture.nightly(), 20s);
       if (raw.text("SELECT datetime('now')") == second) return answer(extended);  // still the same second
     }
   };
@@ -278,62 +278,63 @@ TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared
 
   // Numbers are less than any text: nobody may take that for the past.
   raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = 1700000000");
-  CHECK(answer(run(ours, verb::take, place.nightly(), 5s)) == outcome::no);
-  const seen stranger = run(ours, verb::look, place.nightly()).holder;
-  CHECK_FALSE(stranger.expired);
-  CHECK(stranger.who == "another program");
+  CHECK(answer(run(ours, verb::take, fixture.nightly(), 5s)) == outcome::no);
+  const seen foreign = run(ours, verb::poll, fixture.nightly()).holder;
+  CHECK_FALSE(foreign.expired);
+  CHECK(foreign.who == "another program");
 }
 
 TEST_CASE("sqlite rows: the pieces of a claim can stand in a statement about several tables", "[sqlite]") {
-  shop place;
-  raw_sqlite raw(place.path);
+  shop fixture;
+  raw_sqlite raw(fixture.path);
   raw.run("CREATE TABLE archive AS SELECT * FROM orders");
-  const lock_key first = place.order(1);
+  const lock_key first = fixture.order(1);
   const row_id* const rows[] = {first.row()};
   for (const auto& condition :
-       {place.place().free_rows(*place.orders), place.place().rows_by_id(*place.orders, rows)}) {
+       {fixture.application().free_rows(*fixture.orders), fixture.application().rows_by_id(*fixture.orders, rows)}) {
     INFO(condition);
     CHECK(raw.text("SELECT COUNT(*) > 0 FROM orders JOIN archive ON archive.id = orders.id WHERE " + condition) == "1");
   }
-  CHECK(raw.text("SELECT COUNT(*) FROM orders, archive WHERE " + place.place().abandoned_rows(*place.orders)) == "0");
+  CHECK(raw.text("SELECT COUNT(*) FROM orders, archive WHERE " +
+                 fixture.application().abandoned_rows(*fixture.orders)) == "0");
 }
 
 TEST_CASE("sqlite rows: a service locks rows as it locks keys", "[sqlite][rows]") {
-  shop place;
-  const std::string url = "sqlite:" + place.path;
+  shop fixture;
+  const std::string url = "sqlite:" + fixture.path;
   lock_service first(url), second(url);
-  auto held = first.acquire(place.order(1));
+  auto held = first.acquire(fixture.order(1));
   CHECK(held.fencing_token() == 1);
-  CHECK_FALSE(second.try_acquire(place.order(1)));
-  CHECK(second.try_acquire(place.order(2)));
+  CHECK_FALSE(second.try_acquire(fixture.order(1)));
+  CHECK(second.try_acquire(fixture.order(2)));
   CHECK(second.try_acquire("orders:1"));  // a text is another key
-  CHECK(first.acquire(place.order(1)).reentered());
-  raw_sqlite raw(place.path);
+  CHECK(first.acquire(fixture.order(1)).reentered());
+  raw_sqlite raw(fixture.path);
   raw.run(held.verification().text);
   CHECK(raw.changes() == 1);
   CHECK_NOTHROW(held.ensure_held());
   held.release();
-  CHECK(second.acquire(place.order(1)).fencing_token() == 2);
+  CHECK(second.acquire(fixture.order(1)).fencing_token() == 2);
   try {
-    (void)second.acquire(place.order(77));
+    (void)second.acquire(fixture.order(77));
     FAIL("there is no such row");
   } catch (const lock_refused& e) {
     CHECK(e.code() == errc::no_such_row);
   }
-  const auto job = first.acquire(place.nightly(), {.ttl = 5s});
-  CHECK_FALSE(second.try_acquire(place.nightly(), {.ttl = 5s}));
+  const auto job = first.acquire(fixture.nightly(), {.ttl = 5s});
+  CHECK_FALSE(second.try_acquire(fixture.nightly(), {.ttl = 5s}));
   const auto until = raw.text("SELECT lock_expire_time FROM jobs");
   CHECK(eventually([&] { return raw.text("SELECT lock_expire_time FROM jobs") > until; }));  // it is renewed
   CHECK_NOTHROW(job.ensure_held());
 }
 
 TEST_CASE("sqlite rows: more tables than a connection keeps statements of", "[sqlite][rows]") {
-  shop place;
-  actor actor(place);
-  raw_sqlite raw(place.path);
+  shop fixture;
+  actor actor(fixture);
+  raw_sqlite raw(fixture.path);
   std::vector<std::shared_ptr<const row_table>> tables;
   for (int i = 0; i < 40; ++i) {
-    row_table table = *place.orders;
+    row_table table = *fixture.orders;
     table.table = fmt::format("\"t{}\"", i);
     table.label = fmt::format("t{}", i);
     raw.run(fmt::format("CREATE TABLE t{} AS SELECT * FROM orders", i));
@@ -350,27 +351,27 @@ TEST_CASE("sqlite rows: more tables than a connection keeps statements of", "[sq
   std::vector<std::weak_ptr<const row_table>> known(tables.begin(), tables.end());
   tables.clear();
   CHECK(std::count_if(known.begin(), known.end(), [](const auto& each) { return !each.expired(); }) == 16);
-  CHECK(taken(actor, lock_key::of_row(std::make_shared<const row_table>(*place.orders), {1})) == 1);
+  CHECK(taken(actor, lock_key::of_row(std::make_shared<const row_table>(*fixture.orders), {1})) == 1);
 }
 
 TEST_CASE("sqlite rows: whatever another boot of the host left can be had", "[sqlite]") {
-  shop place;
-  actor kept(place), own(place), far(place);
-  taken(kept, place.order(1));
-  taken(own, place.order(2), 40ms);
-  taken(far, place.order(3), for_long);
-  raw_sqlite raw(place.path);
+  shop fixture;
+  actor kept(fixture), own(fixture), far(fixture);
+  taken(kept, fixture.order(1));
+  taken(own, fixture.order(2), 40ms);
+  taken(far, fixture.order(3), for_long);
+  raw_sqlite raw(fixture.path);
   raw.run("UPDATE dlock_session SET boot = 'another', expires_at_us = expires_at_us + 1000000000000");
   raw.run("UPDATE dlock_floor SET fence = fence + 1 WHERE id = 2");
   const auto epoch = std::stoll(raw.text("SELECT fence FROM dlock_floor WHERE id = 3"));
   raw.run("UPDATE dlock_floor SET fence = 5 WHERE id = 3");
 
-  actor now(place);
+  actor now(fixture);
   // As wall clocks go, within what they may have been set meanwhile.
   CHECK(std::abs(std::stoll(raw.text("SELECT fence FROM dlock_floor WHERE id = 3")) - epoch) < 60'000'000);
-  const seen dead = run(now, verb::look, place.order(1)).holder;
+  const seen dead = run(now, verb::poll, fixture.order(1)).holder;
   CHECK(dead.gone);
-  const lock_key first = place.order(1);
+  const lock_key first = fixture.order(1);
   const reply taken_over = now.run({.action = verb::take_over,
                                     .resource = first.view(),
                                     .session = now.id,
@@ -379,18 +380,18 @@ TEST_CASE("sqlite rows: whatever another boot of the host left can be had", "[sq
                                     .expected = &dead});
   CHECK(answer(taken_over) == outcome::yes);
   CHECK(taken_over.fence == 2);
-  pass_until(place, [&] { return run(now, verb::look, place.order(2)).holder.expired; });
-  CHECK(answer(run(now, verb::take, place.order(2))) == outcome::yes);
-  CHECK(answer(run(now, verb::take, place.order(3))) == outcome::no);  // its time is not over
+  pass_until(fixture, [&] { return run(now, verb::poll, fixture.order(2)).holder.expired; });
+  CHECK(answer(run(now, verb::take, fixture.order(2))) == outcome::yes);
+  CHECK(answer(run(now, verb::take, fixture.order(3))) == outcome::no);  // its time is not over
   // A clock that was set back by years between two boots: no lease of ours lasts that long.
   raw.run("UPDATE orders SET lock_expires_at_us = lock_expires_at_us + 100000000000000 WHERE id = 3");
-  CHECK(run(now, verb::look, place.order(3)).holder.expired);
-  CHECK(answer(run(now, verb::take, place.order(3))) == outcome::yes);
+  CHECK(run(now, verb::poll, fixture.order(3)).holder.expired);
+  CHECK(answer(run(now, verb::take, fixture.order(3))) == outcome::yes);
 
   // A session of this boot proves that the times in the file are of this boot, whatever the mark says.
   raw.run("UPDATE dlock_floor SET fence = fence + 1 WHERE id IN (2, 3)");
   const auto shifted = raw.text("SELECT fence FROM dlock_floor WHERE id = 3");
-  actor later(place);
+  actor later(fixture);
   CHECK(raw.text("SELECT fence FROM dlock_floor WHERE id = 3") == shifted);
-  CHECK(run(later, verb::look, place.order(1)).holder.holder == now.id);
+  CHECK(run(later, verb::poll, fixture.order(1)).holder.holder == now.id);
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/sqlite/file_place.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/error.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/raw_sqlite.hpp"
@@ -21,7 +21,7 @@ using Catch::Matchers::MessageMatches;
 
 namespace {
 
-class made_file final : public sqlite_file_place {
+class made_file final : public sqlite_file_fixture {
  public:
   explicit made_file(bool filled = true) {
     if (filled) open();
@@ -35,11 +35,11 @@ class made_file final : public sqlite_file_place {
 };
 
 /// What a whole set of tables is good for.
-void check_works(made_file& place) {
-  actor a(place), b(place);
+void check_works(made_file& fixture) {
+  actor a(fixture), b(fixture);
   CHECK(a.acquire("new key") > 0);
   CHECK(answer(b.take("new key")) == outcome::no);
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   CHECK(raw.text("SELECT version || ' ' || migration FROM dlock_schema_version WHERE name = 'dlock'") == "1 0");
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_floor") == "4");
 }
@@ -56,101 +56,101 @@ TEST_CASE("sqlite schema: whatever a creation by hand left half done is finished
   REQUIRE(steps.size() == 5);
   for (std::size_t done = 0; done <= steps.size(); ++done) {
     INFO("steps done: " << done);
-    made_file place(false);
-    for (std::size_t i = 0; i < done; ++i) place.run(steps[i]);
-    if (done > 0) place.check_refused("?schema=verify", "");
-    place.open();
-    check_works(place);
+    made_file fixture(false);
+    for (std::size_t i = 0; i < done; ++i) fixture.run(steps[i]);
+    if (done > 0) fixture.check_refused("?schema=verify", "");
+    fixture.open();
+    check_works(fixture);
   }
 }
 
 TEST_CASE("sqlite schema: a migration that was begun and not finished is finished by schema=create", "[unit][sqlite]") {
-  made_file place;
+  made_file fixture;
   std::uint64_t fence = 0;
   {
-    actor a(place);
+    actor a(fixture);
     for (int i = 0; i < 3; ++i) REQUIRE(answer(a.release("k", fence = a.acquire("k"))) == outcome::yes);
   }
-  place.run("UPDATE dlock_schema_version SET migration = 1");
-  place.check_refused("?schema=verify", "was begun and not finished");
+  fixture.run("UPDATE dlock_schema_version SET migration = 1");
+  fixture.check_refused("?schema=verify", "was begun and not finished");
   const auto missing = GENERATE("", "DROP TABLE dlock_session", "DELETE FROM dlock_floor");
-  if (*missing != '\0') place.run(missing);
-  place.open();
-  check_works(place);
-  actor a(place);
+  if (*missing != '\0') fixture.run(missing);
+  fixture.open();
+  check_works(fixture);
+  actor a(fixture);
   CHECK(a.acquire("k") == fence + 1);  // what there was is still there
 }
 
 TEST_CASE("sqlite schema: a migration by a newer program is not touched", "[unit][sqlite]") {
-  made_file place;
-  place.run("UPDATE dlock_schema_version SET version = 2, migration = 1");
-  for (const char* parameters : {"", "?schema=verify"}) place.check_refused(parameters, "was begun and not finished");
-  CHECK(raw_sqlite(place.path).text("SELECT version || ' ' || migration FROM dlock_schema_version") == "2 1");
+  made_file fixture;
+  fixture.run("UPDATE dlock_schema_version SET version = 2, migration = 1");
+  for (const char* parameters : {"", "?schema=verify"}) fixture.check_refused(parameters, "was begun and not finished");
+  CHECK(raw_sqlite(fixture.path).text("SELECT version || ' ' || migration FROM dlock_schema_version") == "2 1");
 }
 
 TEST_CASE("sqlite schema: a floor row that was lost is made far above every fence that can be seen", "[unit][sqlite]") {
-  made_file place;
+  made_file fixture;
   std::uint64_t fence = 0;
   {
-    actor a(place);
+    actor a(fixture);
     for (int i = 0; i < 7; ++i) REQUIRE(answer(a.release("k", fence = a.acquire("k"))) == outcome::yes);
   }
-  place.run("DELETE FROM dlock_floor");
-  place.check_refused("?schema=verify", "row 1 of table dlock_floor is missing");
-  actor a(place);
+  fixture.run("DELETE FROM dlock_floor");
+  fixture.check_refused("?schema=verify", "row 1 of table dlock_floor is missing");
+  actor a(fixture);
   CHECK(a.acquire("another") == fence + 1'000'001);  // those that were deleted were higher
 }
 
 TEST_CASE("sqlite schema: a table that is missing or was changed is refused at the start, with the way out",
           "[unit][sqlite]") {
-  made_file place;
-  place.run("UPDATE dlock_floor SET fence = 40 WHERE id = 1");
+  made_file fixture;
+  fixture.run("UPDATE dlock_floor SET fence = 40 WHERE id = 1");
   const auto [damage, text] = GENERATE(table<std::string, std::string>(
       {{"DROP TABLE dlock_lock", "no such table: dlock_lock"},
        {"DROP TABLE dlock_session", "no such table: dlock_session"},
        {"ALTER TABLE dlock_lock RENAME COLUMN nonce TO number", "no such column: nonce"},
        {"ALTER TABLE dlock_session DROP COLUMN revoked", "revoked"}}));
-  place.run(damage);
+  fixture.run(damage);
   for (const char* parameters : {"", "?schema=verify", "?schema=none"}) {
-    place.check_refused(parameters, text);
-    place.check_refused(parameters, "drop the tables dlock_lock, dlock_session and dlock_schema_version");
+    fixture.check_refused(parameters, text);
+    fixture.check_refused(parameters, "drop the tables dlock_lock, dlock_session and dlock_schema_version");
   }
   // The way out.
   for (const char* table : {"dlock_lock", "dlock_session", "dlock_schema_version"}) {
-    place.run(std::string("DROP TABLE IF EXISTS ") + table);
+    fixture.run(std::string("DROP TABLE IF EXISTS ") + table);
   }
-  place.run("UPDATE dlock_floor SET fence = fence + 1000000 WHERE id = 1");
-  check_works(place);
-  actor a(place);
+  fixture.run("UPDATE dlock_floor SET fence = fence + 1000000 WHERE id = 1");
+  check_works(fixture);
+  actor a(fixture);
   CHECK(a.acquire("k") == 1000041);
 }
 
 TEST_CASE("sqlite schema: tables of a development version are refused with the statement that renames their column",
           "[unit][sqlite]") {
-  made_file place;
-  place.run("ALTER TABLE dlock_session RENAME COLUMN revoked TO doomed");
+  made_file fixture;
+  fixture.run("ALTER TABLE dlock_session RENAME COLUMN revoked TO doomed");
   const std::string way_out = "ALTER TABLE \"dlock_session\" RENAME COLUMN doomed TO revoked";
-  for (const char* parameters : {"", "?schema=verify", "?schema=none"}) place.check_refused(parameters, way_out);
-  place.run(way_out);
-  check_works(place);
+  for (const char* parameters : {"", "?schema=verify", "?schema=none"}) fixture.check_refused(parameters, way_out);
+  fixture.run(way_out);
+  check_works(fixture);
 }
 
 TEST_CASE("sqlite schema: a start that was killed before its commit leaves nothing to repair", "[unit][sqlite]") {
-  made_file place(false);
+  made_file fixture(false);
   {
-    raw_sqlite killed(place.path);
+    raw_sqlite killed(fixture.path);
     killed.run("PRAGMA journal_mode = WAL");
     killed.run("BEGIN IMMEDIATE");
     killed.run("CREATE TABLE dlock_lock(lock_key BLOB)");  // it ends without COMMIT
   }
-  check_works(place);
+  check_works(fixture);
 }
 
 TEST_CASE("sqlite schema: a table that is dropped while a service runs is told with the way to make it",
           "[unit][sqlite]") {
-  made_file place;
-  actor a(place);
-  place.run("DROP TABLE dlock_lock");
+  made_file fixture;
+  actor a(fixture);
+  fixture.run("DROP TABLE dlock_lock");
   const auto taken = a.take("k");
   REQUIRE(taken.result == outcome::failed);
   CHECK_THAT(taken.why.text, ContainsSubstring("no such table: dlock_lock"));

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/sqlite/file_place.hpp"
-#include "dlock/store/store_url.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/sql_file.hpp"
 
@@ -35,14 +35,14 @@ std::vector<std::string> contents(const std::string& path) {
 }  // namespace
 
 TEST_CASE("sqlite schema: sql/schema-sqlite.sql makes what schema=create makes", "[unit][sqlite]") {
-  sqlite_file_place by_hand;
+  sqlite_file_fixture by_hand;
   {
     raw_sqlite raw(by_hand.path);
     for (const auto& statement : statements_of("schema-sqlite.sql")) raw.run(statement);
   }
   by_hand.parameters = "?schema=verify";
   by_hand.open();  // rows 2 and 3 of the floor are made by whoever opens the file
-  sqlite_file_place created;
+  sqlite_file_fixture created;
   created.open();
   CHECK(contents(by_hand.path) == contents(created.path));
   actor a(by_hand), b(by_hand);

@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-#include "contract/backends/sqlite/file_place.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "floor_entity-odb-sqlite.hxx"
 #include "lock_entity-odb-sqlite.hxx"
 #include "session_entity-odb-sqlite.hxx"
@@ -14,9 +14,9 @@ using namespace dlock::test;
 using namespace dlock::stores::sqlite::lease_table;
 
 TEST_CASE("sqlite sql: each parameter of a statement has the number that it is bound by", "[sqlite]") {
-  sqlite_file_place place;
-  static_cast<void>(place.open());
-  raw_sqlite raw(place.path);
+  sqlite_file_fixture fixture;
+  static_cast<void>(fixture.open());
+  raw_sqlite raw(fixture.path);
   const lease_sql sql(dlock::stores::sql::make_table_names<odb::id_sqlite>("dlock_", '"'));
   for (std::size_t i = 0; i != statement_count; ++i) {
     const auto& text = sql.statement(static_cast<statement_id>(i));

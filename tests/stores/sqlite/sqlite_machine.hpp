@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "contract/backends/sqlite/file_place.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::test {
@@ -67,9 +67,9 @@ inline std::shared_ptr<store> open_on(const std::string& url, std::shared_ptr<co
 }
 
 /// A lock file whose stores take `machine` for theirs. Time passes on it by hand, if a test has set it.
-class sqlite_machine_place : public sqlite_file_place {
+class sqlite_machine_fixture : public sqlite_file_fixture {
  public:
-  explicit sqlite_machine_place(const std::string& boot = "this") : machine(std::make_shared<sqlite_machine>(boot)) {}
+  explicit sqlite_machine_fixture(const std::string& boot = "this") : machine(std::make_shared<sqlite_machine>(boot)) {}
 
   std::shared_ptr<store> open() override { return open_by(machine); }
   std::shared_ptr<store> open_by(std::shared_ptr<const sqlite_machine> visitor) {

@@ -17,9 +17,9 @@ using namespace dlock::test;
 
 namespace {
 
-class timed_place final : public sqlite_machine_place {
+class timed_fixture final : public sqlite_machine_fixture {
  public:
-  timed_place() {
+  timed_fixture() {
     raw_sqlite raw(path);
     raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, o TEXT, e INTEGER, f INTEGER)");
     raw.run("CREATE TABLE jobs(id INTEGER PRIMARY KEY, o TEXT NOT NULL DEFAULT '', e TIMESTAMP, f INTEGER DEFAULT 0)");
@@ -58,16 +58,16 @@ reply run(actor& who, verb action, const lock_key& row, microseconds own_ttl, co
 
 TEST_CASE("sqlite time: a key with an expiry of its own is free from that microsecond on, not before",
           "[unit][sqlite][T30]") {
-  timed_place place;
-  actor a(place), b(place), c(place);
+  timed_fixture fixture;
+  actor a(fixture), b(fixture), c(fixture);
   const auto fence = a.acquire("k", 10s);
-  place.pass(10s - 1us);
+  fixture.pass(10s - 1us);
   const seen last = b.at("k");
   CHECK_FALSE(last.expired);
-  CHECK(last.left == 1us);
+  CHECK(last.remaining == 1us);
   CHECK(answer(b.take("k")) == outcome::no);
   CHECK(answer(b.take_over("k", last)) == outcome::no);
-  place.pass(1us);
+  fixture.pass(1us);
   CHECK(b.at("k").expired);
   CHECK(answer(a.extend("k", fence, 10s)) == outcome::no);
   const auto by_take = GENERATE(true, false);
@@ -77,41 +77,41 @@ TEST_CASE("sqlite time: a key with an expiry of its own is free from that micros
 }
 
 TEST_CASE("sqlite time: an own expiry can be extended until its last microsecond", "[unit][sqlite][T30]") {
-  timed_place place;
-  actor a(place), b(place);
+  timed_fixture fixture;
+  actor a(fixture), b(fixture);
   const auto fence = a.acquire("k", 10s);
-  place.pass(10s - 1us);
+  fixture.pass(10s - 1us);
   CHECK(answer(a.extend("k", fence, 10s)) == outcome::yes);
-  CHECK(b.at("k").left == 10s);
+  CHECK(b.at("k").remaining == 10s);
   CHECK(answer(b.take("k")) == outcome::no);
 }
 
 TEST_CASE("sqlite time: min_hold ends when it says, counted from the grant", "[unit][sqlite][T30]") {
-  timed_place place;
-  actor a(place), b(place);
+  timed_fixture fixture;
+  actor a(fixture), b(fixture);
   const auto fence = a.acquire("k");
-  place.pass(4s);
+  fixture.pass(4s);
   REQUIRE(answer(a.release("k", fence, 10s)) == outcome::yes);
-  place.pass(6s - 1us);
+  fixture.pass(6s - 1us);
   CHECK(answer(b.take("k")) == outcome::no);
-  place.pass(1us);
+  fixture.pass(1us);
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
 TEST_CASE("sqlite time: a session lives until its expiry and can be killed from then on, not before",
           "[unit][sqlite][T30]") {
-  timed_place place;
-  actor a(place, 10s), b(place);
+  timed_fixture fixture;
+  actor a(fixture, 10s), b(fixture);
   const auto fence = a.acquire("k");
-  place.pass(10s - 1us);
+  fixture.pass(10s - 1us);
   CHECK_FALSE(b.at("k").expired);
   CHECK(b.kill(a.id) == outcome::no);
   CHECK(answer(b.take_over("k", b.at("k"))) == outcome::no);
   if (GENERATE(true, false)) {
     CHECK(a.renew(10s) == outcome::yes);
-    place.pass(10s);
+    fixture.pass(10s);
   } else {
-    place.pass(1us);
+    fixture.pass(1us);
   }
   CHECK(a.renew(10s) == outcome::no);
   CHECK(b.at("k").expired);
@@ -124,72 +124,72 @@ TEST_CASE("sqlite time: a session lives until its expiry and can be killed from 
 
 TEST_CASE("sqlite time: a row with an expiry of its own is free from that microsecond on, not before",
           "[unit][sqlite][T30]") {
-  timed_place place;
-  actor a(place), b(place);
-  REQUIRE(answer(run(a, verb::take, place.order, 10s)) == outcome::yes);
-  place.pass(10s - 1us);
-  const seen last = run(b, verb::look, place.order, 0us).holder;
-  CHECK(last.left == 1us);
-  CHECK(answer(run(b, verb::take, place.order, 0us)) == outcome::no);
-  CHECK(answer(run(b, verb::take_over, place.order, 0us, last)) == outcome::no);
-  place.pass(1us);
-  CHECK(answer(run(a, verb::extend, place.order, 10s)) == outcome::no);
+  timed_fixture fixture;
+  actor a(fixture), b(fixture);
+  REQUIRE(answer(run(a, verb::take, fixture.order, 10s)) == outcome::yes);
+  fixture.pass(10s - 1us);
+  const seen last = run(b, verb::poll, fixture.order, 0us).holder;
+  CHECK(last.remaining == 1us);
+  CHECK(answer(run(b, verb::take, fixture.order, 0us)) == outcome::no);
+  CHECK(answer(run(b, verb::take_over, fixture.order, 0us, last)) == outcome::no);
+  fixture.pass(1us);
+  CHECK(answer(run(a, verb::extend, fixture.order, 10s)) == outcome::no);
   const auto action = GENERATE(verb::take, verb::take_over);
-  CHECK(answer(run(b, action, place.order, 0us, last)) == outcome::yes);
+  CHECK(answer(run(b, action, fixture.order, 0us, last)) == outcome::yes);
 }
 
 TEST_CASE("sqlite time: a row that is renewed by its column is free in the second after its expiry, not before",
           "[unit][sqlite][T30]") {
-  timed_place place;
+  timed_fixture fixture;
   constexpr std::int64_t second = 1'000'000, noon = 1'700'000'000 * second;
-  place.machine->set_wall_clock(noon);
-  actor a(place), b(place);
-  REQUIRE(answer(run(a, verb::take, place.job, 10s)) == outcome::yes);
-  place.machine->set_wall_clock(noon + 11 * second - 1);  // other programs compare whole seconds, by '<'
-  const seen last = run(b, verb::look, place.job, 0us).holder;
+  fixture.machine->set_wall_clock(noon);
+  actor a(fixture), b(fixture);
+  REQUIRE(answer(run(a, verb::take, fixture.job, 10s)) == outcome::yes);
+  fixture.machine->set_wall_clock(noon + 11 * second - 1);  // other programs compare whole seconds, by '<'
+  const seen last = run(b, verb::poll, fixture.job, 0us).holder;
   CHECK_FALSE(last.expired);
-  CHECK(last.left == 1us);
-  CHECK(answer(run(b, verb::take, place.job, 10s)) == outcome::no);
-  CHECK(answer(run(b, verb::take_over, place.job, 10s, last)) == outcome::no);
-  place.machine->set_wall_clock(noon + 11 * second);
-  CHECK(run(b, verb::look, place.job, 0us).holder.expired);
-  CHECK(answer(run(a, verb::extend, place.job, 10s)) == outcome::no);
+  CHECK(last.remaining == 1us);
+  CHECK(answer(run(b, verb::take, fixture.job, 10s)) == outcome::no);
+  CHECK(answer(run(b, verb::take_over, fixture.job, 10s, last)) == outcome::no);
+  fixture.machine->set_wall_clock(noon + 11 * second);
+  CHECK(run(b, verb::poll, fixture.job, 0us).holder.expired);
+  CHECK(answer(run(a, verb::extend, fixture.job, 10s)) == outcome::no);
   const auto action = GENERATE(verb::take, verb::take_over);
-  CHECK(answer(run(b, action, place.job, 10s, last)) == outcome::yes);
+  CHECK(answer(run(b, action, fixture.job, 10s, last)) == outcome::yes);
 }
 
 TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boot, whatever the time of day",
           "[unit][sqlite][T23]") {
-  timed_place place;
+  timed_fixture fixture;
   const std::string sessions = "SELECT expires_at_us FROM dlock_session WHERE label = 'mine'";
   const std::string locks = "SELECT expires_at_us FROM dlock_lock";
-  place.machine->set_wall_clock(1'700'000'000'000'000);
-  actor a(place, 10s, "mine");
-  CHECK(place.number(sessions) == place.now() + 10'000'000);
+  fixture.machine->set_wall_clock(1'700'000'000'000'000);
+  actor a(fixture, 10s, "mine");
+  CHECK(fixture.number(sessions) == fixture.now() + 10'000'000);
   const auto fence = a.acquire("k", 20s);
-  CHECK(place.number(locks) == place.now() + 20'000'000);
-  REQUIRE(answer(run(a, verb::take, place.order, 30s)) == outcome::yes);
-  const std::int64_t epoch = 1'700'000'000'000'000 - place.now();  // until the next boot
+  CHECK(fixture.number(locks) == fixture.now() + 20'000'000);
+  REQUIRE(answer(run(a, verb::take, fixture.order, 30s)) == outcome::yes);
+  const std::int64_t epoch = 1'700'000'000'000'000 - fixture.now();  // until the next boot
 
   for (const std::int64_t shift : std::vector<std::int64_t>{600000000, -600000000, -1700000000000000}) {
     INFO("the wall clock is set by " << shift);
-    place.machine->set_wall_clock(1'700'000'000'000'000 + shift);
-    place.pass(3s);
+    fixture.machine->set_wall_clock(1'700'000'000'000'000 + shift);
+    fixture.pass(3s);
     CHECK(a.renew(10s) == outcome::yes);
-    CHECK(place.number(sessions) == place.now() + 10'000'000);
+    CHECK(fixture.number(sessions) == fixture.now() + 10'000'000);
     REQUIRE(answer(a.extend("k", fence, 20s)) == outcome::yes);
-    CHECK(place.number(locks) == place.now() + 20'000'000);
-    REQUIRE(answer(run(a, verb::extend, place.order, 30s)) == outcome::yes);
-    CHECK(place.number("SELECT e FROM orders") == place.now() + epoch + 30'000'000);
+    CHECK(fixture.number(locks) == fixture.now() + 20'000'000);
+    REQUIRE(answer(run(a, verb::extend, fixture.order, 30s)) == outcome::yes);
+    CHECK(fixture.number("SELECT e FROM orders") == fixture.now() + epoch + 30'000'000);
     // Who comes now, with another idea of the time of day, judges the same.
-    actor b(place);
-    CHECK(b.at("k").left == 20s);
-    CHECK(run(b, verb::look, place.order, 0us).holder.left == 30s);
+    actor b(fixture);
+    CHECK(b.at("k").remaining == 20s);
+    CHECK(run(b, verb::poll, fixture.order, 0us).holder.remaining == 30s);
     CHECK(answer(b.take("k")) == outcome::no);
     CHECK(b.kill(a.id) == outcome::no);
-    CHECK(answer(run(b, verb::take, place.order, 0us)) == outcome::no);
+    CHECK(answer(run(b, verb::take, fixture.order, 0us)) == outcome::no);
   }
-  place.pass(10s);
-  actor b(place);
+  fixture.pass(10s);
+  actor b(fixture);
   CHECK(b.kill(a.id) == outcome::yes);
 }

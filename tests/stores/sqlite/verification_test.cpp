@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "contract/backends/sqlite/file_place.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/bound_statement.hpp"
@@ -18,12 +18,12 @@ using namespace dlock;
 using namespace dlock::test;
 
 TEST_CASE("sqlite verification: both forms of the statement change the row of a lease that is ours", "[sqlite][T70]") {
-  sqlite_file_place place;
-  actor a(place), b(place);
+  sqlite_file_fixture fixture;
+  actor a(fixture), b(fixture);
   const std::string key("k\0'?\xff", 5);
   const auto fence = a.acquire(key);
   const auto ours = a.store->transactions()->verification_of(grant_of(a, key, fence));
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   CHECK(run_bound(raw, ours) == 1);
   raw.run(ours.text);
   CHECK(raw.changes() == 1);
@@ -38,12 +38,12 @@ TEST_CASE("sqlite verification: both forms of the statement change the row of a 
 
 TEST_CASE("sqlite verification: an older grant of the same session is not ours any more, and may not free the new one",
           "[sqlite][T70]") {
-  sqlite_file_place place;
-  actor a(place);
+  sqlite_file_fixture fixture;
+  actor a(fixture);
   const auto old = a.acquire("k");
   REQUIRE(answer(a.release("k", old)) == outcome::yes);
   REQUIRE(a.acquire("k") == old + 1);
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   for (const auto fence : {old, old + 2}) {
     for (const auto& stale : {a.store->transactions()->verification_of(grant_of(a, "k", fence)),
                               a.store->transactions()->release_of(grant_of(a, "k", fence))}) {
@@ -59,9 +59,9 @@ TEST_CASE("sqlite verification: an older grant of the same session is not ours a
 
 TEST_CASE("sqlite verification: both forms say the same of a row with a composite id, and of no other grant or row",
           "[sqlite][T70]") {
-  sqlite_file_place place;
-  actor a(place);
-  raw_sqlite raw(place.path);
+  sqlite_file_fixture fixture;
+  actor a(fixture);
+  raw_sqlite raw(fixture.path);
   raw.run(
       "CREATE TABLE seat(region INTEGER, name TEXT, o TEXT, e INTEGER, f INTEGER, v INTEGER, PRIMARY KEY(region, "
       "name))");

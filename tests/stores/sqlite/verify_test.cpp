@@ -18,10 +18,10 @@
 #include <odb/sqlite/transaction.hxx>
 #include <vector>
 
-#include "contract/backends/sqlite/file_place.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 #include "stores/sqlite/bound_statement.hpp"
 #include "support/eventually.hpp"
 #include "support/raw_sqlite.hpp"
@@ -35,9 +35,9 @@ using clock_type = std::chrono::steady_clock;
 namespace {
 
 /// A file with accounts to write to.
-class bank final : public sqlite_file_place {
+class bank final : public sqlite_file_fixture {
  public:
-  bank() : sqlite_file_place("?busy_timeout=100") {
+  bank() : sqlite_file_fixture("?busy_timeout=100") {
     raw_sqlite raw(path);
     raw.run("PRAGMA journal_mode = WAL");
     raw.run("CREATE TABLE account(id INTEGER PRIMARY KEY, money INTEGER NOT NULL)");
@@ -49,27 +49,27 @@ class bank final : public sqlite_file_place {
 }  // namespace
 
 TEST_CASE("sqlite verify: a release in the application's transaction keeps min_hold", "[sqlite]") {
-  bank place;
-  actor a(place), b(place);
+  bank fixture;
+  actor a(fixture), b(fixture);
   const auto fence = a.acquire("k");
   auto grant = grant_of(a, "k", fence);
   grant.min_hold = for_long;
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   CHECK(run_bound(raw, a.store->transactions()->release_of(grant)) == 1);
   CHECK(b.at("k").holder == a.id);
   CHECK(b.at("k").kind == lease_kind::expiring);
   CHECK(answer(b.take("k")) == outcome::no);
   grant.min_hold = 1us;
   CHECK(run_bound(raw, a.store->transactions()->release_of(grant)) == 1);
-  pass_until(place, [&] { return b.at("k").expired; });
+  pass_until(fixture, [&] { return b.at("k").expired; });
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
 TEST_CASE("sqlite verify: whoever tries a key with a verified transaction open is told at once", "[sqlite][T70]") {
-  bank place;
-  lock_service holder(place.url()), other(place.url());
+  bank fixture;
+  lock_service holder(fixture.url()), other(fixture.url());
   const auto held = holder.acquire("k");
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   raw.run("BEGIN IMMEDIATE");
   raw.run(held.verification().text);
   REQUIRE(raw.changes() == 1);
@@ -86,7 +86,7 @@ TEST_CASE("sqlite verify: whoever tries a key with a verified transaction open i
   const auto begun = clock_type::now();
   CHECK_THROWS_AS(other.acquire("another", {.wait = 50ms}), lock_timeout);
   CHECK(clock_type::now() - begun < 2s);
-  lock_service patient("sqlite:" + place.path);
+  lock_service patient("sqlite:" + fixture.path);
   CHECK_FALSE(patient.try_acquire("another"));  // busy, not a store that can't be reached
   raw.run("COMMIT");
   CHECK(other.acquire("another"));
@@ -94,10 +94,10 @@ TEST_CASE("sqlite verify: whoever tries a key with a verified transaction open i
 
 TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and its commit still counts",
           "[sqlite][T19]") {
-  bank place;
-  lock_service holder(place.url()), other(place.url());
+  bank fixture;
+  lock_service holder(fixture.url()), other(fixture.url());
   auto held = holder.acquire("k", {.ttl = 5s});
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   raw.run("BEGIN IMMEDIATE");
   const auto check = held.verification();
   raw.run(check.text);
@@ -108,7 +108,7 @@ TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and
   CHECK(held.loss() == loss_reason::unreachable);
   CHECK_FALSE(other.try_acquire("k"));  // nor can anybody be granted the key
   raw.run("COMMIT");
-  CHECK(place.money() == "99");
+  CHECK(fixture.money() == "99");
 
   const auto next = other.acquire("k");
   CHECK(next.fencing_token() == held.fencing_token() + 1);
@@ -120,12 +120,12 @@ TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and
 }
 
 TEST_CASE("sqlite verify: in a transaction that has read before, others' writes make it fail", "[sqlite]") {
-  bank place;
-  auto store = place.open();
-  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*store);
-  actor a(place), b(place);
+  bank fixture;
+  auto store = fixture.open();
+  const auto& application = dynamic_cast<dlock::stores::sql::application_database&>(*store);
+  actor a(fixture), b(fixture);
   const auto check = a.store->transactions()->verification_of(grant_of(a, "k", a.acquire("k")));
-  odb::sqlite::database database(place.path);
+  odb::sqlite::database database(fixture.path);
   {
     odb::transaction transaction(database.begin());
     database.execute("SELECT money FROM account");
@@ -136,14 +136,14 @@ TEST_CASE("sqlite verify: in a transaction that has read before, others' writes 
       database.execute(check.text);
       FAIL("it was executed");
     } catch (const odb::exception& e) {
-      why = dialect.fault_of(e);
+      why = application.fault_of(e);
     }
     CHECK(why.transient);
-    CHECK_THAT(why.text, ContainsSubstring(place.path));
+    CHECK_THAT(why.text, ContainsSubstring(fixture.path));
     CHECK_THAT(why.text, ContainsSubstring("read before it wrote"));
     CHECK_THAT(why.text, ContainsSubstring("BEGIN IMMEDIATE"));
   }
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   raw.run("BEGIN");
   raw.text("SELECT money FROM account");
   b.acquire("one more");
@@ -156,16 +156,16 @@ TEST_CASE("sqlite verify: in a transaction that has read before, others' writes 
 }
 
 TEST_CASE("sqlite verify: errors of a connection are told as the store's own are", "[sqlite]") {
-  bank place;
-  auto store = place.open();
-  const auto& dialect = dynamic_cast<dlock::stores::sql::dialect&>(*store);
-  odb::sqlite::database database(place.path);
+  bank fixture;
+  auto store = fixture.open();
+  const auto& application = dynamic_cast<dlock::stores::sql::application_database&>(*store);
+  odb::sqlite::database database(fixture.path);
   const auto failure = [&](const std::string& sql) -> fault {
     try {
       odb::transaction transaction(database.begin());
       database.execute(sql);
     } catch (const odb::exception& e) {
-      return dialect.fault_of(e);
+      return application.fault_of(e);
     }
     return {};
   };
@@ -174,18 +174,18 @@ TEST_CASE("sqlite verify: errors of a connection are told as the store's own are
   CHECK_FALSE(missing.transient);
   CHECK_THAT(missing.text, ContainsSubstring("no_such_table"));
   CHECK(failure("INSERT INTO account VALUES(1, 1)").native == SQLITE_CONSTRAINT_PRIMARYKEY);
-  CHECK_THAT(dialect.fault_of(std::runtime_error("anything")).text, ContainsSubstring("anything"));
-  CHECK(dialect.fault_of(odb::deadlock()).native == SQLITE_LOCKED);
+  CHECK_THAT(application.fault_of(std::runtime_error("anything")).text, ContainsSubstring("anything"));
+  CHECK(application.fault_of(odb::deadlock()).native == SQLITE_LOCKED);
 }
 
 TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at once whatever it asks", "[sqlite]") {
-  bank place;
-  lock_service service(place.url());
+  bank fixture;
+  lock_service service(fixture.url());
   auto kept = service.acquire("kept");
   auto by_hand = service.acquire("by hand", {.ttl = 30s, .renewal = renewal::manual});
   const auto refused = MessageMatches(ContainsSubstring("would wait for itself"));
   const auto before = service.statements();
-  odb::sqlite::database database(place.path);
+  odb::sqlite::database database(fixture.path);
   odb::transaction transaction(database.begin_immediate());
   auto least = clock_type::duration::max();
   for (int i = 0; i < 5; ++i) {
@@ -201,7 +201,7 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
   CHECK(least < 90ms * 4);  // less than the file's busy_timeout for each
   CHECK(service.statements() <= before + 20);
   // Of statements on sessions too, whoever sends them.
-  const auto store = place.open();
+  const auto store = fixture.open();
   fault why;
   const auto connection = store->connect(1s, why);
   REQUIRE(connection != nullptr);
@@ -216,7 +216,7 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
 
 TEST_CASE("sqlite verify: another process that dies in a verified transaction leaves nothing of it",
           "[sqlite][T70][T51]") {
-  bank place;
+  bank fixture;
   int to_us[2], to_child[2];
   REQUIRE(::pipe(to_us) == 0);
   REQUIRE(::pipe(to_child) == 0);
@@ -224,9 +224,9 @@ TEST_CASE("sqlite verify: another process that dies in a verified transaction le
   REQUIRE(child >= 0);
   if (child == 0) {
     try {
-      lock_service service(place.url());
+      lock_service service(fixture.url());
       const auto held = service.acquire("k", {.ttl = 5s});
-      raw_sqlite raw(place.path);
+      raw_sqlite raw(fixture.path);
       const std::string text = held.verification().text;
       raw.run("BEGIN IMMEDIATE");
       raw.run(text);
@@ -246,28 +246,28 @@ TEST_CASE("sqlite verify: another process that dies in a verified transaction le
   REQUIRE(size > 0);
   const std::string check(buffer, static_cast<std::size_t>(size));
   {
-    const auto store = place.open();
+    const auto store = fixture.open();
     fault why;
     const auto connection = store->connect(1s, why);
     REQUIRE(connection != nullptr);
-    reply told;
-    request q{.action = verb::look, .resource = "k", .session = id128::random()};
-    store->execute(*connection, {&q, 1}, {&told, 1});
-    CHECK(told.holder.kind == lease_kind::session);
+    reply response;
+    request q{.action = verb::poll, .resource = "k", .session = id128::random()};
+    store->execute(*connection, {&q, 1}, {&response, 1});
+    CHECK(response.holder.kind == lease_kind::session);
     q.action = verb::take;
-    store->execute(*connection, {&q, 1}, {&told, 1});
-    CHECK(told.result == outcome::failed);
-    CHECK(told.why.contended);
+    store->execute(*connection, {&q, 1}, {&response, 1});
+    CHECK(response.result == outcome::failed);
+    CHECK(response.why.contended);
   }
   ::kill(child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);
   CHECK(WIFSIGNALED(status));
-  CHECK(place.money() == "100");
-  lock_service mine(place.url());
+  CHECK(fixture.money() == "100");
+  lock_service mine(fixture.url());
   const auto next = mine.acquire("k", {.wait = 20s});
   CHECK(next.fencing_token() == 2);
-  raw_sqlite raw(place.path);
+  raw_sqlite raw(fixture.path);
   raw.run(check);
   CHECK(raw.changes() == 0);
   raw.run(next.verification().text);

@@ -7,7 +7,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/zookeeper/zookeeper_places.hpp"
+#include "stores/zookeeper/zookeeper_fixtures.hpp"
 #include "support/renewed.hpp"
 
 namespace dlock::test {
@@ -37,8 +37,8 @@ TEST_CASE(
 TEST_CASE("zookeeper: a server that is cut off from the leader confirms no renewal", "[zookeeper][T13]") {
   zookeeper_ensemble servers(3);
   const auto leader = servers.leader();
-  zookeeper_place place(servers[(leader + 1) % servers.size()].url("statement_timeout=2000"));
-  actor a(place);
+  zookeeper_fixture fixture(servers[(leader + 1) % servers.size()].url("statement_timeout=2000"));
+  actor a(fixture);
   REQUIRE(a.renew(for_long) == outcome::yes);
   servers[leader].stop();  // the others notice that after ten seconds
   CHECK(a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = for_long}).result != outcome::yes);

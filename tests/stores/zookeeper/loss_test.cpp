@@ -12,7 +12,7 @@
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/recipe/session.hpp"
-#include "stores/zookeeper/zookeeper_places.hpp"
+#include "stores/zookeeper/zookeeper_fixtures.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -35,10 +35,10 @@ struct operator_client {
     REQUIRE(connects(handle));
   }
   std::vector<std::string> below(const std::string& path) {
-    return ask([&](on_answer told) { handle.list(path, std::move(told)); }).names;
+    return ask([&](on_answer done) { handle.list(path, std::move(done)); }).names;
   }
   void remove(const std::string& path) {
-    REQUIRE(ask([&](on_answer told) { handle.remove(path, std::move(told)); }).code == ZOK);
+    REQUIRE(ask([&](on_answer done) { handle.remove(path, std::move(done)); }).code == ZOK);
   }
   zookeeper_handle handle;
 };
@@ -62,8 +62,8 @@ TEST_CASE("zookeeper: a holder whose node somebody deletes loses its lease at on
 
 TEST_CASE("zookeeper: a holder that waited for its node learns of its deletion, too", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor before(place);
+  zookeeper_fixture fixture(server.url());
+  actor before(fixture);
   const auto fence = before.acquire("k");
   lock_service locks(server.url(), long_lived());
   auto waiting = std::async(std::launch::async, [&] { return locks.acquire("k", {.wait = 60s}); });
@@ -115,7 +115,7 @@ TEST_CASE("zookeeper: a lease whose connection breaks is renewed at once", "[zoo
 TEST_CASE("zookeeper: a session that was given up while no server answered ends as soon as one does", "[zookeeper]") {
   zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_place direct(server.url()), through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  zookeeper_fixture direct(server.url()), through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
   actor a(through, 60s), b(direct);  // a's session would live for 90 s
   a.acquire("k");
   SECTION("its connection was closed") { proxy.cut(); }
@@ -129,7 +129,7 @@ TEST_CASE("zookeeper: a session that was given up while no server answered ends 
 TEST_CASE("zookeeper: a store that ends before the servers are back waits for none of its sessions", "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_place through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  zookeeper_fixture through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
   actor a(through);
   proxy.cut();
   REQUIRE(eventually(

@@ -11,7 +11,7 @@
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/recipe/session.hpp"
-#include "stores/zookeeper/zookeeper_places.hpp"
+#include "stores/zookeeper/zookeeper_fixtures.hpp"
 #include "support/tcp_proxy.hpp"
 
 namespace dlock::test {
@@ -25,17 +25,17 @@ int watched_nodes(const zookeeper_server& server) { return key_nodes_in(server.a
 
 TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in which they came", "[zookeeper][T32]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor holder(place);
+  zookeeper_fixture fixture(server.url());
+  actor holder(fixture);
   auto fence = holder.acquire("k");
   std::vector<std::unique_ptr<actor>> waiting;
   std::deque<counting_listener> listeners(6);
   for (auto& listener : listeners) {
-    waiting.push_back(std::make_unique<actor>(place));
+    waiting.push_back(std::make_unique<actor>(fixture));
     auto& last = *waiting.back();
     REQUIRE(answer(last.take("k")) == outcome::no);
     last.store->watch("k", last.id, listener);
-    REQUIRE(eventually([&] { return listener.told() == 1; }));  // it stands in the queue
+    REQUIRE(eventually([&] { return listener.calls() == 1; }));  // it stands in the queue
     CHECK(listener.works());
   }
   CHECK(nodes_of_key(server) == 7);
@@ -43,7 +43,7 @@ TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in 
   auto* before = &holder;
   for (std::size_t i = 0; i != waiting.size(); ++i) {
     REQUIRE(answer(before->release("k", fence)) == outcome::yes);
-    REQUIRE(eventually([&] { return listeners[i].told() == 2; }));
+    REQUIRE(eventually([&] { return listeners[i].calls() == 2; }));
     const auto granted = waiting[i]->take("k");
     REQUIRE(answer(granted) == outcome::yes);
     CHECK(granted.statements == 0);
@@ -53,75 +53,75 @@ TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in 
     before = waiting[i].get();
   }
   // Once when it stood there, and once when it was the first.
-  for (const auto& each : listeners) CHECK(each.told() == 2);
+  for (const auto& each : listeners) CHECK(each.calls() == 2);
   CHECK(before->at("k").holder == before->id);
 }
 
 TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who goes on waiting", "[zookeeper][T39]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor holder(place), leaving(place), staying(place);
+  zookeeper_fixture fixture(server.url());
+  actor holder(fixture), leaving(fixture), staying(fixture);
   const auto fence = holder.acquire("k");
   counting_listener first, second;
   leaving.store->watch("k", leaving.id, first);
-  REQUIRE(eventually([&] { return first.told() == 1; }));
+  REQUIRE(eventually([&] { return first.calls() == 1; }));
   staying.store->watch("k", staying.id, second);
-  REQUIRE(eventually([&] { return second.told() == 1; }));
+  REQUIRE(eventually([&] { return second.calls() == 1; }));
   leaving.store->unwatch("k", leaving.id, first);
   REQUIRE(eventually([&] { return nodes_of_key(server) == 2; }));
   CHECK(answer(staying.take("k")) == outcome::no);
   REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
-  REQUIRE(eventually([&] { return second.told() == 2; }));
+  REQUIRE(eventually([&] { return second.calls() == 2; }));
   CHECK(answer(staying.take("k")) == outcome::yes);
-  CHECK(first.told() == 1);
+  CHECK(first.calls() == 1);
 }
 
 TEST_CASE("zookeeper: who was the first and did not take it gives way to the next", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor holder(place), idle(place), next(place);
+  zookeeper_fixture fixture(server.url());
+  actor holder(fixture), idle(fixture), next(fixture);
   const auto fence = holder.acquire("k");
-  counting_listener idle_told, next_told;
-  idle.store->watch("k", idle.id, idle_told);
-  REQUIRE(eventually([&] { return idle_told.told() == 1; }));
-  next.store->watch("k", next.id, next_told);
-  REQUIRE(eventually([&] { return next_told.told() == 1; }));
+  counting_listener idle_listener, next_listener;
+  idle.store->watch("k", idle.id, idle_listener);
+  REQUIRE(eventually([&] { return idle_listener.calls() == 1; }));
+  next.store->watch("k", next.id, next_listener);
+  REQUIRE(eventually([&] { return next_listener.calls() == 1; }));
   REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
-  REQUIRE(eventually([&] { return idle_told.told() == 2; }));
-  CHECK(answer(idle.look("k")) == outcome::absent);  // to be had by a take of its own session
+  REQUIRE(eventually([&] { return idle_listener.calls() == 2; }));
+  CHECK(answer(idle.poll("k")) == outcome::absent);  // to be had by a take of its own session
   CHECK(next.at("k").holder == idle.id);
-  idle.store->unwatch("k", idle.id, idle_told);
-  REQUIRE(eventually([&] { return next_told.told() == 2; }));
+  idle.store->unwatch("k", idle.id, idle_listener);
+  REQUIRE(eventually([&] { return next_listener.calls() == 2; }));
   CHECK(answer(next.take("k")) == outcome::yes);
 }
 
 TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has gone", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor holder(place), other(place);
+  zookeeper_fixture fixture(server.url());
+  actor holder(fixture), other(fixture);
   const auto fence = holder.acquire("k");
-  counting_listener told, also_told;
-  other.store->watch("k", id128{}, told);
-  other.store->watch("k", id128{}, also_told);
-  REQUIRE(eventually([&] { return told.told() == 1 && also_told.told() == 1; }));
+  counting_listener listener, second_listener;
+  other.store->watch("k", id128{}, listener);
+  other.store->watch("k", id128{}, second_listener);
+  REQUIRE(eventually([&] { return listener.calls() == 1 && second_listener.calls() == 1; }));
   CHECK(nodes_of_key(server) == 1);
-  other.store->unwatch("k", id128{}, also_told);
+  other.store->unwatch("k", id128{}, second_listener);
   REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
-  CHECK(eventually([&] { return told.told() == 2; }));
-  other.store->unwatch("k", id128{}, told);
-  CHECK(also_told.told() == 1);
+  CHECK(eventually([&] { return listener.calls() == 2; }));
+  other.store->unwatch("k", id128{}, listener);
+  CHECK(second_listener.calls() == 1);
 }
 
 TEST_CASE("zookeeper: a place that is left while its node is being created leaves no node behind", "[zookeeper][T14]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_place direct(server.url()), through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  zookeeper_fixture direct(server.url()), through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
   actor holder(direct), leaving(through);
   const auto fence = holder.acquire("k");
-  counting_listener told;
+  counting_listener listener;
   proxy.fall_silent();
-  leaving.store->watch("k", leaving.id, told);  // its request waits on the way
-  leaving.store->unwatch("k", leaving.id, told);
+  leaving.store->watch("k", leaving.id, listener);  // its request waits on the way
+  leaving.store->unwatch("k", leaving.id, listener);
   proxy.mend();
   REQUIRE(leaving.renew(for_long) == outcome::yes);  // behind that request
   CHECK(eventually([&] { return nodes_of_key(server) == 1; }));
@@ -135,24 +135,24 @@ TEST_CASE("zookeeper: a place whose predecessor goes between its list and its wa
   tcp_proxy proxy(server.port());
   zookeeper_handle other(settings_of(server.url()), 10s);
   REQUIRE(connects(other));
-  REQUIRE(ask([&](on_answer told) { other.create("/q", "", ZOO_PERSISTENT, std::move(told)); }).code == ZOK);
+  REQUIRE(ask([&](on_answer done) { other.create("/q", "", ZOO_PERSISTENT, std::move(done)); }).code == ZOK);
   const auto predecessor =
-      ask([&](on_answer told) { other.create("/q/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL, std::move(told)); }).text;
+      ask([&](on_answer done) { other.create("/q/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL, std::move(done)); }).text;
   proxy.answer(3);  // to the greeting, the creation, the list; the request to watch waits on the way
   zookeeper_handle handle(settings_of("zookeeper://127.0.0.1:" + std::to_string(proxy.port())), 60s);
   REQUIRE(connects(handle));
-  doubted_nodes doubted;
-  counting_listener told;
-  const auto place =
-      std::make_shared<queue_place>(handle, doubted, queue_place::terms{"/q", node_names::curator, "data"}, told);
-  place->begin();
-  REQUIRE(eventually([&] { return !place->name().empty(); }));
+  orphan_nodes orphans;
+  counting_listener listener;
+  const auto fixture =
+      std::make_shared<queue_node>(handle, orphans, queue_node::terms{"/q", node_names::curator, "data"}, listener);
+  fixture->begin();
+  REQUIRE(eventually([&] { return !fixture->name().empty(); }));
   std::this_thread::sleep_for(200ms);  // until the list is there; without it the test shows less
   REQUIRE(ask([&](on_answer done) { other.remove(predecessor, std::move(done)); }).code == ZOK);
   proxy.mend();
   lock_node node;
-  CHECK(eventually([&] { return told.told() > 0 && place->take(node) == outcome::yes; }));
-  place->leave();
+  CHECK(eventually([&] { return listener.calls() > 0 && fixture->take(node) == outcome::yes; }));
+  fixture->leave();
   handle.close();  // before what it tells goes
 }
 
@@ -160,8 +160,8 @@ TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is 
           "[zookeeper][T14]") {
   using namespace stores::zookeeper;
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor a(place), b(place);
+  zookeeper_fixture fixture(server.url());
+  actor a(fixture), b(fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   constexpr std::uint64_t late = 77;
   REQUIRE(answer(a.cancel("k", late)) == outcome::no);
@@ -170,7 +170,7 @@ TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is 
   std::atomic<int> code{1};
   const auto prefix = node_prefix(node_names::curator, attempt_id(a.id, late));
   other.create("/dlock/k/" + prefix, "", ZOO_EPHEMERAL_SEQUENTIAL,
-               [&](const stores::zookeeper::answer& told) { code = told.code; });
+               [&](const stores::zookeeper::answer& listener) { code = listener.code; });
   REQUIRE(eventually([&] { return code == ZOK; }));
   CHECK(answer(b.take("k")) == outcome::no);
   REQUIRE(a.renew(for_long) == outcome::yes);
@@ -203,12 +203,12 @@ TEST_CASE("zookeeper: services get a key in the order in which they asked", "[zo
 TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "[zookeeper][T14]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_place direct(server.url());
+  zookeeper_fixture direct(server.url());
   actor b(direct);
   const auto url = "zookeeper://127.0.0.1:" + std::to_string(proxy.port());
   SECTION("of a take") {
-    zookeeper_place place(url);
-    actor a(place);
+    zookeeper_fixture fixture(url);
+    actor a(fixture);
     REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
     proxy.lose_next(tcp_proxy::loss::answer);
     REQUIRE(a.take("k").result == outcome::unknown);
@@ -220,37 +220,37 @@ TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "
     CHECK(answer(b.take("k")) == outcome::yes);
   }
   SECTION("of a place in the queue") {
-    zookeeper_place place(url);
-    actor a(place);
+    zookeeper_fixture fixture(url);
+    actor a(fixture);
     const auto fence = b.acquire("k");
-    counting_listener told;
+    counting_listener listener;
     REQUIRE(answer(a.take("k")) == outcome::no);
     proxy.lose_next(tcp_proxy::loss::answer);
-    a.store->watch("k", a.id, told);
-    REQUIRE(eventually([&] { return told.told() == 1; }));
+    a.store->watch("k", a.id, listener);
+    REQUIRE(eventually([&] { return listener.calls() == 1; }));
     CHECK(nodes_of_key(server) == 2);  // the same one, found again
     REQUIRE(answer(b.release("k", fence)) == outcome::yes);
-    REQUIRE(eventually([&] { return told.told() == 2; }));
+    REQUIRE(eventually([&] { return listener.calls() == 2; }));
     const auto granted = a.take("k");
     CHECK(answer(granted) == outcome::yes);
     CHECK(granted.fence > fence);
     CHECK(a.at("k").fence == granted.fence);
   }
   SECTION("of a place in the queue, whose request did not arrive") {
-    zookeeper_place place(url);
-    actor a(place);
+    zookeeper_fixture fixture(url);
+    actor a(fixture);
     const auto fence = b.acquire("k");
-    counting_listener told;
+    counting_listener listener;
     REQUIRE(answer(a.take("k")) == outcome::no);
     proxy.lose_next(tcp_proxy::loss::request);
-    a.store->watch("k", a.id, told);
-    REQUIRE(eventually([&] { return told.told() == 1; }));
-    CHECK(told.works());
-    // The looks for the one that was lost leave the other alone.
+    a.store->watch("k", a.id, listener);
+    REQUIRE(eventually([&] { return listener.calls() == 1; }));
+    CHECK(listener.works());
+    // The polls for the one that was lost leave the other alone.
     for (int i = 0; i != 3; ++i) CHECK(a.renew(for_long) == outcome::yes);
     CHECK(nodes_of_key(server) == 2);
     REQUIRE(answer(b.release("k", fence)) == outcome::yes);
-    REQUIRE(eventually([&] { return told.told() == 2; }));
+    REQUIRE(eventually([&] { return listener.calls() == 2; }));
     CHECK(answer(a.take("k")) == outcome::yes);
   }
   SECTION("of a service's") {

@@ -14,7 +14,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/zookeeper/zookeeper_places.hpp"
+#include "stores/zookeeper/zookeeper_fixtures.hpp"
 
 namespace dlock::test {
 
@@ -74,13 +74,13 @@ TEST_CASE("zookeeper: a key below which another recipe keeps nodes is not grante
   zookeeper_handle other(settings_of(server.url()), 10s);
   REQUIRE(connects(other));
   const auto make = [&](const std::string& name) {
-    return ask([&](on_answer told) { other.create("/dlock/k/" + name, "", ZOO_EPHEMERAL, std::move(told)); }).code;
+    return ask([&](on_answer done) { other.create("/dlock/k/" + name, "", ZOO_EPHEMERAL, std::move(done)); }).code;
   };
   const auto* const name = "_c_8d1e-__READ__0000000007";
   SECTION("before dlock asks") { REQUIRE(make(name) == ZOK); }
   SECTION("while a thread waits") {
-    zookeeper_place place(server.url());
-    actor holder(place);
+    zookeeper_fixture fixture(server.url());
+    actor holder(fixture);
     holder.acquire("k");
     auto waiting = std::async(std::launch::async, [&] { return locks.acquire("k", {.wait = 60s}); });
     REQUIRE(eventually([&] { return nodes_of_key(server) == 2; }));

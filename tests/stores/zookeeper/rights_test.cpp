@@ -11,7 +11,7 @@
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/zookeeper/zookeeper_places.hpp"
+#include "stores/zookeeper/zookeeper_fixtures.hpp"
 
 namespace dlock::test {
 
@@ -24,12 +24,12 @@ namespace {
 
 /// Returns the new node's path. Those of a user are for that user alone.
 std::string make_node(zookeeper_handle& by, const std::string& path, int mode) {
-  const auto made = ask([&](on_answer told) { by.create(path, "", mode, std::move(told)); });
+  const auto made = ask([&](on_answer done) { by.create(path, "", mode, std::move(done)); });
   CHECK(made.code == ZOK);
   return made.text;
 }
 
-std::string url_of_stranger(const zookeeper_server& server) { return "zookeeper://user:secret@" + server.address(); }
+std::string foreign_url(const zookeeper_server& server) { return "zookeeper://user:secret@" + server.address(); }
 
 /// What everybody may do with a node from now on.
 void allow(const zookeeper_server& server, const std::string& path, int perms) {
@@ -40,8 +40,8 @@ void allow(const zookeeper_server& server, const std::string& path, int perms) {
   ACL right{perms, {scheme, id}};
   ACL_vector rights{1, &right};
   std::promise<int> code;
-  const auto done = [](int told, const void* about) {
-    static_cast<std::promise<int>*>(const_cast<void*>(about))->set_value(told);
+  const auto done = [](int result, const void* about) {
+    static_cast<std::promise<int>*>(const_cast<void*>(about))->set_value(result);
   };
   REQUIRE(eventually([&] { return ::zoo_state(native) == ZOO_CONNECTED_STATE; }));
   REQUIRE(::zoo_aset_acl(native, path.c_str(), -1, &rights, done, &code) == ZOK);
@@ -51,30 +51,30 @@ void allow(const zookeeper_server& server, const std::string& path, int perms) {
 
 }  // namespace
 
-TEST_CASE("zookeeper: a holder that must not be read is a stranger, and other keys are told as they are",
+TEST_CASE("zookeeper: a holder that must not be read is another program, and other keys are told as they are",
           "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor a(place), b(place);
-  zookeeper_handle stranger(settings_of(url_of_stranger(server)), 10s);
-  REQUIRE(connects(stranger));
+  zookeeper_fixture fixture(server.url());
+  actor a(fixture), b(fixture);
+  zookeeper_handle foreign(settings_of(foreign_url(server)), 10s);
+  REQUIRE(connects(foreign));
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   const auto fence = b.acquire("other");
-  make_node(stranger, "/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
-  make_node(stranger, "/dlock/queue", ZOO_CONTAINER);  // must not be listed, either
-  make_node(stranger, "/dlock/queue/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
-  const std::array<request, 3> asked{request{.action = verb::look, .resource = "k"},
-                                     request{.action = verb::look, .resource = "other"},
-                                     request{.action = verb::look, .resource = "queue"}};
-  std::array<reply, 3> told;
-  a.store->execute(*a.connection, asked, told);
-  for (const auto& each : told) CHECK(answer(each) == outcome::yes);
-  CHECK(told[0].holder.holder != id128{});
-  CHECK(told[0].holder.fence == 0);
-  CHECK(told[0].holder.who.empty());
-  CHECK(told[1].holder.holder == b.id);
-  CHECK(told[1].holder.fence == fence);
-  CHECK(told[2].holder.holder == told[0].holder.holder);
+  make_node(foreign, "/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
+  make_node(foreign, "/dlock/queue", ZOO_CONTAINER);  // must not be listed, either
+  make_node(foreign, "/dlock/queue/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
+  const std::array<request, 3> asked{request{.action = verb::poll, .resource = "k"},
+                                     request{.action = verb::poll, .resource = "other"},
+                                     request{.action = verb::poll, .resource = "queue"}};
+  std::array<reply, 3> replies;
+  a.store->execute(*a.connection, asked, replies);
+  for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
+  CHECK(replies[0].holder.holder != id128{});
+  CHECK(replies[0].holder.fence == 0);
+  CHECK(replies[0].holder.who.empty());
+  CHECK(replies[1].holder.holder == b.id);
+  CHECK(replies[1].holder.fence == fence);
+  CHECK(replies[2].holder.holder == replies[0].holder.holder);
   std::vector<holder_info> found;
   REQUIRE(answer(a.store->admin()->list(*a.connection, "", 10, found)) == outcome::yes);
   REQUIRE(found.size() == 3);
@@ -88,29 +88,29 @@ TEST_CASE("zookeeper: a key whose holder must not be read is busy, and waited fo
   const zookeeper_server server;
   lock_service locks(server.url());
   locks.acquire("k").release();
-  zookeeper_handle stranger(settings_of(url_of_stranger(server)), 10s);
-  REQUIRE(connects(stranger));
-  const auto node = make_node(stranger, "/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
+  zookeeper_handle foreign(settings_of(foreign_url(server)), 10s);
+  REQUIRE(connects(foreign));
+  const auto node = make_node(foreign, "/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
   CHECK_FALSE(locks.try_acquire("k"));
   const auto before = locks.statements();
   auto waiting = std::async(std::launch::async, [&] { return locks.acquire("k", {.wait = 60s}).fencing_token(); });
   const auto over = [&] { return waiting.wait_for(0ms) == std::future_status::ready; };
   REQUIRE(eventually([&] { return locks.statements() >= before + 6 || over(); }));  // it has looked
   CHECK_FALSE(over());
-  CHECK(ask([&](on_answer told) { stranger.remove(node, std::move(told)); }).code == ZOK);
+  CHECK(ask([&](on_answer done) { foreign.remove(node, std::move(done)); }).code == ZOK);
   CHECK_NOTHROW(waiting.get());
 }
 
 TEST_CASE("zookeeper: the node of who left the queue goes, although its removal was refused at first", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor holder(place), leaving(place), other(place);
+  zookeeper_fixture fixture(server.url());
+  actor holder(fixture), leaving(fixture), other(fixture);
   const auto fence = holder.acquire("k");
-  counting_listener told;
-  leaving.store->watch("k", leaving.id, told);
-  REQUIRE(eventually([&] { return told.told() == 1; }));
+  counting_listener listener;
+  leaving.store->watch("k", leaving.id, listener);
+  REQUIRE(eventually([&] { return listener.calls() == 1; }));
   allow(server, "/dlock/k", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
-  leaving.store->unwatch("k", leaving.id, told);
+  leaving.store->unwatch("k", leaving.id, listener);
   // It is answered behind the removal, and more often than a node is looked for that was never found.
   for (int i = 0; i != 4; ++i) REQUIRE(leaving.renew(for_long) == outcome::yes);
   CHECK(nodes_of_key(server) == 2);

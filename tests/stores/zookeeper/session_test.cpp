@@ -13,7 +13,7 @@
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/client/connection.hpp"
 #include "stores/zookeeper/recipe/session.hpp"
-#include "stores/zookeeper/zookeeper_places.hpp"
+#include "stores/zookeeper/zookeeper_fixtures.hpp"
 #include "support/recording_observer.hpp"
 #include "support/renewed.hpp"
 #include "support/tcp_proxy.hpp"
@@ -85,12 +85,12 @@ TEST_CASE("zookeeper: a server that is left while it answers does not end the se
   const auto ask = [&](auto send) {
     return on.ask(1, [&](request_round& round) { send(round.slot(0)); }).front().code;
   };
-  REQUIRE(ask([&](on_answer told) { handle.create("/held", "", ZOO_EPHEMERAL, std::move(told)); }) == ZOK);
+  REQUIRE(ask([&](on_answer done) { handle.create("/held", "", ZOO_EPHEMERAL, std::move(done)); }) == ZOK);
   for (int i = 0; i < 5; ++i) {
     handle.reconnect();
     REQUIRE(on.wait_connected(handle).code == ZOK);
-    REQUIRE(ask([&](on_answer told) { handle.sync("/held", std::move(told)); }) == ZOK);
-    REQUIRE(ask([&](on_answer told) { handle.read("/held", std::move(told)); }) == ZOK);
+    REQUIRE(ask([&](on_answer done) { handle.sync("/held", std::move(done)); }) == ZOK);
+    REQUIRE(ask([&](on_answer done) { handle.read("/held", std::move(done)); }) == ZOK);
   }
 }
 
@@ -146,8 +146,8 @@ TEST_CASE("zookeeper: a server that is killed and started again has all locks", 
 
 TEST_CASE("zookeeper: a renewal that is too far from the one before proves too little and is no yes", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor a(place, 4s);  // its session lives for 6 s
+  zookeeper_fixture fixture(server.url());
+  actor a(fixture, 4s);  // its session lives for 6 s
   std::this_thread::sleep_for(2800ms);
   const auto renew = [&] { return a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = 4s}); };
   const auto late = renew();
@@ -196,8 +196,8 @@ TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough b
 TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the parent's session alone",
           "[zookeeper][T47]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor parent(place), other(place);
+  zookeeper_fixture fixture(server.url());
+  actor parent(fixture), other(fixture);
   parent.acquire("k");
   const auto child = ::fork();
   if (child == 0) {

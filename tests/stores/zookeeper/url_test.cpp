@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "dlock/stores/zookeeper.hpp"
 #include "stores/zookeeper/client/settings.hpp"
 

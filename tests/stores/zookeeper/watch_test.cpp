@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "stores/zookeeper/recipe/session.hpp"
-#include "stores/zookeeper/zookeeper_places.hpp"
+#include "stores/zookeeper/zookeeper_fixtures.hpp"
 #include "support/tcp_proxy.hpp"
 
 namespace dlock::test {
@@ -42,17 +42,17 @@ class slow_listener final : public key_listener {
 
 TEST_CASE("zookeeper: who waits is told when its session ends, that nothing more will be told", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor holder(place), other(place);
+  zookeeper_fixture fixture(server.url());
+  actor holder(fixture), other(fixture);
   holder.acquire("k");
   counting_listener queued, watching;
   other.store->watch("k", other.id, queued);
   other.store->watch("k", id128{}, watching);
-  REQUIRE(eventually([&] { return queued.told() == 1 && watching.told() == 1; }));
+  REQUIRE(eventually([&] { return queued.calls() == 1 && watching.calls() == 1; }));
   REQUIRE(other.close() == outcome::yes);
-  CHECK(queued.told() == 2);
+  CHECK(queued.calls() == 2);
   CHECK_FALSE(queued.works());
-  CHECK(watching.told() == 2);
+  CHECK(watching.calls() == 2);
   CHECK_FALSE(watching.works());
   other.store->unwatch("k", other.id, queued);
   other.store->unwatch("k", id128{}, watching);
@@ -63,17 +63,17 @@ TEST_CASE("zookeeper: who waits is told that nothing more will be told when the 
           "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_place direct(server.url()), cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  zookeeper_fixture direct(server.url()), cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
   actor holder(direct), other(cut_off, 4s);
   holder.acquire("k");
   counting_listener queued, watching;
   other.store->watch("k", other.id, queued);
   other.store->watch("k", id128{}, watching);
-  REQUIRE(eventually([&] { return queued.told() == 1 && watching.told() == 1; }));
+  REQUIRE(eventually([&] { return queued.calls() == 1 && watching.calls() == 1; }));
   proxy.cut();
   REQUIRE(eventually([&] { return nodes_of_key(server) == 1; }));
   proxy.mend();
-  CHECK(eventually([&] { return queued.told() == 2 && watching.told() == 2; }));
+  CHECK(eventually([&] { return queued.calls() == 2 && watching.calls() == 2; }));
   CHECK_FALSE(queued.works());
   CHECK_FALSE(watching.works());
   other.store->unwatch("k", other.id, queued);
@@ -83,8 +83,8 @@ TEST_CASE("zookeeper: who waits is told that nothing more will be told when the 
 TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although its session has ended meanwhile",
           "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor a(place);
+  zookeeper_fixture fixture(server.url());
+  actor a(fixture);
   a.release("k", a.acquire("k"));
   slow_listener listener;
   a.store->watch("k", a.id, listener);
@@ -110,67 +110,67 @@ TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although i
 
 TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is told so", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor a(place);
+  zookeeper_fixture fixture(server.url());
+  actor a(fixture);
   a.release("k", a.acquire("k"));
   // Its nodes are readable for itself alone.
-  zookeeper_handle stranger(settings_of("zookeeper://user:secret@" + server.address()), 10s);
-  REQUIRE(connects(stranger));
-  REQUIRE(ask([&](on_answer told) {
-            stranger.create("/dlock/k/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL, std::move(told));
+  zookeeper_handle foreign(settings_of("zookeeper://user:secret@" + server.address()), 10s);
+  REQUIRE(connects(foreign));
+  REQUIRE(ask([&](on_answer done) {
+            foreign.create("/dlock/k/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL, std::move(done));
           }).code == ZOK);
-  counting_listener told;
-  a.store->watch("k", a.id, told);
-  REQUIRE(eventually([&] { return told.told() == 1; }));
-  CHECK_FALSE(told.works());
+  counting_listener listener;
+  a.store->watch("k", a.id, listener);
+  REQUIRE(eventually([&] { return listener.calls() == 1; }));
+  CHECK_FALSE(listener.works());
   CHECK(eventually([&] { return nodes_of_key(server) == 1; }));
-  a.store->unwatch("k", a.id, told);
+  a.store->unwatch("k", a.id, listener);
   CHECK(answer(a.take("k")) == outcome::no);
 }
 
 TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that nothing more will be told",
           "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_place place(server.url());
-  actor holder(place), waiting(place);
+  zookeeper_fixture fixture(server.url());
+  actor holder(fixture), waiting(fixture);
   const auto fence = holder.acquire("k");
   zookeeper_handle somebody(settings_of(server.url()), 10s);
-  const auto names = [&] { return ask([&](on_answer told) { somebody.list("/dlock/k", std::move(told)); }).names; };
+  const auto names = [&] { return ask([&](on_answer done) { somebody.list("/dlock/k", std::move(done)); }).names; };
   REQUIRE(connects(somebody));
   const auto held = names();
-  counting_listener told;
-  waiting.store->watch("k", waiting.id, told);
-  REQUIRE(eventually([&] { return told.told() == 1; }));
+  counting_listener listener;
+  waiting.store->watch("k", waiting.id, listener);
+  REQUIRE(eventually([&] { return listener.calls() == 1; }));
   for (const auto& each : names()) {
     if (each == held.front()) continue;
     CHECK(ask([&](on_answer done) { somebody.remove("/dlock/k/" + each, std::move(done)); }).code == ZOK);
   }
   REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
-  REQUIRE(eventually([&] { return told.told() == 2; }));
-  CHECK_FALSE(told.works());
+  REQUIRE(eventually([&] { return listener.calls() == 2; }));
+  CHECK_FALSE(listener.works());
   CHECK(answer(waiting.take("k")) == outcome::yes);
-  waiting.store->unwatch("k", waiting.id, told);
+  waiting.store->unwatch("k", waiting.id, listener);
 }
 
-TEST_CASE("zookeeper: a node of a doubted attempt is looked for until two looks were answered", "[zookeeper]") {
+TEST_CASE("zookeeper: a node of a doubted attempt is looked for until two polls were answered", "[zookeeper]") {
   const zookeeper_server server;
   zookeeper_handle handle(settings_of(server.url()), 10s), closed(settings_of(server.url()), 10s);
   REQUIRE(connects(handle));
-  REQUIRE(ask([&](on_answer told) { handle.create("/k", "", ZOO_PERSISTENT, std::move(told)); }).code == ZOK);
+  REQUIRE(ask([&](on_answer done) { handle.create("/k", "", ZOO_PERSISTENT, std::move(done)); }).code == ZOK);
   closed.close();
-  doubted_nodes doubted;
-  doubted.add("/k", "mine-");
-  for (int i = 0; i != 3; ++i) doubted.look(closed);
-  doubted.look(handle);
+  orphan_nodes orphans;
+  orphans.add("/k", "mine-");
+  for (int i = 0; i != 3; ++i) orphans.search(closed);
+  orphans.search(handle);
   const auto make = [&] {
-    return ask([&](on_answer told) { handle.create("/k/mine-1", "", ZOO_EPHEMERAL, std::move(told)); }).code;
+    return ask([&](on_answer done) { handle.create("/k/mine-1", "", ZOO_EPHEMERAL, std::move(done)); }).code;
   };
-  const auto names = [&] { return ask([&](on_answer told) { handle.list("/k", std::move(told)); }).names; };
+  const auto names = [&] { return ask([&](on_answer done) { handle.list("/k", std::move(done)); }).names; };
   REQUIRE(make() == ZOK);
-  doubted.look(handle);
+  orphans.search(handle);
   CHECK(eventually([&] { return names().empty(); }));
   REQUIRE(make() == ZOK);
-  doubted.look(handle);
+  orphans.search(handle);
   CHECK(names().size() == 1);
   handle.close();  // before what it tells goes
 }
@@ -181,14 +181,14 @@ TEST_CASE("zookeeper: a listener is told once of a node, and not of one that it 
   const auto refused = std::make_shared<counting_changes>();
   const auto twice = std::make_shared<counting_changes>();
   const auto watch = [&](const std::shared_ptr<counting_changes>& listener) {
-    return ask([&](on_answer told) { handle.read_and_watch("/n", listener, std::move(told)); }).code;
+    return ask([&](on_answer done) { handle.read_and_watch("/n", listener, std::move(done)); }).code;
   };
   REQUIRE(connects(handle));
   REQUIRE(watch(refused) == ZNONODE);
-  REQUIRE(ask([&](on_answer told) { handle.create("/n", "", ZOO_EPHEMERAL, std::move(told)); }).code == ZOK);
+  REQUIRE(ask([&](on_answer done) { handle.create("/n", "", ZOO_EPHEMERAL, std::move(done)); }).code == ZOK);
   REQUIRE(watch(twice) == ZOK);
   REQUIRE(watch(twice) == ZOK);
-  REQUIRE(ask([&](on_answer told) { handle.remove("/n", std::move(told)); }).code == ZOK);
+  REQUIRE(ask([&](on_answer done) { handle.remove("/n", std::move(done)); }).code == ZOK);
   REQUIRE(eventually([&] { return twice->count > 0; }));
   handle.close();
   CHECK(twice->count == 1);

@@ -107,7 +107,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: two objects of one key exclude each oth
   distributed_mutex elsewhere{rival, "k"};
   distributed_mutex other{locks, "l"};
   const std::lock_guard guard(first);
-  const owner_scope stranger;
+  const owner_scope foreign;
   CHECK_FALSE(same.try_lock());
   CHECK_FALSE(elsewhere.try_lock());
   REQUIRE(other.try_lock());
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: only its owner can unlock it", "[mutex]
   CHECK(is_not_permitted([&] { (void)door.held(); }));
   door.lock();
   {
-    const owner_scope stranger;
+    const owner_scope foreign;
     CHECK(is_not_permitted([&] { door.unlock(); }));
     CHECK(is_not_permitted([&] { (void)door.held(); }));
   }
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: any duration and any clock may bound th
 TEST_CASE_METHOD(real_time_fixture, "mutex: a wait ends at its limit", "[mutex]") {
   distributed_mutex door{locks, "k", {.wait = 30ms}};
   const lease theirs = locks.acquire("k");
-  const owner_scope stranger;
+  const owner_scope foreign;
   const auto begin = std::chrono::steady_clock::now();
   CHECK_THROWS_AS(door.lock(), dlock::lock_timeout);
   CHECK(std::chrono::steady_clock::now() - begin >= 30ms);

@@ -27,9 +27,9 @@ struct memory_fixture {
 
   memory_fixture() { set_default_service(locks); }
 
-  /// Whether a stranger could have the key now; it is not kept.
+  /// Whether another program could have the key now; it is not kept.
   bool is_free(const lock_key& key) {
-    const owner_scope stranger;
+    const owner_scope foreign;
     return granted(rival.try_acquire(key));
   }
 

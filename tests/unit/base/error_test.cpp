@@ -47,13 +47,14 @@ TEST_CASE("error: what will not pass by itself is no store that can't be reached
 TEST_CASE("error: which store it was is told once", "[error]") {
   const std::string server = "mysql://app:***@[::1],h2/d?prefix=x_";
   const std::string file = "sqlite:run/locks.db?schema=none";
-  CHECK(engine::told_once(server, "[::1]:3306: take: no") == server + ": [::1]:3306: take: no");
-  CHECK(engine::told_once(server, "dlock: " + server + ": connecting: no") == server + ": connecting: no");
-  CHECK(engine::told_once(file, "SQLite file '/a/run/locks.db': full") == "SQLite file '/a/run/locks.db': full");
-  CHECK(engine::told_once(file, "SQLite file '/a/run/other.db': full") ==
+  CHECK(engine::with_store_name(server, "[::1]:3306: take: no") == server + ": [::1]:3306: take: no");
+  CHECK(engine::with_store_name(server, "dlock: " + server + ": connecting: no") == server + ": connecting: no");
+  CHECK(engine::with_store_name(file, "SQLite file '/a/run/locks.db': full") == "SQLite file '/a/run/locks.db': full");
+  CHECK(engine::with_store_name(file, "SQLite file '/a/run/other.db': full") ==
         file + ": SQLite file '/a/run/other.db': full");
-  CHECK(engine::told_once("memory:", "no answer") == "memory:: no answer");
-  CHECK(engine::told_once("sqlite:a", "all lock connections are busy") == "sqlite:a: all lock connections are busy");
+  CHECK(engine::with_store_name("memory:", "no answer") == "memory:: no answer");
+  CHECK(engine::with_store_name("sqlite:a", "all lock connections are busy") ==
+        "sqlite:a: all lock connections are busy");
 }
 
 TEST_CASE("error: each type carries what callers ask", "[error]") {

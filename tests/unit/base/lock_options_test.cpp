@@ -101,8 +101,8 @@ TEST_CASE("service_options: each bad field is named with its value", "[lock_opti
   CHECK(names(complaint(service_options{.start_limit = -1ms}), "start_limit", "-1 ms"));
   CHECK(names(complaint(service_options{.start_limit = 24h + 1ms}), "start_limit", "86400001 ms"));
   CHECK(names(complaint(service_options{.start_limit = 1s, .lazy = true}), "start_limit", "1000 ms"));
-  CHECK(names(complaint(service_options{.idle_key = -1ms}), "idle_key", "-1 ms"));
-  CHECK(names(complaint(service_options{.sweep_every = -1ms}), "sweep_every", "-1 ms"));
+  CHECK(names(complaint(service_options{.key_retention = -1ms}), "key_retention", "-1 ms"));
+  CHECK(names(complaint(service_options{.cleanup_interval = -1ms}), "cleanup_interval", "-1 ms"));
 }
 
 TEST_CASE("service_options: a margin is at most a quarter of the ttl that a lease gets", "[lock_options]") {

@@ -13,7 +13,7 @@
 namespace dlock::engine {
 
 std::ostream& operator<<(std::ostream& out, step step) {
-  constexpr const char* names[] = {"take",    "look",      "insert",  "remove", "take_over", "pause",
+  constexpr const char* names[] = {"take",    "poll",      "insert",  "remove", "take_over", "pause",
                                    "resolve", "give_back", "granted", "busy",   "failed"};
   return out << names[static_cast<int>(step)];
 }
@@ -37,7 +37,7 @@ acquire_machine::settings waiting(std::chrono::milliseconds wait = 10s) {
 
 reply said(outcome result) { return {.result = result}; }
 reply yes(std::uint64_t fence = 7) { return {.result = outcome::yes, .fence = fence}; }
-reply looks_free() { return {.result = outcome::yes}; }
+reply polls_free() { return {.result = outcome::yes}; }
 reply held(bool kept, bool gone, bool expired, microseconds left = 20s) {
   reply r{.result = outcome::yes};
   r.holder = {.holder = id128::random(),
@@ -45,7 +45,7 @@ reply held(bool kept, bool gone, bool expired, microseconds left = 20s) {
               .kind = kept ? lease_kind::session : lease_kind::expiring,
               .gone = gone,
               .expired = expired,
-              .left = left,
+              .remaining = left,
               .who = "host/1"};
   return r;
 }
@@ -79,24 +79,24 @@ step walk(acquire_machine& m, const std::vector<reply>& answers, instant now = s
 TEST_CASE("acquire_machine: each reply leads where the state table says", "[acquire_machine]") {
   const std::vector<line> table{
       {"take yes", {}, yes(), step::granted},
-      {"take no", {}, said(outcome::no), step::look},
-      {"take failed, contended", {}, failed(contended), step::look},
-      {"take failed, contended, free at the look", {failed(contended)}, looks_free(), step::take},
+      {"take no", {}, said(outcome::no), step::poll},
+      {"take failed, contended", {}, failed(contended), step::poll},
+      {"take failed, contended, free at the poll", {failed(contended)}, polls_free(), step::take},
       {"take failed, transient", {}, failed(transient), step::pause},
       {"take failed, connection", {}, failed(broken), step::pause},
       {"take failed otherwise", {}, failed(fatal), step::failed},
       {"take unknown", {}, said(outcome::unknown), step::resolve},
-      {"look absent", {said(outcome::no)}, said(outcome::absent), step::insert},
-      {"look free", {said(outcome::no)}, looks_free(), step::take},
-      {"look own expiry over", {said(outcome::no)}, held(false, false, true), step::take},
-      {"look own expiry to come", {said(outcome::no)}, held(false, false, false), step::pause},
-      {"look kept and gone", {said(outcome::no)}, held(true, true, true), step::take_over},
-      {"look kept and expired", {said(outcome::no)}, held(true, false, true), step::remove},
-      {"look kept and alive", {said(outcome::no)}, alive(), step::pause},
-      {"look unknown", {said(outcome::no)}, said(outcome::unknown), step::pause},
-      {"look failed, transient", {said(outcome::no)}, failed(transient), step::pause},
-      {"look failed, contended", {said(outcome::no)}, failed(contended), step::pause},
-      {"look failed otherwise", {said(outcome::no)}, failed(fatal), step::failed},
+      {"poll absent", {said(outcome::no)}, said(outcome::absent), step::insert},
+      {"poll free", {said(outcome::no)}, polls_free(), step::take},
+      {"poll own expiry over", {said(outcome::no)}, held(false, false, true), step::take},
+      {"poll own expiry to come", {said(outcome::no)}, held(false, false, false), step::pause},
+      {"poll kept and gone", {said(outcome::no)}, held(true, true, true), step::take_over},
+      {"poll kept and expired", {said(outcome::no)}, held(true, false, true), step::remove},
+      {"poll kept and alive", {said(outcome::no)}, alive(), step::pause},
+      {"poll unknown", {said(outcome::no)}, said(outcome::unknown), step::pause},
+      {"poll failed, transient", {said(outcome::no)}, failed(transient), step::pause},
+      {"poll failed, contended", {said(outcome::no)}, failed(contended), step::pause},
+      {"poll failed otherwise", {said(outcome::no)}, failed(fatal), step::failed},
       {"remove yes", {said(outcome::no), held(true, false, true)}, said(outcome::yes), step::take_over},
       {"remove no", {said(outcome::no), held(true, false, true)}, said(outcome::no), step::take_over},
       {"remove unknown", {said(outcome::no), held(true, false, true)}, said(outcome::unknown), step::pause},
@@ -108,7 +108,7 @@ TEST_CASE("acquire_machine: each reply leads where the state table says", "[acqu
       {"insert no", {said(outcome::no), said(outcome::absent)}, said(outcome::no), step::take},
       {"insert unknown", {said(outcome::no), said(outcome::absent)}, said(outcome::unknown), step::resolve},
       {"insert failed, contended", {said(outcome::no), said(outcome::absent)}, failed(contended), step::pause},
-      {"after a pause: look", {said(outcome::no), alive()}, looks_free(), step::take},
+      {"after a pause: look", {said(outcome::no), alive()}, polls_free(), step::take},
   };
   for (const auto& [what, before, answer, next] : table) {
     INFO(what);
@@ -123,8 +123,8 @@ TEST_CASE("acquire_machine: each reply leads where the state table says", "[acqu
 TEST_CASE("acquire_machine: a known contended key is looked at first", "[acquire_machine]") {
   auto settings = waiting();
   CHECK(acquire_machine(settings).begin() == step::take);
-  settings.look_first = true;
-  CHECK(acquire_machine(settings).begin() == step::look);
+  settings.poll_first = true;
+  CHECK(acquire_machine(settings).begin() == step::poll);
 }
 
 TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken over", "[acquire_machine]") {
@@ -151,7 +151,7 @@ TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the d
       {{said(outcome::no), held(false, false, false)}, step::busy},
       {{said(outcome::no), held(true, true, true), said(outcome::no)}, step::busy},
       {{failed(contended), alive()}, step::busy},
-      {{failed(contended), looks_free(), failed(contended), looks_free()}, step::busy},
+      {{failed(contended), polls_free(), failed(contended), polls_free()}, step::busy},
       {{failed(transient)}, step::failed},
       {{failed(broken)}, step::failed},
       {{said(outcome::no), said(outcome::unknown)}, step::failed},
@@ -185,7 +185,7 @@ TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[acquire_
       at = m.replied(said(outcome::no), start, for_ever);
       continue;
     }
-    REQUIRE(at == step::look);
+    REQUIRE(at == step::poll);
     ++attempts;
     at = trouble ? m.not_sent(transient, start) : m.replied(alive(), start, for_ever);
     REQUIRE(attempts <= 30);
@@ -225,7 +225,7 @@ TEST_CASE("acquire_machine: pauses grow by the policy", "[acquire_machine][T32]"
   CHECK(pauses == std::vector<microseconds>{10ms, 20ms, 40ms, 80ms, 100ms, 100ms});
 }
 
-TEST_CASE("acquire_machine: at the deadline comes one last look, and what it finds counts", "[acquire_machine][T31]") {
+TEST_CASE("acquire_machine: at the deadline comes one last poll, and what it finds counts", "[acquire_machine][T31]") {
   const auto end = start + 10s;
   const auto at_the_end = [&](acquire_machine& m) {
     walk(m, {said(outcome::no), alive()}, end - 5ms);
@@ -233,16 +233,16 @@ TEST_CASE("acquire_machine: at the deadline comes one last look, and what it fin
     return m.paused();
   };
   acquire_machine free(waiting());
-  CHECK(at_the_end(free) == step::look);
-  CHECK(free.replied(looks_free(), end, for_ever) == step::take);
+  CHECK(at_the_end(free) == step::poll);
+  CHECK(free.replied(polls_free(), end, for_ever) == step::take);
   CHECK(free.replied(yes(), end + 1ms, for_ever) == step::granted);
 
   acquire_machine busy(waiting());
-  CHECK(at_the_end(busy) == step::look);
+  CHECK(at_the_end(busy) == step::poll);
   CHECK(busy.replied(alive(), end, for_ever) == step::busy);
 
   acquire_machine trouble(waiting());
-  CHECK(at_the_end(trouble) == step::look);
+  CHECK(at_the_end(trouble) == step::poll);
   CHECK(trouble.replied(failed(broken), end, for_ever) == step::failed);
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("acquire_machine: a grant that can't be trusted any more is given back
     CHECK(m.replied(yes(9), start + 1s + late, start + 1s) == step::give_back);
     CHECK(m.fence() == 9);
     CHECK(m.given_back(start + 2s) == step::pause);
-    CHECK(m.paused() == step::look);
+    CHECK(m.paused() == step::poll);
   }
   acquire_machine in_time(waiting());
   in_time.begin();
@@ -275,16 +275,16 @@ TEST_CASE("acquire_machine: an unknown outcome is resolved, then the key is look
   CHECK(walk(m, {{.result = outcome::unknown, .why = broken}}) == step::resolve);
   CHECK(m.outcome_unknown());
   CHECK(m.resolved(start) == step::pause);
-  CHECK(m.paused() == step::look);
-  CHECK(m.replied(looks_free(), start, for_ever) == step::take);
+  CHECK(m.paused() == step::poll);
+  CHECK(m.replied(polls_free(), start, for_ever) == step::take);
   CHECK(m.replied(yes(), start, for_ever) == step::granted);
 }
 
 TEST_CASE("acquire_machine: only an attempt without an answer has an unknown outcome", "[acquire_machine]") {
-  acquire_machine look(waiting(0ms));
-  CHECK(walk(look, {said(outcome::no), said(outcome::unknown)}) == step::failed);
-  CHECK_FALSE(look.outcome_unknown());
-  CHECK_FALSE(look.why().text.empty());
+  acquire_machine poll(waiting(0ms));
+  CHECK(walk(poll, {said(outcome::no), said(outcome::unknown)}) == step::failed);
+  CHECK_FALSE(poll.outcome_unknown());
+  CHECK_FALSE(poll.why().text.empty());
 
   acquire_machine take(waiting(0ms));
   CHECK(walk(take, {said(outcome::unknown)}) == step::resolve);
@@ -295,7 +295,7 @@ TEST_CASE("acquire_machine: only an attempt without an answer has an unknown out
 TEST_CASE("acquire_machine: trouble that lasts is the reason at the end", "[acquire_machine]") {
   acquire_machine m(waiting());
   CHECK(walk(m, {failed(transient)}) == step::pause);
-  CHECK(m.paused() == step::look);
+  CHECK(m.paused() == step::poll);
   CHECK(m.not_sent(broken, start + 10s) == step::failed);
   CHECK(m.why().native == 2013);
   CHECK(m.why().connection);
@@ -311,7 +311,7 @@ TEST_CASE("acquire_machine: trouble that passed is no reason for a busy key", "[
   const auto first = GENERATE_COPY(failed(transient), failed(broken), said(outcome::unknown));
   acquire_machine m(waiting());
   if (walk(m, {first}) == step::resolve) m.resolved(start);
-  CHECK(m.paused() == step::look);
+  CHECK(m.paused() == step::poll);
   CHECK(m.replied(alive(), start + 10s, for_ever) == step::busy);
   CHECK(m.why().text.empty());
   CHECK_FALSE(m.outcome_unknown());
@@ -319,7 +319,7 @@ TEST_CASE("acquire_machine: trouble that passed is no reason for a busy key", "[
 
 TEST_CASE("acquire_machine: contention at the row is a busy key, not a failure", "[acquire_machine][T53]") {
   acquire_machine m(waiting(0ms));
-  CHECK(walk(m, {failed(contended)}) == step::look);
+  CHECK(walk(m, {failed(contended)}) == step::poll);
   CHECK(m.replied(alive(), start, for_ever) == step::busy);
   CHECK(m.why().text.empty());
 }
@@ -329,7 +329,7 @@ TEST_CASE("acquire_machine: a key that others snatch again and again counts as b
   step at = m.begin();
   unsigned sent = 0;
   while (at != step::pause) {
-    at = at == step::take ? m.replied(said(outcome::no), start, for_ever) : m.replied(looks_free(), start, for_ever);
+    at = at == step::take ? m.replied(said(outcome::no), start, for_ever) : m.replied(polls_free(), start, for_ever);
     REQUIRE(++sent < 20);
   }
   CHECK(sent == 8);  // the first attempt and three more, two statements each
@@ -349,10 +349,10 @@ TEST_CASE("acquire_machine: who is told lets those ask first who have been passe
     other.holder.fence = ++fence;
     REQUIRE(m.replied(other, start, for_ever) == step::pause);
     CHECK(m.courtesy() == expected);
-    REQUIRE(m.told() == step::take);
+    REQUIRE(m.notified() == step::take);
   }
   how.rivals = 255;
-  CHECK(acquire_machine(how).courtesy() == engine::reigns::moment);
+  CHECK(acquire_machine(how).courtesy() == engine::tenure_tracker::yield_time);
 }
 
 TEST_CASE("acquire_machine: pauses are brief once one process was seen to take the key again and again",
@@ -360,11 +360,11 @@ TEST_CASE("acquire_machine: pauses are brief once one process was seen to take t
   acquire_machine m(waiting());
   REQUIRE(m.begin() == step::take);
   auto now = start;
-  auto look = alive();
+  auto poll = alive();
   std::vector<microseconds> pauses;
-  for (auto at = m.replied(said(outcome::no), now, for_ever); at == step::look && pauses.size() < 8; at = m.paused()) {
-    ++look.holder.fence;
-    REQUIRE(m.replied(look, now, for_ever) == step::pause);
+  for (auto at = m.replied(said(outcome::no), now, for_ever); at == step::poll && pauses.size() < 8; at = m.paused()) {
+    ++poll.holder.fence;
+    REQUIRE(m.replied(poll, now, for_ever) == step::pause);
     pauses.push_back(m.pause());
     now += m.pause();
   }

@@ -51,7 +51,7 @@ TEST_CASE("backoff: waiters with different seeds do not march in step", "[backof
   CHECK(pauses(retry, 1, 10) != pauses(retry, 2, 10));
 }
 
-TEST_CASE("backoff: never zero, so that a look never follows a look at once", "[backoff][T32]") {
+TEST_CASE("backoff: never zero, so that a poll never follows a poll at once", "[backoff][T32]") {
   const retry_settings retry{.pause = 1ms, .multiplier = 1.0, .max_pause = 1ms, .jitter = 1.0};
   for (const auto each : pauses(retry, 3, 1000)) CHECK(each > 0us);
 }

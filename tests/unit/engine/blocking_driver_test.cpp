@@ -29,15 +29,15 @@ using engine::interruption;
 /// Waits until it is done, or twice interrupted; says what it was told.
 struct waiting_operation final : engine::operation {
   action start(instant now) override {
-    told.push_back("start");
+    taken.push_back("start");
     return next(now);
   }
   action resume(instant now) override {
-    told.push_back("resume");
+    taken.push_back("resume");
     return next(now);
   }
   action interrupt(interruption why, instant now) override {
-    told.push_back(why == interruption::cancelled ? "cancelled" : "closed");
+    taken.push_back(why == interruption::cancelled ? "cancelled" : "closed");
     if (!stays) return {};
     until = now + 1s;
     return next(now);
@@ -46,15 +46,15 @@ struct waiting_operation final : engine::operation {
 
   instant until{};
   bool stays = false;  // though it was interrupted, until a second later
-  std::vector<std::string> told{};
+  std::vector<std::string> taken{};
 };
 
-/// Sends a look, and ends.
-struct look_operation final : engine::operation {
-  look_operation() { look.ask = {.action = verb::look, .resource = "k"}; }
+/// Sends a poll, and ends.
+struct poll_operation final : engine::operation {
+  poll_operation() { poll.ask = {.action = verb::poll, .resource = "k"}; }
   action start(instant now) override {
-    look.until = now + 2s;
-    look.patience = 2s;
+    poll.queue_deadline = now + 2s;
+    poll.timeout = 2s;
     return action::send(sent, true);
   }
   action resume(instant now) override {
@@ -63,8 +63,8 @@ struct look_operation final : engine::operation {
   }
   action interrupt(interruption, instant) override { return {}; }
 
-  engine::statement look{};
-  std::array<engine::statement*, 1> sent{&look};
+  engine::statement poll{};
+  std::array<engine::statement*, 1> sent{&poll};
   instant resumed_at{};
 };
 
@@ -90,7 +90,7 @@ struct driver_fixture {
     driver.emplace(core->all(), close.get_token(), cancel.get_token());
     return std::thread([&] { driver->run(operation); });
   }
-  using told = std::vector<std::string>;
+  using steps = std::vector<std::string>;
 };
 
 }  // namespace
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: resumes what waits when the t
   REQUIRE(clock.at_rest({.callers = 1}));
   clock.advance(10s);
   thread.join();
-  CHECK(operation.told == told{"start", "resume", "resume"});
+  CHECK(operation.taken == steps{"start", "resume", "resume"});
 }
 
 TEST_CASE_METHOD(driver_fixture, "blocking_driver: a wake-up before the wait is not lost", "[blocking_driver]") {
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: a wake-up before the wait is 
   REQUIRE(clock.at_rest({.callers = 1}));
   clock.advance(10s);
   thread.join();
-  CHECK(operation.told == told{"start", "resume", "resume"});
+  CHECK(operation.taken == steps{"start", "resume", "resume"});
 }
 
 TEST_CASE_METHOD(driver_fixture, "blocking_driver: a cancellation ends the wait, also one from before",
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: a cancellation ends the wait,
     close.request_stop();
     run(driver).join();
   }
-  CHECK(operation.told == told{"start", "cancelled"});
+  CHECK(operation.taken == steps{"start", "cancelled"});
 }
 
 TEST_CASE_METHOD(driver_fixture, "blocking_driver: the end of the service ends the wait", "[blocking_driver]") {
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: the end of the service ends t
   REQUIRE(clock.at_rest({.callers = 1}));
   close.request_stop();
   thread.join();
-  CHECK(operation.told == told{"start", "closed"});
+  CHECK(operation.taken == steps{"start", "closed"});
 }
 
 TEST_CASE_METHOD(driver_fixture, "blocking_driver: what was interrupted is told once, and may still wait",
@@ -164,10 +164,10 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: what was interrupted is told 
   REQUIRE(clock.at_rest({.callers = 1}));
   clock.advance(1s);
   thread.join();
-  REQUIRE(operation.told.size() >= 3);
-  CHECK(operation.told[1] == "closed");
-  CHECK(std::count(operation.told.begin(), operation.told.end(), "cancelled") == 0);
-  CHECK(std::count(operation.told.begin(), operation.told.end(), "closed") == 1);
+  REQUIRE(operation.taken.size() >= 3);
+  CHECK(operation.taken[1] == "closed");
+  CHECK(std::count(operation.taken.begin(), operation.taken.end(), "cancelled") == 0);
+  CHECK(std::count(operation.taken.begin(), operation.taken.end(), "closed") == 1);
 }
 
 TEST_CASE_METHOD(driver_fixture,
@@ -175,28 +175,28 @@ TEST_CASE_METHOD(driver_fixture,
                  "[blocking_driver]") {
   auto& pauses = core->all().pauses;
   blocking_driver driver(core->all());
-  look_operation mine, before;
+  poll_operation mine, before;
   driver.run(before);  // there is a connection
-  const auto batches = store->batches(verb::look);
+  const auto batches = store->batches(verb::poll);
   engine::statement other;
-  other.ask = {.action = verb::look, .resource = "other"};
-  other.until = clock.now() + 2s;
-  other.patience = 2s;
+  other.ask = {.action = verb::poll, .resource = "other"};
+  other.queue_deadline = clock.now() + 2s;
+  other.timeout = 2s;
   other_pause ends(pauses), later(pauses);
-  ends.look = &other;
-  later.look = &mine.look;  // never sent by it
+  ends.poll = &other;
+  later.poll = &mine.poll;  // never sent by it
   pauses.enter(ends, clock.now(), clock.now());
   pauses.enter(later, clock.now(), clock.now() + 10s);
   std::thread::id thread{};
-  store->next(verb::look, {.ahead = [&] { thread = std::this_thread::get_id(); }});
-  store->next(verb::look, {.during = [&] { clock.advance(1ms); }});
+  store->next(verb::poll, {.ahead = [&] { thread = std::this_thread::get_id(); }});
+  store->next(verb::poll, {.during = [&] { clock.advance(1ms); }});
   const auto begun = clock.now();
   driver.run(mine);
   CHECK(thread == std::this_thread::get_id());
-  CHECK(mine.look.answer.result == outcome::absent);
+  CHECK(mine.poll.answer.result == outcome::absent);
   CHECK(mine.resumed_at == begun + 1ms);
-  CHECK(store->batches(verb::look) == batches + 1);
-  CHECK(test::eventually([&] { return pauses.looked(ends); }));
+  CHECK(store->batches(verb::poll) == batches + 1);
+  CHECK(test::eventually([&] { return pauses.polled(ends); }));
   CHECK(ends.woken);
   CHECK(other.answer.result == outcome::absent);
   CHECK_FALSE(later.woken);

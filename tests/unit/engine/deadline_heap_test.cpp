@@ -14,7 +14,7 @@ using namespace dlock;
 using namespace std::chrono_literals;
 
 struct item {
-  engine::deadline_heap<item>::place at = 0;
+  engine::deadline_heap<item>::position at = 0;
   instant until{};
 };
 

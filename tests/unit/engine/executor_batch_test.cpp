@@ -27,10 +27,10 @@ struct batch_fixture : executor_fixture {
   sent_statement& take(const std::string& key) { return add(ask(verb::take, key)); }
   /// All of them come while the only connection is busy, in their order.
   void submit_all(run_executor& at) {
-    held_connection held(*this, at, line::frees);
+    held_connection held(*this, at, priority::frees);
     for (auto& each : all) at->submit(each);
     held.end();
-    REQUIRE(told.reached(all.size()));
+    REQUIRE(notified.reached(all.size()));
   }
 };
 
@@ -42,7 +42,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: up to 64 requests share one sta
                  "[statement_executor]") {
   run_executor at(whole, clock, 1);
   std::string first, rest;
-  for (int i = 99; i >= 0; --i) add(look((i < 10 ? "0" : "") + std::to_string(i)));
+  for (int i = 99; i >= 0; --i) add(poll((i < 10 ? "0" : "") + std::to_string(i)));
   submit_all(at);
   REQUIRE(whole->batches().size() == 2);
   for (int i = 0; i < 100; ++i) {
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: each gets the answer to its own
   auto held = ask(verb::insert, "b");
   at->run(held);
   REQUIRE(held.answer.result == outcome::yes);
-  for (const auto* key : {"c", "b", "a"}) add(look(key));
+  for (const auto* key : {"c", "b", "a"}) add(poll(key));
   submit_all(at);
   CHECK(whole->batches().back() == "a b c");
   CHECK(all[0].answer.result == outcome::absent);
@@ -72,21 +72,21 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
                  "[statement_executor]") {
   run_executor at(whole, clock, 1);
   SECTION("one verb") {
-    take("a"), add(look("b")), take("c"), add(look("d"));
+    take("a"), add(poll("b")), take("c"), add(poll("d"));
     submit_all(at);
     CHECK(whole->batches() == batches{"a c", "b d"});
   }
   SECTION("no key twice, so that the second look is another statement's") {
-    add(look("a")), add(look("b")), add(look("a"));
+    add(poll("a")), add(poll("b")), add(poll("a"));
     submit_all(at);
     CHECK(whole->batches() == batches{"a b", "a"});
   }
   SECTION("looks of all sessions, the others of one") {
-    const auto action = GENERATE(verb::look, verb::take, verb::insert, verb::release, verb::cancel);
+    const auto action = GENERATE(verb::poll, verb::take, verb::insert, verb::release, verb::cancel);
     for (const auto* key : {"a", "b", "c"}) add(ask(action, key));
     all[1].ask.session = id_of(5, 5);
     submit_all(at);
-    CHECK(whole->batches() == (action == verb::look ? batches{"a b c"} : batches{"a c", "b"}));
+    CHECK(whole->batches() == (action == verb::poll ? batches{"a b c"} : batches{"a c", "b"}));
   }
   SECTION("of one kind, ttl and hold") {
     for (const auto* key : {"a", "b", "c", "d"}) take(key);
@@ -96,14 +96,14 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
     submit_all(at);
     CHECK(whole->batches() == batches{"a", "b", "c", "d"});
   }
-  SECTION("a take that follows a look may meet a lock: it is sent alone, wherever it stands") {
+  SECTION("a take that follows a poll may meet a lock: it is sent alone, wherever it stands") {
     for (const auto* key : {"a", "b", "c"}) take(key);
-    all[GENERATE(0U, 1U, 2U)].ask.looked = true;
+    all[GENERATE(0U, 1U, 2U)].ask.polled = true;
     submit_all(at);
     CHECK(whole->batches().size() == 2);
     CHECK(store->count(verb::take) == 3);
     for (const auto& each : whole->batches())
-      CHECK((each.size() == 1) == (all.at(static_cast<std::size_t>(each[0] - 'a')).ask.looked));
+      CHECK((each.size() == 1) == (all.at(static_cast<std::size_t>(each[0] - 'a')).ask.polled));
   }
   SECTION("a take-over and an extension are about one holder each") {
     const auto action = GENERATE(verb::take_over, verb::extend);
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
   SECTION("keys are not rows, and each table is another one") {
     const auto table = std::make_shared<row_table>(), other = std::make_shared<row_table>();
     const row_id row{.table = table}, same{.table = table}, another{.table = other};
-    for (const auto* key : {"a", "b", "c", "d"}) add(look(key));
+    for (const auto* key : {"a", "b", "c", "d"}) add(poll(key));
     all[1].ask.row = &row;
     all[2].ask.row = &another;
     all[3].ask.row = &same;
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a release with little time left
   run_executor at(whole, clock, 1);
   const auto of = [&](const std::string& key, microseconds left) {
     auto asked = within(release(key), left);
-    asked.patience = microseconds{0};
+    asked.timeout = microseconds{0};
     add(asked);
   };
   of("old 1", 99ms);
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a store that serves one at a ti
                  "[statement_executor]") {
   store->can().batch = false;
   run_executor at(whole, clock, 1);
-  for (const auto* key : {"b", "a"}) add(look(key));
+  for (const auto* key : {"b", "a"}) add(poll(key));
   submit_all(at);
   CHECK(whole->batches() == batches{"b", "a"});
 }
@@ -152,21 +152,21 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a store that serves one at a ti
 TEST_CASE_METHOD(batch_fixture, "executor batch: what one sends for nobody in the same moment shares its statement",
                  "[statement_executor]") {
   run_executor at(whole, clock, 1);
-  auto mine = look("b"), first = look("a"), second = look("c");
+  auto mine = poll("b"), first = poll("a"), second = poll("c");
   sent_statement* own = &mine;
   sent_statement* const others[]{&first, &second};
   at->run({&own, 1}, others);
-  CHECK(told.reached(2));
+  CHECK(notified.reached(2));
   CHECK(whole->batches() == batches{"a b c"});
 }
 
 TEST_CASE_METHOD(batch_fixture, "executor batch: who has nothing of his own to wait for does not wait",
                  "[statement_executor]") {
   run_executor at(whole, clock, 1);
-  auto other = look("a");
+  auto other = poll("a");
   sent_statement* also = &other;
   at->run({}, {&also, 1});
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK(other.answer.result == outcome::absent);
 }
 
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(batch_fixture,
                  "[statement_executor]") {
   run_executor at(whole, clock, 1);
   const auto connects = hold_connects();
-  auto mine = within(look("b"), 200ms), other = within(look("a"), 1s);
+  auto mine = within(poll("b"), 200ms), other = within(poll("a"), 1s);
   sent_statement *own = &mine, *also = &other;
   std::thread caller([&] { at->run({&own, 1}, {&also, 1}); });
   REQUIRE(connects->reached());
@@ -183,9 +183,9 @@ TEST_CASE_METHOD(batch_fixture,
   clock.advance(200ms);
   caller.join();
   CHECK_FALSE(mine.sent);
-  CHECK(told.count() == 0);
+  CHECK(notified.count() == 0);
   clock.advance(800ms);
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK_FALSE(other.sent);
 }
 
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: all that gets no answer togethe
   CHECK_FALSE(all[0].in_doubt->gone);
   CHECK(whole->batches().size() == 1);  // never once more
   // Ended by another connection, it is gone for all of them.
-  sent_statement ends = look();
+  sent_statement ends = poll();
   ends.what = sent_statement::kind::terminate;
   ends.lost = all[0].in_doubt;
   at->run(ends);
@@ -265,12 +265,12 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a release that waits for a lock
   store->next(verb::release, {.skip = 1, .before = locked});                            // one of them, alone
   at->submit(std::array{&all[0], &all[1], &all[2]});
   REQUIRE(locked->reached());
-  CHECK(told.reached(2));
+  CHECK(notified.reached(2));
   auto other = release("d");
   at->run(other);
   CHECK(other.answer.result == outcome::no);
   locked->open();
-  REQUIRE(told.reached(3));
+  REQUIRE(notified.reached(3));
   for (const auto& each : all) CHECK(each.answer.result == outcome::no);
 }
 
@@ -313,7 +313,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: in a crowd two connections are 
     CHECK(whole->batches().back() == "third with it");
   }
   SECTION("or has been under way for too long to wait for it") {
-    clock.advance(engine::concurrency_limit::patience - 1us);
+    clock.advance(engine::concurrency_limit::longest_hold - 1us);
     REQUIRE(clock.at_rest({.callers = 9, .busy = 2}));
     CHECK(at->queued() == 2);
     clock.advance(1us);

@@ -17,14 +17,14 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: one that can't be had 
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
   store->cut();
-  auto statement = within(look(), 1h);
+  auto statement = within(poll(), 1h);
   at->run(statement);
   CHECK_FALSE(statement.sent);
   CHECK(statement.answer.why.connection);
   CHECK(statement.answer.why.text == "cut off");
-  auto nobodys = within(look(), 1h);
+  auto nobodys = within(poll(), 1h);
   at->submit(nobodys);
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK(nobodys.answer.why.text == "cut off");
   store->cut(false);
   at->run(statement);
@@ -36,7 +36,7 @@ TEST_CASE_METHOD(executor_fixture,
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
   store->refuse_connections({.native = 1045, .transient = false, .connection = true, .text = "wrong password"});
-  auto statement = look();
+  auto statement = poll();
   at->run(statement);
   CHECK_FALSE(statement.answer.why.connection);
   CHECK(statement.answer.why.text == "wrong password");
@@ -46,7 +46,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leav
                  "[statement_executor]") {
   run_executor at(store, clock, 2);
   const auto connects = hold_connects();
-  auto early = within(look("a"), 500ms), nobodys = within(look("b"), 600ms);
+  auto early = within(poll("a"), 500ms), nobodys = within(poll("b"), 600ms);
   const waiting_caller leaves(*at, early);
   REQUIRE(connects->reached());
   REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
@@ -61,13 +61,13 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leav
   CHECK_FALSE(early.sent);
   CHECK(early.answer.why.connection);
   CHECK(early.answer.why.transient);
-  CHECK(told.count() == 0);
+  CHECK(notified.count() == 0);
   clock.advance(100ms);
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK_FALSE(nobodys.sent);
 
   // What comes late serves the next one.
-  auto late = within(look(), 1h);
+  auto late = within(poll(), 1h);
   const waiting_caller next(*at, late);
   REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
   connects->open();
@@ -79,11 +79,11 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leav
 TEST_CASE_METHOD(executor_fixture, "executor connections: who has no time left gets one that is nearly made",
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
-  auto statement = within(look(), -1h);
+  auto statement = within(poll(), -1h);
   SECTION("who waits") { at->run(statement); }
   SECTION("what nobody waits for") {
     at->submit(statement);
-    REQUIRE(told.reached(1));
+    REQUIRE(notified.reached(1));
   }
   CHECK(statement.sent);
   CHECK(statement.answer.result == outcome::absent);
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: never more attempts at
   std::deque<sent_statement> all;
   {
     std::deque<waiting_caller> callers;
-    for (int i = 0; i < 20; ++i) callers.emplace_back(*at, all.emplace_back(within(look(), 1s)));
+    for (int i = 0; i < 20; ++i) callers.emplace_back(*at, all.emplace_back(within(poll(), 1s)));
     REQUIRE(connects->reached(4));
     REQUIRE(clock.at_rest({.callers = 20, .busy = 4}));
     clock.advance(1s);
@@ -116,16 +116,16 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: at the end attempts ar
   run_executor at(store, clock, 2);
   const auto connects = hold_connects();
   at->prepare_renewals();
-  auto waits = within(look(), 1h), nobodys = within(look("b"), 1h);
+  auto waits = within(poll(), 1h), nobodys = within(poll("b"), 1h);
   const waiting_caller waiting(*at, waits);
   at->submit(nobodys);
   REQUIRE(connects->reached(3));
   at.end();  // waits for the threads: those that connect as well
   CHECK(waiting.answered());
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK_FALSE(waits.sent);
   CHECK(store->connections() == 0);
-  auto later = look();
+  auto later = poll();
   at->run(later);
   CHECK_FALSE(later.sent);
   CHECK(store->tried() == 3);
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more 
   REQUIRE(eventually([&] { return store->tried() >= 2; }));
   REQUIRE(clock.at_rest({.callers = 1}));
   // And whoever waits in vain learns the cause.
-  auto vain = within(look(), 0s);
+  auto vain = within(poll(), 0s);
   at->run(vain);
   CHECK(vain.answer.why.native == 1040);
   CHECK_FALSE(waits.is_answered());
@@ -172,21 +172,21 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is 
   at->prepare_renewals();
   REQUIRE(eventually([&] { return at->open() == 1; }));
   REQUIRE(clock.at_rest());
-  auto statement = look(), freed = release();
+  auto statement = poll(), freed = release();
   SECTION("while it is idle") {}
   SECTION("once a renewal is done, and until then attempts are not made without a pause") {
     const auto stuck = store->hold(session_verb::renew);
     auto renewed = renewal();
     at->submit(renewed);
     REQUIRE(stuck->reached());
-    auto waits = within(look("other"), 1h);
+    auto waits = within(poll("other"), 1h);
     const waiting_caller waiting(*at, waits);
     CHECK(clock.at_rest({.callers = 1, .busy = 1}, 5s));
     CHECK(store->tried() == 2);
     stuck->open();
     CHECK(waiting.answered());
     CHECK(waits.sent);
-    REQUIRE(told.reached(1));
+    REQUIRE(notified.reached(1));
   }
   at->run(statement);
   at->run(freed);
@@ -202,7 +202,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tri
   const held_connection held(*this, at);
   connection_call next;
   auto wanted = within(next.in(*this), 1h);
-  wanted.owner = &told;
+  wanted.owner = &notified;
   const bool somebody = GENERATE(true, false);
   CAPTURE(somebody);
   std::deque<waiting_caller> waiting;
@@ -222,12 +222,12 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to co
                  "[statement_executor]") {
   run_executor at(store, clock, 2);
   at.no_threads(true, false);
-  auto statement = within(look(), 1h), nobodys = within(look("b"), 1h);
+  auto statement = within(poll(), 1h), nobodys = within(poll("b"), 1h);
   const waiting_caller waits(*at, statement);
   CHECK(eventually([&] { return waits.is_answered(); }));
   CHECK(statement.answer.why.text == "no thread");
   at->submit(nobodys);
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   at.no_threads(false, false);
   if (!waits.is_answered()) at->stop();
 }
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(executor_fixture,
                  "[statement_executor]") {
   run_executor at(store, clock, 2);
   const auto connects = hold_connects();
-  auto statement = within(look(), 1h);
+  auto statement = within(poll(), 1h);
   at->submit(statement);
   REQUIRE(connects->reached());
   at.no_threads(true, false);
@@ -245,7 +245,7 @@ TEST_CASE_METHOD(executor_fixture,
   at->submit(renewed);  // returns
   CHECK(at.attempts() == 2);
   connects->open();
-  CHECK(told.reached(2));
+  CHECK(notified.reached(2));
   CHECK(renewed.sent);
 }
 
@@ -258,14 +258,14 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serve
   REQUIRE(eventually([&] { return at->open() == 1; }));
   const held_connection held(*this, at);
   CHECK(store->connections() == 2);
-  auto statement = within(look(), 0s), freed = within(release(), 0s);
+  auto statement = within(poll(), 0s), freed = within(release(), 0s);
   at->run(statement);
   at->run(freed);
   CHECK_FALSE(statement.sent);
   CHECK_FALSE(freed.sent);
   auto renewed = renewal();
   at->submit(renewed);
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK(renewed.sent);
 }
 
@@ -287,7 +287,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: without one of its own
   REQUIRE(after->reached());
   CHECK(next.number == 0);
   after->open();
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK(renewed.sent);
   CHECK(other.answered());
 }
@@ -300,6 +300,6 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: a renewal uses another
   auto renewed = renewal(500ms);
   at->submit(renewed);
   REQUIRE(connects->reached());  // its own is made in any case
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK(renewed.sent);
 }

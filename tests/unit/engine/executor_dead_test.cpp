@@ -30,8 +30,8 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: one that broke is dropped,
   connection_call before, after;
   auto first = before.in(*this);
   at->run(first);
-  store->next(verb::look, {.what = test::fate::vanish});
-  auto breaks = look();
+  store->next(verb::poll, {.what = test::fate::vanish});
+  auto breaks = poll();
   at->run(breaks);
   CHECK(breaks.answer.result == outcome::unknown);
   CHECK(at->open() == 0);
@@ -47,8 +47,8 @@ TEST_CASE_METHOD(dead_fixture,
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
   const auto stuck = std::make_shared<gate>();
-  store->next(verb::look, {.what = test::fate::vanish, .before = stuck});
-  auto breaks = look("a"), waits = look("a"), nobodys = look("a");
+  store->next(verb::poll, {.what = test::fate::vanish, .before = stuck});
+  auto breaks = poll("a"), waits = poll("a"), nobodys = poll("a");
   const bool submitted = GENERATE(false, true);
   CAPTURE(submitted);
   {
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(dead_fixture,
     stuck->open();
     CHECK(first.answered());
     // At once: nobody's time has come.
-    const auto served = [&] { return submitted ? told.count() == 1 : second.front().is_answered(); };
+    const auto served = [&] { return submitted ? notified.count() == 1 : second.front().is_answered(); };
     CHECK(eventually(served));
     if (!served()) clock.advance(2s);
   }
@@ -72,10 +72,10 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what the server has closed
   run_executor at(store, clock, 4);
   fill(at, 3);
   store->close_connections();
-  auto statement = look();
+  auto statement = poll();
   at->run(statement);
   CHECK(statement.answer.result == outcome::absent);
-  CHECK(store->count(verb::look) == 1);
+  CHECK(store->count(verb::poll) == 1);
   // The new one, and that of renewals, which is needed for certain.
   CHECK(eventually([&] { return at->open() == 2; }));
   CHECK(store->connections() == 2);
@@ -86,32 +86,32 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what was not sent is sent 
   run_executor at(store, clock, 4);
   fill(at, 4);
   store->close_connections(false);  // seen only as it is used
-  auto statement = look();
+  auto statement = poll();
   at->run(statement);
   CHECK(statement.answer.result == outcome::absent);
-  CHECK(store->count(verb::look) == 2);
+  CHECK(store->count(verb::poll) == 2);
   CHECK(at->open() == 1);  // the others were not trusted any more
 
   // Once, and not after the limit, and not if it may have been done.
-  store->next(verb::look, {.what = test::fate::fail, .why = gone, .times = 2});
+  store->next(verb::poll, {.what = test::fate::fail, .why = gone, .times = 2});
   at->run(statement);
   CHECK(statement.answer.result == outcome::failed);
-  CHECK(store->count(verb::look) == 4);
-  store->next(verb::look, {.what = test::fate::fail, .why = gone});
-  auto late = within(look(), 0s);
+  CHECK(store->count(verb::poll) == 4);
+  store->next(verb::poll, {.what = test::fate::fail, .why = gone});
+  auto late = within(poll(), 0s);
   at->run(late);
   CHECK(late.answer.result == outcome::failed);
-  CHECK(store->count(verb::look) == 5);
-  store->next(verb::look, {.what = test::fate::drop});
+  CHECK(store->count(verb::poll) == 5);
+  store->next(verb::poll, {.what = test::fate::drop});
   at->run(statement);
   CHECK(statement.answer.result == outcome::unknown);
-  CHECK(store->count(verb::look) == 6);
+  CHECK(store->count(verb::poll) == 6);
   // What nobody waits for is sent again as well.
-  store->next(verb::look, {.what = test::fate::fail, .why = gone});
+  store->next(verb::poll, {.what = test::fate::fail, .why = gone});
   at->submit(statement);
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK(statement.answer.result == outcome::absent);
-  CHECK(store->count(verb::look) == 8);
+  CHECK(store->count(verb::poll) == 8);
 }
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again waits no longer than it would have",
@@ -121,13 +121,13 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again w
   const auto stuck = std::make_shared<gate>();
   store->next(verb::release, {.what = test::fate::fail, .why = gone, .before = stuck});
   auto waits = within(release("a"), 1s), nobodys = within(release("b"), 1s);
-  for (auto* each : {&waits, &nobodys}) each->patience = 1h;
+  for (auto* each : {&waits, &nobodys}) each->timeout = 1h;
   // One whose statement another thread sends, and one that nobody waits for.
   const bool somebody = GENERATE(true, false);
   CAPTURE(somebody);
   sent_statement *own = &waits, *also = &nobodys;
   std::deque<held_connection> busy;
-  busy.emplace_back(*this, at, line::frees);
+  busy.emplace_back(*this, at, priority::frees);
   store->refuse_connections({.native = 2002, .transient = true, .connection = true, .full = true, .text = "none"});
   std::thread caller;
   std::atomic<bool> answered{false};
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again w
   stuck->open();
   REQUIRE(connects->reached());
   clock.advance(500ms);
-  CHECK(eventually([&] { return told.count() == 1 && answered; }));
+  CHECK(eventually([&] { return notified.count() == 1 && answered; }));
   CHECK_FALSE(nobodys.sent);
   if (!answered) at->stop();
   connects->open();
@@ -159,18 +159,18 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again w
 
 TEST_CASE_METHOD(dead_fixture, "executor connections: where one has hung for long, none of the idle ones is used again",
                  "[statement_executor][T63]") {
-  const auto patience = GENERATE(999ms, 1000ms);
-  CAPTURE(patience);
+  const auto timeout = GENERATE(999ms, 1000ms);
+  CAPTURE(timeout);
   run_executor at(store, clock, 4);
   fill(at, 3);
-  const auto stuck = store->hold(verb::look);
-  auto statement = look();
-  statement.patience = patience;
+  const auto stuck = store->hold(verb::poll);
+  auto statement = poll();
+  statement.timeout = timeout;
   const waiting_caller hanging(*at, statement);
   REQUIRE(stuck->reached());
-  clock.advance(patience);
+  clock.advance(timeout);
   CHECK(hanging.answered());
-  CHECK(at->open() == (patience < 1s ? 2 : 0));
+  CHECK(at->open() == (timeout < 1s ? 2 : 0));
 }
 
 // ---- another server -------------------------------------------------------------------------------------------------
@@ -180,11 +180,11 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: those to a server that was
   run_executor at(store, clock, 4);
   fill(at, 2);
   {
-    held_connection disturbed_by_nobody(*this, at, line::frees);
+    held_connection disturbed_by_nobody(*this, at, priority::frees);
     store->change_server("other");
     {
-      const held_connection first(*this, at, line::frees);  // the other old one
-      const held_connection second(*this, at, line::frees);
+      const held_connection first(*this, at, priority::frees);  // the other old one
+      const held_connection second(*this, at, priority::frees);
       CHECK(second.call.server == "other");
       CHECK(store->connections() == 3);
     }
@@ -220,24 +220,24 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: an attempt that began befo
   run_executor at(store, clock, 4);
   fill(at, 1);
   // One to the old server is being made; it is there, but not told yet, when another one leads elsewhere.
-  const auto told_at = std::make_shared<gate>();
+  const auto answered_late = std::make_shared<gate>();
   at.on_connected([&](const std::string& server) {
     const std::atomic<bool> never{false};
-    if (server == "server") told_at->pass(never);
+    if (server == "server") answered_late->pass(never);
   });
   at->prepare_renewals();
-  REQUIRE(told_at->reached());
+  REQUIRE(answered_late->reached());
   store->change_server("other");
   {
-    const held_connection old(*this, at, line::frees);
-    const held_connection next(*this, at, line::frees);
+    const held_connection old(*this, at, priority::frees);
+    const held_connection next(*this, at, priority::frees);
     CHECK(next.call.server == "other");
   }
-  told_at->open();
+  answered_late->open();
   CHECK(eventually([&] { return at->open() == 1; }));
   auto renewed = renewal();
   at->submit(renewed);
-  REQUIRE(told.reached(1));
+  REQUIRE(notified.reached(1));
   CHECK(eventually([&] { return at->open() == 2; }));
   CHECK(at.greeted() == names{"server", "server", "other", "other"});
 }
@@ -246,8 +246,8 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: one is told of before anyt
                  "[statement_executor][T59]") {
   run_executor at(store, clock, 4);
   std::size_t sent = 99;
-  at.on_connected([&](const std::string&) { sent = store->count(verb::look); });
-  auto statement = look();
+  at.on_connected([&](const std::string&) { sent = store->count(verb::poll); });
+  auto statement = poll();
   at->run(statement);
   CHECK(statement.sent);
   CHECK(sent == 0);

@@ -27,7 +27,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when
   const auto stop = std::make_shared<gate>();
   connection_call first(stop), second(stop);
   auto patient = first.in(*this), hasty = within(second.in(*this), 100ms);
-  hasty.patience = 0us;
+  hasty.timeout = 0us;
   store->next(session_verb::renew, {.before = stop});
   auto renewed = renewal(50ms);
   const waiting_caller slow(*at, patient);
@@ -48,9 +48,9 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is int
                  "[statement_executor][T63]") {
   run_executor at(store, clock, 1);
   held_connection held(*this, at);
-  const auto stuck = store->hold(verb::look);
-  auto slow = within(look(), 1s);
-  slow.patience = 0us;
+  const auto stuck = store->hold(verb::poll);
+  auto slow = within(poll(), 1s);
+  slow.timeout = 0us;
   const waiting_caller waits(*at, slow);
   REQUIRE(clock.at_rest({.callers = 1}));
   clock.advance(900ms);
@@ -86,9 +86,9 @@ TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
   const auto stuck = std::make_shared<gate>();
-  store->next(verb::look, {.before = stuck});
-  auto runs = within(look("a"), 1h), waits = within(look("a"), 1h), nobodys = within(release(), 1h);
-  runs.patience = 1h;
+  store->next(verb::poll, {.before = stuck});
+  auto runs = within(poll("a"), 1h), waits = within(poll("a"), 1h), nobodys = within(release(), 1h);
+  runs.timeout = 1h;
   const waiting_caller running(*at, runs);
   REQUIRE(stuck->reached());
   const waiting_caller waiting(*at, waits);
@@ -99,19 +99,19 @@ TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs
   at->submit(renewed);
   REQUIRE(connects->reached());
   at->end_by(clock.now() + 300ms);
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK_FALSE(renewed.sent);
   REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
   CHECK_FALSE(waiting.is_answered());
   CHECK_FALSE(running.is_answered());
   at->submit(later);
-  CHECK(told.count() == 2);
+  CHECK(notified.count() == 2);
   CHECK_FALSE(later.sent);
   clock.advance(300ms);
   CHECK(running.answered());
   CHECK(runs.answer.result == outcome::unknown);
   CHECK(waiting.answered());
-  CHECK(told.reached(3));
+  CHECK(notified.reached(3));
   CHECK_FALSE(nobodys.sent);
 }
 
@@ -119,9 +119,9 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what r
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
   const auto stuck = std::make_shared<gate>();
-  store->next(verb::look, {.before = stuck});
-  auto runs = within(look("a"), 1h), waits = within(look("a"), 1h), nobodys = within(release(), 1h);
-  runs.patience = 1h;
+  store->next(verb::poll, {.before = stuck});
+  auto runs = within(poll("a"), 1h), waits = within(poll("a"), 1h), nobodys = within(release(), 1h);
+  runs.timeout = 1h;
   const waiting_caller running(*at, runs);
   REQUIRE(stuck->reached());
   const waiting_caller waiting(*at, waits);
@@ -131,26 +131,26 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what r
   CHECK(running.answered());
   CHECK(runs.answer.result == outcome::unknown);
   CHECK(waiting.answered());
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   for (const auto* each : {&waits, &nobodys}) {
     CHECK_FALSE(each->sent);
     CHECK(each->answer.why.text == "the service ends");
   }
-  auto after = look();
+  auto after = poll();
   at->run(after);
   CHECK_FALSE(after.sent);
   at->submit(after);
-  CHECK(told.count() == 2);
+  CHECK(notified.count() == 2);
   CHECK(store->count(verb::release) == 0);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a dead connection is answered",
                  "[statement_executor]") {
-  auto looks = std::make_shared<whole_batch_store>(store);
-  run_executor at(looks, clock, 2);
+  auto polls = std::make_shared<whole_batch_store>(store);
+  run_executor at(polls, clock, 2);
   fill(at, 1);
   const auto stop = std::make_shared<gate>();
-  looks->hold_looks(stop);
+  polls->hold_polls(stop);
   auto waits = within(release("a"), 1h), nobodys = within(release("b"), 1h);
   store->close_connections();
   sent_statement *own = &waits, *also = &nobodys;
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a
     });
     REQUIRE(stop->reached());
     at->stop();
-    looks->hold_looks(nullptr);
+    polls->hold_polls(nullptr);
     stop->open();
     CHECK(eventually([&] { return answered.load(); }));
     if (!answered) clock.advance(2h);
@@ -173,30 +173,30 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a
     at->submit(nobodys);
     REQUIRE(stop->reached());
     at->stop();
-    looks->hold_looks(nullptr);
+    polls->hold_polls(nullptr);
     stop->open();
   }
-  CHECK(eventually([&] { return told.count() == 1; }));
+  CHECK(eventually([&] { return notified.count() == 1; }));
   CHECK_FALSE(nobodys.sent);
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor end: a renewal that was about to be sent on a dead connection ends",
                  "[statement_executor]") {
-  auto looks = std::make_shared<whole_batch_store>(store);
-  run_executor at(looks, clock, 2);
+  auto polls = std::make_shared<whole_batch_store>(store);
+  run_executor at(polls, clock, 2);
   at->prepare_renewals();
   REQUIRE(eventually([&] { return at->open() == 1; }));
   REQUIRE(clock.at_rest());
   const auto stop = std::make_shared<gate>();
-  looks->hold_looks(stop);
+  polls->hold_polls(stop);
   store->close_connections();
   auto renewed = renewal(1h);
   at->submit(renewed);
   REQUIRE(stop->reached());
   at->end_by(clock.now() + 1h);
-  looks->hold_looks(nullptr);
+  polls->hold_polls(nullptr);
   stop->open();
   REQUIRE(clock.at_rest());
-  CHECK(told.count() == 1);
+  CHECK(notified.count() == 1);
   CHECK_FALSE(renewed.sent);
 }

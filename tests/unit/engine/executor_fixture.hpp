@@ -25,7 +25,7 @@
 namespace dlock::test {
 
 using namespace std::chrono_literals;
-using engine::line;
+using engine::priority;
 using engine::statement_executor;
 using sent_statement = engine::statement;
 
@@ -176,40 +176,40 @@ struct executor_fixture {
   stores::virtual_clock clock;
   std::shared_ptr<faulty_store> store =
       std::make_shared<faulty_store>(std::make_shared<stores::memory_store>(clock), &clock);
-  answer_count told;
+  answer_count notified;
   std::deque<std::string> keys{};
 
-  /// A statement in that line, about that key. It may wait for 2 s, and take 2 s.
-  sent_statement ask(verb action, const std::string& key, line in = line::takes) {
+  /// A statement in that queue, about that key. It may wait for 2 s, and take 2 s.
+  sent_statement ask(verb action, const std::string& key, priority in = priority::takes) {
     sent_statement asked;
-    asked.stands_in = in;
+    asked.priority = in;
     asked.ask.action = action;
     asked.ask.resource = keys.emplace_back(key);
     asked.ask.session = id_of(1, 1);
     asked.ask.kind = lease_kind::expiring;
     asked.ask.ttl = 10s;
-    asked.until = clock.now() + 2s;
-    asked.patience = 2s;
-    asked.owner = &told;
+    asked.queue_deadline = clock.now() + 2s;
+    asked.timeout = 2s;
+    asked.owner = &notified;
     return asked;
   }
-  sent_statement look(const std::string& key = "k") { return ask(verb::look, key); }
-  sent_statement release(const std::string& key = "k") { return ask(verb::release, key, line::frees); }
+  sent_statement poll(const std::string& key = "k") { return ask(verb::poll, key); }
+  sent_statement release(const std::string& key = "k") { return ask(verb::release, key, priority::frees); }
   sent_statement renewal(std::chrono::milliseconds until = 2s) {
     sent_statement asked;
     asked.what = sent_statement::kind::session;
-    asked.stands_in = line::renewals;
+    asked.priority = priority::renewals;
     asked.session_action = session_verb::renew;
     asked.record = {.id = id_of(7, 7), .ttl = 30s};
-    asked.until = clock.now() + until;
-    asked.patience = until;
+    asked.queue_deadline = clock.now() + until;
+    asked.timeout = until;
     asked.counts = false;
-    asked.owner = &told;
+    asked.owner = &notified;
     return asked;
   }
   /// The same, which may wait so long for a connection.
   static sent_statement within(sent_statement patient, microseconds limit) {
-    patient.until += limit - 2s;
+    patient.queue_deadline += limit - 2s;
     return patient;
   }
 
@@ -224,7 +224,7 @@ struct executor_fixture {
     store->next(verb::cancel, {.times = static_cast<unsigned>(count), .before = stop});
     std::deque<sent_statement> all;
     for (std::size_t i = 0; i < count; ++i) {
-      all.push_back(ask(verb::cancel, "fill " + std::to_string(i), line::frees));
+      all.push_back(ask(verb::cancel, "fill " + std::to_string(i), priority::frees));
       all.back().ask.session = id_of(2, i);  // none of them shares a statement
     }
     {
@@ -249,10 +249,10 @@ struct connection_call {
   const std::atomic<bool> never{false};
 
   explicit connection_call(std::shared_ptr<gate> at = nullptr) : stop(std::move(at)) {}
-  sent_statement in(const executor_fixture& fixture, line which = line::takes) {
+  sent_statement in(const executor_fixture& fixture, priority which = priority::takes) {
     sent_statement asked;
     asked.what = sent_statement::kind::call;
-    asked.stands_in = which;
+    asked.priority = which;
     asked.call = [](void* about, connection& connection) {
       auto& mine = *static_cast<connection_call*>(about);
       {
@@ -266,15 +266,15 @@ struct connection_call {
       return reply{.result = outcome::yes};
     };
     asked.about = this;
-    asked.until = fixture.clock.now() + 2s;
-    asked.patience = 2s;
+    asked.queue_deadline = fixture.clock.now() + 2s;
+    asked.timeout = 2s;
     return asked;
   }
 };
 
 /// Keeps a connection in use, by a caller on a thread of its own, until end() or its own end. No limit interrupts it.
 struct held_connection {
-  held_connection(const executor_fixture& fixture, run_executor& at, line in = line::takes)
+  held_connection(const executor_fixture& fixture, run_executor& at, priority in = priority::takes)
       : asked(without_limit(call.in(fixture, in))), caller(*at, asked) {
     if (!stop->reached()) {
       stop->open();
@@ -298,7 +298,7 @@ struct held_connection {
  private:
   static sent_statement without_limit(sent_statement held) {
     held = executor_fixture::within(std::move(held), 1h);
-    held.patience = 1h;
+    held.timeout = 1h;
     return held;
   }
 };

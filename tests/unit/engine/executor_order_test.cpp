@@ -36,7 +36,7 @@ class stopping_clock final : public time_source {
     lock.lock();
   }
   void notify(std::condition_variable& wake) noexcept override { time_.notify(wake); }
-  void told(worker change) noexcept override { time_.told(change); }
+  void on_thread_event(worker change) noexcept override { time_.on_thread_event(change); }
 
  private:
   time_source& time_;
@@ -76,8 +76,9 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: releases go before exten
   std::deque<connection_call> calls;
   std::deque<sent_statement> all;
   std::deque<waiting_caller> callers;
-  for (const auto& [in, name] : {std::pair{line::takes, "take"}, {line::extends, "extension"}, {line::frees, "free"}}) {
-    calls.emplace_back().use = [&seen, told = name](connection&) { seen.add(told); };
+  for (const auto& [in, name] :
+       {std::pair{priority::takes, "take"}, {priority::extends, "extension"}, {priority::frees, "free"}}) {
+    calls.emplace_back().use = [&seen, title = name](connection&) { seen.add(title); };
     callers.emplace_back(*at, all.emplace_back(calls.back().in(*this, in)));
     REQUIRE(clock.at_rest({.callers = callers.size()}));
   }
@@ -94,13 +95,13 @@ TEST_CASE_METHOD(executor_fixture,
   std::deque<connection_call> calls;
   std::deque<sent_statement> all;
   std::deque<waiting_caller> callers;
-  for (const auto in : {line::takes, line::extends, line::takes, line::extends, line::takes}) {
+  for (const auto in : {priority::takes, priority::extends, priority::takes, priority::extends, priority::takes}) {
     callers.emplace_back(*at, all.emplace_back(calls.emplace_back(stop).in(*this, in)));
   }
   REQUIRE(stop->reached(2));
   REQUIRE(eventually([&] { return at->queued() == 3; }));
   CHECK(at->queued() == 3);
-  clock.advance(engine::concurrency_limit::patience + 1us);  // for so long a crowd waits to share a statement
+  clock.advance(engine::concurrency_limit::longest_hold + 1us);  // for so long a crowd waits to share a statement
   auto freed = release();
   at->run(freed);  // at once
   CHECK(freed.sent);
@@ -122,12 +123,12 @@ TEST_CASE_METHOD(executor_fixture,
   std::deque<waiting_caller> callers;
   const auto take = [&] {
     auto& patient = all.emplace_back(within(calls.emplace_back(stop).in(*this), 1h));
-    patient.patience = 1h;
+    patient.timeout = 1h;
     callers.emplace_back(*at, patient);
   };
   {
     // All are in use, and there are no more.
-    const held_connection first(*this, at, line::frees), second(*this, at, line::frees);
+    const held_connection first(*this, at, priority::frees), second(*this, at, priority::frees);
     take();
     REQUIRE(eventually([&] { return at.attempts() > attempts; }));
     take();
@@ -153,10 +154,10 @@ TEST_CASE_METHOD(executor_fixture,
 TEST_CASE_METHOD(executor_fixture,
                  "statement_executor: a caller whose thread is stopped keeps no connection from others",
                  "[statement_executor]") {
-  const auto in = GENERATE(line::takes, line::frees);
+  const auto in = GENERATE(priority::takes, priority::frees);
   stopping_clock time(clock);
   run_executor at(store, clock, 1, true, &time);
-  held_connection held(*this, at, line::frees);
+  held_connection held(*this, at, priority::frees);
   connection_call first, second;
   auto asked = first.in(*this, in);
   auto behind = second.in(*this);

@@ -26,7 +26,7 @@ multi_machine::settings waiting(std::chrono::milliseconds wait = 10s) {
 }
 
 seen holder(microseconds left = 20s) {
-  return {.holder = id128::random(), .fence = 3, .kind = lease_kind::session, .left = left, .who = "host/1"};
+  return {.holder = id128::random(), .fence = 3, .kind = lease_kind::session, .remaining = left, .who = "host/1"};
 }
 seen dead(bool gone, bool expired, bool kept = true) {
   return {.holder = id128::random(),
@@ -35,7 +35,7 @@ seen dead(bool gone, bool expired, bool kept = true) {
           .gone = gone,
           .expired = expired};
 }
-reply look(const seen& holder) { return {.result = outcome::yes, .holder = holder}; }
+reply poll(const seen& holder) { return {.result = outcome::yes, .holder = holder}; }
 reply failed(const fault& why) { return {.result = outcome::failed, .why = why}; }
 
 using act = std::function<multi_step(multi_machine&)>;
@@ -46,8 +46,8 @@ const act rested = [](multi_machine& m) { return m.paused(); };
 act trouble(const fault& why, bool unknown = false) {
   return [=](multi_machine& m) { return m.troubled(1, why, unknown); };
 }
-act looked(const reply& answer) {
-  return [=](multi_machine& m) { return m.looked(answer, start); };
+act polled(const reply& answer) {
+  return [=](multi_machine& m) { return m.polled(answer, start); };
 }
 
 struct line {
@@ -82,26 +82,26 @@ TEST_CASE("multi_machine: each end of a round leads where the state table says",
           {"too late, paused", {late, back, rested}, multi_step::take},
           {"busy", {busy}, multi_step::give_back},
           {"busy, given back", {busy, back}, multi_step::pause},
-          {"busy, paused", {busy, back, rested}, multi_step::look},
-          {"still busy", {busy, back, rested, looked(look(holder()))}, multi_step::pause},
-          {"look: no row", {busy, back, rested, looked({.result = outcome::absent})}, multi_step::take},
-          {"look: free", {busy, back, rested, looked(look({}))}, multi_step::take},
-          {"look: session gone", {busy, back, rested, looked(look(dead(true, false)))}, multi_step::take},
-          {"look: session expired", {busy, back, rested, looked(look(dead(false, true)))}, multi_step::take},
-          {"look: own expiry over", {busy, back, rested, looked(look(dead(false, true, false)))}, multi_step::take},
-          {"look contended", {busy, back, rested, looked(failed(contended))}, multi_step::pause},
-          {"look failed, transient", {busy, back, rested, looked(failed(transient))}, multi_step::pause},
-          {"look without an answer", {busy, back, rested, looked({.result = outcome::unknown})}, multi_step::pause},
-          {"look failed otherwise", {busy, back, rested, looked(failed(fatal))}, multi_step::failed},
+          {"busy, paused", {busy, back, rested}, multi_step::poll},
+          {"still busy", {busy, back, rested, polled(poll(holder()))}, multi_step::pause},
+          {"poll: no row", {busy, back, rested, polled({.result = outcome::absent})}, multi_step::take},
+          {"poll: free", {busy, back, rested, polled(poll({}))}, multi_step::take},
+          {"poll: session gone", {busy, back, rested, polled(poll(dead(true, false)))}, multi_step::take},
+          {"poll: session expired", {busy, back, rested, polled(poll(dead(false, true)))}, multi_step::take},
+          {"poll: own expiry over", {busy, back, rested, polled(poll(dead(false, true, false)))}, multi_step::take},
+          {"poll contended", {busy, back, rested, polled(failed(contended))}, multi_step::pause},
+          {"poll failed, transient", {busy, back, rested, polled(failed(transient))}, multi_step::pause},
+          {"poll without an answer", {busy, back, rested, polled({.result = outcome::unknown})}, multi_step::pause},
+          {"poll failed otherwise", {busy, back, rested, polled(failed(fatal))}, multi_step::failed},
           {"trouble", {trouble(transient)}, multi_step::give_back},
           {"transient, given back", {trouble(transient), back}, multi_step::pause},
           {"transient, paused", {trouble(transient), back, rested}, multi_step::take},
           {"connection", {trouble(broken), back}, multi_step::pause},
           {"no outcome", {trouble({.text = "no answer"}, true), back}, multi_step::pause},
           {"failed otherwise", {trouble(fatal), back}, multi_step::failed},
-          {"two rounds", {busy, back, rested, looked(look({})), busy, back}, multi_step::pause},
+          {"two rounds", {busy, back, rested, polled(poll({})), busy, back}, multi_step::pause},
           {"three rounds",
-           {busy, back, rested, looked(look({})), busy, back, rested, looked(look({})), busy, back},
+           {busy, back, rested, polled(poll({})), busy, back, rested, polled(poll({})), busy, back},
            multi_step::one_by_one},
           {"rounds in trouble don't count",
            {trouble(transient), back, rested, late, back, rested, busy, back},
@@ -128,20 +128,20 @@ TEST_CASE("multi_machine: the end of the wait ends it after one more look", "[mu
   m.begin();
   m.refused(1, holder());
   CHECK(m.given_back(start) == multi_step::pause);
-  CHECK(m.paused() == multi_step::look);
+  CHECK(m.paused() == multi_step::poll);
   SECTION("free just then: one more round") {
-    CHECK(m.looked(look({}), start + 50ms) == multi_step::take);
+    CHECK(m.polled(poll({}), start + 50ms) == multi_step::take);
     CHECK(m.refused(2, holder()) == multi_step::give_back);
     CHECK(m.given_back(start + 50ms) == multi_step::busy);
     CHECK(m.busy_key() == 2);
   }
   SECTION("busy") {
-    CHECK(m.looked(look(holder()), start + 50ms) == multi_step::busy);
+    CHECK(m.polled(poll(holder()), start + 50ms) == multi_step::busy);
     CHECK(m.busy_key() == 1);
     CHECK(m.holder().who == "host/1");
   }
   SECTION("trouble") {
-    CHECK(m.looked(failed(transient), start + 50ms) == multi_step::failed);
+    CHECK(m.polled(failed(transient), start + 50ms) == multi_step::failed);
     CHECK(m.why().native == 1213);
   }
 }
@@ -153,7 +153,7 @@ TEST_CASE("multi_machine: pauses grow, and end with the wait or the holder's lea
   const auto pause_after = [&](microseconds left, instant now) {
     m.refused(0, holder(left));
     m.paused();
-    if (m.looked(look(holder(left)), now) == multi_step::pause) pauses.push_back(m.pause());
+    if (m.polled(poll(holder(left)), now) == multi_step::pause) pauses.push_back(m.pause());
   };
   pause_after(20s, start);
   pause_after(20s, start);
@@ -170,23 +170,23 @@ TEST_CASE("multi_machine: a retry limit counts pauses, the rest is for one by on
   settings.retry.limit = 3u;
   multi_machine m(settings);
   m.begin();
-  CHECK(m.retries_left() == 3u);
+  CHECK(m.remaining_retries() == 3u);
   for (unsigned i = 0; i < 2; ++i) {
     m.refused(0, holder());
     CHECK(m.given_back(start) == multi_step::pause);
     m.paused();
-    m.looked(look({}), start);
+    m.polled(poll({}), start);
   }
   m.refused(0, holder());
   CHECK(m.given_back(start) == multi_step::one_by_one);
-  CHECK(m.retries_left() == 1u);
+  CHECK(m.remaining_retries() == 1u);
 
   settings.retry.limit = 0u;
   multi_machine none(settings);
   none.begin();
   none.refused(0, holder());
   CHECK(none.given_back(start) == multi_step::busy);
-  CHECK_FALSE(multi_machine(waiting()).retries_left());
+  CHECK_FALSE(multi_machine(waiting()).remaining_retries());
 }
 
 TEST_CASE("multi_machine: the reason of a failure is kept, and an answer that the key is busy clears it",

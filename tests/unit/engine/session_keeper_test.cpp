@@ -33,7 +33,7 @@ class keeper_fixture : public executor_fixture {
     if (open) {
       sent_statement asked;
       open.ask(asked);
-      asked.until = clock.now() + 2s;
+      asked.queue_deadline = clock.now() + 2s;
       at->run(asked);
       fault why;
       grant->pin = open.answered(asked, why);
@@ -69,14 +69,14 @@ TEST_CASE_METHOD(keeper_fixture,
   const auto stays = held("stays", lease_kind::expiring);
   auto ends = held("ends", lease_kind::expiring);
   const auto lost = held("lost", lease_kind::session);
-  std::vector<std::string> while_told;
+  std::vector<std::string> while_notified;
   at_loss = [&] {
-    while_told = books();
+    while_notified = books();
     keeper.unlink(*ends);
     ends.reset();
   };
   keeper.retire(lost->pin.get(), loss_reason::expired, clock.now());
-  CHECK(while_told == std::vector<std::string>{"stays", "ends"});
+  CHECK(while_notified == std::vector<std::string>{"stays", "ends"});
   CHECK(books() == std::vector<std::string>{"stays"});
   keeper.unlink(*stays);
   CHECK(books().empty());
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the 
   REQUIRE(open);
   sent_statement asked;
   open.ask(asked);
-  asked.until = clock.now() + 2s;
+  asked.queue_deadline = clock.now() + 2s;
   at->run(asked);
   REQUIRE(asked.answer.result == outcome::yes);
   keeper.connected({.server = "a"}, clock.now());

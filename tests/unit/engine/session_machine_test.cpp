@@ -98,26 +98,26 @@ TEST_CASE("margin_for: 50 ms or a twentieth, a quarter of what is shorter, unles
 
 TEST_CASE("trust: once somebody was told that it is over, it is", "[session_machine]") {
   trust t(start + 1s);
-  CHECK(t.left(start) == 1s);
+  CHECK(t.remaining(start) == 1s);
   CHECK(t.extend(start + 2s));
-  CHECK(t.left(start + 1s) == 1s);
-  CHECK(t.left(start + 2s) == 0us);
+  CHECK(t.remaining(start + 1s) == 1s);
+  CHECK(t.remaining(start + 2s) == 0us);
   CHECK_FALSE(t.extend(start + 5s));
-  CHECK(t.left(start) == 0us);
+  CHECK(t.remaining(start) == 0us);
 }
 
 TEST_CASE("trust: never moves back, and ends when told", "[session_machine][T42]") {
   trust t(start + 2s);
   CHECK(t.extend(start + 1s));
-  CHECK(t.left(start) == 2s);
+  CHECK(t.remaining(start) == 2s);
   t.end();
-  CHECK(t.left(start) == 0us);
+  CHECK(t.remaining(start) == 0us);
   CHECK_FALSE(t.extend(start + 5s));
 }
 
 TEST_CASE("trust: without a deadline it lasts", "[session_machine]") {
   trust t;
-  CHECK(t.left(start + 24h * 365 * 100) > 24h);
+  CHECK(t.remaining(start + 24h * 365 * 100) > 24h);
   CHECK(t.extend(start));
-  CHECK(t.left(start) > 24h);
+  CHECK(t.remaining(start) > 24h);
 }

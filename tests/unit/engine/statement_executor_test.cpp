@@ -52,7 +52,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections t
           }
           --inside;
         };
-        auto statement = mine.in(*this, i % 2 == 0 ? line::frees : line::takes);
+        auto statement = mine.in(*this, i % 2 == 0 ? priority::frees : priority::takes);
         at->run(statement);
         done += statement.answer.result == outcome::yes ? 1 : 0;
       }
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
   const held_connection held(*this, at);
-  auto late = within(look(), 0s);
+  auto late = within(poll(), 0s);
   at->run(late);
   CHECK_FALSE(late.sent);
   CHECK(late.answer.result == outcome::failed);
@@ -76,29 +76,29 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection
   CHECK_FALSE(late.answer.why.connection);
   CHECK(late.answer.why.text.find("busy") != std::string::npos);
 
-  auto patient = within(look(), 5s);
-  auto nobodys = within(look("other"), 5s);
+  auto patient = within(poll(), 5s);
+  auto nobodys = within(poll("other"), 5s);
   const waiting_caller waits(*at, patient);
   at->submit(nobodys);
   REQUIRE(clock.at_rest({.callers = 1}));
   clock.advance(5s - 1us);
   REQUIRE(clock.at_rest({.callers = 1}));
   CHECK_FALSE(waits.is_answered());
-  CHECK(told.count() == 0);
+  CHECK(notified.count() == 0);
   clock.advance(1us);
   CHECK(waits.answered());
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK_FALSE(patient.sent);
   CHECK_FALSE(nobodys.sent);
   CHECK(nobodys.answer.why.text.find("busy") != std::string::npos);
-  CHECK(store->count(verb::look) == 0);
+  CHECK(store->count(verb::poll) == 0);
 }
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupted at its limit, the healthy is not",
                  "[statement_executor][T63]") {
   run_executor at(store, clock, 3);
-  const auto stuck = store->hold(verb::look);
-  auto hangs = look();
+  const auto stuck = store->hold(verb::poll);
+  auto hangs = poll();
   const waiting_caller hanging(*at, hangs);
   REQUIRE(stuck->reached());
   clock.advance(1s);
@@ -126,11 +126,11 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the
   run_executor at(store, clock, 1);
   held_connection held(*this, at);
   const auto begun = clock.now();
-  auto waits = within(look(), 1h);  // 2 s of patience
-  auto hasty = look("a");           // none: until its own limit
-  hasty.patience = 0us;
+  auto waits = within(poll(), 1h);  // 2 s of patience
+  auto hasty = poll("a");           // none: until its own limit
+  hasty.timeout = 0us;
   const auto stuck = std::make_shared<gate>();
-  store->next(verb::look, {.times = 2, .before = stuck});
+  store->next(verb::poll, {.times = 2, .before = stuck});
   at->submit(waits);
   REQUIRE(clock.at_rest());
   clock.advance(30s);
@@ -140,18 +140,18 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the
   CHECK(waits.sent_at == begun + 30s);
   CHECK(at.watched().back() == begun + 32s);
   clock.advance(2s);
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK(waits.answer.result == outcome::unknown);
 
-  hasty.until = clock.now() + 1s;
+  hasty.queue_deadline = clock.now() + 1s;
   at->submit(hasty);
   REQUIRE(stuck->reached(2));
   REQUIRE(clock.at_rest({.busy = 1}));
   clock.advance(1s - 1us);
   REQUIRE(clock.at_rest({.busy = 1}));
-  CHECK(told.count() == 1);
+  CHECK(notified.count() == 1);
   clock.advance(1us);
-  CHECK(told.reached(2));
+  CHECK(notified.reached(2));
 }
 
 // ---- who executes ---------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: a lone caller executes i
                  "[statement_executor]") {
   run_executor at(store, clock, 4);
   const auto workers = at.workers();
-  for (const auto which : {line::takes, line::frees}) {
+  for (const auto which : {priority::takes, priority::frees}) {
     for (int round = 0; round < 3; ++round) {
       connection_call mine;
       auto statement = mine.in(*this, which);
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(executor_fixture,
   takes.use = [&](connection&) { seen.add("take"); };
   frees.use = [&](connection&) { seen.add("free"); };
   auto taken = takes.in(*this);
-  auto freed = frees.in(*this, line::frees);
+  auto freed = frees.in(*this, priority::frees);
   auto renewed = renewal();
   held_connection held(*this, at);
   const waiting_caller taker(*at, taken);
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(executor_fixture,
   held.end();
   CHECK(taker.answered());
   CHECK(freer.answered());
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
   CHECK(seen.all() == order{"renewal", "free", "take"});
   for (const auto* each : {&std::as_const(held.caller), &taker, &freer}) CHECK(thread != each->thread());
 }
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: a late renewal is not se
   REQUIRE(connects->reached());
   REQUIRE(clock.at_rest({.busy = 1}));
   clock.advance(50ms);
-  REQUIRE(told.reached(1));
+  REQUIRE(notified.reached(1));
   CHECK_FALSE(renewed.sent);
   connects->open();
   REQUIRE(clock.at_rest());
@@ -240,8 +240,8 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: threads are started as n
   const auto stop = std::make_shared<gate>();
   std::deque<connection_call> calls;
   std::deque<sent_statement> all;
-  for (int i = 0; i < 10; ++i) all.push_back(calls.emplace_back(stop).in(*this, line::frees));
-  for (auto& each : all) each.owner = &told;
+  for (int i = 0; i < 10; ++i) all.push_back(calls.emplace_back(stop).in(*this, priority::frees));
+  for (auto& each : all) each.owner = &notified;
   at->submit(all[0]);
   REQUIRE(stop->reached(1));
   REQUIRE(clock.at_rest({.busy = 1}));
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: threads are started as n
   for (std::size_t i = 1; i < all.size(); ++i) at->submit(all[i]);
   REQUIRE(stop->reached(3));
   stop->open();
-  CHECK(told.reached(10));
+  CHECK(notified.reached(10));
   CHECK(at.workers() <= 4);
   CHECK(store->most_connections() == 3);
 }
@@ -263,11 +263,11 @@ TEST_CASE_METHOD(
   const auto stuck = std::make_shared<gate>();
   connection_call first(stuck), mine;
   std::deque<held_connection> held;
-  for (int i = 0; i < 3; ++i) held.emplace_back(*this, at, line::frees);
+  for (int i = 0; i < 3; ++i) held.emplace_back(*this, at, priority::frees);
   store->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
   // Nobody's release, which hangs, goes first. Whoever waits for the take does not do that one.
-  auto nobodys = first.in(*this, line::frees);
-  nobodys.owner = &told;
+  auto nobodys = first.in(*this, priority::frees);
+  nobodys.owner = &notified;
   auto wanted = mine.in(*this);
   sent_statement *also = &nobodys, *own = &wanted;
   std::atomic<bool> answered{false};
@@ -281,5 +281,5 @@ TEST_CASE_METHOD(
   CHECK(eventually([&] { return answered.load(); }));
   stuck->open();
   caller.join();
-  CHECK(told.reached(1));
+  CHECK(notified.reached(1));
 }

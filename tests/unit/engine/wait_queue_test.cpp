@@ -16,7 +16,7 @@
 
 #include "dlock/stores/memory.hpp"
 #include "engine/books/grant.hpp"
-#include "engine/books/pause_watch.hpp"
+#include "engine/books/poll_scheduler.hpp"
 #include "engine/drivers/wake_signal.hpp"
 
 namespace {
@@ -27,14 +27,14 @@ using engine::owner_state;
 using engine::queue_turn;
 using engine::wait_queue;
 
-/// Somebody in line, who counts how often he was woken.
+/// Somebody in the queue, who counts how often he was woken.
 struct waiter final : engine::queue_waiter {
   explicit waiter(const owner_state* who = nullptr) { owner = who; }
   void wake() noexcept override { ++woken; }
   std::atomic<int> woken{0};
 };
 
-/// Somebody in line on a thread of his own.
+/// Somebody in the queue on a thread of his own.
 struct sleeping_waiter final : engine::queue_waiter {
   explicit sleeping_waiter(time_source& time) : signal(time) {}
   void wake() noexcept override { signal.wake(); }
@@ -127,13 +127,13 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: first come, first served", "[wait_q
   std::deque<waiter> all;
   auto turn = queue.try_enter(named("k"));
   for (int i = 0; i < 8; ++i) CHECK_FALSE(enter("k", all.emplace_back()));
-  CHECK(queue.in_line() == 8);
+  CHECK(queue.queued() == 8);
   turn.hand_on();
   for (std::size_t i = 0; i < 8; ++i) {
     for (std::size_t j = 0; j < 8; ++j) CHECK(all[j].woken == (j <= i ? 1 : 0));
     CHECK(all[i].turn);
-    CHECK(queue.told("k", all[i]));
-    CHECK(queue.in_line() == 7 - i);
+    CHECK(queue.signalled("k", all[i]));
+    CHECK(queue.queued() == 7 - i);
     all[i].turn.hand_on();
   }
   CHECK(queue.try_enter(named("k")));
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes when the key is nobody's 
   CHECK(enter("k", waiter));
   CHECK(waiter.turn);
   CHECK(waiter.woken == 0);
-  CHECK(queue.in_line() == 0);
+  CHECK(queue.queued() == 0);
   CHECK_FALSE(queue.try_enter(named("k")));
 }
 
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: who leaves the line leaves no trace
   for (auto* each : {&gone, &stays, &last}) CHECK_FALSE(enter("k", *each));
   CHECK(queue.leave("k", gone));
   CHECK(queue.leave("k", last));
-  CHECK(queue.in_line() == 1);
+  CHECK(queue.queued() == 1);
   turn.hand_on();
   CHECK(stays.turn);
   stays.turn.hand_on();
@@ -278,7 +278,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: of many threads one has the turn, a
       for (int round = 0; round < 200; ++round) {
         sleeping_waiter mine(clock);
         if (!enter("k", mine)) {
-          while (!queue.told("k", mine)) mine.signal.wait(instant::max());
+          while (!queue.signalled("k", mine)) mine.signal.wait(instant::max());
         }
         alone = alone && ++inside == 1;
         ++served;
@@ -296,21 +296,21 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: of many threads one has the turn, a
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant lets those of the same owner in, and no others",
                  "[wait_queue][T44]") {
-  owner_state stranger;
-  waiter mine(&me), other(&stranger), nobodys, mine_too(&me);
+  owner_state foreign;
+  waiter mine(&me), other(&foreign), nobodys, mine_too(&me);
   auto turn = queue.try_enter(named("k"));
   for (auto* each : {&other, &mine, &nobodys, &mine_too}) CHECK_FALSE(enter("k", *each));
   turn.granted(named("k"), nullptr);  // in nobody's name
-  CHECK(queue.in_line() == 4);
+  CHECK(queue.queued() == 4);
   turn.granted(named("k"), &me);
   for (auto* each : {&mine, &mine_too}) {
     CHECK(each->enter_again);
     CHECK_FALSE(each->turn);
     CHECK(each->woken == 1);
-    CHECK(queue.told("k", *each));
+    CHECK(queue.signalled("k", *each));
     CHECK_FALSE(queue.leave("k", *each));
   }
-  CHECK(queue.in_line() == 2);
+  CHECK(queue.queued() == 2);
   turn.hand_on();
   CHECK(other.turn);
   CHECK_FALSE(other.enter_again);
@@ -324,7 +324,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes after a grant waits for t
   auto turn = queue.try_enter(named("k"));
   turn.granted(named("k"), &me);
   CHECK_FALSE(enter("k", late));
-  CHECK_FALSE(queue.told("k", late));
+  CHECK_FALSE(queue.signalled("k", late));
   turn.granted(named("k"), &me);
   CHECK(late.enter_again);
 }
@@ -347,9 +347,9 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant that is lost in the same mo
 
 // ---- pauses ---------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between looks is no longer than those in line want",
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between polls is no longer than those in line want",
                  "[wait_queue]") {
-  engine::pause_watch watch;
+  engine::poll_scheduler watch;
   watched_pause between(watch);
   const auto begun = clock.now();
   waiter patient, hasty, hastier, elsewhere;
@@ -373,7 +373,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between looks is no longer 
   CHECK_FALSE(enter("k", hastier));  // nobody pauses
   CHECK(between.woken == 1);
 
-  // Those in line count from the beginning.
+  // Those in the queue count from the beginning.
   watch.enter(between, clock.now(), clock.now() + 10s);
   turn.begins_pause(between, clock.now());
   CHECK(watch.end_of(between) == clock.now() + 1s);
@@ -383,7 +383,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between looks is no longer 
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody shortens the pause of one whose turn has ended", "[wait_queue]") {
-  engine::pause_watch watch;
+  engine::poll_scheduler watch;
   auto between = std::make_unique<watched_pause>(watch);
   waiter next, last;
   auto turn = queue.try_enter(named("k"));

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "support/gate.hpp"
 
 namespace dlock::test {
@@ -26,9 +26,9 @@ class whole_batch_store final : public store {
     return batches_;
   }
   /// Whoever looks whether a connection is alive stops there. Null: no more.
-  void hold_looks(std::shared_ptr<gate> at) {
+  void hold_polls(std::shared_ptr<gate> at) {
     const std::lock_guard lock(mutex_);
-    looks_ = std::move(at);
+    polls_ = std::move(at);
   }
 
   const std::string& name() const noexcept override { return inner_->name(); }
@@ -76,7 +76,7 @@ class whole_batch_store final : public store {
       std::shared_ptr<gate> at;
       {
         const std::lock_guard lock(store.mutex_);
-        at = store.looks_;
+        at = store.polls_;
       }
       const std::atomic<bool> never{false};
       if (at != nullptr) at->pass(never);
@@ -93,7 +93,7 @@ class whole_batch_store final : public store {
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::vector<std::string> batches_{};
-  std::shared_ptr<gate> looks_{};
+  std::shared_ptr<gate> polls_{};
 };
 
 }  // namespace dlock::test

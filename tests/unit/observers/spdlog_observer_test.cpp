@@ -64,7 +64,7 @@ TEST_CASE_METHOD(log_fixture, "spdlog: each kind of event is one line of pairs w
         "debug released key=k fence=8 held_us=5000");
   CHECK(line_of({.what = kind::lost, .key = "k", .fence = 8, .held = 5ms, .reason = dlock::loss_reason::max_hold}) ==
         "error lost key=k fence=8 held_us=5000 reason=\"" + std::string(to_string(dlock::loss_reason::max_hold)) + '"');
-  CHECK(line_of({.what = kind::split_found, .key = "k", .fence = 8}) == "error split_found key=k fence=8");
+  CHECK(line_of({.what = kind::split_brain, .key = "k", .fence = 8}) == "error split_brain key=k fence=8");
   CHECK(line_of({.what = kind::release_failed, .key = "k", .fence = 8, .text = "no answer"}) ==
         "warning release_failed key=k fence=8 text=\"no answer\"");
   CHECK(line_of({.what = kind::outcome_unknown, .key = "k", .text = "gone"}) ==
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(log_fixture, "spdlog: each kind of event is one line of pairs w
   CHECK(line_of({.what = kind::session_lost, .reason = dlock::loss_reason::unreachable, .text = "0a1b"}) ==
         "error session_lost reason=unreachable text=0a1b");
   CHECK(line_of({.what = kind::renewal_late, .text = "gone"}) == "warning renewal_late text=gone");
-  CHECK(line_of({.what = kind::clean_up, .attempts = 12}) == "debug clean_up rows=12");
+  CHECK(line_of({.what = kind::cleanup, .attempts = 12}) == "debug cleanup rows=12");
 }
 
 TEST_CASE_METHOD(log_fixture, "spdlog: lines name their service, if it has a name", "[spdlog]") {

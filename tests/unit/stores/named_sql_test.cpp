@@ -16,7 +16,7 @@ using Catch::Matchers::MessageMatches;
 namespace {
 
 constexpr std::array<std::string_view, 3> known{"key", "session", "now"};
-using places = std::vector<std::size_t>;
+using positions = std::vector<std::size_t>;
 
 enum class id { first, second };
 
@@ -42,10 +42,10 @@ TEST_CASE("named sql: each use of a parameter is a marker, or each name is one, 
       "UPDATE t SET a = :session,\n  b = 12:00, c = ':key', d = :now WHERE e=:key AND f = :session";
   const auto marked = find_parameters("take", text, known, marker::question);
   CHECK(marked.sql == "UPDATE t SET a = ?, b = 12:00, c = ':key', d = ? WHERE e=? AND f = ?");
-  CHECK(marked.parameters == places{1, 2, 0, 1});
+  CHECK(marked.parameters == positions{1, 2, 0, 1});
   const auto named = find_parameters("take", text, known, marker::name);
   CHECK(named.sql == "UPDATE t SET a = :session, b = 12:00, c = ':key', d = :now WHERE e=:key AND f = :session");
-  CHECK(named.parameters == places{1, 2, 0});
+  CHECK(named.parameters == positions{1, 2, 0});
 }
 
 TEST_CASE("named sql: a parameter that is not known, or that no statement uses, fails at once and is named", "[unit]") {

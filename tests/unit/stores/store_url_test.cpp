@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <map>
@@ -137,17 +137,17 @@ TEST_CASE("store_url: shown again, its parts are where they were", "[store_url]"
 namespace {
 
 /// Everything that can be read about a URL: what is wrong with it, or what it looks like.
-std::string told_of(const std::string& url) {
-  std::string told;
+std::string text_of(const std::string& url) {
+  std::string text;
   try {
     const auto parsed = store_url::parse(url);
-    told = parsed.redacted();
+    text = parsed.redacted();
     parsed.expect_no_more_params();
     static_cast<void>(open_store(url));
   } catch (const std::invalid_argument& e) {
-    told += e.what();
+    text += e.what();
   }
-  return told;
+  return text;
 }
 
 }  // namespace
@@ -188,9 +188,9 @@ TEST_CASE("store_url: no text shows any piece of a password, whatever is in it o
         if (!has_host && secret.find('@') != std::string::npos) continue;
         auto url = form;
         url.replace(url.find("{}"), 2, secret);
-        const auto told = told_of(url);
+        const auto text = text_of(url);
         ++tried;
-        if (told.find(mark) != std::string::npos) FAIL_CHECK(url << " is told as " << told);
+        if (text.find(mark) != std::string::npos) FAIL_CHECK(url << " is shown as " << text);
       }
     }
   }

@@ -24,9 +24,9 @@ using worker = time_source::worker;
 class sleeper {
  public:
   sleeper(virtual_clock& clock, instant until, bool works = false) : clock_(clock) {
-    if (works) clock_.told(worker::hired);
+    if (works) clock_.on_thread_event(worker::hired);
     thread_ = std::thread([this, until, works] {
-      if (works) clock_.told(worker::begins);
+      if (works) clock_.on_thread_event(worker::begins);
       {
         std::unique_lock lock(mutex_);
         while (!end_ && clock_.now() < until) {
@@ -35,7 +35,7 @@ class sleeper {
         }
       }
       over_ = true;
-      if (works) clock_.told(worker::ends);
+      if (works) clock_.on_thread_event(worker::ends);
     });
   }
   ~sleeper() {
@@ -122,7 +122,7 @@ TEST_CASE("virtual clock: not at rest while somebody has been called and did not
 
 TEST_CASE("virtual clock: at rest when all who work for a service wait", "[clock]") {
   virtual_clock clock;
-  clock.told(worker::hired);
+  clock.on_thread_event(worker::hired);
   CHECK_FALSE(clock.at_rest({}, 0ms));  // it is about to begin
   CHECK(clock.at_rest({.busy = 1}, 0ms));
   {
@@ -131,7 +131,7 @@ TEST_CASE("virtual clock: at rest when all who work for a service wait", "[clock
     CHECK(clock.at_rest({.callers = 1, .busy = 1}));
     CHECK_FALSE(clock.at_rest({.callers = 1}, 0ms));
     CHECK_FALSE(clock.at_rest({.callers = 2, .busy = 1}, 0ms));
-    clock.told(worker::ends);
+    clock.on_thread_event(worker::ends);
     CHECK(clock.at_rest({.callers = 1}));
   }
   CHECK(clock.at_rest());  // who has ended does not count

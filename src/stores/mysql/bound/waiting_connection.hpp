@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "stores/mysql/bound/bound_link.hpp"
+#include "stores/mysql/bound/lock_holding_connection.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -24,11 +24,11 @@ class waiting_connection final : public mysql_connection {
   bool alive() noexcept override { return usable(); }
   const connection_identity& identity() const noexcept override { return identity_; }
   const connection_identity& server() const noexcept { return mysql_connection::identity(); }
-  const caller_signal& caller() const noexcept { return caller_; }
+  const cancel_signal& caller() const noexcept { return caller_; }
 
  private:
   connection_identity identity_;
-  caller_signal caller_{};
+  cancel_signal caller_{};
 };
 
 }  // namespace dlock::stores::mysql

@@ -86,13 +86,13 @@ bool mysql_connection::alive() noexcept {
   if (!usable() || hosts_.refusals(host_) != refusals_) return false;
   // A server has nothing to say to a client that asked nothing, but why it is about to hang up. TLS has: its session
   // tickets may still lie there unread.
-  const auto farewell = static_cast<short>(encrypted_ ? hang_up : hang_up | POLLIN);
-  looked_ = !has_happened(socket_, farewell);
-  if (!looked_) interrupt();
-  return looked_;
+  const auto hang_up_events = static_cast<short>(encrypted_ ? hang_up : hang_up | POLLIN);
+  checked_ = !has_happened(socket_, hang_up_events);
+  if (!checked_) interrupt();
+  return checked_;
 }
 
-void mysql_connection::heed(fault& why) noexcept {
+void mysql_connection::note_error(fault& why) noexcept {
   if (refuses_all(why.native)) hosts_.refuses(host_, refusals_, mysql_hosts::clock::now());
   try {
     why.text = fmt::format("{}: {}", where_, why.text);
@@ -107,10 +107,10 @@ bool mysql_connection::may_run(fault& why) {
   // A statement sent on a connection that the server closed while it was idle would have an unknown outcome.
   // In a transaction that nobody knows of, it would be done for us alone and undone when the connection ends.
   const bool strange = usable() && !in_autocommit(handle());
-  const bool looked = std::exchange(looked_, false);  // just now
-  if (usable() && !strange && (looked || !closed_by_server(socket_))) return true;
+  const bool checked = std::exchange(checked_, false);  // just now
+  if (usable() && !strange && (checked || !closed_by_server(socket_))) return true;
   why = make_own_fault(strange ? "the connection was in a transaction" : "the connection was closed", true, true);
-  heed(why);
+  note_error(why);
   return false;
 }
 
@@ -172,7 +172,7 @@ outcome mysql_connection::repeat(mysql_statement& statement, mysql_done& done, c
     why = {};
     const auto said = execute(statement, done, row, why);
     if (said == outcome::yes || said == outcome::absent) return said;
-    heed(why);
+    note_error(why);
     if (!retry(why, so_far)) return said;
   }
 }
@@ -199,7 +199,7 @@ outcome mysql_connection::query(const std::string& sql, const char* doing, mysql
       if (affected != nullptr) *affected = mysql_affected_rows(handle());
       return outcome::yes;
     }
-    heed(why);
+    note_error(why);
     if (!retry(why, so_far)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
   }
 }
@@ -207,7 +207,7 @@ outcome mysql_connection::query(const std::string& sql, const char* doing, mysql
 bool mysql_connection::prepare(mysql_statement& statement, fault& why) {
   why = {};
   if (ready(statement, why) || why.text.empty()) return true;
-  heed(why);
+  note_error(why);
   return false;
 }
 

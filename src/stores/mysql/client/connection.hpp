@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "stores/mysql/client/factory.hpp"
 #include "stores/mysql/client/native.hpp"
 #include "stores/mysql/client/statement.hpp"
@@ -60,7 +60,7 @@ class mysql_connection : public connection {
   bool prepare(mysql_statement& statement, fault& why);
 
   /// Takes note of an error: some end the connection. Adds which server it was.
-  void heed(fault& why) noexcept;
+  void note_error(fault& why) noexcept;
   /// Adds to an error what it means for the tables of a scheme.
   virtual void explain(fault& /*why*/) const {}
 
@@ -91,7 +91,7 @@ class mysql_connection : public connection {
   // number may then be anybody's.
   int socket_;
   std::atomic<bool> broken_{false};
-  bool looked_ = false;   // alive() has just seen that its server is there
+  bool checked_ = false;  // alive() has just seen that its server is there
   unsigned as_text_ = 0;  // so many more are not tried to be prepared
 };
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::stores::mysql {
 

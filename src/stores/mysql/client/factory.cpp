@@ -81,9 +81,9 @@ mysql_opened mysql_factory::open(microseconds limit, const std::stop_token& canc
   auto others = settings_.hosts.size();
   for (const auto host : hosts_.order(clock::now())) {
     --others;
-    const auto left = std::chrono::duration_cast<microseconds>(end - clock::now());
+    const auto remaining = std::chrono::duration_cast<microseconds>(end - clock::now());
     why = {};
-    auto opened = open_host(host, hosts_.share(host, others, std::max(left, microseconds{0})), cancel, why);
+    auto opened = open_host(host, hosts_.share(host, others, std::max(remaining, microseconds{0})), cancel, why);
     if (opened.link) return opened;
     add_reason(reasons, settings_.name, why.text);
     if (cancel.stop_requested()) break;

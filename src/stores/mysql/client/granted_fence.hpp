@@ -25,7 +25,7 @@ void tell_fence(mysql_connection& connection, std::uint64_t came_along, Select&&
   // Granted, but nobody knows how: as a grant without an answer it is cancelled, by session and nonce.
   if (said == outcome::yes) {
     answer.why = make_own_fault("read the fence: the row is not as it was granted", true, true);
-    connection.heed(answer.why);
+    connection.note_error(answer.why);
   }
   answer.why.transient = answer.why.connection = true;
   connection.interrupt();

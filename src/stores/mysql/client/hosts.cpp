@@ -21,7 +21,7 @@ std::vector<std::size_t> mysql_hosts::order(clock::time_point now) const {
   const base::lock_guard lock(mutex_);
   std::vector<std::size_t> hosts(states_.size());
   std::iota(hosts.begin(), hosts.end(), std::size_t{0});
-  const auto place = [&](std::size_t host) {
+  const auto rank = [&](std::size_t host) {
     mutex_.assert_held();
     const auto& at = states_[host];
     const bool failed = at.failed != clock::time_point{} && now - at.failed < lately;
@@ -29,15 +29,15 @@ std::vector<std::size_t> mysql_hosts::order(clock::time_point now) const {
     return std::tuple(at.allowed == 0us ? 2 : 3, -at.allowed, at.failed);
   };
   std::stable_sort(hosts.begin(), hosts.end(),
-                   [&](std::size_t left, std::size_t right) { return place(left) < place(right); });
+                   [&](std::size_t left, std::size_t right) { return rank(left) < rank(right); });
   return hosts;
 }
 
-microseconds mysql_hosts::share(std::size_t host, std::size_t others, microseconds left) const {
+microseconds mysql_hosts::share(std::size_t host, std::size_t others, microseconds remaining) const {
   if (others == 0) return longest_;
   const base::lock_guard lock(mutex_);
   const auto needed = std::max(least, 2 * states_[host].took);
-  const auto equal = left / static_cast<microseconds::rep>(others + 1);
+  const auto equal = remaining / static_cast<microseconds::rep>(others + 1);
   return std::min(longest_, std::clamp(equal, needed, std::max(needed, most)));
 }
 

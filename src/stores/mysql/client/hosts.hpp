@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -29,7 +29,7 @@ class mysql_hosts {
   /// How long a host is tried, with so much time left and `others` to be tried after it. The last one gets all that a
   /// host can get, because nothing is won by giving it up. The others get an equal share of the time, at most a second,
   /// but at least 100 ms and twice what their last connection took.
-  microseconds share(std::size_t host, std::size_t others, microseconds left) const;
+  microseconds share(std::size_t host, std::size_t others, microseconds remaining) const;
 
   void succeeded(std::size_t host, microseconds took);
   /// `allowed`: what it was given, if that ran out; else 0.

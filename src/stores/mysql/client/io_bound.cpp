@@ -32,11 +32,11 @@ int mysql_io_bound::wait(int socket, bool to_read, int timeout_ms) noexcept {
   std::array<pollfd, 2> watched{{{socket, static_cast<short>(to_read ? POLLIN : POLLOUT), 0},
                                  {bound != nullptr ? bound->wake_.descriptor() : -1, POLLIN, 0}}};
   for (;;) {
-    int left = -1;
+    int remaining = -1;
     if (end != clock::time_point::max()) {
-      left = static_cast<int>(std::max<milliseconds::rep>(0, ceil<milliseconds>(end - clock::now()).count()));
+      remaining = static_cast<int>(std::max<milliseconds::rep>(0, ceil<milliseconds>(end - clock::now()).count()));
     }
-    const int ready = ::poll(watched.data(), bound != nullptr ? 2 : 1, left);
+    const int ready = ::poll(watched.data(), bound != nullptr ? 2 : 1, remaining);
     if (ready < 0 && errno == EINTR) continue;
     if (ready > 0 && watched[0].revents == 0) {
       errno = ECANCELED;

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/mysql/client/settings.hpp"
 
 namespace dlock::stores::mysql {

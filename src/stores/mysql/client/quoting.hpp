@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/verification.hpp"
+#include "dlock/store_interface/verification.hpp"
 
 namespace dlock::stores::mysql {
 

@@ -102,8 +102,8 @@ std::string incarnation_text(const mysql_server& server) { return fmt::format("{
 lost_connection compare_servers(const connection_identity& lost, const connection_identity& now) {
   const auto then = take_apart(lost.incarnation);
   const auto here = take_apart(now.incarnation);
-  const bool told = !then.start.empty() && !here.start.empty() && !then.node.empty() && then.node != behind_proxy;
-  if (!told || lost.server != now.server || then.node != here.node) return lost_connection::out_of_reach;
+  const bool identified = !then.start.empty() && !here.start.empty() && !then.node.empty() && then.node != behind_proxy;
+  if (!identified || lost.server != now.server || then.node != here.node) return lost_connection::out_of_reach;
   return then.start == here.start ? lost_connection::reachable : lost_connection::ended;
 }
 

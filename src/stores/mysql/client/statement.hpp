@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::stores::mysql {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/id128.hpp"
+#include "dlock/store_interface/id128.hpp"
 
 namespace dlock::stores::mysql {
 

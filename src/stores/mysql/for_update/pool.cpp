@@ -5,7 +5,7 @@
 
 namespace dlock::stores::mysql::for_update {
 
-std::optional<std::shared_ptr<row_link>> link_pool::get() {
+std::optional<std::shared_ptr<row_lock_connection>> link_pool::get() {
   const base::lock_guard lock(mutex_);
   if (!idle_.empty()) {
     auto found = std::move(idle_.back());
@@ -14,7 +14,7 @@ std::optional<std::shared_ptr<row_link>> link_pool::get() {
   }
   if (count_ == most_) return std::nullopt;
   ++count_;
-  return std::shared_ptr<row_link>();
+  return std::shared_ptr<row_lock_connection>();
 }
 
 void link_pool::drop() {
@@ -22,7 +22,7 @@ void link_pool::drop() {
   --count_;
 }
 
-void link_pool::put_back(std::shared_ptr<row_link> link) {
+void link_pool::put_back(std::shared_ptr<row_lock_connection> link) {
   const base::lock_guard lock(mutex_);
   idle_.push_back(std::move(link));
 }

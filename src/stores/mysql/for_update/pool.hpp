@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "stores/mysql/bound/bound_link.hpp"
+#include "stores/mysql/bound/lock_holding_connection.hpp"
 
 namespace dlock::stores::mysql::for_update {
 
 /// A connection that can have a row locked by its open transaction. It commits nothing by itself.
-struct row_link {
-  row_link(std::unique_ptr<mysql_connection> connection, std::chrono::milliseconds patience)
-      : link(std::move(connection), patience) {}
+struct row_lock_connection {
+  row_lock_connection(std::unique_ptr<mysql_connection> connection, std::chrono::milliseconds timeout)
+      : link(std::move(connection), timeout) {}
 
-  bound_link link;
+  lock_holding_connection link;
   key_statement* take = nullptr;
   // Of who has the turn:
   bool found = false;         ///< the last take has found a row
@@ -35,14 +35,14 @@ class link_pool {
   struct held {
     id128 session{};
     std::uint64_t nonce = 0;
-    std::shared_ptr<row_link> link{};
+    std::shared_ptr<row_lock_connection> link{};
   };
 
   /// One that is idle, or the right to make one (an empty pointer), which add() or drop() ends. Nothing: all are in use.
-  std::optional<std::shared_ptr<row_link>> get();
+  std::optional<std::shared_ptr<row_lock_connection>> get();
   /// One that get() gave (or what was made of the right) is of no more use.
   void drop();
-  void put_back(std::shared_ptr<row_link> link);
+  void put_back(std::shared_ptr<row_lock_connection> link);
 
   /// False: the key is held here already.
   bool hold(const std::string& key, held grant);
@@ -56,7 +56,7 @@ class link_pool {
   const std::size_t most_;
   mutable base::mutex mutex_;
   std::size_t count_ DLOCK_GUARDED_BY(mutex_) = 0;  // idle, held, and what get() has given
-  std::vector<std::shared_ptr<row_link>> idle_ DLOCK_GUARDED_BY(mutex_){};
+  std::vector<std::shared_ptr<row_lock_connection>> idle_ DLOCK_GUARDED_BY(mutex_){};
   std::map<std::string, held, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
 };
 

@@ -8,12 +8,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "stores/mysql/bound/lone_server.hpp"
+#include "stores/mysql/bound/single_primary_check.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/guard.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::for_update {
@@ -46,7 +46,7 @@ class borrowed {
   }
   void keep() noexcept { ours_ = false; }
 
-  std::shared_ptr<row_link> link{};
+  std::shared_ptr<row_lock_connection> link{};
 
  private:
   link_pool& from_;
@@ -69,15 +69,15 @@ for_update_store::for_update_store(for_update_settings settings)
     : settings_(std::move(settings)),
       client_(settings_),
       pool_(settings_.held),
-      waiters_(client_,
-               {.most = settings_.waiters,
-                .statement =
-                    [this](std::string_view key) {
-                      const auto rows = known();
-                      return fmt::format("SELECT {} {} {}", rows->looked_for, rows->where(key), rows->shared);
-                    },
-                .set_up = fmt::format("SET SESSION innodb_lock_wait_timeout={}", key_waiters::longest_wait.count()),
-                .patience = settings_.statement_timeout}) {}
+      waiters_(client_, {.most = settings_.waiters,
+                         .statement =
+                             [this](std::string_view key) {
+                               const auto rows = known();
+                               return fmt::format("SELECT {} {} {}", rows->selected, rows->where(key), rows->shared);
+                             },
+                         .set_up = fmt::format("SET SESSION innodb_lock_wait_timeout={}",
+                                               blocking_waiters::longest_wait.count()),
+                         .timeout = settings_.statement_timeout}) {}
 
 std::string for_update_store::row_table_sql::where(std::string_view text) const {
   const bool as_it_is = key.type == shared_table::column_type::text && needs_no_escaping(text);
@@ -104,7 +104,7 @@ void for_update_store::prepare() {
   // locked the row by its primary key.
   made->take = fmt::format("SELECT 1 {}{} FOR UPDATE NOWAIT", made->begin, shared_table::key_parameter(made->key, "?"));
   const auto* const outside = table.outside_index_of(made->key);
-  made->looked_for = outside == nullptr ? "1" : "1, " + outside->quoted();
+  made->selected = outside == nullptr ? "1" : "1, " + outside->quoted();
   made->shared = outside == nullptr ? "FOR UPDATE" : client_.is_mariadb() ? "LOCK IN SHARE MODE" : "FOR SHARE";
   // A limit of the server's for transactions that rest would end our leases early.
   if (client_.is_mariadb()) {
@@ -113,7 +113,7 @@ void for_update_store::prepare() {
   }
   mysql_rows none;
   for (const auto* lock : {"FOR UPDATE", made->shared}) {
-    const auto sql = fmt::format("SELECT {} FROM {} WHERE FALSE {} NOWAIT", made->looked_for, made->table, lock);
+    const auto sql = fmt::format("SELECT {} FROM {} WHERE FALSE {} NOWAIT", made->selected, made->table, lock);
     if (with->query(sql, "locking rows", &none, nullptr, why) != outcome::yes) fail(name(), why);
   }
   const base::lock_guard lock(mutex_);
@@ -122,19 +122,20 @@ void for_update_store::prepare() {
 
 // ---- connections ----------------------------------------------------------------------------------------------------
 
-std::shared_ptr<row_link> for_update_store::open(waiting_connection& by, fault& why) {
+std::shared_ptr<row_lock_connection> for_update_store::open(waiting_connection& by, fault& why) {
   auto link = client_.open<mysql_connection>(settings_.connect_timeout, by.caller().token(), why);
   if (!link) return nullptr;
   const auto rows = known();
   const mysql_io_bound bound(std::chrono::steady_clock::now() + settings_.connect_timeout, by.caller().token());
   const auto sql = "SET SESSION autocommit=0" + rows->idle_limits;
   if (link->query(sql, "set up a connection for locks", nullptr, nullptr, why) != outcome::yes) return nullptr;
-  auto made = std::make_shared<row_link>(std::move(link), settings_.statement_timeout);
+  auto made = std::make_shared<row_lock_connection>(std::move(link), settings_.statement_timeout);
   made->take = made->link.add(rows->take, "take", rows->key.type == shared_table::column_type::bytes, why);
   return made->take == nullptr ? nullptr : made;
 }
 
-bool for_update_store::set_silence(bound_link::turn& mine, row_link& on, microseconds ttl, fault& why) {
+bool for_update_store::set_silence(lock_holding_connection::exclusive_use& mine, row_lock_connection& on,
+                                   microseconds ttl, fault& why) {
   const auto wanted = silence_for(ttl);
   if (wanted == on.seconds) return true;
   const auto sql = fmt::format("SET SESSION wait_timeout={}", wanted);
@@ -149,9 +150,9 @@ void for_update_store::execute(connection& connection, std::span<const request> 
                                std::span<reply> replies) noexcept {
   auto& by = static_cast<waiting_connection&>(connection);
   std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
-    return guarded(by, "lock", [&]() -> reply {
+    return reply_or_in_doubt(by, "lock", [&]() -> reply {
       switch (each.action) {
-        case verb::look: return look(by, each);
+        case verb::poll: return poll(by, each);
         case verb::take:
         case verb::insert: return take(by, each);
         case verb::extend: return extend(by, each);
@@ -198,14 +199,15 @@ reply for_update_store::take(waiting_connection& by, const request& request) {
 }
 
 /// absent: there is no such row. Whatever is not said yes to is rolled back, or its connection is ended.
-reply for_update_store::lock_row(waiting_connection& by, const request& request, const std::shared_ptr<row_link>& on) {
+reply for_update_store::lock_row(waiting_connection& by, const request& request,
+                                 const std::shared_ptr<row_lock_connection>& on) {
   reply answer;
-  auto mine = on->link.wait_turn(by.caller(), answer.why);
+  auto mine = on->link.wait_exclusive_use(by.caller(), answer.why);
   if (!mine || !set_silence(*mine, *on, request.ttl, answer.why)) {
     on->link.end();
     return answer;
   }
-  const auto noted = [link = on.get()](bound_answer& told) { link->found = told.found; };
+  const auto noted = [link = on.get()](bound_answer& response) { link->found = response.found; };
   answer.result = mine->run(*on->take, request.resource, noted, answer.why);
   if (answer.result == outcome::yes && on->found) return answer;
   if (answer.result == outcome::yes) answer.result = outcome::absent;
@@ -249,7 +251,7 @@ reply for_update_store::extend(waiting_connection& by, const request& request) {
   if (!grant || grant->session != request.session || grant->nonce != request.fence) return answer;
   answer.statements = 1;
   auto& link = grant->link->link;
-  auto mine = link.wait_turn(by.caller(), answer.why);
+  auto mine = link.wait_exclusive_use(by.caller(), answer.why);
   mysql_rows rows;
   answer.result = outcome::unknown;
   // Longer only: the former end is promised.
@@ -271,7 +273,7 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
   }
   reply answer;
   auto& link = grant->link->link;
-  auto mine = link.wait_turn(by.caller(), answer.why);
+  auto mine = link.wait_exclusive_use(by.caller(), answer.why);
   if (!mine && link.usable()) return answer;  // busy for too long
   if (!remove(request.resource, *grant)) return {.result = outcome::no, .statements = 0};
   if (!mine) {
@@ -290,32 +292,32 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
   return answer;
 }
 
-/// Of a look that was contended. MySQL has different numbers for a locked table and for a locked row. In MariaDB a statement about
+/// Of a poll that was contended. MySQL has different numbers for a locked table and for a locked row. In MariaDB a statement about
 /// no row is contended only if the table is locked.
-bool for_update_store::table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& looked) const {
-  if (!client_.is_mariadb()) return looked.why.native == static_cast<int>(mysql_lock_wait_timeout);
+bool for_update_store::table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& polled) const {
+  if (!client_.is_mariadb()) return polled.why.native == static_cast<int>(mysql_lock_wait_timeout);
   mysql_rows none;
   fault why;
-  ++looked.statements;
+  ++polled.statements;
   const auto sql = fmt::format("SELECT 1 FROM {} WHERE FALSE {} NOWAIT", rows.table, rows.shared);
   return by.query(sql, "look at a table", &none, nullptr, why) != outcome::yes && why.contended;
 }
 
-reply for_update_store::look(waiting_connection& by, const request& request) const {
+reply for_update_store::poll(waiting_connection& by, const request& request) const {
   if (const auto ours = pool_.find(request.resource); ours) {
     return {.result = outcome::yes,
             .holder = {.holder = ours->session,
                        .fence = ours->nonce,
                        .nonce = ours->nonce,
                        .kind = lease_kind::connection,
-                       .left = no_end},
+                       .remaining = no_end},
             .statements = 0};
   }
   reply answer;
   mysql_rows found;
   const auto rows = known();
-  const auto sql = fmt::format("SELECT {} {} {} NOWAIT", rows->looked_for, rows->where(request.resource), rows->shared);
-  answer.result = by.query(sql, "look", &found, nullptr, answer.why);
+  const auto sql = fmt::format("SELECT {} {} {} NOWAIT", rows->selected, rows->where(request.resource), rows->shared);
+  answer.result = by.query(sql, "poll", &found, nullptr, answer.why);
   if (answer.result == outcome::yes) {
     if (found.empty()) answer.result = outcome::absent;
   } else if (answer.why.contended && table_is_locked(by, *rows, answer)) {
@@ -327,7 +329,7 @@ reply for_update_store::look(waiting_connection& by, const request& request) con
     answer = {.result = outcome::yes,
               .holder = {.holder = sql::foreign_owner,
                          .kind = lease_kind::connection,
-                         .left = no_end,
+                         .remaining = no_end,
                          .who = "an open transaction of the database"}};
   }
   return answer;
@@ -337,8 +339,8 @@ reply for_update_store::look(waiting_connection& by, const request& request) con
 
 reply for_update_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   auto& by = static_cast<waiting_connection&>(connection);
-  return guarded(by, "inspect", [&] {
-    auto answer = look(by, key);
+  return reply_or_in_doubt(by, "inspect", [&] {
+    auto answer = poll(by, key);
     if (answer.result == outcome::absent) answer.result = outcome::yes;
     if (answer.result != outcome::yes || !answer.holder.holder) return answer;
     auto& info = found.emplace_back();
@@ -352,7 +354,7 @@ reply for_update_store::inspect(connection& connection, const request& key, std:
 
 reply for_update_store::list(connection& connection, std::string_view after, std::size_t limit,
                              std::vector<holder_info>& found) noexcept {
-  return guarded(static_cast<waiting_connection&>(connection), "list", [&] {
+  return reply_or_in_doubt(static_cast<waiting_connection&>(connection), "list", [&] {
     for (auto& [key, session] : pool_.list(after, limit)) {
       auto& info = found.emplace_back();
       info.key = std::move(key);

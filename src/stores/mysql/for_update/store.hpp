@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 #include "dlock/stores/mysql_for_update.hpp"
 #include "stores/hangup_watch.hpp"
-#include "stores/mysql/bound/key_waiters.hpp"
+#include "stores/mysql/bound/blocking_waiters.hpp"
 #include "stores/mysql/bound/waiting_connection.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/for_update/pool.hpp"
@@ -76,8 +76,8 @@ class for_update_store final : public store, private store_admin {
     std::string take{};         ///< with the key as a parameter
     std::string idle_limits{};  ///< settings of a new connection; may be empty
     std::string
-        looked_for{};  ///< what a look selects, so that it locks the row itself and not its place in an index alone
-    const char* shared = "";  ///< how a look asks for the row
+        selected{};  ///< what a poll selects, so that it locks the row itself and not its place in an index alone
+    const char* shared = "";  ///< how a poll asks for the row
     std::string where(std::string_view key) const;
   };
 
@@ -86,20 +86,20 @@ class for_update_store final : public store, private store_admin {
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no, .statements = 0}; }
-  reply clean_up(connection&, microseconds, std::size_t) noexcept override {
+  reply cleanup(connection&, microseconds, std::size_t) noexcept override {
     return {.result = outcome::yes, .statements = 0};
   }
 
   reply take(waiting_connection& by, const request& request);
-  reply lock_row(waiting_connection& by, const request& request, const std::shared_ptr<row_link>& on);
+  reply lock_row(waiting_connection& by, const request& request, const std::shared_ptr<row_lock_connection>& on);
   reply make_row(waiting_connection& by, const request& request) const;
   reply extend(waiting_connection& by, const request& request);
   reply free(waiting_connection& by, const request& request);
   bool remove(std::string_view key, const link_pool::held& grant);
-  reply look(waiting_connection& by, const request& request) const;
-  bool table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& looked) const;
-  std::shared_ptr<row_link> open(waiting_connection& by, fault& why);
-  bool set_silence(bound_link::turn& mine, row_link& on, microseconds ttl, fault& why);
+  reply poll(waiting_connection& by, const request& request) const;
+  bool table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& polled) const;
+  std::shared_ptr<row_lock_connection> open(waiting_connection& by, fault& why);
+  bool set_silence(lock_holding_connection::exclusive_use& mine, row_lock_connection& on, microseconds ttl, fault& why);
   std::shared_ptr<const row_table_sql> known() const {
     const base::lock_guard lock(mutex_);
     return rows_;
@@ -112,7 +112,7 @@ class for_update_store final : public store, private store_admin {
   link_pool pool_;
   mutable base::mutex mutex_;
   std::shared_ptr<const row_table_sql> rows_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
-  key_waiters waiters_;                                                   // its thread asks for rows_
+  blocking_waiters waiters_;                                              // its thread asks for rows_
 };
 
 }  // namespace dlock::stores::mysql::for_update

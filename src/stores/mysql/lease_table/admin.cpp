@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "held_lock_view-odb-mysql.hxx"
-#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/sql/holder_rows.hpp"
@@ -61,7 +61,7 @@ reply mysql_store::query_holders(native& connection, const std::string& conditio
 
 reply mysql_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   auto& with = static_cast<native&>(connection);
-  return guarded(with, "inspect", [&] {
+  return reply_or_in_doubt(with, "inspect", [&] {
     if (key.row != nullptr) return find_row_holder(with, row_sql_, *key.row, found);
     return query_holders(with, "l.{lock.lock_key}=", key.resource, 1, found);
   });
@@ -70,12 +70,13 @@ reply mysql_store::inspect(connection& connection, const request& key, std::vect
 reply mysql_store::list(connection& connection, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
   auto& with = static_cast<native&>(connection);
-  return guarded(with, "list", [&] { return query_holders(with, "l.{lock.lock_key}>", after, limit, found); });
+  return reply_or_in_doubt(with, "list",
+                           [&] { return query_holders(with, "l.{lock.lock_key}>", after, limit, found); });
 }
 
 reply mysql_store::revoke(connection& connection, const request& key) noexcept {
   auto& with = static_cast<native&>(connection);
-  return guarded(with, "revoke", [&] {
+  return reply_or_in_doubt(with, "revoke", [&] {
     const auto text = key.row != nullptr ? row_sql_.revoke(*key.row)
                                          : sql::write_values(sql_.revoke(), {{"key", mysql_literal(key.resource)}});
     reply answer;

@@ -180,7 +180,7 @@ reply execute_all(lease_connection& on, const lease_sql& statements, std::span<c
 
 bool one_statement_can(std::span<const request> requests) noexcept {
   const auto& first = requests.front();
-  if (first.action == verb::look || first.action == verb::take_over || first.action == verb::extend) return false;
+  if (first.action == verb::poll || first.action == verb::take_over || first.action == verb::extend) return false;
   const bool grants = first.action == verb::take || first.action == verb::insert;
   return std::all_of(requests.begin(), requests.end(), [&](const request& each) {
     return each.row == nullptr && each.action == first.action && each.session == first.session &&

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 

@@ -63,7 +63,7 @@ void fill_all(std::span<reply> replies, outcome said, const fault& why) {
 reply doubtful(lease_connection& on) {
   reply answer{.result = outcome::unknown,
                .why = make_own_fault("read a batch: a row is not as it was left", true, true)};
-  on.heed(answer.why);
+  on.note_error(answer.why);
   return answer;
 }
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "dlock/store/store_types.hpp"
-#include "stores/mysql/client/guard.hpp"
+#include "dlock/store_interface/store_types.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -60,7 +60,7 @@ void unread(lease_connection& on, std::span<reply> replies, fault why);
 /// Runs what answers them all. It returns a reply that tells how many statements there were; what it throws fails all.
 template <class Body>
 void answer_all(lease_connection& on, std::span<reply> replies, Body&& body) noexcept {
-  const auto whole = guarded(on, "a batch", body);
+  const auto whole = reply_or_in_doubt(on, "a batch", body);
   for (auto& each : replies) each.statements = 0;
   replies.front().statements = whole.statements;
   if (whole.result == outcome::yes) return;

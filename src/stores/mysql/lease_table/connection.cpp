@@ -54,9 +54,9 @@ void lease_connection::explain(fault& why) const {
   why.text += ": open the store once with schema=create to make the lock tables";
 }
 
-outcome lease_connection::look(mysql_look_row& row, fault& why) {
+outcome lease_connection::poll(mysql_poll_row& row, fault& why) {
   const auto fields = row.fields();
-  return fetch(statement(statement_id::look), fields, why);
+  return fetch(statement(statement_id::poll), fields, why);
 }
 
 bool lease_connection::fits(const std::string& text) {

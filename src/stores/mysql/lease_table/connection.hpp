@@ -29,13 +29,13 @@ struct lease_values {
   mysql_bytes<256> label{};
 };
 
-/// The row that look reads.
-struct mysql_look_row {
+/// The row that poll reads.
+struct mysql_poll_row {
   mysql_bytes<16> holder{};
   std::uint64_t fence = 0;
   std::int64_t kept = 0;
   std::int64_t gone = 0;
-  std::int64_t left_us = 0;
+  std::int64_t remaining_us = 0;
   mysql_bytes<1020> host{};
   std::int64_t pid = 0;
   mysql_bytes<256> label{};
@@ -43,9 +43,9 @@ struct mysql_look_row {
 
   /// Where its columns go, in their order.
   std::array<mysql_field, 9> fields() noexcept {
-    return {mysql_field::bytes(holder), mysql_field::number(fence),   mysql_field::number(kept),
-            mysql_field::number(gone),  mysql_field::number(left_us), mysql_field::text(host),
-            mysql_field::number(pid),   mysql_field::text(label),     mysql_field::number(nonce)};
+    return {mysql_field::bytes(holder), mysql_field::number(fence),        mysql_field::number(kept),
+            mysql_field::number(gone),  mysql_field::number(remaining_us), mysql_field::text(host),
+            mysql_field::number(pid),   mysql_field::text(label),          mysql_field::number(nonce)};
   }
 };
 
@@ -72,7 +72,7 @@ class lease_connection final : public mysql_connection {
     return run_in_sync(statement(which), done, statements, why);
   }
   /// The statement that reads: yes and the row, or absent. Else failed or unknown.
-  outcome look(mysql_look_row& row, fault& why);
+  outcome poll(mysql_poll_row& row, fault& why);
   /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the connection. Large
   /// texts cost one statement the first time.
   bool fits(const std::string& text);

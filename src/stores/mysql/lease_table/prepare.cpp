@@ -120,16 +120,16 @@ struct probe {
 };
 
 /// Made of the names of database and prefix, so that lock tables that somebody dropped and made anew are the same for the rows.
-void ensure_tables_id(const probe& look, sql::schema_mode mode) {
+void ensure_tables_id(const probe& tables, sql::schema_mode mode) {
   const auto row = sql::tables_id::floor_row;
-  if (!look.rows(fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}}={}", row), "reading the floor")
+  if (!tables.rows(fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}}={}", row), "reading the floor")
            .empty())
     return;
-  if (mode != sql::schema_mode::create) fail(look.store, no_tables_id(look.names.table("floor")));
-  look.change(fmt::format("INSERT IGNORE INTO {{floor}} ({{floor.id}}, {{floor.fence}}) VALUES ({}, "
-                          "CONV(LEFT(SHA2(CONCAT(DATABASE(), '.{}'), 256), 8), 16, 10) & {})",
-                          row, look.names.prefix(), sql::tables_id::most),
-              "giving the lock tables an id");
+  if (mode != sql::schema_mode::create) fail(tables.store, no_tables_id(tables.names.table("floor")));
+  tables.change(fmt::format("INSERT IGNORE INTO {{floor}} ({{floor.id}}, {{floor.fence}}) VALUES ({}, "
+                            "CONV(LEFT(SHA2(CONCAT(DATABASE(), '.{}'), 256), 8), 16, 10) & {})",
+                            row, tables.names.prefix(), sql::tables_id::most),
+                "giving the lock tables an id");
 }
 
 /// How far the tables are, as the version table says it.
@@ -138,14 +138,14 @@ struct written_version {
   bool migrating = false;
 };
 
-written_version read_version(const probe& look) {
+written_version read_version(const probe& tables) {
   constexpr int no_such_table = 1146;
   mysql_rows rows;
   fault why;
-  const auto sql = look.names.expand(
+  const auto sql = tables.names.expand(
       fmt::format("SELECT version, migration FROM {{version}} WHERE name='{}'", sql::table_names::schema));
-  if (look.connection.query(sql, "reading the version of the tables", &rows, nullptr, why) != outcome::yes) {
-    if (why.native != no_such_table) fail_schema(look.store, why);
+  if (tables.connection.query(sql, "reading the version of the tables", &rows, nullptr, why) != outcome::yes) {
+    if (why.native != no_such_table) fail_schema(tables.store, why);
     return {};
   }
   if (rows.empty()) return {};
@@ -154,36 +154,37 @@ written_version read_version(const probe& look) {
 
 /// A migration that a crash interrupted: it is finished where the tables turn out to be complete, which a server without
 /// transactions for such changes can't promise. Else the way out is said. Version 1 has nothing to migrate but columns.
-void finish_migration(const probe& look, odb::mysql::database& database, sql::schema_mode mode) {
-  const auto there = read_version(look);
+void finish_migration(const probe& tables, odb::mysql::database& database, sql::schema_mode mode) {
+  const auto there = read_version(tables);
   if (!there.migrating) return;
   const auto ours = odb::schema_catalog::current_version(database, sql::table_names::schema);
-  const auto table = look.names.table("schema_version");
+  const auto table = tables.names.table("schema_version");
   const auto begun = fmt::format("a migration of the lock tables to version {} was begun and not finished (table {})",
                                  there.version, table);
   if (there.version != ours) {
-    fail(look.store,
+    fail(tables.store,
          fmt::format("{}: start a program that knows version {}, and no other, with schema=create to finish it", begun,
                      there.version));
   }
-  if (mode != sql::schema_mode::create) fail(look.store, begun + ": start one program with schema=create to finish it");
+  if (mode != sql::schema_mode::create)
+    fail(tables.store, begun + ": start one program with schema=create to finish it");
   fault why;
-  if (!look.statements_fit(why)) {
-    fail(look.store,
+  if (!tables.statements_fit(why)) {
+    fail(tables.store,
          fmt::format("{}, and a statement does not fit the tables ({}): stop all programs, note the highest "
                      "fence, drop the tables {}* and begin anew, as docs/operations.md tells under \"An "
                      "interrupted migration\"",
-                     begun, why.text, look.names.prefix()));
+                     begun, why.text, tables.names.prefix()));
   }
-  look.change(fmt::format("UPDATE {{version}} SET migration=0 WHERE name='{}' AND version={}", sql::table_names::schema,
-                          there.version),
-              "finishing a migration");
+  tables.change(fmt::format("UPDATE {{version}} SET migration=0 WHERE name='{}' AND version={}",
+                            sql::table_names::schema, there.version),
+                "finishing a migration");
 }
 
 /// One process at a time makes the tables. The name is free of what GET_LOCK limits: length and letter case.
-class schema_turn {
+class schema_lock {
  public:
-  schema_turn(const probe& with, const std::string& database)
+  schema_lock(const probe& with, const std::string& database)
       : with_(with),
         name_("'dlock:" + dlock::detail::sha256_hex(database + "." + with.names.prefix()).substr(0, 40) + "'") {
     for (int tries = 0; tries != 15; ++tries) {
@@ -191,12 +192,12 @@ class schema_turn {
     }
     fail(with_.store, "another process has been making the lock tables for more than 15 seconds");
   }
-  ~schema_turn() {
+  ~schema_lock() {
     fault ignored;  // it ends with the connection anyway
     with_.connection.query("DO RELEASE_LOCK(" + name_ + ")", "", nullptr, nullptr, ignored);
   }
-  schema_turn(const schema_turn&) = delete;
-  schema_turn& operator=(const schema_turn&) = delete;
+  schema_lock(const schema_lock&) = delete;
+  schema_lock& operator=(const schema_lock&) = delete;
 
  private:
   const probe& with_;
@@ -215,22 +216,22 @@ void mysql_store::prepare() {
   fault why;
   const auto connection = open(settings_.connect_timeout, {}, why);
   if (!connection) fail(settings_.name, why);
-  const probe look{settings_.name, *connection, sql_.names()};
+  const probe tables{settings_.name, *connection, sql_.names()};
   check_server(*connection, settings_.name);
   if (settings_.schema == sql::schema_mode::none) return;
   try {
     if (settings_.schema == sql::schema_mode::create) {
-      const schema_turn turn(look, settings_.database);
-      finish_migration(look, client_.database(), sql::schema_mode::create);
-      const bool new_tables = read_version(look).version == 0;
-      run_schema(client_.database(), sql::schema_mode::create, look);
-      look.ensure_floor(sql::schema_mode::create, new_tables ? 0 : sql::above_lost_floor);
-      ensure_tables_id(look, sql::schema_mode::create);
+      const schema_lock lock(tables, settings_.database);
+      finish_migration(tables, client_.database(), sql::schema_mode::create);
+      const bool new_tables = read_version(tables).version == 0;
+      run_schema(client_.database(), sql::schema_mode::create, tables);
+      tables.ensure_floor(sql::schema_mode::create, new_tables ? 0 : sql::above_lost_floor);
+      ensure_tables_id(tables, sql::schema_mode::create);
     } else {
-      finish_migration(look, client_.database(), sql::schema_mode::verify);
-      run_schema(client_.database(), sql::schema_mode::verify, look);
-      look.ensure_floor(sql::schema_mode::verify, 0);
-      ensure_tables_id(look, sql::schema_mode::verify);
+      finish_migration(tables, client_.database(), sql::schema_mode::verify);
+      run_schema(client_.database(), sql::schema_mode::verify, tables);
+      tables.ensure_floor(sql::schema_mode::verify, 0);
+      ensure_tables_id(tables, sql::schema_mode::verify);
     }
   } catch (const odb::mysql::database_exception& e) {
     fail_schema(settings_.name, make_mysql_fault(e.error(), e.sqlstate(), e.message(), "the lock tables"));
@@ -238,7 +239,7 @@ void mysql_store::prepare() {
     fail_schema(settings_.name,
                 make_own_fault(fmt::format("the lock tables: {}", e.what()), true, !connection->usable()));
   }
-  look.check_tables(settings_.schema);
+  tables.check_tables(settings_.schema);
   if (const auto read = read_tables_id(*connection); read.result != outcome::yes) fail(settings_.name, read.why);
 }
 

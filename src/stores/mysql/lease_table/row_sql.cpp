@@ -34,7 +34,7 @@ constexpr row_word words[] = {
     {"remaining", "IFNULL(t.{expires_at}, s.{session.expires_at_us}) - {now}"},
 };
 
-constexpr std::string_view look_source = R"(
+constexpr std::string_view poll_source = R"(
 SELECT
   {before}t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {remaining},
   s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}
@@ -216,18 +216,18 @@ std::string mysql_row_sql::take(const request& request) const {
   return about(request, sql::own_ttl(request)).fill(row_statement::take);
 }
 
-std::string mysql_row_sql::look(const request& request, std::string_view before) const {
+std::string mysql_row_sql::poll(const request& request, std::string_view before) const {
   return text(*request.row->table)
       .set("before", std::string(before))
       .set("row", where(*request.row, "t."))
-      .fill(look_source);
+      .fill(poll_source);
 }
 
-std::string mysql_row_sql::look(const request& request) const { return look(request, ""); }
+std::string mysql_row_sql::poll(const request& request) const { return poll(request, ""); }
 
 // Not one condition for all: which values the server takes for the same id depends on the column.
-std::string mysql_row_sql::look_at_all(std::span<const request> requests) const {
-  return joined(requests, " UNION ALL ", [&](std::size_t i) { return look(requests[i], fmt::format("{}, ", i)); });
+std::string mysql_row_sql::poll_all(std::span<const request> requests) const {
+  return joined(requests, " UNION ALL ", [&](std::size_t i) { return poll(requests[i], fmt::format("{}, ", i)); });
 }
 
 std::string mysql_row_sql::ask(const row_id& row) const {

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/store_types.hpp"
-#include "dlock/store/verification.hpp"
-#include "stores/sql/dialect.hpp"
+#include "dlock/store_interface/store_types.hpp"
+#include "dlock/store_interface/verification.hpp"
+#include "stores/sql/application_database.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/row_sql.hpp"
 #include "stores/sql/table_names.hpp"
@@ -47,9 +47,9 @@ class mysql_row_sql {
 
   std::string take(const request& request) const;
   /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, revoked.
-  std::string look(const request& request) const;
+  std::string poll(const request& request) const;
   /// The same of many rows of one table, with the number of its request before each.
-  std::string look_at_all(std::span<const request> requests) const;
+  std::string poll_all(std::span<const request> requests) const;
   /// Takes, releases or cancels of many rows of one table: one statement. `skip`: it passes over rows that somebody's
   /// transaction has locked.
   std::string change_all(std::span<const request> requests, bool skip) const;
@@ -80,7 +80,7 @@ class mysql_row_sql {
   sql::row_text text(const row_table& table) const;
   /// Likewise, with what a request says of its row and its holder, and when a lease of that ttl ends.
   sql::row_text about(const request& request, microseconds own_ttl) const;
-  std::string look(const request& request, std::string_view before) const;
+  std::string poll(const request& request, std::string_view before) const;
   std::string any_of_ours(std::span<const request> requests, const row_table& as, std::string_view before) const;
   verification for_transaction(const request& grant, sql::row_statement which, session_zone in) const;
 

@@ -68,9 +68,9 @@ seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_r
   if (text.empty()) return shown;
   const bool kept = number(row.at(2)) != 0;
   shown.kind = kept ? lease_kind::session : sql::kind_of_expiry(table);
-  const auto left = number(row.at(4));
-  shown.expired = left <= 0;
-  shown.left = microseconds{std::max<std::int64_t>(0, left)};
+  const auto remaining = number(row.at(4));
+  shown.expired = remaining <= 0;
+  shown.remaining = microseconds{std::max<std::int64_t>(0, remaining)};
   const auto owner = sql::row_holder::parse(text, sql.tables());
   if (!owner) {
     shown.holder = sql::foreign_owner;
@@ -78,7 +78,7 @@ seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_r
     // Nothing tells whether that program lives: a lock of its without an expiry is its own for ever.
     if (kept) {
       shown.expired = false;
-      shown.left = no_end;
+      shown.remaining = no_end;
     }
     return shown;
   }
@@ -92,10 +92,10 @@ seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_r
 
 namespace {
 
-reply look(lease_connection& connection, const mysql_row_sql& sql, const request& request) {
+reply poll(lease_connection& connection, const mysql_row_sql& sql, const request& request) {
   reply answer;
   mysql_rows rows;
-  answer.result = connection.query(sql.look(request), "look at a row", &rows, nullptr, answer.why);
+  answer.result = connection.query(sql.poll(request), "poll a row", &rows, nullptr, answer.why);
   if (answer.result != outcome::yes) return answer;
   if (rows.empty()) {
     answer.result = outcome::absent;
@@ -124,7 +124,7 @@ reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, co
   mysql_rows rows;
   request about;
   about.row = &row;
-  answer.result = connection.query(sql.look(about), "look at a row", &rows, nullptr, answer.why);
+  answer.result = connection.query(sql.poll(about), "poll a row", &rows, nullptr, answer.why);
   if (answer.result != outcome::yes || rows.empty()) return answer;
   const auto& found = rows.front();
   const auto now = seen_in_row(sql, *row.table, found);
@@ -137,7 +137,7 @@ reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, co
   info.label = theirs ? now.who : found.at(7).value_or("");
   info.revoked = kept && number(found.at(8)) != 0;
   info.dead = !theirs && kept && (now.gone || now.expired);
-  if (!theirs || !kept) info.left = now.left;
+  if (!theirs || !kept) info.remaining = now.remaining;
   out.push_back(std::move(info));
   return answer;
 }
@@ -156,7 +156,7 @@ reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, con
   switch (request.action) {
     case verb::take: return grant(connection, sql, request, sql.take(request), "take a row");
     case verb::take_over: return grant(connection, sql, request, sql.take_over(request), "take over a row");
-    case verb::look: return look(connection, sql, request);
+    case verb::poll: return poll(connection, sql, request);
     // Rows are the application's: none is made by being locked.
     case verb::insert: return {outcome::absent, 0, {}, {}};
     case verb::extend: {

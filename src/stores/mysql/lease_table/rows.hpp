@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "dlock/store/holder_info.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/holder_info.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 
@@ -13,7 +13,7 @@ namespace dlock::stores::mysql::lease_table {
 /// Executes a request whose `row` is set: one statement.
 reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, const request& request);
 
-/// What the columns of mysql_row_sql::look() show.
+/// What the columns of mysql_row_sql::poll() show.
 seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_rows::value_type& row);
 
 /// Who holds a row: one statement. Nobody: `out` stays as it is.

@@ -95,8 +95,8 @@ FROM {lock}
 WHERE {lock.lock_key} IN (:keys)
 )"},
 
-    // Rule 2, the statement `look` for many keys.
-    {text_id::batch_look, R"(
+    // Rule 2, the statement `poll` for many keys.
+    {text_id::batch_poll, R"(
 SELECT l.{lock.lock_key}, {seen}
 FROM {holders}
 WHERE l.{lock.lock_key} IN (:keys)

@@ -27,7 +27,7 @@ enum class text_id : unsigned char {
   batch_release,
   batch_cancel,
   batch_read,
-  batch_look,
+  batch_poll,
   granted_fence,
   ask_for_row,
   verifiers,

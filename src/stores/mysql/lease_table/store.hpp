@@ -6,26 +6,29 @@
 #include <string>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store_admin.hpp"
-#include "dlock/store/transactional_store.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/settings.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
 /// Where clean-up is on its way through the lock table.
-struct mysql_sweep_place {
+struct mysql_cleanup_cursor {
   std::string after{};                   ///< it goes on behind this key; empty: it begins
   std::set<std::string> dead{};          ///< sessions that were dead when it began, and were not met on the way
   std::vector<std::string> forgotten{};  ///< those left at its end: nothing names them, so they may go
 };
 
 /// Locks in tables of MySQL or MariaDB. The rules that the comments name are those of docs/protocol.md.
-class mysql_store final : public store, private store_admin, private transactional_store, public sql::dialect {
+class mysql_store final : public store,
+                          private store_admin,
+                          private transactional_store,
+                          public sql::application_database {
  public:
   explicit mysql_store(lease_settings settings);
 
@@ -76,7 +79,7 @@ class mysql_store final : public store, private store_admin, private transaction
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& on, const request& key) noexcept override;
-  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
   // transactional_store
   verification verification_of(const request& grant) const override;
@@ -105,8 +108,8 @@ class mysql_store final : public store, private store_admin, private transaction
   lease_sql sql_;
   mysql_row_sql row_sql_;
   mysql_client client_;
-  base::mutex sweep_mutex_;
-  mysql_sweep_place sweep_at_ DLOCK_GUARDED_BY(sweep_mutex_){};
+  base::mutex cleanup_mutex_;
+  mysql_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
 };
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <utility>
 
-#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -25,7 +25,7 @@ constexpr std::size_t most_sessions = 500;
 constexpr std::chrono::milliseconds long_wait{200};
 
 /// A key that nobody has been granted for long, and that is free or whose holder is dead.
-struct idle_key {
+struct unused_key {
   std::string key{};
   std::string holder{};  ///< empty: nobody
   std::uint64_t fence = 0;
@@ -46,7 +46,7 @@ class sweep_statements {
     return result_.result == outcome::yes;
   }
 
-  /// A statement about one row, which looks again whether it may.
+  /// A statement about one row, which checks again whether it may.
   did change(const std::string& text, std::uint64_t& changed) {
     const auto began = std::chrono::steady_clock::now();
     changed = 0;
@@ -103,7 +103,7 @@ class sweep_statements {
 /// One step: at most `limit` keys and `limit` sessions go.
 class sweeper {
  public:
-  sweeper(lease_connection& connection, const sql::table_names& names, mysql_sweep_place& at, microseconds idle,
+  sweeper(lease_connection& connection, const sql::table_names& names, mysql_cleanup_cursor& at, microseconds idle,
           std::size_t limit)
       : statements_(connection, names), names_(names), at_(at), idle_(idle.count()), limit_(limit) {}
 
@@ -123,7 +123,7 @@ class sweeper {
   bool go_on() {
     if (at_.after.empty() && !note_dead_sessions()) return false;
     if (idle_ <= 0 && at_.dead.empty()) return true;
-    if (!look_through_window()) return false;
+    if (!scan_window()) return false;
     // At the end: who was not met on the way holds nothing.
     if (at_.after.empty()) at_.forgotten.assign(at_.dead.begin(), at_.dead.end());
     return true;
@@ -146,9 +146,9 @@ LIMIT :most
     return true;
   }
 
-  bool look_through_window() {
+  bool scan_window() {
     std::string end;
-    std::vector<idle_key> found;
+    std::vector<unused_key> found;
     if (!find_end(end) || !find_idle(end, found)) return false;
     if (found.size() == 2 * limit_) end = found.back().key;
     if (!sweep_keys(std::move(found), end)) return false;
@@ -179,7 +179,7 @@ LIMIT 1 OFFSET :window
   }
 
   /// Twice as many as may go, because some may be locked.
-  bool find_idle(const std::string& end, std::vector<idle_key>& found) {
+  bool find_idle(const std::string& end, std::vector<unused_key>& found) {
     if (idle_ <= 0) return true;
     mysql_rows rows;
     const auto text = sql::write_values(
@@ -206,9 +206,9 @@ LIMIT :most
   }
 
   /// `end` becomes the last one looked at, if that is not all.
-  bool sweep_keys(std::vector<idle_key> found, std::string& end) {
+  bool sweep_keys(std::vector<unused_key> found, std::string& end) {
     if (!statements_.leave_out_locked("{lock}", "{lock.lock_key}", found,
-                                      [](const idle_key& each) { return each.key; }))
+                                      [](const unused_key& each) { return each.key; }))
       return false;
     if (found.empty()) return true;
     const auto floor = raise_floor(found);
@@ -224,9 +224,9 @@ LIMIT :most
   }
 
   /// Before a row goes, so that one which is made anew starts above it.
-  did raise_floor(const std::vector<idle_key>& found) {
+  did raise_floor(const std::vector<unused_key>& found) {
     const auto highest = std::max_element(found.begin(), found.end(),
-                                          [](const idle_key& a, const idle_key& b) { return a.fence < b.fence; });
+                                          [](const unused_key& a, const unused_key& b) { return a.fence < b.fence; });
     std::uint64_t changed = 0;
     const auto text = sql::write_values(R"(
 UPDATE {floor}
@@ -241,7 +241,7 @@ WHERE {floor.id} = 1
 
   // A dead holder's row goes to nobody, exactly as a taker would get it (rule 2): holder and fence named, the
   // session killed first. A key that nobody asks for again could never be cleaned up otherwise.
-  bool free_dead(const idle_key& idle) {
+  bool free_dead(const unused_key& idle) {
     const auto holder = mysql_literal(idle.holder);
     if (idle.kept && !statements_.change(sql::write_values(R"(
 DELETE FROM {session}
@@ -267,7 +267,7 @@ WHERE {lock.lock_key} = :key
         {{"key", mysql_literal(idle.key)}, {"holder", holder}, {"seen_fence", std::to_string(idle.fence)}}));
   }
 
-  bool delete_key(const idle_key& idle) {
+  bool delete_key(const unused_key& idle) {
     if (!statements_.change(
             sql::write_values(R"(
 DELETE FROM {lock}
@@ -322,7 +322,7 @@ WHERE {session.id} = :dead
 
   sweep_statements statements_;
   const sql::table_names& names_;
-  mysql_sweep_place& at_;
+  mysql_cleanup_cursor& at_;
   const std::int64_t idle_;
   const std::size_t limit_;
   std::uint64_t gone_ = 0;
@@ -330,13 +330,13 @@ WHERE {session.id} = :dead
 
 }  // namespace
 
-reply mysql_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept {
+reply mysql_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
   auto& with = static_cast<native&>(connection);
-  return guarded(with, "sweep", [&] {
+  return reply_or_in_doubt(with, "sweep", [&] {
     // Another service on this store is at it: who closes must not wait for the other's statements.
-    if (!sweep_mutex_.try_lock()) return reply{.result = outcome::yes, .statements = 0};
-    const base::lock_guard lock(sweep_mutex_, std::adopt_lock);
-    return sweeper(with, sql_.names(), sweep_at_, idle, std::max<std::size_t>(1, limit)).run();
+    if (!cleanup_mutex_.try_lock()) return reply{.result = outcome::yes, .statements = 0};
+    const base::lock_guard lock(cleanup_mutex_, std::adopt_lock);
+    return sweeper(with, sql_.names(), cleanup_cursor_, idle, std::max<std::size_t>(1, limit)).run();
   });
 }
 

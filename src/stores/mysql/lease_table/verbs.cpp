@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "stores/mysql/client/granted_fence.hpp"
-#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/batch.hpp"
-#include "stores/mysql/lease_table/looks.hpp"
+#include "stores/mysql/lease_table/polls.hpp"
 #include "stores/mysql/lease_table/row_batch.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
@@ -92,7 +92,7 @@ reply unless_demoted(lease_connection& on, reply answer, bool ask = true) {
   answer.result = outcome::failed;
   answer.why =
       make_mysql_fault(read_only, "HY000", "read_only is on: this server is a replica or takes no writes", "lock");
-  on.heed(answer.why);
+  on.note_error(answer.why);
   return answer;
 }
 
@@ -116,9 +116,9 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
   }
   fill(on.values(), asked);
   switch (asked.action) {
-    case verb::take: return unless_demoted(on, granted(on, statements, statement_id::take, asked), asked.looked);
+    case verb::take: return unless_demoted(on, granted(on, statements, statement_id::take, asked), asked.polled);
     case verb::insert: return insert(on, statements, asked);
-    case verb::look: return look_at_key(on);
+    case verb::poll: return poll_key(on);
     case verb::take_over: return take_over(on, statements, asked);
     case verb::extend: return changed(on, statement_id::extend);
     case verb::release:
@@ -132,7 +132,7 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
 /// a second (MariaDB can, and its statements do), so it is asked first, by a read that locks and does not wait.
 bool asks_first(const lease_connection& on, const request& asked) noexcept {
   if (!on.quick_prefix().empty()) return false;
-  return asked.action == verb::take_over || (asked.action == verb::take && asked.looked) ||
+  return asked.action == verb::take_over || (asked.action == verb::take && asked.polled) ||
          (asked.action == verb::extend && asked.no_wait);
 }
 
@@ -170,7 +170,7 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
   const bool rows =
       std::any_of(requests.begin(), requests.end(), [](const request& each) { return each.row != nullptr; });
   if (rows && !row_sql_.tables().known()) {
-    const auto read = guarded(with, "lock", [&] { return read_tables_id(with); });
+    const auto read = reply_or_in_doubt(with, "lock", [&] { return read_tables_id(with); });
     if (read.result != outcome::yes) return std::fill(replies.begin(), replies.end(), read);
   }
   unsigned statements = 0;  // in vain
@@ -182,8 +182,8 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
     if (execute_rows_in_one(with, row_sql_, requests, replies, client_.can_skip_locked())) return;
     statements = replies.front().statements;
   }
-  if (requests.size() > 1 && one_look_can(requests)) {
-    look_at_all(with, sql_, row_sql_, requests, replies);
+  if (requests.size() > 1 && one_poll_can(requests)) {
+    poll_all(with, sql_, row_sql_, requests, replies);
     // A row that the server can't look at must not keep the others from their answers.
     const auto& first = replies.front();
     const bool refused = first.result == outcome::failed && !first.why.transient && with.usable();
@@ -191,14 +191,14 @@ void mysql_store::execute(connection& on, std::span<const request> requests, std
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto run = asks_first(with, requests[i]) ? execute_after_asking : execute_one;
-    replies[i] = guarded(with, "lock", [&] { return run(with, sql_, row_sql_, requests[i]); });
+    replies[i] = reply_or_in_doubt(with, "lock", [&] { return run(with, sql_, row_sql_, requests[i]); });
     replies[i].statements += std::exchange(statements, 0);
   }
 }
 
 reply mysql_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   auto& with = static_cast<native&>(on);
-  return guarded(with, "session", [&] {
+  return reply_or_in_doubt(with, "session", [&] {
     auto& values = with.values();
     values.session.assign(bytes_of(of.id));
     values.ttl = of.ttl.count();

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "stores/mysql/client/guard.hpp"
 #include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -34,7 +34,7 @@ verification mysql_store::release_of(const request& grant) const {
 
 reply mysql_store::blocker(connection& connection, const request& key, connection_identity& out) noexcept {
   auto& with = static_cast<native&>(connection);
-  return guarded(with, "look for a verified transaction", [&] {
+  return reply_or_in_doubt(with, "look for a verified transaction", [&] {
     reply answer;
     answer.result = outcome::no;
     // A row of the application's has no room for the number of a connection.

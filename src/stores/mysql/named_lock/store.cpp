@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "stores/mysql/bound/lone_server.hpp"
+#include "stores/mysql/bound/single_primary_check.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/guard.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/named_lock/name.hpp"
 #include "stores/sql/row_owner.hpp"
 
@@ -70,9 +70,9 @@ named_lock_store::named_lock_store(named_lock_settings settings)
                              [prefix = settings_.prefix](std::string_view key) {
                                const auto name = mysql_text_literal(lock_name(prefix, key));
                                return fmt::format("SELECT GET_LOCK({0}, {1}), RELEASE_LOCK({0})", name,
-                                                  key_waiters::longest_wait.count());
+                                                  blocking_waiters::longest_wait.count());
                              },
-                         .patience = settings_.statement_timeout}) {}
+                         .timeout = settings_.statement_timeout}) {}
 
 void named_lock_store::prepare() {
   fault why;
@@ -88,15 +88,15 @@ void named_lock_store::prepare() {
 
 // ---- sessions -------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<keeper> named_lock_store::find(const id128& session) const {
+std::shared_ptr<lock_connection> named_lock_store::find(const id128& session) const {
   const base::lock_guard lock(mutex_);
-  const auto found = keepers_.find(session);
-  return found == keepers_.end() ? nullptr : found->second;
+  const auto found = lock_connections_.find(session);
+  return found == lock_connections_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<keeper> named_lock_store::find_connection(std::uint64_t id) const {
+std::shared_ptr<lock_connection> named_lock_store::find_connection(std::uint64_t id) const {
   const base::lock_guard lock(mutex_);
-  for (const auto& [session, each] : keepers_) {
+  for (const auto& [session, each] : lock_connections_) {
     if (each->identity().id == id) return each;
   }
   return nullptr;
@@ -111,7 +111,7 @@ reply named_lock_store::open(waiting_connection& by, const session_record& recor
     answer.why = make_own_fault("the connection for the locks leads to another server than the one before", true, true);
     return answer;
   }
-  auto made = std::make_shared<keeper>(std::move(link), settings_.statement_timeout, record, settings_.prefix);
+  auto made = std::make_shared<lock_connection>(std::move(link), settings_.statement_timeout, record, settings_.prefix);
   {
     const mysql_io_bound bound(std::chrono::steady_clock::now() + settings_.connect_timeout, by.caller().token());
     if (!made->prepare(answer.why)) return answer;
@@ -119,27 +119,27 @@ reply named_lock_store::open(waiting_connection& by, const session_record& recor
   if (!made->live_for(record.ttl, by.caller(), answer.why)) return answer;
   made->notice_end(hangups_, [this] { listeners_.renew_now(); });
   const base::lock_guard lock(mutex_);
-  answer.result = keepers_.emplace(record.id, std::move(made)).second ? outcome::yes : outcome::no;
+  answer.result = lock_connections_.emplace(record.id, std::move(made)).second ? outcome::yes : outcome::no;
   return answer;
 }
 
 reply named_lock_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
   auto& by = static_cast<waiting_connection&>(connection);
-  return guarded(by, "session", [&]() -> reply {
+  return reply_or_in_doubt(by, "session", [&]() -> reply {
     switch (action) {
       case session_verb::open: return open(by, record);
       case session_verb::renew: {
-        const auto keeper = find(record.id);
-        if (keeper == nullptr) return {.result = outcome::no, .statements = 0};
-        return keeper->renew(record.ttl, by.caller());
+        const auto lock_connection = find(record.id);
+        if (lock_connection == nullptr) return {.result = outcome::no, .statements = 0};
+        return lock_connection->renew(record.ttl, by.caller());
       }
       case session_verb::close: {
-        std::shared_ptr<keeper> last;  // ends without the lock
+        std::shared_ptr<lock_connection> last;  // ends without the lock
         const base::lock_guard lock(mutex_);
-        const auto found = keepers_.find(record.id);
-        if (found == keepers_.end()) break;
+        const auto found = lock_connections_.find(record.id);
+        if (found == lock_connections_.end()) break;
         last = std::move(found->second);
-        keepers_.erase(found);
+        lock_connections_.erase(found);
         return {.result = outcome::yes};
       }
       case session_verb::remove_expired: break;  // the server does that
@@ -153,8 +153,8 @@ reply named_lock_store::session(connection& connection, session_verb action, con
 void named_lock_store::execute(connection& connection, std::span<const request> requests,
                                std::span<reply> replies) noexcept {
   auto& by = static_cast<waiting_connection&>(connection);
-  const auto result = guarded(by, "lock", [&]() -> reply {
-    requests.front().action == verb::look ? look(by, requests, replies) : change(by, requests, replies);
+  const auto result = reply_or_in_doubt(by, "lock", [&]() -> reply {
+    requests.front().action == verb::poll ? poll(by, requests, replies) : change(by, requests, replies);
     return {.result = outcome::yes};
   });
   if (result.result == outcome::yes) return;
@@ -170,20 +170,21 @@ void named_lock_store::change(waiting_connection& by, std::span<const request> r
     requests = requests.first(same);
     replies = replies.first(same);
   }
-  const auto keeper = find(first.session);
+  const auto lock_connection = find(first.session);
   const bool takes = first.action == verb::take || first.action == verb::insert;
   const bool frees = first.action == verb::release || first.action == verb::cancel;
-  if (keeper == nullptr || !(takes || frees)) {
+  if (lock_connection == nullptr || !(takes || frees)) {
     const auto nothing = takes ? lost_session() : reply{.result = outcome::no, .statements = 0};
     return std::fill(replies.begin(), replies.end(), nothing);
   }
   try {
-    takes ? keeper->take(requests, replies, by.caller()) : keeper->free(requests, replies, by.caller());
+    takes ? lock_connection->take(requests, replies, by.caller())
+          : lock_connection->free(requests, replies, by.caller());
   } catch (...) {
-    keeper->end();  // nobody knows what it holds
+    lock_connection->end();  // nobody knows what it holds
     throw;
   }
-  if (keeper->usable()) return;
+  if (lock_connection->usable()) return;
   listeners_.renew_now();  // the renewal ends the session, and the next call begins with a new one
   if (!takes) return;
   for (auto& reply : replies) {
@@ -196,7 +197,7 @@ seen named_lock_store::holder(const std::string& name, std::uint64_t connection)
              .fence = connection,
              .nonce = connection,
              .kind = lease_kind::connection,
-             .left = no_end,
+             .remaining = no_end,
              .who = fmt::format("connection {} of the server", connection)};
   const auto ours = find_connection(connection);
   const auto grant = ours == nullptr ? std::nullopt : ours->holds(name);
@@ -206,7 +207,7 @@ seen named_lock_store::holder(const std::string& name, std::uint64_t connection)
   return found;
 }
 
-void named_lock_store::look(waiting_connection& by, std::span<const request> requests, std::span<reply> replies) {
+void named_lock_store::poll(waiting_connection& by, std::span<const request> requests, std::span<reply> replies) {
   std::string sql = "SELECT ";
   std::vector<std::string> names;
   for (const auto& each : requests) {
@@ -215,7 +216,7 @@ void named_lock_store::look(waiting_connection& by, std::span<const request> req
   }
   mysql_rows rows;
   reply answer{.statements = 0};
-  answer.result = by.query(sql, "look", &rows, nullptr, answer.why);
+  answer.result = by.query(sql, "poll", &rows, nullptr, answer.why);
   for (std::size_t i = 0; i != replies.size(); ++i) {
     replies[i] = answer;
     if (answer.result != outcome::yes) continue;
@@ -233,7 +234,7 @@ void named_lock_store::look(waiting_connection& by, std::span<const request> req
 
 reply named_lock_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   auto& by = static_cast<waiting_connection&>(connection);
-  return guarded(by, "inspect", [&] {
+  return reply_or_in_doubt(by, "inspect", [&] {
     reply answer;
     const auto name = lock_name(settings_.prefix, key.resource);
     mysql_rows rows;
@@ -260,12 +261,12 @@ reply named_lock_store::inspect(connection& connection, const request& key, std:
 
 reply named_lock_store::list(connection& connection, std::string_view after, std::size_t limit,
                              std::vector<holder_info>& found) noexcept {
-  return guarded(static_cast<waiting_connection&>(connection), "list", [&] {
+  return reply_or_in_doubt(static_cast<waiting_connection&>(connection), "list", [&] {
     std::vector<holder_info> all;
     {
       const base::lock_guard lock(mutex_);
-      for (const auto& [session, keeper] : keepers_) {
-        for (auto& each : keeper->all_held()) {
+      for (const auto& [session, lock_connection] : lock_connections_) {
+        for (auto& each : lock_connection->all_held()) {
           if (each.key > after) all.push_back(std::move(each));
         }
       }
@@ -279,11 +280,11 @@ reply named_lock_store::list(connection& connection, std::string_view after, std
 
 reply named_lock_store::revoke(connection& connection, const request& key) noexcept {
   auto& by = static_cast<waiting_connection&>(connection);
-  return guarded(by, "force a release", [&]() -> reply {
+  return reply_or_in_doubt(by, "force a release", [&]() -> reply {
     request ask = key;
-    ask.action = verb::look;
+    ask.action = verb::poll;
     reply answer;
-    look(by, {&ask, 1}, {&answer, 1});
+    poll(by, {&ask, 1}, {&answer, 1});
     if (answer.result == outcome::absent) return {.result = outcome::no};
     if (answer.result != outcome::yes || answer.holder.holder != sql::foreign_owner) {
       if (answer.result == outcome::yes) answer.result = outcome::no;  // it is ours, and can be released

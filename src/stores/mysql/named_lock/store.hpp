@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 #include "dlock/stores/mysql_named_lock.hpp"
-#include "stores/mysql/bound/key_waiters.hpp"
+#include "stores/mysql/bound/blocking_waiters.hpp"
 #include "stores/mysql/bound/waiting_connection.hpp"
 #include "stores/mysql/client/client.hpp"
-#include "stores/mysql/named_lock/keeper.hpp"
+#include "stores/mysql/named_lock/lock_connection.hpp"
 #include "stores/store_listeners.hpp"
 
 namespace dlock::stores::mysql::named_lock {
@@ -62,24 +62,24 @@ class named_lock_store final : public store, private store_admin {
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& connection, const request& key) noexcept override;
   /// A lock that nobody holds leaves nothing behind.
-  reply clean_up(connection&, microseconds, std::size_t) noexcept override {
+  reply cleanup(connection&, microseconds, std::size_t) noexcept override {
     return {.result = outcome::yes, .statements = 0};
   }
 
   reply open(waiting_connection& by, const session_record& record);
   void change(waiting_connection& by, std::span<const request> requests, std::span<reply> replies);
-  void look(waiting_connection& by, std::span<const request> requests, std::span<reply> replies);
-  std::shared_ptr<keeper> find(const id128& session) const;
-  std::shared_ptr<keeper> find_connection(std::uint64_t id) const;
+  void poll(waiting_connection& by, std::span<const request> requests, std::span<reply> replies);
+  std::shared_ptr<lock_connection> find(const id128& session) const;
+  std::shared_ptr<lock_connection> find_connection(std::uint64_t id) const;
   seen holder(const std::string& name, std::uint64_t connection) const;
 
   const named_lock_settings settings_;
   mysql_client client_;
-  key_waiters waiters_;
+  blocking_waiters waiters_;
   store_listeners listeners_{};
   hangup_watch hangups_{};  // outlives the keepers
   mutable base::mutex mutex_;
-  std::map<id128, std::shared_ptr<keeper>> keepers_ DLOCK_GUARDED_BY(mutex_){};  // by session
+  std::map<id128, std::shared_ptr<lock_connection>> lock_connections_ DLOCK_GUARDED_BY(mutex_){};  // by session
 };
 
 }  // namespace dlock::stores::mysql::named_lock

@@ -32,7 +32,7 @@ scheme_sql sql_of(const scheme_texts& texts, const layout& table, const column& 
                   std::initializer_list<sql::named_part> parts) {
   const auto make = [&](const char* name, const char* sql) { return statement_of(name, sql, parts); };
   scheme_sql made;
-  made.verbs = {make("take", texts.take),           make("insert", texts.insert), make("look", texts.look),
+  made.verbs = {make("take", texts.take),           make("insert", texts.insert), make("poll", texts.poll),
                 make("take over", texts.take_over), make("extend", texts.extend), make("release", texts.release),
                 make("cancel", texts.release)};
   made.held = text(texts.held, parts);

@@ -63,7 +63,7 @@ struct scheme_sql {
 struct scheme_texts {
   const char* take = "";
   const char* insert = "";
-  const char* look = "";
+  const char* poll = "";
   const char* take_over = "";
   const char* extend = "";
   const char* release = "";  ///< and cancel
@@ -90,11 +90,11 @@ class shared_connection final : public mysql_connection {
   reply change(verb action) { return change(at(action), action == verb::extend || action == verb::release); }
   /// verb::extend, told not to wait for a locked row. Precondition: quick().
   reply extend_quickly();
-  /// Runs that of verb::look.
-  outcome look(std::span<const mysql_field> row, fault& why) { return fetch(at(verb::look), row, why); }
+  /// Runs that of verb::poll.
+  outcome poll(std::span<const mysql_field> row, fault& why) { return fetch(at(verb::poll), row, why); }
   /// The same for shared_statements::others.
   reply change(std::size_t other, bool ours = false) { return change(other_at(other), ours); }
-  outcome look(std::size_t other, std::span<const mysql_field> row, fault& why) {
+  outcome poll(std::size_t other, std::span<const mysql_field> row, fault& why) {
     return fetch(other_at(other), row, why);
   }
   bool prepare_all(fault& why);

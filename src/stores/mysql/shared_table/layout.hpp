@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/settings.hpp"
 

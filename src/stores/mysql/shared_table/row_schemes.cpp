@@ -18,26 +18,25 @@ constexpr const char* use_other_programs_zone = "SET SESSION time_zone = @@GLOBA
 /// deleted and made again and again, InnoDB takes three times as long for it in READ COMMITTED.
 constexpr const char* use_repeatable_read = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 
-constexpr scheme_texts unique_insert_sql{
-    .take = R"(
+constexpr scheme_texts unique_insert_sql{.take = R"(
 UPDATE {table}
 SET {owner} = :owner,
     {expiry} = {until}
 WHERE {key} = {:key}
   AND (COALESCE({owner}, '') = '' OR {passed})
 )",
-    .insert = R"(
+                                         .insert = R"(
 INSERT INTO {table}
 SET {key} = :key,
     {owner} = :owner,
     {expiry} = {until}{unread_state}
 )",
-    .look = R"(
-SELECT COALESCE({owner}, '') <> '', LEFT({owner}, 100), {left}, 0
+                                         .poll = R"(
+SELECT COALESCE({owner}, '') <> '', LEFT({owner}, 100), {remaining}, 0
 FROM {table}
 WHERE {key} = {:key}
 )",
-    .take_over = R"(
+                                         .take_over = R"(
 UPDATE {table}
 SET {owner} = :owner,
     {expiry} = {until}
@@ -45,37 +44,36 @@ WHERE {key} = {:key}
   AND {owner} = :holder
   AND {passed}
 )",
-    .extend = R"(
+                                         .extend = R"(
 UPDATE {table}
 SET {expiry} = {extended}
 WHERE {key} = {:key}
   AND {owner} = :owner
   AND NOT ({passed})
 )",
-    .release = R"(
+                                         .release = R"(
 DELETE FROM {table}
 WHERE {key} = {:key}
   AND {owner} = :owner
 )",
-    .held = R"(
-SELECT {key}, LEFT({owner}, 100), {left}, 0
+                                         .held = R"(
+SELECT {key}, LEFT({owner}, 100), {remaining}, 0
 FROM {table}
 WHERE {owner} <> ''
   AND NOT ({passed})
 )",
-    .expired = R"(
+                                         .expired = R"(
 SELECT {id}
 FROM {table}
 WHERE {passed}
 )",
-    .free_expired = R"(
+                                         .free_expired = R"(
 DELETE FROM {table}
 WHERE {passed}
   AND {id} =
 )"};
 
-constexpr scheme_texts state_row_sql{
-    .take = R"(
+constexpr scheme_texts state_row_sql{.take = R"(
 UPDATE {table}
 SET {state} = 1,
     {owner} = :owner,
@@ -83,19 +81,19 @@ SET {state} = 1,
 WHERE {key} = {:key}
   AND ({state} = 0 OR {passed})
 )",
-    .insert = R"(
+                                     .insert = R"(
 INSERT INTO {table}
 SET {key} = :key,
     {state} = 1,
     {owner} = :owner,
     {expiry} = {until}
 )",
-    .look = R"(
-SELECT {state} <> 0, LEFT({owner}, 100), {left}, 0
+                                     .poll = R"(
+SELECT {state} <> 0, LEFT({owner}, 100), {remaining}, 0
 FROM {table}
 WHERE {key} = {:key}
 )",
-    .take_over = R"(
+                                     .take_over = R"(
 UPDATE {table}
 SET {owner} = :owner,
     {expiry} = {until}
@@ -104,7 +102,7 @@ WHERE {key} = {:key}
   AND {owner} = :holder
   AND {passed}
 )",
-    .extend = R"(
+                                     .extend = R"(
 UPDATE {table}
 SET {expiry} = {extended}
 WHERE {key} = {:key}
@@ -112,7 +110,7 @@ WHERE {key} = {:key}
   AND {owner} = :owner
   AND NOT ({passed})
 )",
-    .release = R"(
+                                     .release = R"(
 UPDATE {table}
 SET {state} = 0,
     {owner} = ''{no_expiry}
@@ -120,19 +118,19 @@ WHERE {key} = {:key}
   AND {state} = 1
   AND {owner} = :owner
 )",
-    .held = R"(
-SELECT {key}, LEFT({owner}, 100), {left}, 0
+                                     .held = R"(
+SELECT {key}, LEFT({owner}, 100), {remaining}, 0
 FROM {table}
 WHERE {state} <> 0
   AND COALESCE({passed}, 0) = 0
 )",
-    .expired = R"(
+                                     .expired = R"(
 SELECT {id}
 FROM {table}
 WHERE {state} <> 0
   AND {passed}
 )",
-    .free_expired = R"(
+                                     .free_expired = R"(
 UPDATE {table}
 SET {state} = 0,
     {owner} = ''{no_expiry}
@@ -169,8 +167,8 @@ expiry_sql::expiry_sql(const column& expiry) {
   const auto name = expiry.quoted();
   const auto now = fmt::format("NOW({})", expiry.digits);
   passed = fmt::format("{} < {}", name, now);
-  left = fmt::format("IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), {}) + {}, {})", name, expiry.unit().count(),
-                     never.count());
+  remaining = fmt::format("IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), {}) + {}, {})", name, expiry.unit().count(),
+                          never.count());
   until = fmt::format("{} + INTERVAL :ttl MICROSECOND", now);
   // A DATETIME keeps what the clock on the wall shows, which goes back or forward where summer time ends or begins. The
   // later of both ways to add is never too early: in autumn a lease may look taken for an hour longer.
@@ -204,7 +202,7 @@ scheme_sql make_sql(const layout& table, const row_scheme_settings& settings) {
                       {"until", time.until},
                       {"extended", time.extended},
                       {"passed", time.passed},
-                      {"left", time.left}});
+                      {"remaining", time.remaining}});
   made.inserts_first = settings.row_is_lock;
   if (settings.row_is_lock) made.at_start.emplace_back(use_repeatable_read);
   if (expiry.type == column_type::datetime) made.at_start.emplace_back(use_other_programs_zone);

@@ -31,7 +31,7 @@ struct expiry_sql {
   explicit expiry_sql(const column& expiry);
 
   std::string passed{};
-  std::string left{};
+  std::string remaining{};
   std::string until{};
   std::string extended{};
 };

@@ -8,7 +8,7 @@
 
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::shared_table {
@@ -57,8 +57,8 @@ void shared_table_store::execute(connection& connection, std::span<const request
                                  std::span<reply> replies) noexcept {
   auto& with = static_cast<native&>(connection);
   std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
-    return guarded(with, "lock", [&] {
-      if (each.action == verb::look) return look(with, each);
+    return reply_or_in_doubt(with, "lock", [&] {
+      if (each.action == verb::poll) return poll(with, each);
       const bool asks_first = each.action == verb::extend && each.no_wait && !with.quick();
       return asks_first ? extend_unlocked(with, each) : change(with, each);
     });
@@ -79,7 +79,7 @@ reply shared_table_store::extend_unlocked(native& with, const request& request) 
 }
 
 reply shared_table_store::take(native& with, const scheme_sql& sql, const request& request) {
-  if (!sql.inserts_first || request.looked) return with.change(verb::take);  // a look has seen a row
+  if (!sql.inserts_first || request.polled) return with.change(verb::take);  // a poll has seen a row
   reply made = with.change(verb::insert);
   if (made.result != outcome::no) return made;
   reply taken = with.change(verb::take);
@@ -106,21 +106,21 @@ reply shared_table_store::change(native& with, const request& request) {
   return answer;
 }
 
-reply shared_table_store::look(native& with, const request& request) const {
+reply shared_table_store::poll(native& with, const request& request) const {
   with.values().key.assign(request.resource);
   mysql_bytes<400> owner;
-  std::int64_t held = 0, left = 0;
+  std::int64_t held = 0, remaining = 0;
   std::uint64_t fence = 0;
-  const std::array row{mysql_field::number(held), mysql_field::text(owner), mysql_field::number(left),
+  const std::array row{mysql_field::number(held), mysql_field::text(owner), mysql_field::number(remaining),
                        mysql_field::number(fence)};
   reply answer;
-  answer.result = with.look(row, answer.why);
+  answer.result = with.poll(row, answer.why);
   answer.holder.fence = fence;
   if (answer.result != outcome::yes || held == 0) return answer;
   if (!request.request_id.empty() && owner.view() == request.request_id) return answer;  // it may enter again
   answer.holder = holder_named(owner.view(), fence);
-  answer.holder.expired = left <= 0;
-  answer.holder.left = microseconds{std::max<std::int64_t>(0, left)};
+  answer.holder.expired = remaining <= 0;
+  answer.holder.remaining = microseconds{std::max<std::int64_t>(0, remaining)};
   return answer;
 }
 
@@ -129,7 +129,7 @@ reply shared_table_store::look(native& with, const request& request) const {
 reply shared_table_store::holders(connection& connection, const std::string& condition,
                                   std::vector<holder_info>& found) noexcept {
   auto& with = static_cast<native&>(connection);
-  return guarded(with, "list", [&] {
+  return reply_or_in_doubt(with, "list", [&] {
     reply answer;
     mysql_rows rows;
     answer.result = with.query(sql()->held + condition, "list", &rows, nullptr, answer.why);
@@ -138,7 +138,7 @@ reply shared_table_store::holders(connection& connection, const std::string& con
       found.push_back({.key = row.at(0).value_or(""), .session = holder.holder, .label = holder.who});
       if (fenced_) found.back().fence = holder.fence;
       if (holder.holder == sql::foreign_owner) found.back().session = {};
-      found.back().left = microseconds{std::stoll(row.at(2).value_or("0"))};
+      found.back().remaining = microseconds{std::stoll(row.at(2).value_or("0"))};
     }
     return answer;
   });
@@ -162,8 +162,8 @@ reply shared_table_store::list(connection& connection, std::string_view after, s
 
 reply shared_table_store::revoke(connection& connection, const request& key) noexcept {
   auto& with = static_cast<native&>(connection);
-  return guarded(with, "force a release", [&] {
-    auto answer = look(with, key);
+  return reply_or_in_doubt(with, "force a release", [&] {
+    auto answer = poll(with, key);
     if (answer.result != outcome::yes && answer.result != outcome::absent) return answer;
     const auto& holder = answer.holder;
     answer.result = outcome::no;
@@ -181,9 +181,9 @@ reply shared_table_store::revoke(connection& connection, const request& key) noe
 /// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key, if it has
 /// expired still; what somebody has locked waits for the next time. MariaDB is told with each statement not to wait for it,
 /// MySQL is asked before.
-reply shared_table_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept {
+reply shared_table_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
   auto& with = static_cast<native&>(connection);
-  return guarded(with, "clean up", [&] {
+  return reply_or_in_doubt(with, "clean up", [&] {
     reply answer{.result = outcome::yes};
     answer.statements = 0;
     const auto known = sql();

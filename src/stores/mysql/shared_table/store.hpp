@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/shared_table/connection.hpp"
 #include "stores/mysql/shared_table/layout.hpp"
@@ -60,7 +60,7 @@ class shared_table_store : public store, private store_admin {
  protected:
   using native = shared_connection;
 
-  /// Every verb but look.
+  /// Every verb but poll.
   virtual reply change(native& with, const request& request);
   /// How the row names us: what is written at a grant, and what the row must have for the other verbs.
   virtual std::string our_name(const request& request) const;
@@ -82,13 +82,13 @@ class shared_table_store : public store, private store_admin {
              std::vector<holder_info>& found) noexcept override;
   /// Nobody's session keeps a key. no: it is free, or may be released in its holder's name; another program's may not.
   reply revoke(connection& connection, const request& key) noexcept override;
-  reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept override;
+  reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
 
   /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
   static reply take(native& with, const scheme_sql& sql, const request& request);
   /// An extension that is not to wait, where the server can't be told that: first asks for the row, by a read that locks.
   reply extend_unlocked(native& with, const request& request);
-  reply look(native& with, const request& request) const;
+  reply poll(native& with, const request& request) const;
   reply holders(connection& connection, const std::string& condition, std::vector<holder_info>& found) noexcept;
 
   mysql_client client_;

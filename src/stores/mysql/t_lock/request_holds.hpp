@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::stores::mysql::t_lock {
 

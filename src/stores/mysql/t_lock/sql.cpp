@@ -49,8 +49,8 @@ SET lock_key = :key,
     timeout = {now} + :ttl DIV 1000 + {skew},
     version = 1
 )",
-    .look = R"(
-SELECT request_id <> '', LEFT(request_id, 100), {left}, version
+    .poll = R"(
+SELECT request_id <> '', LEFT(request_id, 100), {remaining}, version
 FROM {table}
 WHERE lock_key = {:key}
 )",
@@ -82,7 +82,7 @@ WHERE lock_key = {:key}
   AND request_id LIKE :owner
 )",
     .held = R"(
-SELECT lock_key, LEFT(request_id, 100), {left}, version
+SELECT lock_key, LEFT(request_id, 100), {remaining}, version
 FROM {table}
 WHERE request_id <> ''
   AND NOT ({passed})
@@ -164,14 +164,14 @@ scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
   const auto now = fmt::format("({} DIV 1000)", server_clock);
   const auto end = text(end_sql, {{"ours", ours_sql}, {"skew", margin}});
   const auto passed = fmt::format("{} < {}", end, now);
-  const auto left = fmt::format("({} + 1) * 1000 - {}", end, server_clock);
+  const auto remaining = fmt::format("({} + 1) * 1000 - {}", end, server_clock);
   const auto mine = text(mine_sql, {});
   const auto parts = {sql::named_part{"table", table.table()},
                       {":key", value},
                       {"skew", margin},
                       {"now", now},
                       {"passed", passed},
-                      {"left", left},
+                      {"remaining", remaining},
                       {"mine", mine}};
   auto made = sql_of(sql_texts, table, key, std::chrono::milliseconds{1}, parts);
   made.others = {{.text = statement_of("read the clock", "SELECT {now}", parts)},

@@ -81,7 +81,7 @@ reply t_lock_store::change(native& with, const request& request) {
 std::optional<std::int64_t> t_lock_store::server_time(native& with, fault& why) {
   std::int64_t now = 0;
   const std::array row{mysql_field::number(now)};
-  if (with.look(static_cast<std::size_t>(other::clock), row, why) != outcome::yes) return {};
+  if (with.poll(static_cast<std::size_t>(other::clock), row, why) != outcome::yes) return {};
   return now;
 }
 

@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "dlock/store/store_types.hpp"
-#include "stores/guarded.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/redis/client/answer.hpp"
 #include "stores/redis/client/errors.hpp"
+#include "stores/reply_or_in_doubt.hpp"
 
 namespace dlock::stores::redis {
 
@@ -21,10 +21,10 @@ inline reply refused(const answer& error, const char* doing) {
   return {.result = outcome::failed, .why = fault_of_error(error.text(), doing)};
 }
 
-inline reply yes_or_no(const answer& told, const char* doing) {
-  if (!told) return unanswered(doing);
-  if (told.is_error()) return refused(told, doing);
-  return {.result = told.number() == 1 ? outcome::yes : outcome::no};
+inline reply yes_or_no(const answer& response, const char* doing) {
+  if (!response) return unanswered(doing);
+  if (response.is_error()) return refused(response, doing);
+  return {.result = response.number() == 1 ? outcome::yes : outcome::no};
 }
 
 }  // namespace dlock::stores::redis

@@ -41,10 +41,11 @@ bool redis_client::greet(script_connection& connection, const std::string& where
   // A server that has lost them says so when they are called.
   const bool first = found.hashes.empty();
   const greeting hello(settings_, first ? scripts_ : std::span<const std::string>{});
-  const auto told = connection.ask(hello.text());
-  if (!hello.judge(told, where, found, why)) {
-    const bool refused = std::any_of(told.begin(), told.end(), [](const answer& each) { return each.is_error(); });
-    if (!refused && !told.back() && !connection.ended().text.empty()) {  // more than that no answer came
+  const auto response = connection.ask(hello.text());
+  if (!hello.judge(response, where, found, why)) {
+    const bool refused =
+        std::any_of(response.begin(), response.end(), [](const answer& each) { return each.is_error(); });
+    if (!refused && !response.back() && !connection.ended().text.empty()) {  // more than that no answer came
       why = lost_connection(fmt::format("{}: {}", where, connection.ended().text));
       why.transient = !connection.ended().lasts;
     }
@@ -56,9 +57,9 @@ bool redis_client::greet(script_connection& connection, const std::string& where
     if (first) hashes_ = found.hashes;
     auto& here = connection.server;
     if (!here.promotion.empty()) {
-      heir_ = here;
-    } else if (here.run == heir_.run) {
-      here.promotion = heir_.promotion;
+      promoted_primary_ = here;
+    } else if (here.run == promoted_primary_.run) {
+      here.promotion = promoted_primary_.promotion;
     }
   }
   connection.scripts = scripts_;
@@ -79,7 +80,7 @@ stream_socket redis_client::connect(const store_url::endpoint& host, clock::time
 
 store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,
                                                const std::stop_token& cancel) const {
-  redis_connection connection(connect(sentinel, until, cancel), left(until));
+  redis_connection connection(connect(sentinel, until, cancel), remaining(until));
   command_text question;
   if (!settings_.sentinel_user.empty()) {
     question.add({"AUTH", settings_.sentinel_user, settings_.sentinel_password});
@@ -87,13 +88,13 @@ store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentin
     question.add({"AUTH", settings_.sentinel_password});
   }
   question.add({"SENTINEL", "get-master-addr-by-name", settings_.sentinel});
-  for (const auto& told : connection.ask(question)) {
-    if (!told) throw std::runtime_error("the sentinel does not answer in time");
-    if (told.is_error()) throw std::runtime_error(fault_of_error(told.text(), "sentinel").text);
-    if (told.is_nothing())
+  for (const auto& response : connection.ask(question)) {
+    if (!response) throw std::runtime_error("the sentinel does not answer in time");
+    if (response.is_error()) throw std::runtime_error(fault_of_error(response.text(), "sentinel").text);
+    if (response.is_nothing())
       throw std::runtime_error(fmt::format("the sentinel knows no primary '{}'", settings_.sentinel));
-    if (told.size() != 2) continue;  // of AUTH
-    return {std::string(told[0].text()), static_cast<std::uint16_t>(told[1].number())};
+    if (response.size() != 2) continue;  // of AUTH
+    return {std::string(response[0].text()), static_cast<std::uint16_t>(response[1].number())};
   }
   throw std::runtime_error("the sentinel says something strange");
 }
@@ -114,7 +115,7 @@ std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint&
     const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
     if (greet(*made, where, why)) {
       made->answer_by(clock::time_point::max());
-      made->set_patience(settings_.statement_timeout);
+      made->set_timeout(settings_.statement_timeout);
       return made;
     }
   } catch (const lasting_problem& problem) {
@@ -173,8 +174,8 @@ bool end_lost_connection(redis_connection& on, const connection_identity& lost) 
     const auto& here = on.identity();
     if (address_in(here.incarnation) != address_in(lost.incarnation)) return false;  // it may still run there
     if (here.incarnation != lost.incarnation) return true;
-    const auto told = on.ask({"CLIENT", "KILL", "ID", std::to_string(lost.id)});
-    return told && !told.is_error();
+    const auto response = on.ask({"CLIENT", "KILL", "ID", std::to_string(lost.id)});
+    return response && !response.is_error();
   } catch (const std::exception&) {
     return false;
   }

@@ -59,7 +59,7 @@ class redis_client {
   /// Throws store_error, of what open() has told.
   [[noreturn]] void fail(const fault& why) const;
   /// What the greeting and a scheme's first words may take of that limit.
-  static std::chrono::milliseconds left(clock::time_point until) noexcept {
+  static std::chrono::milliseconds remaining(clock::time_point until) noexcept {
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()), std::chrono::milliseconds{1});
   }
   /// A new one, of a class of the scheme's. Null, and why.
@@ -93,7 +93,7 @@ class redis_client {
   /// Of the scripts, as the first connection's server has named them: all servers name them alike.
   mutable std::vector<std::string> hashes_ DLOCK_GUARDED_BY(mutex_){};
   /// The last start of a server that was promoted: it forgets that when it has had no replica for an hour.
-  mutable server_facts heir_ DLOCK_GUARDED_BY(mutex_){};
+  mutable server_facts promoted_primary_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// As must_do(). False, and why, for good: what prepare() has seen may have been another server.

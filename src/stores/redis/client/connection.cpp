@@ -20,7 +20,7 @@ std::int64_t answer::number_in(std::string_view text) noexcept {
 
 redis_connection::redis_connection(stream_socket socket, std::chrono::milliseconds timeout)
     : socket_(std::move(socket)) {
-  socket_.set_patience(timeout);
+  socket_.set_timeout(timeout);
 }
 
 redis_connection::~redis_connection() {
@@ -44,9 +44,9 @@ answer redis_connection::next() {
       return found;
     }
     if (answer_by_ != stream_socket::clock::time_point::max()) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(answer_by_ - stream_socket::clock::now());
-      if (left.count() <= 0) return {};
-      socket_.set_patience(left);
+      const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(answer_by_ - stream_socket::clock::now());
+      if (remaining.count() <= 0) return {};
+      socket_.set_timeout(remaining);
     }
     std::array<char, 4096> room;
     const auto got = socket_.receive(room.data(), room.size());

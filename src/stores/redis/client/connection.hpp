@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "stores/hangup_watch.hpp"
 #include "stores/redis/client/answer.hpp"
 #include "stores/redis/client/command.hpp"
@@ -37,7 +37,7 @@ class redis_connection : public connection {
   /// Why an answer did not come; an empty text: it did, or nothing is known.
   const end& ended() const noexcept { return ended_; }
   /// How long the following calls wait for each part of an answer, at most.
-  void set_patience(std::chrono::milliseconds patience) { socket_.set_patience(patience); }
+  void set_timeout(std::chrono::milliseconds timeout) { socket_.set_timeout(timeout); }
   bool usable() const noexcept override { return usable_.load(std::memory_order_relaxed); }
   bool alive() noexcept override { return usable() && socket_.quiet(); }
   const connection_identity& identity() const noexcept override { return identity_; }

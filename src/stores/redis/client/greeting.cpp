@@ -25,15 +25,15 @@ greeting::greeting(const redis_settings& settings, std::span<const std::string> 
   for (const auto& script : scripts) text_.add({"SCRIPT", "LOAD", script});
 }
 
-bool greeting::judge(std::span<const answer> told, const std::string& where, result& found, fault& why) const {
-  const auto at = [&](std::size_t which) -> const answer& { return told[logs_in_ + which]; };
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    if (!told[i]) {
+bool greeting::judge(std::span<const answer> response, const std::string& where, result& found, fault& why) const {
+  const auto at = [&](std::size_t which) -> const answer& { return response[logs_in_ + which]; };
+  for (std::size_t i = 0; i < response.size(); ++i) {
+    if (!response[i]) {
       why = lost_connection(fmt::format("{}: no answer in time", where));
       return false;
     }
-    if (told[i].is_error() && i != logs_in_ + config) {
-      why = fault_of_error(told[i].text(), where.c_str());
+    if (response[i].is_error() && i != logs_in_ + config) {
+      why = fault_of_error(response[i].text(), where.c_str());
       why.connection = true;
       return false;
     }
@@ -48,7 +48,7 @@ bool greeting::judge(std::span<const answer> told, const std::string& where, res
     return false;
   }
   found.client = static_cast<std::uint64_t>(at(1).number());
-  for (std::size_t i = config + 1; logs_in_ + i < told.size(); ++i) found.hashes.emplace_back(at(i).text());
+  for (std::size_t i = config + 1; logs_in_ + i < response.size(); ++i) found.hashes.emplace_back(at(i).text());
   return true;
 }
 

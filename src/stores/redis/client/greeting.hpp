@@ -23,7 +23,7 @@ class greeting {
     std::vector<std::string> hashes{};  ///< of the scripts, in their order
   };
   /// One answer for each command. False, and why: the server does not let us in, or is no primary.
-  bool judge(std::span<const answer> told, const std::string& where, result& found, fault& why) const;
+  bool judge(std::span<const answer> response, const std::string& where, result& found, fault& why) const;
 
  private:
   command_text text_{};

@@ -50,8 +50,8 @@ std::vector<answer> script_calls::run_scripts() {
     which.push_back(i);
   }
   if (which.empty()) return answers;
-  auto told = on_.ask(again);
-  for (std::size_t i = 0; i < which.size(); ++i) answers[which[i]] = std::move(told[on_.scripts.size() + i]);
+  auto response = on_.ask(again);
+  for (std::size_t i = 0; i < which.size(); ++i) answers[which[i]] = std::move(response[on_.scripts.size() + i]);
   return answers;
 }
 

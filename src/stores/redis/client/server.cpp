@@ -22,9 +22,9 @@ std::string_view field(std::string_view info, std::string_view name) {
 }
 
 /// Of names and values in turn. Empty: it is not told.
-std::string_view setting(const answer& told, std::string_view name) {
-  for (std::size_t i = 0; i + 1 < told.size(); i += 2) {
-    if (told[i].text() == name) return told[i + 1].text();
+std::string_view setting(const answer& response, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < response.size(); i += 2) {
+    if (response[i].text() == name) return response[i + 1].text();
   }
   return {};
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "stores/redis/client/tls.hpp"
 
 namespace dlock::stores::redis {

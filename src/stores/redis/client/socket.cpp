@@ -32,16 +32,16 @@ constexpr milliseconds glance{20};
 
 std::string text_of(int error) { return std::generic_category().message(error); }
 
-int left_ms(clock::time_point until) noexcept {
-  const auto left = std::chrono::ceil<milliseconds>(until - clock::now()).count();
-  return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));
+int remaining_ms(clock::time_point until) noexcept {
+  const auto remaining = std::chrono::ceil<milliseconds>(until - clock::now()).count();
+  return static_cast<int>(std::clamp<long long>(remaining, 0, 3'600'000));
 }
 
 /// Whether one of `events` came by then.
 bool wait(int descriptor, short events, clock::time_point until) noexcept {
   for (;;) {
     pollfd at{descriptor, events, 0};
-    const int found = ::poll(&at, 1, left_ms(until));
+    const int found = ::poll(&at, 1, remaining_ms(until));
     if (found > 0) return true;
     if (found < 0 && errno != EINTR) return false;
     if (clock::now() >= until) return false;
@@ -122,10 +122,10 @@ stream_socket stream_socket::begin(const peer& to) {
 stream_socket stream_socket::connect(const std::vector<peer>& all, clock::time_point until,
                                      const std::stop_token& cancel) {
   std::string why;
-  auto left = static_cast<long>(all.size());
+  auto remaining = static_cast<long>(all.size());
   for (const auto& each : all) {
     const auto now = clock::now();
-    const auto part = (until - now) / left--;
+    const auto part = (until - now) / remaining--;
     try {
       auto made = begin(each);
       why = made.finish_connecting(now + part, cancel);
@@ -177,10 +177,10 @@ void stream_socket::secure(const tls_settings& settings, const std::string& host
 }
 
 // By the kernel's own limits: a wait by poll() before each would be one call more.
-void stream_socket::set_patience(std::chrono::milliseconds patience) {
+void stream_socket::set_timeout(std::chrono::milliseconds timeout) {
   timeval limit{};
-  limit.tv_sec = patience.count() / 1000;
-  limit.tv_usec = (patience.count() % 1000) * 1000;
+  limit.tv_sec = timeout.count() / 1000;
+  limit.tv_usec = (timeout.count() % 1000) * 1000;
   ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK) != 0) {

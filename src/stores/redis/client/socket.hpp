@@ -54,7 +54,7 @@ class stream_socket {
   std::optional<std::size_t> receive_now(char* into, std::size_t room) noexcept;
 
   /// How long the following wait at most.
-  void set_patience(std::chrono::milliseconds patience);
+  void set_timeout(std::chrono::milliseconds timeout);
   /// False: it broke, or nothing went for so long; some of it may have been sent.
   bool send(std::string_view text) noexcept;
   /// Waits for something to read. How much it was; 0: the end, an error, or nothing for so long.

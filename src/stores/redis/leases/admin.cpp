@@ -15,16 +15,17 @@ constexpr int windows = 10;
 /// So many sessions are looked at by one script, and at most so many are remembered as dead at a time.
 constexpr std::int64_t window = 500, most_dead = 10'000;
 
-holder_info holder_in(const answer& told) {
-  holder_info info{.key = std::string(told[0].text()), .session = id_in(told[1].text()), .fence = fence_in(told[2])};
-  info.kind = told[3].number() == 1 ? lease_kind::expiring : lease_kind::session;
-  info.since = microseconds{told[4].number()};
-  info.left = microseconds{told[5].number()};
-  info.host = std::string(told[6].text());
-  info.pid = told[7].number();
-  info.label = std::string(told[8].text());
-  info.revoked = told[9].number() == 1;
-  info.dead = info.kind == lease_kind::session && info.left.count() == 0;
+holder_info holder_in(const answer& response) {
+  holder_info info{
+      .key = std::string(response[0].text()), .session = id_in(response[1].text()), .fence = fence_in(response[2])};
+  info.kind = response[3].number() == 1 ? lease_kind::expiring : lease_kind::session;
+  info.since = microseconds{response[4].number()};
+  info.remaining = microseconds{response[5].number()};
+  info.host = std::string(response[6].text());
+  info.pid = response[7].number();
+  info.label = std::string(response[8].text());
+  info.revoked = response[9].number() == 1;
+  info.dead = info.kind == lease_kind::session && info.remaining.count() == 0;
   return info;
 }
 
@@ -32,15 +33,15 @@ holder_info holder_in(const answer& told) {
 
 reply redis_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   reply result;
-  guarded(on, {&result, 1}, [&] {
+  reply_or_in_doubt(on, {&result, 1}, [&] {
     script_calls calls(static_cast<lease_connection&>(on));
     calls.add(script::inspect, 1, {locks_ + std::string(key.resource), key.resource, sessions_});
-    const auto told = std::move(calls.run().front());
-    if (!told || told.is_error()) {
-      result = yes_or_no(told, "inspect");
+    const auto response = std::move(calls.run().front());
+    if (!response || response.is_error()) {
+      result = yes_or_no(response, "inspect");
       return;
     }
-    if (!told.is_nothing()) found.push_back(holder_in(told));
+    if (!response.is_nothing()) found.push_back(holder_in(response));
     result = {.result = outcome::yes};
   });
   return result;
@@ -49,19 +50,19 @@ reply redis_store::inspect(connection& on, const request& key, std::vector<holde
 reply redis_store::list(connection& on, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded(on, {&result, 1}, [&] {
+  reply_or_in_doubt(on, {&result, 1}, [&] {
     std::string last(after);
     for (bool more = limit > 0; more;) {
       script_calls calls(static_cast<lease_connection&>(on));
       calls.add(script::list, 1, {index_, locks_, sessions_, last, std::to_string(limit)});
-      const auto told = std::move(calls.run().front());
-      if (!told || told.is_error()) {
-        result = yes_or_no(told, "list");
+      const auto response = std::move(calls.run().front());
+      if (!response || response.is_error()) {
+        result = yes_or_no(response, "list");
         return;
       }
-      for (std::size_t i = 2; i < told.size(); ++i, --limit) found.push_back(holder_in(told[i]));
-      last = told[1].text();
-      more = limit > 0 && told[0].number() == 1;
+      for (std::size_t i = 2; i < response.size(); ++i, --limit) found.push_back(holder_in(response[i]));
+      last = response[1].text();
+      more = limit > 0 && response[0].number() == 1;
     }
   });
   return result;
@@ -69,7 +70,7 @@ reply redis_store::list(connection& on, std::string_view after, std::size_t limi
 
 reply redis_store::revoke(connection& on, const request& key) noexcept {
   reply result;
-  guarded(on, {&result, 1}, [&] {
+  reply_or_in_doubt(on, {&result, 1}, [&] {
     script_calls calls(static_cast<lease_connection&>(on));
     calls.add(script::revoke, 1, {locks_ + std::string(key.resource), sessions_});
     result = yes_or_no(calls.run().front(), "revoke");
@@ -80,29 +81,30 @@ reply redis_store::revoke(connection& on, const request& key) noexcept {
 /// One more window of the locks.
 reply redis_store::sweep_window(lease_connection& on, microseconds idle, std::size_t limit) {
   script_calls calls(on);
-  calls.add(script::sweep_keys, 2,
-            {index_, meta_, locks_, sessions_, sweep_at_.after, std::to_string(idle.count()), std::to_string(limit)});
-  const auto told = std::move(calls.run().front());
-  if (!told || told.is_error()) return yes_or_no(told, "clean-up");
-  sweep_at_.after = told[1].text();
-  for (std::size_t i = 0; i < told[2].size(); ++i) sweep_at_.dead.erase(std::string(told[2][i].text()));
-  return {.result = outcome::yes, .fence = fence_in(told[0])};
+  calls.add(
+      script::sweep_keys, 2,
+      {index_, meta_, locks_, sessions_, cleanup_cursor_.after, std::to_string(idle.count()), std::to_string(limit)});
+  const auto response = std::move(calls.run().front());
+  if (!response || response.is_error()) return yes_or_no(response, "clean-up");
+  cleanup_cursor_.after = response[1].text();
+  for (std::size_t i = 0; i < response[2].size(); ++i) cleanup_cursor_.dead.erase(std::string(response[2][i].text()));
+  return {.result = outcome::yes, .fence = fence_in(response[0])};
 }
 
 void redis_store::find_dead(lease_connection& on) {
-  for (std::int64_t looked = 0, last = window; last == window && looked < most_dead; looked += last) {
+  for (std::int64_t examined = 0, last = window; last == window && examined < most_dead; examined += last) {
     script_calls calls(on);
-    calls.add(script::dead_sessions, 1, {ends_, sessions_, std::to_string(looked)});
-    const auto told = std::move(calls.run().front());
-    last = told[0].number();
-    for (std::size_t i = 0; i < told[1].size(); ++i) sweep_at_.dead.emplace(told[1][i].text());
+    calls.add(script::dead_sessions, 1, {ends_, sessions_, std::to_string(examined)});
+    const auto response = std::move(calls.run().front());
+    last = response[0].number();
+    for (std::size_t i = 0; i < response[1].size(); ++i) cleanup_cursor_.dead.emplace(response[1][i].text());
   }
 }
 
 /// At the end of the way: no lock names them.
 reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
   reply result{.result = outcome::yes};
-  auto& dead = sweep_at_.dead;
+  auto& dead = cleanup_cursor_.dead;
   while (!dead.empty() && result.fence < limit) {
     const auto name = *dead.begin();
     script_calls calls(on);
@@ -115,12 +117,12 @@ reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
   return result;
 }
 
-reply redis_store::clean_up(connection& on, microseconds idle, std::size_t limit) noexcept {
+reply redis_store::cleanup(connection& on, microseconds idle, std::size_t limit) noexcept {
   reply result{.result = outcome::yes};
-  guarded(on, {&result, 1}, [&] {
-    const base::lock_guard lock(sweep_mutex_);
+  reply_or_in_doubt(on, {&result, 1}, [&] {
+    const base::lock_guard lock(cleanup_mutex_);
     auto& link = static_cast<lease_connection&>(on);
-    if (sweep_at_.after.empty() && sweep_at_.dead.empty()) {
+    if (cleanup_cursor_.after.empty() && cleanup_cursor_.dead.empty()) {
       find_dead(link);
     }
     std::uint64_t gone = 0;
@@ -128,7 +130,7 @@ reply redis_store::clean_up(connection& on, microseconds idle, std::size_t limit
       result = sweep_window(link, idle, limit - gone);
       if (result.result != outcome::yes) return;
       gone += result.fence;
-      if (sweep_at_.after.empty()) {
+      if (cleanup_cursor_.after.empty()) {
         result = forget_dead(link, limit);
         gone += result.fence;
         break;

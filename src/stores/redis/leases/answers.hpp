@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/redis/client/answer.hpp"
 
 namespace dlock::stores::redis::leases {
@@ -22,7 +22,7 @@ inline id128 id_in(std::string_view text) noexcept {
   return id;
 }
 
-inline std::uint64_t fence_in(const answer& told) noexcept { return static_cast<std::uint64_t>(told.number()); }
+inline std::uint64_t fence_in(const answer& response) noexcept { return static_cast<std::uint64_t>(response.number()); }
 
 inline std::string who(std::string_view host, std::string_view pid, std::string_view label) {
   std::string text(host);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "dlock/store/id128.hpp"
+#include "dlock/store_interface/id128.hpp"
 
 namespace dlock::stores::redis::leases {
 

@@ -58,7 +58,7 @@ void key_channels::watch(std::string_view key, key_listener& listener) noexcept 
       changed_.raise();
     }
   } catch (const std::exception&) {
-    // Without memory, or a thread: nothing is told, and the key is looked at.
+    // Without memory, or a thread: nobody is notified, and the key is polled.
   }
 }
 
@@ -129,9 +129,9 @@ bool key_channels::serve(redis_connection& on, const std::stop_token& stop) {
     const bool idle = nobody_waits();
     on.wait(changed_.descriptor(), idle ? for_ever : ask_every);
     changed_.clear();
-    for (auto told = on.sent_meanwhile(); told; told = on.sent_meanwhile()) {
+    for (auto response = on.sent_meanwhile(); response; response = on.sent_meanwhile()) {
       heard = clock::now();
-      confirmed = hear(told) || confirmed;
+      confirmed = hear(response) || confirmed;
     }
     usable = on.usable() && subscribe(on, false);
     const auto now = clock::now();
@@ -164,10 +164,10 @@ bool key_channels::subscribe(redis_connection& on, bool anew) {
 }
 
 /// False: it says nothing of a key. An error is such a thing: that channel never works.
-bool key_channels::hear(const answer& told) {
-  const auto what = told[0].text();
+bool key_channels::hear(const answer& response) {
+  const auto what = response[0].text();
   if (what != "subscribe" && what != "message") return false;
-  const auto key = told[1].text().substr(std::min(prefix_.size(), told[1].text().size()));
+  const auto key = response[1].text().substr(std::min(prefix_.size(), response[1].text().size()));
   const base::lock_guard lock(mutex_);
   const auto at = channels_.find(key);
   if (at == channels_.end() || at->second.listeners.empty()) return true;

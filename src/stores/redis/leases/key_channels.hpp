@@ -12,7 +12,7 @@
 
 #include "base/mutex.hpp"
 #include "base/wake_event.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "stores/redis/client/client.hpp"
 
 namespace dlock::stores::redis::leases {
@@ -43,7 +43,7 @@ class key_channels {
   bool serve(const std::stop_token& stop) noexcept;
   bool serve(redis_connection& on, const std::stop_token& stop);
   bool subscribe(redis_connection& on, bool anew);
-  bool hear(const answer& told);
+  bool hear(const answer& response);
   void none_works() noexcept;
   bool nobody_waits() const noexcept;
 

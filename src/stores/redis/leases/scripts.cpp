@@ -21,7 +21,7 @@ local function whole(n) return string.format('%.0f', n) end
 )";
 
 // A server whose memory is full refuses a script's first write if that one may need memory, and none after it. What ends, keeps or
-// takes back a lease must not depend on memory that strangers use up, so it begins with a PERSIST or HDEL that changes nothing.
+// takes back a lease must not depend on memory that other programs use up, so it begins with a PERSIST or HDEL that changes nothing.
 
 /// The end of a script that grants: `fence` and `expires` are the row's. Where tokens go by the clock, a free key's hash ends by
 /// itself, so a held key's must not, and stands in the index again.
@@ -97,7 +97,7 @@ end
 local fence, expires = row[2], row[3]
 )";
 
-constexpr std::string_view look = R"(
+constexpr std::string_view poll = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'expires')
 if not row[2] then return false end
 local s = row[1] and redis.call('HMGET', ARGV[1] .. row[1], 'expires', 'host', 'pid', 'label') or {}
@@ -285,7 +285,7 @@ std::span<const std::string> scripts() {
                               joined({clock, take, grant}),
                               joined({clock, insert, grant}),
                               joined({clock, take_over, grant}),
-                              timed(look),
+                              timed(poll),
                               timed(extend),
                               joined({free, release}),
                               joined({free, cancel}),

@@ -15,7 +15,7 @@ enum class script : std::size_t {
          ///< or nothing
   insert,     ///< KEYS: as take, and: meta. ARGV: as take
   take_over,  ///< KEYS: as take, and: the holder's session. ARGV: as take, and: holder, its fence
-  look,       ///< KEYS: lock. ARGV: what names of sessions begin with
+  poll,       ///< KEYS: lock. ARGV: what names of sessions begin with
   extend,     ///< KEYS: lock. ARGV: session, fence, ttl. 1 or 0
   release,  ///< KEYS: lock, index. ARGV: session, fence, how many ms a free hash stays ('': until clean-up), key, min_hold.
             ///< 1 or 0

@@ -54,10 +54,10 @@ std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const st
   auto made = client_.open<lease_connection>(limit, cancel, why);
   try {
     if (made != nullptr && may_hold_locks(made->server, client_.settings(), false, why)) {
-      made->set_patience(redis_client::left(until));
+      made->set_timeout(redis_client::remaining(until));
       const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
       if (!introduce(*made, why)) return nullptr;
-      made->set_patience(client_.settings().statement_timeout);
+      made->set_timeout(client_.settings().statement_timeout);
       made->watch_hang_up(hangups_, [to = listeners_] { to->renew_now(); });
       return made;
     }
@@ -72,14 +72,14 @@ bool redis_store::introduce(lease_connection& to, fault& why) const {
   const auto& server = to.server;
   script_calls hello(to);
   hello.add(script::hello, 1, {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0", server.promotion});
-  const auto told = std::move(hello.run().front());
-  if (!told || told.is_error()) {
-    why = told ? fault_of_error(told.text(), "hello") : lost_connection("hello: no answer in time");
+  const auto response = std::move(hello.run().front());
+  if (!response || response.is_error()) {
+    why = response ? fault_of_error(response.text(), "hello") : lost_connection("hello: no answer in time");
     why.connection = true;
     return false;
   }
-  to.name_server(told[0].text());
-  to.epoch = told[1].text();
+  to.name_server(response[0].text());
+  to.epoch = response[1].text();
   return true;
 }
 
@@ -94,7 +94,7 @@ namespace {
 constexpr std::string_view free_hash_stays_ms = "600000";
 
 /// Of a session's locks, by one renewal: some 200 microseconds of the server.
-constexpr std::size_t most_looked_for = 100;
+constexpr std::size_t most_checked = 100;
 
 std::string_view view(const fmt::format_int& number) noexcept { return {number.data(), number.size()}; }
 
@@ -102,7 +102,7 @@ script script_for(verb action) noexcept {
   switch (action) {
     case verb::take: return script::take;
     case verb::insert: return script::insert;
-    case verb::look: return script::look;
+    case verb::poll: return script::poll;
     case verb::take_over: return script::take_over;
     case verb::extend: return script::extend;
     case verb::release: return script::release;
@@ -115,7 +115,7 @@ constexpr const char* name_of(verb action) noexcept {
   switch (action) {
     case verb::take: return "take";
     case verb::insert: return "insert";
-    case verb::look: return "look";
+    case verb::poll: return "poll";
     case verb::take_over: return "take over";
     case verb::extend: return "extend";
     case verb::release: return "release";
@@ -124,37 +124,38 @@ constexpr const char* name_of(verb action) noexcept {
   return "cancel";
 }
 
-reply look(const answer& told) {
+reply poll(const answer& response) {
   reply found{.result = outcome::yes};
   auto& holder = found.holder;
-  holder.holder = id_in(told[0].text());
-  holder.fence = fence_in(told[1]);
-  holder.kind = told[2].number() == 1 ? lease_kind::expiring : lease_kind::session;
-  const bool alive = told[3].number() == 1;
+  holder.holder = id_in(response[0].text());
+  holder.fence = fence_in(response[1]);
+  holder.kind = response[2].number() == 1 ? lease_kind::expiring : lease_kind::session;
+  const bool alive = response[3].number() == 1;
   holder.gone = holder.kind == lease_kind::session && !alive;
-  holder.expired = told[4].number() == 1;
-  holder.left = microseconds{told[5].number()};
-  if (alive) holder.who = who(told[6].text(), told[7].text(), told[8].text());
+  holder.expired = response[4].number() == 1;
+  holder.remaining = microseconds{response[5].number()};
+  if (alive) holder.who = who(response[6].text(), response[7].text(), response[8].text());
   return found;
 }
 
-reply judged(verb action, const answer& told) {
-  if (!told) return unanswered(name_of(action));
-  if (told.is_error()) return refused(told, name_of(action));
+reply judged(verb action, const answer& response) {
+  if (!response) return unanswered(name_of(action));
+  if (response.is_error()) return refused(response, name_of(action));
   switch (action) {
     case verb::take:
     case verb::insert:
     case verb::take_over:
-      if (told.is_nothing()) return {.result = outcome::no};
-      return {.result = outcome::yes, .fence = fence_in(told)};
-    case verb::look: return told.is_nothing() ? reply{.result = outcome::absent} : look(told);
+      if (response.is_nothing()) return {.result = outcome::no};
+      return {.result = outcome::yes, .fence = fence_in(response)};
+    case verb::poll: return response.is_nothing() ? reply{.result = outcome::absent} : poll(response);
     case verb::release:
-      if (told.number() > 1) return {.result = outcome::yes, .waiters = static_cast<unsigned>(told.number() - 1)};
+      if (response.number() > 1)
+        return {.result = outcome::yes, .waiters = static_cast<unsigned>(response.number() - 1)};
       break;
     case verb::extend:
     case verb::cancel: break;
   }
-  return {.result = told.number() == 1 ? outcome::yes : outcome::no};
+  return {.result = response.number() == 1 ? outcome::yes : outcome::no};
 }
 
 }  // namespace
@@ -172,7 +173,7 @@ void redis_store::add(script_calls& to, const request& asked, std::string_view e
     case verb::take: return to.add(which, 2, {lock, index_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
     case verb::insert:
       return to.add(which, 3, {lock, index_, meta_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
-    case verb::look: return to.add(which, 1, {lock, sessions_});
+    case verb::poll: return to.add(which, 1, {lock, sessions_});
     case verb::take_over: {
       const auto& seen = *asked.expected;
       return to.add(which, 3,
@@ -188,32 +189,32 @@ void redis_store::add(script_calls& to, const request& asked, std::string_view e
 
 void redis_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   const auto action = requests.front().action;
-  guarded(on, replies, [&] {
+  reply_or_in_doubt(on, replies, [&] {
     auto& link = static_cast<lease_connection&>(on);
     script_calls calls(link, requests.size());
     for (const auto& each : requests) add(calls, each, link.epoch);
-    const auto told = calls.run();
-    for (std::size_t i = 0; i < told.size(); ++i) {
-      replies[i] = judged(action, told[i]);
+    const auto response = calls.run();
+    for (std::size_t i = 0; i < response.size(); ++i) {
+      replies[i] = judged(action, response[i]);
       replies[i].statements = i == 0 ? 1 : 0;
       note(requests[i], replies[i]);
     }
   });
 }
 
-void redis_store::note(const request& asked, const reply& told) noexcept {
+void redis_store::note(const request& asked, const reply& response) noexcept {
   switch (asked.action) {
     case verb::take:
     case verb::insert:
     case verb::take_over:
-      if (told.result == outcome::yes && asked.kind == lease_kind::session)
-        held_.granted(asked.session, asked.resource, told.fence);
+      if (response.result == outcome::yes && asked.kind == lease_kind::session)
+        held_.granted(asked.session, asked.resource, response.fence);
       return;
     case verb::release:
     case verb::cancel:
-      if (told.result == outcome::yes || asked.action == verb::release) held_.ended(asked.session, asked.resource);
+      if (response.result == outcome::yes || asked.action == verb::release) held_.ended(asked.session, asked.resource);
       return;
-    case verb::look:
+    case verb::poll:
     case verb::extend: return;
   }
 }
@@ -233,7 +234,7 @@ void redis_store::add(script_calls& to, session_verb action, const session_recor
 
 reply redis_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   reply result;
-  guarded(on, {&result, 1}, [&] {
+  reply_or_in_doubt(on, {&result, 1}, [&] {
     auto& link = static_cast<lease_connection&>(on);
     if (action == session_verb::renew) {
       result = renew(link, of);
@@ -250,20 +251,20 @@ reply redis_store::session(connection& on, session_verb action, const session_re
 reply redis_store::renew(lease_connection& on, const session_record& of) {
   const auto name = session_name(of.id);
   const auto ttl = std::to_string(of.ttl.count());
-  const auto looked_for = held_.next(of.id, most_looked_for);
+  const auto checked = held_.next(of.id, most_checked);
   std::vector<std::string> fences;
-  fences.reserve(looked_for.size());
+  fences.reserve(checked.size());
   std::vector<std::string_view> words{name, ends_, name_of(of.id), ttl, locks_};
-  for (const auto& each : looked_for) {
+  for (const auto& each : checked) {
     words.push_back(each.key);
     words.push_back(fences.emplace_back(std::to_string(each.fence)));
   }
   script_calls calls(on);
   calls.add(script::renew_session, 2, std::span<const std::string_view>(words));
-  const auto told = std::move(calls.run().front());
-  if (told.size() == 0) return yes_or_no(told, "session");
-  for (std::size_t i = 1; i < told.size(); ++i) {
-    const auto& gone = looked_for.at(static_cast<std::size_t>(told[i].number()));
+  const auto response = std::move(calls.run().front());
+  if (response.size() == 0) return yes_or_no(response, "session");
+  for (std::size_t i = 1; i < response.size(); ++i) {
+    const auto& gone = checked.at(static_cast<std::size_t>(response[i].number()));
     held_.ended(of.id, gone.key);
     // A release may have been faster, which its lease knows.
     listeners_->lock_deleted(gone.key, of.id, gone.fence);

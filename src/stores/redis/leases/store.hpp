@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 #include "stores/redis/client/script_calls.hpp"
 #include "stores/redis/leases/held_locks.hpp"
 #include "stores/redis/leases/key_channels.hpp"
@@ -33,7 +33,7 @@ class lease_connection final : public script_connection {
 };
 
 /// Where clean-up is on its way through the locks.
-struct sweep_place {
+struct cleanup_cursor {
   std::string after{};           ///< it goes on behind this key; empty: it begins
   std::set<std::string> dead{};  ///< sessions that were dead when it began, and were not met on the way
 };
@@ -73,19 +73,19 @@ class redis_store final : public store, private store_admin {
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& on, const request& key) noexcept override;
-  reply clean_up(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override;
 
   std::unique_ptr<lease_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept;
   bool introduce(lease_connection& to, fault& why) const;
   void add(script_calls& to, const request& asked, std::string_view epoch) const;
-  void note(const request& asked, const reply& told) noexcept;
+  void note(const request& asked, const reply& response) noexcept;
   void add(script_calls& to, session_verb action, const session_record& of) const;
   /// A renewal looks for some of the session's locks too, and says which are gone.
   reply renew(lease_connection& on, const session_record& of);
   /// Which sessions were dead when clean-up begins its way through the locks.
-  void find_dead(lease_connection& on) DLOCK_REQUIRES(sweep_mutex_);
-  reply sweep_window(lease_connection& on, microseconds idle, std::size_t limit) DLOCK_REQUIRES(sweep_mutex_);
-  reply forget_dead(lease_connection& on, std::size_t limit) DLOCK_REQUIRES(sweep_mutex_);
+  void find_dead(lease_connection& on) DLOCK_REQUIRES(cleanup_mutex_);
+  reply sweep_window(lease_connection& on, microseconds idle, std::size_t limit) DLOCK_REQUIRES(cleanup_mutex_);
+  reply forget_dead(lease_connection& on, std::size_t limit) DLOCK_REQUIRES(cleanup_mutex_);
   std::string session_name(const id128& id) const;
 
   const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();
@@ -101,8 +101,8 @@ class redis_store final : public store, private store_admin {
   const std::string meta_;
   key_channels channels_;
   held_locks held_{};
-  base::mutex sweep_mutex_;
-  sweep_place sweep_at_ DLOCK_GUARDED_BY(sweep_mutex_){};
+  base::mutex cleanup_mutex_;
+  cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
 };
 
 }  // namespace dlock::stores::redis::leases

@@ -38,11 +38,11 @@ inline std::vector<std::vector<ballot>> count(std::span<const request> requests,
     if (!all[m].sent) continue;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       auto& ballot = ballots[i][m];
-      ballot.counts = all[m].counts;
+      ballot.votes = all[m].votes;
       ballot.said = vote::silent;
-      if (i < all[m].told.size()) {
-        ballot.told = &all[m].told[i];
-        ballot.said = vote_of(requests[i].action, all[m].told[i]);
+      if (i < all[m].response.size()) {
+        ballot.response = &all[m].response[i];
+        ballot.said = vote_of(requests[i].action, all[m].response[i]);
       }
       ballot.remains = ballot.said == vote::silent || ballot.said == vote::yes;
     }

@@ -63,10 +63,10 @@ bool quorum_connection::look_up_due(clock::time_point now) const {
 void quorum_connection::wait(clock::time_point until) {
   for (std::size_t i = 0; i < links_.size(); ++i) polled_[i] = {links_[i]->descriptor(), links_[i]->wanted(), 0};
   const auto now = clock::now();
-  const auto left = until <= now ? 0ms
-                                 : std::min<std::chrono::milliseconds>(
-                                       std::chrono::ceil<std::chrono::milliseconds>(until - now), glance);
-  ::poll(polled_.data(), polled_.size(), static_cast<int>(left.count()));
+  const auto remaining = until <= now ? 0ms
+                                      : std::min<std::chrono::milliseconds>(
+                                            std::chrono::ceil<std::chrono::milliseconds>(until - now), glance);
+  ::poll(polled_.data(), polled_.size(), static_cast<int>(remaining.count()));
   const auto then = clock::now();
   bool more = false;
   for (std::size_t i = 0; i < links_.size(); ++i) {
@@ -142,12 +142,12 @@ void quorum_connection::ask(std::span<const command_text* const> texts, clock::t
     if (texts[i] == nullptr || !link.ready() || (link.late() && late == ask_late::no)) continue;
     all[i].sent = true;
     breaks[i] = link.breaks();
-    all[i].counts = link.counts(begun);
-    link.send(*texts[i], all[i].told, begun);
+    all[i].votes = link.votes(begun);
+    link.send(*texts[i], all[i].response, begun);
   }
   const auto misses = [&](std::size_t i) {
     return all[i].sent && links_[i]->breaks() == breaks[i] && !links_[i]->late() &&
-           all[i].told.size() < texts[i]->commands();
+           all[i].response.size() < texts[i]->commands();
   };
   for (bool last = false;;) {
     bool any = false;
@@ -160,8 +160,8 @@ void quorum_connection::ask(std::span<const command_text* const> texts, clock::t
 
 std::size_t quorum_connection::counting() const {
   const auto now = clock::now();
-  return static_cast<std::size_t>(std::count_if(links_.begin(), links_.end(),
-                                                [&](const auto& link) { return link->counts(now) && !link->late(); }));
+  return static_cast<std::size_t>(
+      std::count_if(links_.begin(), links_.end(), [&](const auto& link) { return link->votes(now) && !link->late(); }));
 }
 
 std::size_t quorum_connection::answering() const {

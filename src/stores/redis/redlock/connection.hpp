@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "stores/redis/redlock/master.hpp"
 #include "stores/redis/redlock/votes.hpp"
 
@@ -25,7 +25,7 @@ struct master_group {
   const std::string here =
       id128::random().hex();  ///< names this object, which alone knows the numbers of its connections
   std::vector<std::unique_ptr<master>> masters{};
-  open_ends ends{};
+  unacknowledged_connections ends{};
   std::atomic<std::uint64_t> connections{0};
   std::atomic<bool> looks_up{
       false};  ///< a connection has ended so that a new one looks names up, and that is not there yet
@@ -51,8 +51,8 @@ class quorum_connection final : public connection {
   /// What a master said, one answer for each command; those at the end that are missing did not come in time.
   struct heard {
     bool sent = false;
-    bool counts = false;  ///< when it was asked
-    std::vector<answer> told{};
+    bool votes = false;  ///< when it was asked
+    std::vector<answer> response{};
   };
   enum class ask_late : bool { no, yes };
   /// `texts`: for each master; null: nothing. Waits until `until`, not for those that are late; these are asked only if

@@ -89,7 +89,7 @@ std::vector<stream_socket::peer> master::addresses() const {
   return addresses_;
 }
 
-stream_socket::clock::time_point master::counts_from(const server_facts& server, stream_socket::clock::time_point now) {
+stream_socket::clock::time_point master::votes_from(const server_facts& server, stream_socket::clock::time_point now) {
   // One that writes before it answers has forgotten nothing.
   if (server.keeps == persistence::always) return now;
   const base::lock_guard lock(mutex_);
@@ -100,23 +100,23 @@ stream_socket::clock::time_point master::counts_from(const server_facts& server,
   return std::max(new_until_, now + restart_delay - std::min<std::chrono::milliseconds>(restart_delay, rounded));
 }
 
-void open_ends::add(std::uint64_t connection, const client_at& end, time_point now) {
+void unacknowledged_connections::add(std::uint64_t connection, const connection_ref& end, time_point now) {
   const base::lock_guard lock(mutex_);
-  if (now >= sweep_at_) sweep(now);
+  if (now >= cleanup_cursor_) sweep(now);
   auto& ends = ends_[connection];
   if (ends.size() == most_ends) ends.erase(ends.begin());
   ends.push_back({.end = end});
 }
 
-void open_ends::sweep(time_point now) {
-  sweep_at_ = now + between_sweeps;
+void unacknowledged_connections::sweep(time_point now) {
+  cleanup_cursor_ = now + between_sweeps;
   for (auto at = ends_.begin(); at != ends_.end();) {
     std::erase_if(at->second, [now](const entry& each) { return each.until <= now; });
     at = at->second.empty() ? ends_.erase(at) : std::next(at);
   }
 }
 
-void open_ends::leave(std::uint64_t connection, const client_at& end, time_point now) {
+void unacknowledged_connections::leave(std::uint64_t connection, const connection_ref& end, time_point now) {
   const base::lock_guard lock(mutex_);
   const auto found = ends_.find(connection);
   if (found == ends_.end()) return;
@@ -125,7 +125,7 @@ void open_ends::leave(std::uint64_t connection, const client_at& end, time_point
   }
 }
 
-void open_ends::remove(std::uint64_t connection, const client_at& end) {
+void unacknowledged_connections::remove(std::uint64_t connection, const connection_ref& end) {
   const base::lock_guard lock(mutex_);
   const auto found = ends_.find(connection);
   if (found == ends_.end()) return;
@@ -133,9 +133,9 @@ void open_ends::remove(std::uint64_t connection, const client_at& end) {
   if (found->second.empty()) ends_.erase(found);
 }
 
-std::vector<client_at> open_ends::of(std::uint64_t connection) const {
+std::vector<connection_ref> unacknowledged_connections::of(std::uint64_t connection) const {
   const base::lock_guard lock(mutex_);
-  std::vector<client_at> all;
+  std::vector<connection_ref> all;
   if (const auto found = ends_.find(connection); found != ends_.end()) {
     for (const auto& each : found->second) all.push_back(each.end);
   }
@@ -149,7 +149,7 @@ master_link::~master_link() {
 }
 
 void master_link::ended(clock::time_point now) noexcept {
-  if (owed_.empty()) return ends_.remove(connection_, end_);
+  if (pending_.empty()) return ends_.remove(connection_, end_);
   ends_.leave(connection_, end_, now);
 }
 
@@ -184,7 +184,7 @@ void master_link::step(short events, clock::time_point now) {
       break;
     case state::greeting:
       if (events != 0) read(now);
-      if (state_ == state::greeting && owed_.empty()) return greeted(now);
+      if (state_ == state::greeting && pending_.empty()) return greeted(now);
       break;
     case state::ready:
       if (events != 0) read(now);
@@ -221,7 +221,7 @@ void master_link::begin(clock::time_point now) {
   try {
     const auto all = to_.addresses();
     reader_ = answer_reader();
-    owed_.clear();
+    pending_.clear();
     late_ = false;
     begun_ = now;
     until_ = now + to_.settings.connect_timeout / static_cast<long>(all.size());
@@ -241,7 +241,7 @@ void master_link::close(const std::string& why, clock::time_point now, bool last
   lasts_ = lasts;
   socket_ = stream_socket();
   state_ = state::down;
-  owed_.clear();
+  pending_.clear();
   late_ = false;
   if (!refusal_.empty()) return;
   // At once after it has worked. All of its addresses first, before there is a pause.
@@ -256,14 +256,14 @@ void master_link::refuse(const std::string& why, clock::time_point now) {
   close(why, now);
 }
 
-void master_link::send(const command_text& commands, std::vector<answer>& told, clock::time_point now) {
-  owed_.push_back({&told, commands.commands()});
+void master_link::send(const command_text& commands, std::vector<answer>& response, clock::time_point now) {
+  pending_.push_back({&response, commands.commands()});
   if (!socket_.send_now(commands.text())) close("the connection broke", now);
 }
 
 void master_link::forget(clock::time_point now) noexcept {
-  if (state_ != state::ready || owed_.empty()) return;
-  for (auto& each : owed_) each.to = nullptr;
+  if (state_ != state::ready || pending_.empty()) return;
+  for (auto& each : pending_) each.to = nullptr;
   if (!std::exchange(late_, true)) late_since_ = now;
 }
 
@@ -277,14 +277,14 @@ void master_link::read(clock::time_point now) {
       return close(tls.text.empty() ? "the connection broke" : tls.text, now, tls.lasts);
     }
     for (auto next = reader_.next(); next; next = reader_.next()) {
-      if (owed_.empty()) return close("it said something that nobody had asked", now);
-      auto* const to = owed_.front().to;
-      if (--owed_.front().answers == 0) owed_.pop_front();  // it has come, also if there is no memory for it
+      if (pending_.empty()) return close("it said something that nobody had asked", now);
+      auto* const to = pending_.front().to;
+      if (--pending_.front().answers == 0) pending_.pop_front();  // it has come, also if there is no memory for it
       if (to != nullptr) to->push_back(std::move(next));
     }
     if (reader_.broken()) return close("it does not speak the protocol of Redis", now);
   }
-  if (owed_.empty()) late_ = false;
+  if (pending_.empty()) late_ = false;
 }
 
 void master_link::greeted(clock::time_point now) {
@@ -296,7 +296,7 @@ void master_link::greeted(clock::time_point now) {
   } catch (const std::invalid_argument& problem) {
     return refuse(problem.what(), now);
   }
-  counts_from_ = to_.counts_from(found.server, now);
+  votes_from_ = to_.votes_from(found.server, now);
   end_ = {number_, found.server.run, found.client};
   ends_.add(connection_, end_, now);
   state_ = state::ready;
@@ -311,9 +311,9 @@ std::string master_link::trouble(clock::time_point now) const {
     what = why_.empty() ? "no answer yet" : why_;
   } else if (late_) {
     what = "no answer in time";
-  } else if (!counts(now)) {
+  } else if (!votes(now)) {
     what = fmt::format("was started not long ago, and counts in {} ms (restart_delay)",
-                       std::chrono::ceil<std::chrono::milliseconds>(counts_from_ - now).count());
+                       std::chrono::ceil<std::chrono::milliseconds>(votes_from_ - now).count());
   }
   return what.empty() ? what : fmt::format("{}: {}", to_.where, what);
 }

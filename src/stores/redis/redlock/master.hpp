@@ -43,7 +43,7 @@ class master {
   std::vector<stream_socket::peer> addresses() const;
   /// From when on its word is one: it may have forgotten what it granted before this start of it, which another run shows, or
   /// how long it has been up, unless it keeps everything.
-  stream_socket::clock::time_point counts_from(const server_facts& server, stream_socket::clock::time_point now);
+  stream_socket::clock::time_point votes_from(const server_facts& server, stream_socket::clock::time_point now);
 
  private:
   const store_url::endpoint host_;
@@ -58,35 +58,35 @@ class master {
 };
 
 /// A connection to a master, as that knows it.
-struct client_at {
+struct connection_ref {
   std::size_t master = 0;
   std::string run{};  ///< of the server: this start of it
   std::uint64_t client = 0;
-  bool operator==(const client_at&) const = default;
+  bool operator==(const connection_ref&) const = default;
 };
 
 /// Where something may still be under way that one of our connections has sent: its connections to masters that are open, or
 /// were closed before all was answered. The latter are forgotten after an hour, by when nobody asks for them. Thread-safe.
-class open_ends {
+class unacknowledged_connections {
  public:
   using time_point = stream_socket::clock::time_point;
 
-  void add(std::uint64_t connection, const client_at& end, time_point now);
-  void remove(std::uint64_t connection, const client_at& end);
+  void add(std::uint64_t connection, const connection_ref& end, time_point now);
+  void remove(std::uint64_t connection, const connection_ref& end);
   /// It was closed, and not all was answered.
-  void leave(std::uint64_t connection, const client_at& end, time_point now);
-  std::vector<client_at> of(std::uint64_t connection) const;
+  void leave(std::uint64_t connection, const connection_ref& end, time_point now);
+  std::vector<connection_ref> of(std::uint64_t connection) const;
 
  private:
   struct entry {
-    client_at end{};
+    connection_ref end{};
     time_point until = time_point::max();
   };
   void sweep(time_point now) DLOCK_REQUIRES(mutex_);
 
   mutable base::mutex mutex_;
   std::map<std::uint64_t, std::vector<entry>> ends_ DLOCK_GUARDED_BY(mutex_){};
-  time_point sweep_at_ DLOCK_GUARDED_BY(mutex_){};
+  time_point cleanup_cursor_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// A connection to one master that never waits: who owns it polls for all of them. It comes back by itself, a while after it
@@ -96,7 +96,7 @@ class master_link {
   using clock = stream_socket::clock;
 
   /// `connection`: the number of the one that it is a part of. All must outlive it.
-  master_link(master& to, std::size_t number, std::uint64_t connection, open_ends& ends) noexcept
+  master_link(master& to, std::size_t number, std::uint64_t connection, unacknowledged_connections& ends) noexcept
       : to_(to), number_(number), connection_(connection), ends_(ends) {}
   ~master_link();
   master_link(const master_link&) = delete;
@@ -115,7 +115,7 @@ class master_link {
   /// It owes answers for longer than anybody has waited for them. What it is sent now it does later.
   bool late() const noexcept { return late_; }
   /// Its word is one: it has not been started lately, when it may have forgotten what it had granted.
-  bool counts(clock::time_point now) const noexcept { return ready() && now >= counts_from_; }
+  bool votes(clock::time_point now) const noexcept { return ready() && now >= votes_from_; }
   /// Why it can't be asked, or does not count. Empty: it counts.
   std::string trouble(clock::time_point now) const;
   /// Whether it is down for a reason that lasts, such as a certificate or a password.
@@ -125,10 +125,10 @@ class master_link {
   const std::string& where() const noexcept { return to_.where; }
   /// How often it broke: what was owed before does not come any more.
   std::size_t breaks() const noexcept { return breaks_; }
-  const client_at& end() const noexcept { return end_; }
+  const connection_ref& end() const noexcept { return end_; }
 
-  /// Answers are appended to `told` as they come, until forget().
-  void send(const command_text& commands, std::vector<answer>& told, clock::time_point now);
+  /// Answers are appended to `responses` as they come, until forget().
+  void send(const command_text& commands, std::vector<answer>& response, clock::time_point now);
   /// Whoever waits for answers waits no longer. Those that are still owed make it late.
   void forget(clock::time_point now) noexcept;
   void close(const std::string& why, clock::time_point now, bool lasts = false);
@@ -137,7 +137,7 @@ class master_link {
 
  private:
   enum class state { down, connecting, securing, greeting, ready };
-  struct debt {
+  struct pending_reply {
     std::vector<answer>* to = nullptr;  ///< null: nobody wants them any more
     std::size_t answers = 0;
   };
@@ -153,11 +153,11 @@ class master_link {
   master& to_;
   const std::size_t number_;
   const std::uint64_t connection_;
-  open_ends& ends_;
+  unacknowledged_connections& ends_;
   state state_ = state::down;
   stream_socket socket_{};
   answer_reader reader_{};
-  std::deque<debt> owed_{};
+  std::deque<pending_reply> pending_{};
   bool late_ = false;
   clock::time_point late_since_{};
   std::vector<answer> hello_{};
@@ -168,12 +168,12 @@ class master_link {
   std::chrono::milliseconds pause_{0};
   std::size_t address_ = 0;
   std::size_t tried_ = 0;
-  clock::time_point counts_from_{};
+  clock::time_point votes_from_{};
   std::size_t breaks_ = 0;
   std::string why_{};
   bool lasts_ = false;
   std::string refusal_{};
-  client_at end_{};
+  connection_ref end_{};
 };
 
 }  // namespace dlock::stores::redis::redlock

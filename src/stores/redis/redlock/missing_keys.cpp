@@ -24,9 +24,9 @@ std::vector<bool> missing_keys::again(const std::string& lease, const std::vecto
     return both;
   }
   leases_.insert_or_assign(lease, entry{missing, until});
-  if (leases_.size() > std::max(sweep_at_, few)) {
+  if (leases_.size() > std::max(cleanup_cursor_, few)) {
     std::erase_if(leases_, [now](const auto& each) { return each.second.until <= now; });
-    sweep_at_ = 2 * leases_.size();
+    cleanup_cursor_ = 2 * leases_.size();
   }
   return both;
 }

@@ -31,7 +31,7 @@ class missing_keys {
 
   mutable base::mutex mutex_;
   std::map<std::string, entry> leases_ DLOCK_GUARDED_BY(mutex_){};
-  std::size_t sweep_at_ DLOCK_GUARDED_BY(mutex_) = 0;  ///< so many
+  std::size_t cleanup_cursor_ DLOCK_GUARDED_BY(mutex_) = 0;  ///< so many
 };
 
 }  // namespace dlock::stores::redis::redlock

@@ -25,7 +25,7 @@ std::string refusals(const quorum_connection& on, std::span<const ballot> all) {
   std::string text;
   for (std::size_t m = 0; m < all.size(); ++m) {
     if (all[m].said == vote::refused)
-      text += "; " + fault_of_error(all[m].told->text(), on.link(m).where().c_str()).text;
+      text += "; " + fault_of_error(all[m].response->text(), on.link(m).where().c_str()).text;
   }
   return text;
 }
@@ -81,7 +81,7 @@ std::unique_ptr<connection> redlock_store::connect(microseconds limit, fault& wh
 
 // ---- verbs ----------------------------------------------------------------------------------------------------------
 
-std::chrono::microseconds redlock_store::patience(std::span<const request> requests) const noexcept {
+std::chrono::microseconds redlock_store::timeout(std::span<const request> requests) const noexcept {
   microseconds most = group_->settings.master_timeout;
   for (const auto& each : requests) {
     if (each.ttl > microseconds{0}) most = std::min(most, each.ttl / 2);
@@ -90,7 +90,7 @@ std::chrono::microseconds redlock_store::patience(std::span<const request> reque
 }
 
 void redlock_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
-  guarded(on, replies, [&] {
+  reply_or_in_doubt(on, replies, [&] {
     auto& link = static_cast<quorum_connection&>(on);
     const auto most = group_->settings.restart_delay;
     const auto too_long = [&](const request& each) { return most.count() > 0 && each.ttl > most; };
@@ -116,7 +116,7 @@ void redlock_store::take(quorum_connection& on, std::span<const request> request
   }
   plain_calls calls;
   for (const auto& each : requests) setnx::add_request(calls, group_->settings.prefix, each);
-  const auto all = on.ask(calls.text, clock::now() + patience(requests), ask_late::no);
+  const auto all = on.ask(calls.text, clock::now() + timeout(requests), ask_late::no);
   auto ballots = count(requests, all);
   auto problem = trouble(on);
   // What takes it back may still be under way on these connections. On others the same value would be granted again before,
@@ -154,8 +154,8 @@ void redlock_store::take_back(quorum_connection& on, std::span<const request> re
   // Also to those that are late: they do it behind what they have not done yet.
   const auto all = on.ask(texts, clock::now() + group_->settings.master_timeout, ask_late::yes);
   for (std::size_t m = 0; m < on.size(); ++m) {
-    for (std::size_t at = 0; at < all[m].told.size(); ++at) {
-      ballots[asked[m][at]][m].remains = all[m].told[at].is_error();  // then it has deleted nothing
+    for (std::size_t at = 0; at < all[m].response.size(); ++at) {
+      ballots[asked[m][at]][m].remains = all[m].response[at].is_error();  // then it has deleted nothing
     }
   }
 }
@@ -170,19 +170,19 @@ void redlock_store::run(quorum_connection& on, std::span<const request> requests
       missing_.forget(lease_of(each, action == verb::release ? each.fence : each.nonce));
     }
   }
-  const auto all = on.ask(calls.text, clock::now() + patience(requests), frees ? ask_late::yes : ask_late::no);
+  const auto all = on.ask(calls.text, clock::now() + timeout(requests), frees ? ask_late::yes : ask_late::no);
   const auto ballots = count(requests, all);
   if (action == verb::extend) restore(on, requests, ballots);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     auto& reply = replies[i];
     reply = {};
     switch (action) {
-      case verb::look: {
-        const auto sight = look_at(ballots[i], group_->of);
+      case verb::poll: {
+        const auto sight = poll_result(ballots[i], group_->of);
         reply.result = sight.result;
         if (sight.result != outcome::yes) break;
         reply.holder = setnx::holder_in(sight.value);
-        reply.holder.left = sight.left;
+        reply.holder.remaining = sight.remaining;
         break;
       }
       case verb::extend: reply.result = extend_outcome(ballots[i], group_->of); break;
@@ -217,7 +217,7 @@ void redlock_store::restore(quorum_connection& on, std::span<const request> requ
       any = true;
     }
   }
-  if (any) on.ask(texts, clock::now() + patience(requests), ask_late::no);
+  if (any) on.ask(texts, clock::now() + timeout(requests), ask_late::no);
 }
 
 // ---- / What comes after a lost connection, and what operators ask --------------------------------------------------
@@ -230,10 +230,10 @@ using ask_late = quorum_connection::ask_late;
 void add_holder(std::string_view key, const sight& sight, bool ours_only, std::vector<holder_info>& to) {
   if (sight.result != outcome::yes || !sight.held) return;
   const auto holder = setnx::holder_in(sight.value);
-  const bool ours = holder.holder != setnx::stranger();
+  const bool ours = holder.holder != setnx::foreign_holder();
   if (!ours && ours_only) return;
   to.push_back({.key = std::string(key), .session = ours ? holder.holder : id128{}, .label = holder.who});
-  to.back().left = sight.left;
+  to.back().remaining = sight.remaining;
 }
 
 }  // namespace
@@ -244,7 +244,7 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
     auto& link = static_cast<quorum_connection&>(on);
     const auto open = group_->ends.of(lost.id);
     std::vector<plain_calls> calls(link.size());
-    std::vector<std::vector<client_at>> ended(link.size());
+    std::vector<std::vector<connection_ref>> ended(link.size());
     std::vector<bool> unsure(link.size(), false);
     for (const auto& end : open) {
       const auto& master = link.link(end.master);
@@ -262,9 +262,9 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
     const auto all = link.ask(texts, clock::now() + group_->settings.master_timeout, ask_late::no);
     for (std::size_t m = 0; m < link.size(); ++m) {
       for (std::size_t at = 0; at < ended[m].size(); ++at) {
-        const bool gone =
-            at < all[m].told.size() &&
-            (!all[m].told[at].is_error() || all[m].told[at].text().find("No such client") != std::string_view::npos);
+        const bool gone = at < all[m].response.size() &&
+                          (!all[m].response[at].is_error() ||
+                           all[m].response[at].text().find("No such client") != std::string_view::npos);
         if (gone) group_->ends.remove(lost.id, ended[m][at]);
         if (!gone) unsure[m] = true;
       }
@@ -280,14 +280,14 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
 
 reply redlock_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded(on, {&result, 1}, [&] {
+  reply_or_in_doubt(on, {&result, 1}, [&] {
     auto& link = static_cast<quorum_connection&>(on);
-    const request look{.action = verb::look, .resource = key.resource};
+    const request poll{.action = verb::poll, .resource = key.resource};
     plain_calls calls;
-    setnx::add_request(calls, group_->settings.prefix, look);
+    setnx::add_request(calls, group_->settings.prefix, poll);
     const auto all = link.ask(calls.text, clock::now() + group_->settings.master_timeout, ask_late::no);
-    const auto ballots = count({&look, 1}, all);
-    const auto sight = look_at(ballots.front(), group_->of);
+    const auto ballots = count({&poll, 1}, all);
+    const auto sight = poll_result(ballots.front(), group_->of);
     if (sight.result == outcome::failed || sight.result == outcome::unknown) {
       result = {.result = sight.result, .why = trouble(link)};
     } else {
@@ -306,19 +306,19 @@ bool redlock_store::scan(quorum_connection& on, std::size_t master, std::vector<
     std::vector<const command_text*> texts(on.size(), nullptr);
     texts[master] = &text;
     const auto all = on.ask(texts, clock::now() + group_->settings.statement_timeout, ask_late::no);
-    if (all[master].told.empty() || all[master].told[0].is_error()) return false;
-    const auto& told = all[master].told[0];
-    cursor = told[0].text();
+    if (all[master].response.empty() || all[master].response[0].is_error()) return false;
+    const auto& response = all[master].response[0];
+    cursor = response[0].text();
     command_text heads;  // a database that others use for more than locks has other strings too
-    for (std::size_t i = 0; i < told[1].size(); ++i)
-      heads.add({"GETRANGE", told[1][i].text(), "0", setnx::value_head_end});
+    for (std::size_t i = 0; i < response[1].size(); ++i)
+      heads.add({"GETRANGE", response[1][i].text(), "0", setnx::value_head_end});
     if (heads.commands() == 0) continue;
     texts[master] = &heads;
     const auto values = on.ask(texts, clock::now() + group_->settings.statement_timeout, ask_late::no);
-    if (values[master].told.size() < heads.commands()) return false;
-    for (std::size_t i = 0; i < told[1].size(); ++i) {
-      if (values[master].told[i].is_error() || !setnx::is_ours(values[master].told[i].text())) continue;
-      keys.emplace_back(told[1][i].text().substr(prefix.size()));
+    if (values[master].response.size() < heads.commands()) return false;
+    for (std::size_t i = 0; i < response[1].size(); ++i) {
+      if (values[master].response[i].is_error() || !setnx::is_ours(values[master].response[i].text())) continue;
+      keys.emplace_back(response[1][i].text().substr(prefix.size()));
     }
   } while (cursor != "0");
   return true;
@@ -327,7 +327,7 @@ bool redlock_store::scan(quorum_connection& on, std::size_t master, std::vector<
 reply redlock_store::list(connection& on, std::string_view after, std::size_t limit,
                           std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded(on, {&result, 1}, [&] {
+  reply_or_in_doubt(on, {&result, 1}, [&] {
     auto& link = static_cast<quorum_connection&>(on);
     std::vector<std::string> keys;
     std::size_t scanned = 0;
@@ -343,7 +343,7 @@ reply redlock_store::list(connection& on, std::string_view after, std::size_t li
     const auto most = found.size() + limit;
     for (auto at = keys.begin(); at != keys.end() && found.size() < most; ++at) {
       std::vector<holder_info> holder;
-      result = inspect(on, {.action = verb::look, .resource = *at}, holder);
+      result = inspect(on, {.action = verb::poll, .resource = *at}, holder);
       if (result.result != outcome::yes) return;
       for (auto& each : holder) {
         if (each.session) found.push_back(std::move(each));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 #include "stores/redis/redlock/connection.hpp"
 #include "stores/redis/redlock/missing_keys.hpp"
 #include "stores/redis/setnx/values.hpp"
@@ -45,7 +45,7 @@ class redlock_store final : public store, private store_admin {
   /// There are no sessions to be revoked.
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
   /// The servers delete what has expired.
-  reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
+  reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
 
   std::unique_ptr<quorum_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) const;
   void take(quorum_connection& on, std::span<const request> requests, std::span<reply> replies) const;
@@ -62,7 +62,7 @@ class redlock_store final : public store, private store_admin {
   bool scan(quorum_connection& on, std::size_t master, std::vector<std::string>& keys) const;
   fault trouble(const quorum_connection& on) const;
   /// How long a master is waited for.
-  std::chrono::microseconds patience(std::span<const request> requests) const noexcept;
+  std::chrono::microseconds timeout(std::span<const request> requests) const noexcept;
 
   const std::shared_ptr<master_group> group_;
   mutable missing_keys missing_{};

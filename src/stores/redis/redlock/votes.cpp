@@ -19,7 +19,7 @@ std::size_t count(std::span<const ballot> all, vote said) noexcept {
   return count(all, [said](const ballot& each) { return each.said == said; });
 }
 std::size_t counted(std::span<const ballot> all, vote said) noexcept {
-  return count(all, [said](const ballot& each) { return each.said == said && each.counts; });
+  return count(all, [said](const ballot& each) { return each.said == said && each.votes; });
 }
 outcome without_majority(std::span<const ballot> all) noexcept {
   return count(all, vote::silent) > 0 ? outcome::unknown : outcome::failed;
@@ -31,12 +31,12 @@ std::size_t against(std::span<const ballot> all) noexcept { return count(all, vo
 
 }  // namespace
 
-vote vote_of(verb action, const answer& told) noexcept {
-  if (told.is_error()) return vote::refused;
-  if (action == verb::look) return vote::yes;
-  if (action == verb::take || action == verb::insert) return told.is_nothing() ? vote::no : vote::yes;
-  if (told.number() < 0) return vote::gone;
-  return told.number() == 1 ? vote::yes : vote::no;
+vote vote_of(verb action, const answer& response) noexcept {
+  if (response.is_error()) return vote::refused;
+  if (action == verb::poll) return vote::yes;
+  if (action == verb::take || action == verb::insert) return response.is_nothing() ? vote::no : vote::yes;
+  if (response.number() < 0) return vote::gone;
+  return response.number() == 1 ? vote::yes : vote::no;
 }
 
 outcome take_outcome(std::span<const ballot> all, majority of) noexcept {
@@ -67,20 +67,21 @@ outcome cancel_outcome(std::span<const ballot> all, majority of) noexcept {
   return yes + no >= of.quorum ? outcome::no : without_majority(all);
 }
 
-sight look_at(std::span<const ballot> all, majority of) {
+sight poll_result(std::span<const ballot> all, majority of) {
   if (counted(all, vote::yes) < of.quorum) return {.result = without_majority(all)};
   std::map<std::string_view, std::size_t> values;
   std::vector<microseconds> times;  // until they are free
   sight found{.result = outcome::absent};
   std::size_t most = 0;
   for (const auto& each : all) {
-    if (each.said != vote::yes || !each.counts) continue;
-    if (each.told->is_nothing()) {
+    if (each.said != vote::yes || !each.votes) continue;
+    if (each.response->is_nothing()) {
       times.push_back({});
       continue;
     }
-    const auto value = (*each.told)[0].text();
-    times.push_back(std::max(setnx::left_in((*each.told)[1]), microseconds{1}));  // less than a millisecond is not over
+    const auto value = (*each.response)[0].text();
+    times.push_back(
+        std::max(setnx::remaining_in((*each.response)[1]), microseconds{1}));  // less than a millisecond is not over
     if (const auto masters = ++values[value]; masters > most) {
       most = masters;
       found.value = value;
@@ -88,9 +89,9 @@ sight look_at(std::span<const ballot> all, majority of) {
   }
   const auto last = times.begin() + static_cast<std::ptrdiff_t>(of.quorum - 1);
   std::nth_element(times.begin(), last, times.end());
-  found.left = *last;
+  found.remaining = *last;
   found.held = most >= of.quorum;
-  if (found.left > microseconds{0}) found.result = outcome::yes;
+  if (found.remaining > microseconds{0}) found.result = outcome::yes;
   return found;
 }
 

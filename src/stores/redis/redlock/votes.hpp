@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/redis/client/answer.hpp"
 
 namespace dlock::stores::redis::redlock {
@@ -24,9 +24,9 @@ enum class vote {
 /// Of one master, about one request.
 struct ballot {
   vote said = vote::none;
-  bool counts = false;   ///< else it was started lately
+  bool votes = false;    ///< else it was started lately
   bool remains = false;  ///< take: what it may have granted may still be there
-  const answer* told = nullptr;
+  const answer* response = nullptr;
 };
 
 /// How many masters must agree, of how many.
@@ -38,8 +38,8 @@ struct majority {
   bool blocks(std::size_t count) const noexcept { return count > masters - quorum; }
 };
 
-/// "SET NX": a status, or nothing. Others: 1 or 0. Of a look, any answer is yes.
-vote vote_of(verb action, const answer& told) noexcept;
+/// "SET NX": a status, or nothing. Others: 1 or 0. Of a poll, any answer is yes.
+vote vote_of(verb action, const answer& response) noexcept;
 
 /// Without reply::why, which is the same for all requests that failed.
 outcome take_outcome(std::span<const ballot> all, majority of) noexcept;
@@ -48,13 +48,13 @@ outcome release_outcome(std::span<const ballot> all, majority of) noexcept;
 /// cancel: yes only if a majority had it. No: nothing, or a rest, was there.
 outcome cancel_outcome(std::span<const ballot> all, majority of) noexcept;
 
-/// What a look found.
+/// What a poll found.
 struct sight {
   outcome result = outcome::failed;
-  std::string_view value{};  ///< of who has most masters
-  bool held = false;         ///< by a majority of them
-  microseconds left{0};      ///< until a majority is free, if nobody does anything
+  std::string_view value{};   ///< of who has most masters
+  bool held = false;          ///< by a majority of them
+  microseconds remaining{0};  ///< until a majority is free, if nobody does anything
 };
-sight look_at(std::span<const ballot> all, majority of);
+sight poll_result(std::span<const ballot> all, majority of);
 
 }  // namespace dlock::stores::redis::redlock

@@ -14,25 +14,25 @@ namespace dlock::stores::redis::setnx {
 
 namespace {
 
-reply look(const answer& told) {
-  if (told.is_nothing()) return {.result = outcome::absent};
-  reply found{.result = outcome::yes, .holder = holder_in(told[0].text())};
-  found.holder.left = left_in(told[1]);
+reply poll(const answer& response) {
+  if (response.is_nothing()) return {.result = outcome::absent};
+  reply found{.result = outcome::yes, .holder = holder_in(response[0].text())};
+  found.holder.remaining = remaining_in(response[1]);
   return found;
 }
 
-reply judged(const request& asked, const answer& told) {
+reply judged(const request& asked, const answer& response) {
   constexpr const char* doing = "lock";
-  if (!told) return unanswered(doing);
-  if (told.is_error()) return refused(told, doing);
+  if (!response) return unanswered(doing);
+  if (response.is_error()) return refused(response, doing);
   switch (asked.action) {
     case verb::take:
     case verb::insert:
-      if (told.is_nothing()) return {.result = outcome::no};
+      if (response.is_nothing()) return {.result = outcome::no};
       return {.result = outcome::yes, .fence = asked.nonce};
-    case verb::look: return look(told);
+    case verb::poll: return poll(response);
     case verb::take_over: return {.result = outcome::no};  // a holder that is gone has no key any more
-    default: return yes_or_no(told, doing);
+    default: return yes_or_no(response, doing);
   }
 }
 
@@ -53,9 +53,9 @@ void setnx_store::prepare() {
   if (connection == nullptr) client_.fail(why);
   connection->server.must_do(client_.settings(), true);
   // A user who may not write is refused here, and not at the first acquire. Which keys it may write is not known before.
-  const auto told = connection->ask({"DEL", prefix_ + "dlock-" + id128::random().hex()});
-  if (told.is_error() && told.text().find("permissions to run") != std::string_view::npos) {
-    client_.fail(fault_of_error(told.text(), "rights"));
+  const auto response = connection->ask({"DEL", prefix_ + "dlock-" + id128::random().hex()});
+  if (response.is_error() && response.text().find("permissions to run") != std::string_view::npos) {
+    client_.fail(fault_of_error(response.text(), "rights"));
   }
 }
 
@@ -75,12 +75,12 @@ std::unique_ptr<connection> setnx_store::connect(microseconds limit, fault& why,
 }
 
 void setnx_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
-  guarded(on, replies, [&] {
+  reply_or_in_doubt(on, replies, [&] {
     script_calls calls(static_cast<script_connection&>(on));
     for (const auto& each : requests) add_request(calls, prefix_, each);
-    const auto told = calls.run();
-    for (std::size_t i = 0; i < told.size(); ++i) {
-      replies[i] = judged(requests[i], told[i]);
+    const auto response = calls.run();
+    for (std::size_t i = 0; i < response.size(); ++i) {
+      replies[i] = judged(requests[i], response[i]);
       replies[i].statements = i == 0 ? 1 : 0;
     }
   });
@@ -91,27 +91,27 @@ void setnx_store::execute(connection& on, std::span<const request> requests, std
 namespace {
 
 /// Nobody, if the key was free by then.
-void add_holder(std::string_view key, const answer& told, bool ours_only, std::vector<holder_info>& to) {
-  if (told.is_nothing()) return;
-  const auto holder = holder_in(told[0].text());
-  const bool ours = holder.holder != stranger();
+void add_holder(std::string_view key, const answer& response, bool ours_only, std::vector<holder_info>& to) {
+  if (response.is_nothing()) return;
+  const auto holder = holder_in(response[0].text());
+  const bool ours = holder.holder != foreign_holder();
   if (!ours && ours_only) return;
   to.push_back({.key = std::string(key), .session = ours ? holder.holder : id128{}, .label = holder.who});
-  to.back().left = left_in(told[1]);
+  to.back().remaining = remaining_in(response[1]);
 }
 
 }  // namespace
 
 reply setnx_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded(on, {&result, 1}, [&] {
+  reply_or_in_doubt(on, {&result, 1}, [&] {
     script_calls calls(static_cast<script_connection&>(on));
-    calls.add(script::look, 1, {prefix_ + std::string(key.resource)});
-    const auto told = std::move(calls.run().front());
-    if (!told || told.is_error()) {
-      result = yes_or_no(told, "inspect");
+    calls.add(script::poll, 1, {prefix_ + std::string(key.resource)});
+    const auto response = std::move(calls.run().front());
+    if (!response || response.is_error()) {
+      result = yes_or_no(response, "inspect");
     } else {
-      add_holder(key.resource, told, false, found);
+      add_holder(key.resource, response, false, found);
     }
   });
   return result;
@@ -123,28 +123,28 @@ void setnx_store::add_ours(script_connection& on, const answer& names, std::stri
   if (names.size() == 0) return;
   command_text heads;
   for (std::size_t i = 0; i < names.size(); ++i) heads.add({"GETRANGE", names[i].text(), "0", value_head_end});
-  const auto told = on.ask(heads);
+  const auto response = on.ask(heads);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto key = names[i].text().substr(prefix_.size());
-    if (!told[i].is_error() && is_ours(told[i].text()) && key > after) to.emplace_back(key);
+    if (!response[i].is_error() && is_ours(response[i].text()) && key > after) to.emplace_back(key);
   }
 }
 
 reply setnx_store::list(connection& on, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};
-  guarded(on, {&result, 1}, [&] {
+  reply_or_in_doubt(on, {&result, 1}, [&] {
     auto& link = static_cast<script_connection&>(on);
     std::vector<std::string> keys;
     std::string cursor = "0";
     do {  // all of them: a scan has no order
-      const auto told = link.ask({"SCAN", cursor, "MATCH", prefix_ + "*", "COUNT", "1000", "TYPE", "string"});
-      if (!told || told.is_error()) {
-        result = yes_or_no(told, "list");
+      const auto response = link.ask({"SCAN", cursor, "MATCH", prefix_ + "*", "COUNT", "1000", "TYPE", "string"});
+      if (!response || response.is_error()) {
+        result = yes_or_no(response, "list");
         return;
       }
-      cursor = told[0].text();
-      add_ours(link, told[1], after, keys);
+      cursor = response[0].text();
+      add_ours(link, response[1], after, keys);
     } while (cursor != "0");
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
@@ -152,13 +152,13 @@ reply setnx_store::list(connection& on, std::string_view after, std::size_t limi
     for (std::size_t at = 0; at < keys.size() && found.size() < most;) {
       const auto some = std::min<std::size_t>(keys.size() - at, most - found.size());
       script_calls calls(link, some);
-      for (std::size_t i = 0; i < some; ++i) calls.add(script::look, 1, {prefix_ + keys[at + i]});
-      for (const auto& told : calls.run()) {
-        if (!told || told.is_error()) {
-          result = yes_or_no(told, "list");
+      for (std::size_t i = 0; i < some; ++i) calls.add(script::poll, 1, {prefix_ + keys[at + i]});
+      for (const auto& response : calls.run()) {
+        if (!response || response.is_error()) {
+          result = yes_or_no(response, "list");
           return;
         }
-        add_holder(keys[at++], told, true, found);
+        add_holder(keys[at++], response, true, found);
       }
     }
   });

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 #include "stores/redis/client/script_calls.hpp"
 #include "stores/redis/setnx/values.hpp"
 #include "stores/store_listeners.hpp"
@@ -55,7 +55,7 @@ class setnx_store final : public store, private store_admin {
   /// There are no sessions to be revoked.
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
   /// The server deletes what has expired.
-  reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
+  reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
 
   /// Those of the keys that dlock has locked, and that come after.
   void add_ours(script_connection& on, const answer& names, std::string_view after, std::vector<std::string>& to) const;

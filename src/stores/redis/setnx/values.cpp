@@ -57,7 +57,7 @@ std::string value_of(const id128& session, std::uint64_t attempt) {
   return fmt::format("{}{}:{}", mark, session.hex(), attempt);
 }
 
-id128 stranger() noexcept {
+id128 foreign_holder() noexcept {
   id128 id;
   id.bytes.fill(0xff);
   return id;
@@ -71,12 +71,12 @@ seen holder_in(std::string_view value) {
       return {.holder = *session, .fence = attempt, .nonce = attempt};
     }
   }
-  return {.holder = stranger(), .who = detail::printable_text(value.substr(0, 64))};
+  return {.holder = foreign_holder(), .who = detail::printable_text(value.substr(0, 64))};
 }
 
 bool is_ours(std::string_view value) noexcept { return value.starts_with(mark); }
 
-microseconds left_in(const answer& pttl) noexcept {
+microseconds remaining_in(const answer& pttl) noexcept {
   return pttl.number() < 0 ? for_ever : microseconds{pttl.number() * 1000};
 }
 

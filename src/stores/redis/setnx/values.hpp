@@ -8,14 +8,14 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/redis/client/answer.hpp"
 
 namespace dlock::stores::redis::setnx {
 
-/// look: KEYS: lock. Value and PTTL, or nothing. extend: KEYS: lock. ARGV: value, ttl. 1; 0: the key has another value; -1: there is
+/// poll: KEYS: lock. Value and PTTL, or nothing. extend: KEYS: lock. ARGV: value, ttl. 1; 0: the key has another value; -1: there is
 /// no key. release: KEYS: lock. ARGV: value. As extend; for an attempt that is cancelled too, because the value names both.
-enum class script : std::size_t { look, extend, release };
+enum class script : std::size_t { poll, extend, release };
 extern const std::array<std::string, 3> scripts;
 
 /// Why others would not know the key by this name; empty: they would.
@@ -23,13 +23,13 @@ std::string unfit(std::string_view key);
 /// "dlock:<session>:<attempt>"
 std::string value_of(const id128& session, std::uint64_t attempt);
 /// Of somebody else's value: a holder without a session.
-id128 stranger() noexcept;
+id128 foreign_holder() noexcept;
 /// The holder that a value names.
 seen holder_in(std::string_view value);
 /// How many bytes of a value show whether it is one of dlock's, and more than those have.
 constexpr std::string_view value_head_end = "63";
 bool is_ours(std::string_view value) noexcept;
-microseconds left_in(const answer& pttl) noexcept;
+microseconds remaining_in(const answer& pttl) noexcept;
 /// An expiry has whole milliseconds; never less than was asked for.
 std::string in_ms(microseconds ttl);
 
@@ -43,8 +43,8 @@ void add_request(Calls& to, const std::string& prefix, const request& asked) {
   switch (asked.action) {
     case verb::take:
     case verb::insert: return to.add({"SET", key, value, "NX", "PX", in_ms(asked.ttl)});
-    case verb::look:
-    case verb::take_over: return to.add(script::look, 1, {key});
+    case verb::poll:
+    case verb::take_over: return to.add(script::poll, 1, {key});
     case verb::extend: return to.add(script::extend, 1, {key, value, in_ms(asked.ttl)});
     case verb::release:
     case verb::cancel: return to.add(script::release, 1, {key, value});

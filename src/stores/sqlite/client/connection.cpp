@@ -43,12 +43,12 @@ void sqlite_connection::connect(bool create) {
 
 bool sqlite_connection::set_up(microseconds limit, fault& why) {
   const std::string& path = file_->settings.path;
-  ::sqlite3_busy_timeout(handle(), 0);  // sqlite_turn does the waiting
-  sqlite_turn turn(*this, lane::read, limit);
+  ::sqlite3_busy_timeout(handle(), 0);  // sqlite_busy_retry does the waiting
+  sqlite_busy_retry retry(*this, lane::read, limit);
   std::string answer;
-  int code = pragma("PRAGMA journal_mode = WAL", turn, answer);
+  int code = pragma("PRAGMA journal_mode = WAL", retry, answer);
   const std::string mode = answer;
-  if (code == SQLITE_OK) code = pragma("PRAGMA synchronous = FULL", turn, answer);
+  if (code == SQLITE_OK) code = pragma("PRAGMA synchronous = FULL", retry, answer);
   if (code != SQLITE_OK) {
     why = sqlite_fault(code, path, ::sqlite3_errmsg(handle()));
   } else if (::sqlite3_db_readonly(handle(), "main") != 0 || !not_writable(path).empty()) {
@@ -73,8 +73,8 @@ bool sqlite_connection::set_up(microseconds limit, fault& why) {
   return false;
 }
 
-int sqlite_connection::pragma(const char* sql, sqlite_turn& turn, std::string& answer) {
-  int code = turn.begin();
+int sqlite_connection::pragma(const char* sql, sqlite_busy_retry& retry, std::string& answer) {
+  int code = retry.begin();
   if (code != SQLITE_OK) return code;
   answer.clear();
   const auto keep = [](void* into, int columns, char** values, char**) {
@@ -84,14 +84,14 @@ int sqlite_connection::pragma(const char* sql, sqlite_turn& turn, std::string& a
   do {
     code = ::sqlite3_exec(handle(), sql, keep, &answer, nullptr);
     if (code != SQLITE_OK) code = ::sqlite3_extended_errcode(handle());
-  } while (turn.again(code));
+  } while (retry.again(code));
   return code;
 }
 
 void sqlite_connection::interrupt() noexcept {
   interrupted_.store(true);
   ::sqlite3_interrupt(handle());
-  file_->queue.nudge(place_);
+  file_->queue.nudge(waiter_);
 }
 
 int sqlite_connection::check() noexcept {

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <utility>
 
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
+#include "stores/sqlite/client/busy_retry.hpp"
 #include "stores/sqlite/client/file.hpp"
 #include "stores/sqlite/client/fork.hpp"
 #include "stores/sqlite/client/statement.hpp"
-#include "stores/sqlite/client/turn.hpp"
 
 namespace dlock::stores::sqlite {
 
@@ -41,12 +41,12 @@ class sqlite_connection : public connection {
   /// and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it. Throws what
   /// bind and row do: for lack of memory. The statement must end before the connection does.
   template <class Bind, class Row>
-  int run(sqlite_statement& statement, std::string_view sql, sqlite_turn& turn, Bind&& bind, Row&& row);
+  int run(sqlite_statement& statement, std::string_view sql, sqlite_busy_retry& retry, Bind&& bind, Row&& row);
 
   /// Calls body() between BEGIN IMMEDIATE and COMMIT. It says whether all went well, or sets `failed`. False: `failed`
   /// says why, and what it changed was undone (unless that is unknown). Throws only std::bad_alloc, and what body does.
   template <class Body>
-  bool transact(sqlite_turn& turn, reply& failed, Body&& body);
+  bool transact(sqlite_busy_retry& retry, reply& failed, Body&& body);
 
   /// Of the statement that run() ended with SQLITE_DONE.
   bool changed() noexcept { return ::sqlite3_changes(handle()) > 0; }
@@ -60,13 +60,13 @@ class sqlite_connection : public connection {
   sqlite3* handle() noexcept { return odb_->handle(); }
   sqlite_link& odb() noexcept { return *odb_; }
   const std::atomic<bool>& interrupted() const noexcept { return interrupted_; }
-  sqlite_write_queue::waiter& place() noexcept { return place_; }
+  sqlite_write_queue::waiter& waiter() noexcept { return waiter_; }
 
  private:
   void connect(bool create);
   /// Settings, and what can't work. False: `why` says it.
   bool set_up(microseconds limit, fault& why);
-  int pragma(const char* sql, sqlite_turn& turn, std::string& answer);
+  int pragma(const char* sql, sqlite_busy_retry& retry, std::string& answer);
   int ready(sqlite_statement& statement, std::string_view sql) noexcept;
   void roll_back() noexcept;
 
@@ -77,15 +77,15 @@ class sqlite_connection : public connection {
   sqlite_statement begin_{};
   sqlite_statement commit_{};
   connection_identity identity_{};
-  sqlite_write_queue::waiter place_;
+  sqlite_write_queue::waiter waiter_;
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> broken_{false};
 };
 
 template <class Bind, class Row>
-int sqlite_connection::run(sqlite_statement& statement, std::string_view sql, sqlite_turn& turn, Bind&& bind,
+int sqlite_connection::run(sqlite_statement& statement, std::string_view sql, sqlite_busy_retry& retry, Bind&& bind,
                            Row&& row) {
-  int code = turn.begin();
+  int code = retry.begin();
   if (code != SQLITE_OK) return code;
   do {
     code = statement ? SQLITE_OK : ready(statement, sql);
@@ -97,14 +97,14 @@ int sqlite_connection::run(sqlite_statement& statement, std::string_view sql, sq
     bind(statement, file_->now());
     while ((code = statement.step()) == SQLITE_ROW) row(statement);
     if (code != SQLITE_DONE) code = ::sqlite3_extended_errcode(handle());
-  } while (turn.again(code));
+  } while (retry.again(code));
   return code;
 }
 
 template <class Body>
-bool sqlite_connection::transact(sqlite_turn& turn, reply& failed, Body&& body) {
+bool sqlite_connection::transact(sqlite_busy_retry& retry, reply& failed, Body&& body) {
   const auto nothing = [](auto&&...) {};
-  if (const int code = run(begin_, "BEGIN IMMEDIATE", turn, nothing, nothing); code != SQLITE_DONE) {
+  if (const int code = run(begin_, "BEGIN IMMEDIATE", retry, nothing, nothing); code != SQLITE_DONE) {
     failed = refused(code, false);
     return false;
   }
@@ -113,7 +113,7 @@ bool sqlite_connection::transact(sqlite_turn& turn, reply& failed, Body&& body) 
     ~ending() { connection.roll_back(); }
   } at_the_end{*this};
   if (!body()) return false;
-  const int code = run(commit_, "COMMIT", turn, nothing, nothing);
+  const int code = run(commit_, "COMMIT", retry, nothing, nothing);
   if (code != SQLITE_DONE) failed = refused(code, true);
   return code == SQLITE_DONE;
 }

@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "engine/books/transaction_watch.hpp"
 
 namespace dlock::stores::sqlite {
@@ -23,12 +23,12 @@ thread_local std::chrono::steady_clock::time_point began_to_wait{};
 /// to 100 ms, so who has waited long comes to a free file last: of four processes that write all the time, one did nearly
 /// all. Short pauses of chance length give each its share. Who has waited for a second waits for one long transaction, and
 /// need not be quick.
-int wait_while_busy(void* patience, int tries) {
+int wait_while_busy(void* timeout, int tries) {
   using namespace std::chrono_literals;
   const auto now = std::chrono::steady_clock::now();
   if (tries == 0) began_to_wait = now;
   const auto waited = now - began_to_wait;
-  if (waited >= *static_cast<const microseconds*>(patience)) return 0;
+  if (waited >= *static_cast<const microseconds*>(timeout)) return 0;
   thread_local std::minstd_rand chance{static_cast<unsigned>(now.time_since_epoch().count())};
   const microseconds least = waited < 1s ? 100us : 500us;
   std::uniform_int_distribution<microseconds::rep> pause(least.count(), least.count() * 3);
@@ -39,17 +39,17 @@ int wait_while_busy(void* patience, int tries) {
 /// Its connections wait while others write to the file.
 class patient_connections final : public odb::sqlite::connection_pool_factory {
  public:
-  explicit patient_connections(microseconds patience) : patience_(patience) {}
+  explicit patient_connections(microseconds timeout) : timeout_(timeout) {}
 
  protected:
   pooled_connection_ptr create() override {
     auto connection = odb::sqlite::connection_pool_factory::create();
-    ::sqlite3_busy_handler(connection->handle(), &wait_while_busy, &patience_);
+    ::sqlite3_busy_handler(connection->handle(), &wait_while_busy, &timeout_);
     return connection;
   }
 
  private:
-  microseconds patience_;  // outlives the connections, which are the pool's
+  microseconds timeout_;  // outlives the connections, which are the pool's
 };
 
 odb::transaction_impl* begin_immediate(odb::database& db) {
@@ -63,9 +63,9 @@ odb::transaction_impl* begin_immediate(odb::database& db) {
 std::unique_ptr<odb::database> open_application_database(const sqlite_settings& settings) {
   // A cache that all connections shared would make writers wait for readers of this process.
   constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE;
-  const auto patience = std::max<microseconds>(settings.busy_timeout, std::chrono::seconds{20});
+  const auto timeout = std::max<microseconds>(settings.busy_timeout, std::chrono::seconds{20});
   return std::make_unique<odb::sqlite::database>(settings.path, flags, true, "",
-                                                 std::make_unique<patient_connections>(patience));
+                                                 std::make_unique<patient_connections>(timeout));
 }
 
 }  // namespace dlock::stores::sqlite

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 
 namespace dlock::stores::sqlite {
 

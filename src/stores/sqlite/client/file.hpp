@@ -8,7 +8,7 @@
 #include <odb/sqlite/database.hxx>
 #include <string>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/sqlite/client/host.hpp"
 #include "stores/sqlite/client/link.hpp"
 #include "stores/sqlite/client/settings.hpp"

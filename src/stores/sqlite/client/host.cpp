@@ -8,7 +8,7 @@
 #include <chrono>
 #include <fstream>
 
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::stores::sqlite {
 

@@ -43,9 +43,9 @@ constexpr shared_kind shared_kinds[] = {
     {0xBACBACBC, "VMware shared folder"},
 };
 
-void check_shared(const sqlite_file& file, const std::string& place, bool exists) {
+void check_shared(const sqlite_file& file, const std::string& directory, bool exists) {
   constexpr const char* lift = "filesystem=any lifts this check";
-  if (const char* const kind = network_file_system(file.host->file_system(place))) {
+  if (const char* const kind = network_file_system(file.host->file_system(directory))) {
     refuse(
         fmt::format("SQLite file '{}' is on a file system that machines may share ({}): SQLite can't keep processes of "
                     "several machines apart there, so two could hold one key. Use a folder on a disk of this host, or "
@@ -53,14 +53,14 @@ void check_shared(const sqlite_file& file, const std::string& place, bool exists
                     file.settings.path, kind, lift));
   }
   if (!exists) return;
-  if (file.host->mounted_alone(place)) {
+  if (file.host->mounted_alone(directory)) {
     refuse(fmt::format(
         "SQLite file '{}' is mounted without its folder, so that its -wal and -shm are others than those of "
         "who uses it elsewhere, and two could hold one key: mount the folder that it is in. {}, where "
         "nobody else uses the file",
         file.settings.path, lift));
   }
-  if (const auto names = file.host->names(place); names > 1) {
+  if (const auto names = file.host->names(directory); names > 1) {
     refuse(
         fmt::format("SQLite file '{}' has {} names (hard links): under each name it has another -wal and -shm, so two "
                     "could hold one key. Remove the others, or copy the file. {}, where all use the same name",

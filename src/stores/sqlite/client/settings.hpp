@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores::sqlite {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "dlock/store/id128.hpp"
+#include "dlock/store_interface/id128.hpp"
 
 namespace dlock::stores::sqlite {
 

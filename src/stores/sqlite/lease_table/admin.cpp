@@ -56,10 +56,10 @@ WHERE l.{lock.session_id} IS NOT NULL
 
 /// The held locks that `condition` chooses. Several tries see the same place in `out`.
 reply select_held(lease_connection& connection, const query& condition, std::vector<holder_info>& out) {
-  sqlite_turn turn(connection, lane::read, connection.file().settings.statement_timeout());
+  sqlite_busy_retry retry(connection, lane::read, connection.file().settings.statement_timeout());
   const auto& names = connection.file().names;
   const std::size_t before = out.size();
-  int code = turn.begin();
+  int code = retry.begin();
   if (code != SQLITE_OK) return connection.refused(code, false);
   do {
     try {
@@ -78,13 +78,13 @@ reply select_held(lease_connection& connection, const query& condition, std::vec
     } catch (const odb::sqlite::database_exception& e) {
       code = e.extended_error();
     }
-  } while (turn.again(code));
+  } while (retry.again(code));
   return connection.refused(code, false);
 }
 
 /// Who holds a row of the application's. Nobody: `out` stays as it is.
 reply find_row_holder(lease_connection& connection, const row_id& row, std::vector<holder_info>& out) {
-  sqlite_turn turn(connection, lane::read, connection.file().settings.statement_timeout());
+  sqlite_busy_retry retry(connection, lane::read, connection.file().settings.statement_timeout());
   const bool column = row.table->renewal == row_renewal::column;
   std::int64_t sessions_now = 0;
   bool found = false;
@@ -102,13 +102,13 @@ reply find_row_holder(lease_connection& connection, const row_id& row, std::vect
             .kind = s.is_null(2) ? lease_kind::session : sql::kind_of_expiry(*row.table)};
     info.revoked = s.is_null(2) && s.integer(7) != 0;
     const auto end = !s.is_null(2) ? s.integer(2) - now : s.is_null(3) ? 0 : s.integer(3) - sessions_now;
-    info.left = microseconds{std::max<std::int64_t>(0, end)};
+    info.remaining = microseconds{std::max<std::int64_t>(0, end)};
     const bool other_boot = s.text(9) != connection.file().boot && end > s.integer(8);
     info.dead = owner && s.is_null(2) && (end <= 0 || other_boot);
   };
   sqlite_statement statement;
   const int code = connection.run(
-      statement, row_holder(row, connection.file().names), turn,
+      statement, row_holder(row, connection.file().names), retry,
       [&](sqlite_statement&, std::int64_t now) { sessions_now = now; }, read);
   if (code != SQLITE_DONE) return connection.refused(code, false);
   if (found) out.push_back(std::move(info));
@@ -119,7 +119,7 @@ std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()};
 
 /// Calls `body` on a connection that may be used; what it throws becomes the reply.
 template <class Body>
-reply guarded(connection& connection, Body body) noexcept try {
+reply reply_or_in_doubt(connection& connection, Body body) noexcept try {
   auto& link = static_cast<lease_connection&>(connection);
   if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
   try {
@@ -134,7 +134,7 @@ reply guarded(connection& connection, Body body) noexcept try {
 }  // namespace
 
 reply sqlite_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
-  return guarded(connection, [&](lease_connection& c) {
+  return reply_or_in_doubt(connection, [&](lease_connection& c) {
     if (key.row != nullptr) return find_row_holder(c, *key.row, found);
     const query name(query::_val<odb::sqlite::id_blob>(bytes(key.resource)));
     return select_held(c, query(c.file().names.expand("AND l.{lock.lock_key} =")) + name, found);
@@ -143,7 +143,7 @@ reply sqlite_store::inspect(connection& connection, const request& key, std::vec
 
 reply sqlite_store::list(connection& connection, std::string_view after, std::size_t limit,
                          std::vector<holder_info>& found) noexcept {
-  return guarded(connection, [&](lease_connection& c) {
+  return reply_or_in_doubt(connection, [&](lease_connection& c) {
     const auto& names = c.file().names;
     const query order = query(names.expand("ORDER BY l.{lock.lock_key} LIMIT")) + query::_val(clamped(limit));
     if (after.empty()) return select_held(c, order, found);
@@ -153,17 +153,17 @@ reply sqlite_store::list(connection& connection, std::string_view after, std::si
 }
 
 reply sqlite_store::revoke(connection& connection, const request& key) noexcept {
-  return guarded(connection, [&](lease_connection& c) -> reply {
+  return reply_or_in_doubt(connection, [&](lease_connection& c) -> reply {
     if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
-    sqlite_turn turn(c, lane::write, file_->settings.statement_timeout());
+    sqlite_busy_retry retry(c, lane::write, file_->settings.statement_timeout());
     int code = SQLITE_DONE;
     if (key.row != nullptr) {
       sqlite_statement revoke;
       code = c.run(
-          revoke, row_revoke(*key.row, c.file().names), turn, [](sqlite_statement&, std::int64_t) {}, no_rows);
+          revoke, row_revoke(*key.row, c.file().names), retry, [](sqlite_statement&, std::int64_t) {}, no_rows);
     } else {
       lease_values values{.key = key.resource};
-      code = c.run(statement_id::revoke, turn, values);
+      code = c.run(statement_id::revoke, retry, values);
     }
     if (code != SQLITE_DONE) return c.refused(code, true);
     return {.result = c.changed() ? outcome::yes : outcome::no};

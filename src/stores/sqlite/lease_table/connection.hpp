@@ -22,25 +22,25 @@ class lease_connection final : public sqlite_connection {
   /// Runs a statement of the lock tables to its end: begin() before each try, when values.now is set, and row(statement) for
   /// each row.
   template <class Begin, class Row>
-  int run(statement_id which, sqlite_turn& turn, lease_values& values, Begin&& begin, Row&& row) {
+  int run(statement_id which, sqlite_busy_retry& retry, lease_values& values, Begin&& begin, Row&& row) {
     const auto& text = file_.sql.statement(which);
     const auto give = [&](sqlite_statement& to, std::int64_t now) {
       values.now = now;
       begin();
       bind(to, text, values);
     };
-    return run(statements_[static_cast<std::size_t>(which)], text.sql, turn, give, row);
+    return run(statements_[static_cast<std::size_t>(which)], text.sql, retry, give, row);
   }
   /// One that shows no row.
-  int run(statement_id which, sqlite_turn& turn, lease_values& values) {
+  int run(statement_id which, sqlite_busy_retry& retry, lease_values& values) {
     return run(
-        which, turn, values, [] {}, [](const sqlite_statement&) {});
+        which, retry, values, [] {}, [](const sqlite_statement&) {});
   }
 
   /// The statement that looks at many keys.
   template <class Bind, class Row>
-  int look_at_all(sqlite_turn& turn, Bind&& bind, Row&& row) {
-    return run(look_at_all_, file_.sql.look_at_all(), turn, bind, row);
+  int poll_all(sqlite_busy_retry& retry, Bind&& bind, Row&& row) {
+    return run(poll_all_, file_.sql.poll_all(), retry, bind, row);
   }
 
   lease_file& file() noexcept { return file_; }
@@ -54,7 +54,7 @@ class lease_connection final : public sqlite_connection {
  private:
   lease_file& file_;  // the base keeps it
   std::array<sqlite_statement, statement_count> statements_{};
-  sqlite_statement look_at_all_{};
+  sqlite_statement poll_all_{};
   sqlite_row_statements rows_{};
 };
 

@@ -20,8 +20,8 @@ void forget_other_boots(lease_connection& connection);
 /// Calls `step` until SQLite is not busy. The step leaves no transaction open.
 template <class Step>
 void patiently(sqlite_connection& connection, Step step) {
-  sqlite_turn turn(connection, lane::write, connection.file().settings.busy_timeout);
-  int code = turn.begin();
+  sqlite_busy_retry retry(connection, lane::write, connection.file().settings.busy_timeout);
+  int code = retry.begin();
   std::string text;
   if (code != SQLITE_OK) refuse(sqlite_fault(code, connection.file().settings.path));
   do {
@@ -33,7 +33,7 @@ void patiently(sqlite_connection& connection, Step step) {
       code = e.extended_error();
       text = e.message();
     }
-  } while (turn.again(code));
+  } while (retry.again(code));
   refuse(sqlite_fault(code, connection.file().settings.path, is_busy(code) ? "" : text));
 }
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store/row_table.hpp"
-#include "dlock/store/store_types.hpp"
-#include "dlock/store/verification.hpp"
-#include "stores/sql/dialect.hpp"
+#include "dlock/store_interface/row_table.hpp"
+#include "dlock/store_interface/store_types.hpp"
+#include "dlock/store_interface/verification.hpp"
+#include "stores/sql/application_database.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/row_sql.hpp"
@@ -20,8 +20,8 @@
 
 namespace dlock::stores::sqlite::lease_table {
 
-/// How many of its statements about rows a connection prepares: those up to `look`.
-constexpr auto row_statement_count = static_cast<std::size_t>(sql::row_statement::look) + 1;
+/// How many of its statements about rows a connection prepares: those up to `poll`.
+constexpr auto row_statement_count = static_cast<std::size_t>(sql::row_statement::poll) + 1;
 
 /// What they have as parameters, and under which names.
 enum class row_parameter : unsigned char {

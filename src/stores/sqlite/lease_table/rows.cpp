@@ -17,21 +17,21 @@ namespace {
 using sql::row_statement;
 
 constexpr auto no_rows = [](const sqlite_statement&) {};
-/// What is left of a lock whose end nobody knows: a waiter looks again at its leisure.
+/// What is left of a lock whose end nobody knows: a waiter polls again at its leisure.
 constexpr microseconds no_end = std::chrono::hours{1};
 
 sql::row_statement statement_for(const request& q) noexcept {
   switch (q.action) {
     case verb::take:
     case verb::insert: return row_statement::take;
-    case verb::look: return row_statement::look;
+    case verb::poll: return row_statement::poll;
     case verb::take_over:
       return q.expected->holder == sql::foreign_owner ? row_statement::take_over_foreign : row_statement::take_over;
     case verb::extend: return row_statement::extend;
     case verb::release: return row_statement::release;
     case verb::cancel: return row_statement::cancel;
   }
-  return row_statement::look;
+  return row_statement::poll;
 }
 
 /// The values of one request; they live until its statement was stepped to its end.
@@ -113,7 +113,7 @@ class row_values {
 };
 
 /// Fills in what became of the session that the row names.
-int look_at_session(lease_connection& connection, sqlite_turn& turn, seen& now) {
+int poll_session(lease_connection& connection, sqlite_busy_retry& retry, seen& now) {
   lease_values values{.session = now.holder};
   bool found = false;
   const auto begin = [&found] { found = false; };
@@ -122,16 +122,16 @@ int look_at_session(lease_connection& connection, sqlite_turn& turn, seen& now) 
     now.who = fmt::format("{}/{}", s.text(1), s.integer(2));
     if (!s.text(3).empty()) now.who.append(" ").append(s.text(3));
     if (now.kind != lease_kind::session) return;
-    now.left = microseconds{std::max<std::int64_t>(0, s.integer(0) - values.now)};
+    now.remaining = microseconds{std::max<std::int64_t>(0, s.integer(0) - values.now)};
     now.expired = s.integer(0) <= values.now;
   };
-  const int code = connection.run(statement_id::look_session, turn, values, begin, row);
+  const int code = connection.run(statement_id::poll_session, retry, values, begin, row);
   if (code == SQLITE_DONE && !found && now.kind == lease_kind::session) now.gone = now.expired = true;
   return code;
 }
 
 /// Session and row are read one after the other: a take-over looks at both again, in one statement.
-reply look(lease_connection& connection, sqlite_turn& turn, const request& q, row_values& values,
+reply poll(lease_connection& connection, sqlite_busy_retry& retry, const request& q, row_values& values,
            sqlite_row_statements::prepared& prepared) {
   reply answer{.result = outcome::absent};
   microseconds asked{0};
@@ -150,16 +150,16 @@ reply look(lease_connection& connection, sqlite_turn& turn, const request& q, ro
     end.reset();
     if (!s.is_null(2)) end = microseconds{s.integer(2)};
   };
-  int code = connection.run(prepared.statement, prepared.text.sql, turn, bind, row);
+  int code = connection.run(prepared.statement, prepared.text.sql, retry, bind, row);
   if (code != SQLITE_DONE) return connection.refused(code, false);
   if (owner.empty()) return answer;
   const auto ours = sql::row_holder::parse(owner, connection.file().tables());
   answer.holder.kind = end ? sql::kind_of_expiry(*q.row->table) : lease_kind::session;
-  answer.holder.left = no_end;
+  answer.holder.remaining = no_end;
   if (end) {
     const bool too_far = q.row->table->renewal == row_renewal::session && *end > asked + row_horizon;
     answer.holder.expired = *end <= asked || too_far;
-    answer.holder.left = answer.holder.expired ? microseconds{0} : *end - asked;
+    answer.holder.remaining = answer.holder.expired ? microseconds{0} : *end - asked;
   }
   answer.holder.holder = ours ? ours->session : sql::foreign_owner;
   if (!ours) {
@@ -167,7 +167,7 @@ reply look(lease_connection& connection, sqlite_turn& turn, const request& q, ro
     return answer;
   }
   answer.holder.nonce = ours->nonce;
-  code = look_at_session(connection, turn, answer.holder);
+  code = poll_session(connection, retry, answer.holder);
   return code == SQLITE_DONE ? answer : connection.refused(code, false);
 }
 
@@ -188,7 +188,7 @@ sqlite_row_statements::prepared& sqlite_row_statements::of(const std::shared_ptr
   return statement;
 }
 
-reply run_row(lease_connection& connection, sqlite_turn& turn, const request& q) {
+reply run_row(lease_connection& connection, sqlite_busy_retry& retry, const request& q) {
   if (q.action == verb::insert) return {.result = outcome::absent};  // making rows is the application's business
   const bool needs_ttl = q.action == verb::take || q.action == verb::take_over || q.action == verb::extend;
   if (needs_ttl && q.ttl.count() == 0 && q.row->table->renewal == row_renewal::column) {
@@ -196,7 +196,7 @@ reply run_row(lease_connection& connection, sqlite_turn& turn, const request& q)
   }
   row_values values(q, connection.file());
   auto& prepared = connection.rows().of(q.row->table, statement_for(q), connection.file().names);
-  if (q.action == verb::look) return look(connection, turn, q, values, prepared);
+  if (q.action == verb::poll) return poll(connection, retry, q, values, prepared);
   if (q.action == verb::take || q.action == verb::take_over) {
     reply answer{.result = outcome::no};
     // The row is shown before the change is committed: it counts only after SQLITE_DONE.
@@ -207,11 +207,11 @@ reply run_row(lease_connection& connection, sqlite_turn& turn, const request& q)
       answer = {.result = outcome::no};
       values.bind(s, prepared.text, boot_time);
     };
-    const int code = connection.run(prepared.statement, prepared.text.sql, turn, bind, row);
+    const int code = connection.run(prepared.statement, prepared.text.sql, retry, bind, row);
     return code == SQLITE_DONE ? answer : connection.refused(code, true);
   }
   const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) { values.bind(s, prepared.text, boot_time); };
-  const int code = connection.run(prepared.statement, prepared.text.sql, turn, bind, no_rows);
+  const int code = connection.run(prepared.statement, prepared.text.sql, retry, bind, no_rows);
   if (code != SQLITE_DONE) return connection.refused(code, true);
   return {.result = connection.changed() ? outcome::yes : outcome::no};
 }

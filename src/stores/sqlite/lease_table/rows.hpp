@@ -8,12 +8,12 @@
 #include <memory>
 #include <string>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/sqlite/client/statement.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 
 namespace dlock::stores::sqlite {
-class sqlite_turn;
+class sqlite_busy_retry;
 }
 
 namespace dlock::stores::sqlite::lease_table {
@@ -41,6 +41,6 @@ class sqlite_row_statements {
 };
 
 /// One request about a row. Throws only std::bad_alloc.
-reply run_row(lease_connection& connection, sqlite_turn& turn, const request& q);
+reply run_row(lease_connection& connection, sqlite_busy_retry& retry, const request& q);
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -34,7 +34,7 @@ WHERE {floor.id} = 2
 )"},
 
     // Rule 2, of the session that a row locked in place names.
-    {statement_id::look_session, "look at a session", R"(
+    {statement_id::poll_session, "poll a session", R"(
 SELECT {session.expires_at_us}, {session.host}, {session.pid}, {session.label}
 FROM {session}
 WHERE {session.id} = :session
@@ -94,8 +94,8 @@ WHERE {lock.lock_key} = :key
 )"},
 };
 
-// The statement `look` for many keys.
-constexpr const char* look_at_all_text = R"(
+// The statement `poll` for many keys.
+constexpr const char* poll_all_text = R"(
 SELECT {seen}, l.{lock.lock_key}
 FROM {holders}
 WHERE l.{lock.lock_key} IN (:keys)
@@ -135,8 +135,8 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   statements_ =
       sql::make_statements<statement_id>({sql::shared_statements(), own}, names_, parameter_names, sql::marker::name);
   std::string keys;
-  for (std::size_t i = 1; i <= most_looks; ++i) keys += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
-  look_at_all_ = sql::write_values(sql::in_one_line(names_.expand(look_at_all_text)), {{"keys", keys}});
+  for (std::size_t i = 1; i <= most_polls; ++i) keys += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
+  poll_all_ = sql::write_values(sql::in_one_line(names_.expand(poll_all_text)), {{"keys", keys}});
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dlock/store/id128.hpp"
+#include "dlock/store_interface/id128.hpp"
 #include "stores/sql/lease_sql.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/table_names.hpp"
@@ -50,7 +50,7 @@ void bind(sqlite_statement& to, const sql::statement_text& text, const lease_val
 class lease_sql {
  public:
   /// So many keys are looked at by one statement.
-  static constexpr std::size_t most_looks = 64;
+  static constexpr std::size_t most_polls = 64;
 
   explicit lease_sql(sql::table_names names);
 
@@ -58,14 +58,14 @@ class lease_sql {
   const sql::statement_text& statement(statement_id which) const noexcept {
     return statements_[static_cast<std::size_t>(which)];
   }
-  /// The statement `look` for many keys, its parameters 1 to most_looks: the key comes behind the columns of that one. A
+  /// The statement `poll` for many keys, its parameters 1 to most_polls: the key comes behind the columns of that one. A
   /// parameter that is NULL is no key.
-  const std::string& look_at_all() const noexcept { return look_at_all_; }
+  const std::string& poll_all() const noexcept { return poll_all_; }
 
  private:
   sql::table_names names_;
   std::vector<sql::statement_text> statements_{};
-  std::string look_at_all_{};
+  std::string poll_all_{};
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -2,22 +2,25 @@
 #pragma once
 
 #include "base/mutex.hpp"
-#include "dlock/store/store_admin.hpp"
-#include "dlock/store/transactional_store.hpp"
-#include "stores/sql/dialect.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
+#include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/file.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
 /// Where the next step of clean-up begins.
-struct sqlite_sweep_position {
+struct sqlite_cleanup_cursor {
   bool sessions = true;    ///< there may be more of them
   std::int64_t after = 0;  ///< the rowid of the last key that was looked at; 0: from the first one
 };
 
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
-class sqlite_store final : public store, private store_admin, private transactional_store, public sql::dialect {
+class sqlite_store final : public store,
+                           private store_admin,
+                           private transactional_store,
+                           public sql::application_database {
  public:
   explicit sqlite_store(const lease_settings& settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
       : file_(std::make_shared<lease_file>(settings, std::move(host))) {}
@@ -61,7 +64,7 @@ class sqlite_store final : public store, private store_admin, private transactio
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& connection, const request& key) noexcept override;
-  reply clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept override;
+  reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
 
   // transactional_store
   verification verification_of(const request& grant) const override;
@@ -74,8 +77,8 @@ class sqlite_store final : public store, private store_admin, private transactio
   microseconds row_now(const row_table& table) const noexcept;
 
   std::shared_ptr<lease_file> file_;
-  base::mutex sweep_mutex_{};
-  sqlite_sweep_position sweep_at_ DLOCK_GUARDED_BY(sweep_mutex_){};
+  base::mutex cleanup_mutex_{};
+  sqlite_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

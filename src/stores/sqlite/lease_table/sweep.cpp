@@ -25,7 +25,7 @@ struct candidate {
 
 class sweeper {
  public:
-  sweeper(lease_connection& connection, microseconds idle, std::size_t limit, sqlite_sweep_position& at)
+  sweeper(lease_connection& connection, microseconds idle, std::size_t limit, sqlite_cleanup_cursor& at)
       : connection_(connection), idle_(idle.count()), limit_(std::max<std::size_t>(1, limit)), at_(at) {}
 
   reply run() {
@@ -41,7 +41,7 @@ class sweeper {
     const std::uint64_t before = gone_;
     for (bool full = true; full && gone_ - before < limit_;) {
       const std::size_t wanted = limit_ - static_cast<std::size_t>(gone_ - before);
-      if (!look(kind, wanted)) return false;
+      if (!find(kind, wanted)) return false;
       full = found_.size() == wanted;
       if (!found_.empty() && !remove(kind)) return false;
       if (kind == statement_id::sweep_keys) {
@@ -54,7 +54,7 @@ class sweeper {
     return true;
   }
 
-  bool look(statement_id kind, std::size_t wanted) {
+  bool find(statement_id kind, std::size_t wanted) {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
     lease_values values{.idle = idle_, .most = static_cast<std::int64_t>(std::min(wanted, most)), .after = at_.after};
     const auto begin = [&] { found_.clear(); };
@@ -66,8 +66,8 @@ class sweeper {
       }
       found_.push_back(std::move(next));
     };
-    sqlite_turn turn(connection_, lane::read, connection_.file().settings.statement_timeout());
-    const int code = connection_.run(kind, turn, values, begin, row);
+    sqlite_busy_retry retry(connection_, lane::read, connection_.file().settings.statement_timeout());
+    const int code = connection_.run(kind, retry, values, begin, row);
     if (code != SQLITE_DONE) failed_ = connection_.refused(code, false);
     return code == SQLITE_DONE;
   }
@@ -78,15 +78,15 @@ class sweeper {
                            return a.fence < b.fence;
                          })->fence;
     std::uint64_t gone = 0;
-    sqlite_turn turn(connection_, lane::write, connection_.file().settings.statement_timeout());
-    const bool done = connection_.transact(turn, failed_, [&] {
+    sqlite_busy_retry retry(connection_, lane::write, connection_.file().settings.statement_timeout());
+    const bool done = connection_.transact(retry, failed_, [&] {
       // What tells of those that go, first.
       lease_values values{.seen_fence = highest, .idle = idle_};
-      if (!change(turn, keys ? statement_id::sweep_floor : statement_id::latest, values)) return false;
+      if (!change(retry, keys ? statement_id::sweep_floor : statement_id::latest, values)) return false;
       return std::all_of(found_.begin(), found_.end(), [&](const candidate& each) {
         values.key = each.name;
         values.session = each.session;
-        const bool executed = change(turn, keys ? statement_id::sweep_key : statement_id::sweep_session, values);
+        const bool executed = change(retry, keys ? statement_id::sweep_key : statement_id::sweep_session, values);
         gone += executed && connection_.changed() ? 1 : 0;
         return executed;
       });
@@ -95,8 +95,8 @@ class sweeper {
     return done;
   }
 
-  bool change(sqlite_turn& turn, statement_id which, lease_values& values) {
-    const int code = connection_.run(which, turn, values);
+  bool change(sqlite_busy_retry& retry, statement_id which, lease_values& values) {
+    const int code = connection_.run(which, retry, values);
     if (code != SQLITE_DONE) failed_ = connection_.refused(code, true);
     return code == SQLITE_DONE;
   }
@@ -104,7 +104,7 @@ class sweeper {
   lease_connection& connection_;
   const std::int64_t idle_;
   const std::size_t limit_;
-  sqlite_sweep_position& at_;
+  sqlite_cleanup_cursor& at_;
   std::vector<candidate> found_{};
   std::uint64_t gone_ = 0;
   reply failed_{};
@@ -112,11 +112,11 @@ class sweeper {
 
 }  // namespace
 
-reply sqlite_store::clean_up(connection& connection, microseconds idle, std::size_t limit) noexcept try {
+reply sqlite_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept try {
   auto& link = static_cast<lease_connection&>(connection);
   if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
-  const base::lock_guard lock(sweep_mutex_);
-  return sweeper(link, idle, limit, sweep_at_).run();
+  const base::lock_guard lock(cleanup_mutex_);
+  return sweeper(link, idle, limit, cleanup_cursor_).run();
 } catch (...) {
   return out_of_memory();
 }

@@ -29,13 +29,13 @@ lease_values values_of(const request& asked) {
 }
 
 /// take, insert, take_over: the row comes back with its new fence.
-reply granted(lease_connection& connection, sqlite_turn& turn, statement_id which, const request& asked) {
+reply granted(lease_connection& connection, sqlite_busy_retry& retry, statement_id which, const request& asked) {
   auto values = values_of(asked);
   std::uint64_t fence = 0;
   const auto begin = [&fence] { fence = 0; };  // what an earlier try has shown was not committed
   // The row is shown before the change is committed: it counts only after SQLITE_DONE.
   const auto row = [&fence](const sqlite_statement& s) { fence = static_cast<std::uint64_t>(s.integer(0)); };
-  const int code = connection.run(which, turn, values, begin, row);
+  const int code = connection.run(which, retry, values, begin, row);
   if (code == SQLITE_DONE && fence > 0) return {.result = outcome::yes, .fence = fence};
   if (asked.action == verb::insert && code == SQLITE_CONSTRAINT_PRIMARYKEY) return {.result = outcome::no};
   if (asked.action == verb::insert && code == SQLITE_DONE) {
@@ -46,14 +46,14 @@ reply granted(lease_connection& connection, sqlite_turn& turn, statement_id whic
 }
 
 /// extend, release, cancel: one row changed, or none.
-reply changed(lease_connection& connection, sqlite_turn& turn, statement_id which, const request& asked) {
+reply changed(lease_connection& connection, sqlite_busy_retry& retry, statement_id which, const request& asked) {
   auto values = values_of(asked);
-  const int code = connection.run(which, turn, values);
+  const int code = connection.run(which, retry, values);
   if (code != SQLITE_DONE) return connection.refused(code, true);
   return {.result = connection.changed() ? outcome::yes : outcome::no};
 }
 
-/// The columns of the statement `look`.
+/// The columns of the statement `poll`.
 seen seen_of(const sqlite_statement& row, std::int64_t now) {
   seen shown;
   shown.holder = row.id(0);
@@ -62,7 +62,7 @@ seen seen_of(const sqlite_statement& row, std::int64_t now) {
   const bool session = !row.is_null(3);
   shown.gone = row.is_null(2) && !session;
   const std::int64_t end = shown.gone ? now : row.integer(row.is_null(2) ? 3 : 2);
-  shown.left = microseconds{std::max<std::int64_t>(0, end - now)};
+  shown.remaining = microseconds{std::max<std::int64_t>(0, end - now)};
   shown.expired = end <= now;
   if (!session) return shown;
   shown.who = fmt::format("{}/{}", row.text(4), row.integer(5));
@@ -70,7 +70,7 @@ seen seen_of(const sqlite_statement& row, std::int64_t now) {
   return shown;
 }
 
-reply look(lease_connection& connection, sqlite_turn& turn, const request& asked) {
+reply poll(lease_connection& connection, sqlite_busy_retry& retry, const request& asked) {
   auto values = values_of(asked);
   reply answer;
   const auto begin = [&] { answer = {.result = outcome::absent}; };
@@ -80,18 +80,18 @@ reply look(lease_connection& connection, sqlite_turn& turn, const request& asked
     answer.result = outcome::yes;
     answer.holder = seen_of(s, values.now);
   };
-  const int code = connection.run(statement_id::look, turn, values, begin, row);
+  const int code = connection.run(statement_id::poll, retry, values, begin, row);
   return code == SQLITE_DONE ? answer : connection.refused(code, false);
 }
 
 /// One SELECT; each request gets its own answer.
-void look_at_some(lease_connection& connection, sqlite_turn& turn, std::span<const request> requests,
-                  std::span<reply> replies) {
+void poll_some(lease_connection& connection, sqlite_busy_retry& retry, std::span<const request> requests,
+               std::span<reply> replies) {
   std::int64_t asked = 0;
   const auto bind = [&](sqlite_statement& to, std::int64_t now) {
     asked = now;
     for (auto& each : replies) each = {.result = outcome::absent, .statements = 0};
-    for (std::size_t i = 0; i != lease_sql::most_looks; ++i) {
+    for (std::size_t i = 0; i != lease_sql::most_polls; ++i) {
       const int at = static_cast<int>(i) + 1;
       i < requests.size() ? to.bind_blob(at, requests[i].resource) : to.bind_null(at);
     }
@@ -103,45 +103,45 @@ void look_at_some(lease_connection& connection, sqlite_turn& turn, std::span<con
         replies[i] = {.result = outcome::yes, .holder = seen_of(s, asked), .statements = 0};
     }
   };
-  const int code = connection.look_at_all(turn, bind, row);
+  const int code = connection.poll_all(retry, bind, row);
   if (code != SQLITE_DONE) std::fill(replies.begin(), replies.end(), connection.refused(code, false));
   for (auto& each : replies) each.statements = 0;
   replies.front().statements = 1;
 }
 
-void look_at_all(lease_connection& connection, sqlite_turn& turn, std::span<const request> requests,
-                 std::span<reply> replies) {
-  for (std::size_t done = 0; done < requests.size(); done += lease_sql::most_looks) {
-    const auto some = std::min(requests.size() - done, lease_sql::most_looks);
-    look_at_some(connection, turn, requests.subspan(done, some), replies.subspan(done, some));
+void poll_all(lease_connection& connection, sqlite_busy_retry& retry, std::span<const request> requests,
+              std::span<reply> replies) {
+  for (std::size_t done = 0; done < requests.size(); done += lease_sql::most_polls) {
+    const auto some = std::min(requests.size() - done, lease_sql::most_polls);
+    poll_some(connection, retry, requests.subspan(done, some), replies.subspan(done, some));
   }
 }
 
-reply execute_one(lease_connection& connection, sqlite_turn& turn, const request& asked) {
-  if (asked.row != nullptr) return run_row(connection, turn, asked);
+reply execute_one(lease_connection& connection, sqlite_busy_retry& retry, const request& asked) {
+  if (asked.row != nullptr) return run_row(connection, retry, asked);
   switch (asked.action) {
-    case verb::take: return granted(connection, turn, statement_id::take, asked);
-    case verb::insert: return granted(connection, turn, statement_id::insert, asked);
-    case verb::look: return look(connection, turn, asked);
-    case verb::take_over: return granted(connection, turn, statement_id::take_over, asked);
-    case verb::extend: return changed(connection, turn, statement_id::extend, asked);
+    case verb::take: return granted(connection, retry, statement_id::take, asked);
+    case verb::insert: return granted(connection, retry, statement_id::insert, asked);
+    case verb::poll: return poll(connection, retry, asked);
+    case verb::take_over: return granted(connection, retry, statement_id::take_over, asked);
+    case verb::extend: return changed(connection, retry, statement_id::extend, asked);
     case verb::release: {
       const bool later = asked.min_hold.count() > 0;
-      return changed(connection, turn, later ? statement_id::release_min_hold : statement_id::release, asked);
+      return changed(connection, retry, later ? statement_id::release_min_hold : statement_id::release, asked);
     }
-    case verb::cancel: return changed(connection, turn, statement_id::cancel, asked);
+    case verb::cancel: return changed(connection, retry, statement_id::cancel, asked);
   }
   return {};
 }
 
 /// Several writes cost one commit. The answers count only once that is done. False: the database refused it, perhaps for one of
 /// them, and nothing was done.
-bool run_batch(lease_connection& connection, sqlite_turn& turn, std::span<const request> requests,
+bool run_batch(lease_connection& connection, sqlite_busy_retry& retry, std::span<const request> requests,
                std::span<reply> replies) {
   reply failed;
-  const bool done = connection.transact(turn, failed, [&] {
+  const bool done = connection.transact(retry, failed, [&] {
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      replies[i] = execute_one(connection, turn, requests[i]);
+      replies[i] = execute_one(connection, retry, requests[i]);
       if (replies[i].result != outcome::failed && replies[i].result != outcome::unknown) continue;
       // A statement of a transaction that is rolled back did certainly nothing.
       failed = {.result = outcome::failed, .why = std::move(replies[i].why)};
@@ -154,11 +154,11 @@ bool run_batch(lease_connection& connection, sqlite_turn& turn, std::span<const 
 }
 
 /// The row goes, the time that it told stays. The change of the one counts only with the other.
-reply close_session(lease_connection& connection, sqlite_turn& turn, lease_values& values) {
+reply close_session(lease_connection& connection, sqlite_busy_retry& retry, lease_values& values) {
   reply answer;
-  connection.transact(turn, answer, [&] {
-    int code = connection.run(statement_id::latest, turn, values);
-    if (code == SQLITE_DONE) code = connection.run(statement_id::session_close, turn, values);
+  connection.transact(retry, answer, [&] {
+    int code = connection.run(statement_id::latest, retry, values);
+    if (code == SQLITE_DONE) code = connection.run(statement_id::session_close, retry, values);
     answer = code == SQLITE_DONE ? reply{.result = connection.changed() ? outcome::yes : outcome::no}
                                  : connection.refused(code, true);
     return code == SQLITE_DONE;
@@ -175,21 +175,21 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
     std::fill(replies.begin(), replies.end(), link.refused(code, false));
     return;
   }
-  const bool reads = requests.front().action == verb::look;
+  const bool reads = requests.front().action == verb::poll;
   if (fault why; !reads && !caller_may_wait(why)) {
     std::fill(replies.begin(), replies.end(), reply{.why = why});
     return;
   }
-  sqlite_turn turn(link, reads ? lane::read : lane::write, file_->settings.statement_timeout());
+  sqlite_busy_retry retry(link, reads ? lane::read : lane::write, file_->settings.statement_timeout());
   if (requests.size() > 1 && !reads) {
     // A row that the application's own triggers protect must not keep the others from their answers.
-    if (run_batch(link, turn, requests, replies) || requests.front().row == nullptr || !link.usable()) return;
+    if (run_batch(link, retry, requests, replies) || requests.front().row == nullptr || !link.usable()) return;
   }
-  const auto of_key = [](const request& each) { return each.action == verb::look && each.row == nullptr; };
+  const auto of_key = [](const request& each) { return each.action == verb::poll && each.row == nullptr; };
   if (requests.size() > 1 && std::all_of(requests.begin(), requests.end(), of_key)) {
-    return look_at_all(link, turn, requests, replies);
+    return poll_all(link, retry, requests, replies);
   }
-  for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = execute_one(link, turn, requests[i]);
+  for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = execute_one(link, retry, requests[i]);
 } catch (...) {
   for (reply& r : replies) r = out_of_memory();
 }
@@ -200,18 +200,18 @@ reply sqlite_store::session(connection& connection, session_verb action, const s
   if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
   const bool renews = action == session_verb::renew;
   const auto& settings = file_->settings;
-  sqlite_turn turn(link, renews ? lane::renewal : lane::write,
-                   renews ? settings.busy_timeout : settings.statement_timeout());
+  sqlite_busy_retry retry(link, renews ? lane::renewal : lane::write,
+                          renews ? settings.busy_timeout : settings.statement_timeout());
   lease_values values{.session = record.id,
                       .ttl = record.ttl.count(),
                       .host = record.host,
                       .pid = record.pid,
                       .label = record.label,
                       .boot = file_->boot};
-  if (action == session_verb::close) return close_session(link, turn, values);
+  if (action == session_verb::close) return close_session(link, retry, values);
   constexpr statement_id statements[] = {statement_id::session_open, statement_id::session_renew,
                                          statement_id::session_remove_expired};
-  const int code = link.run(statements[static_cast<std::size_t>(action)], turn, values);
+  const int code = link.run(statements[static_cast<std::size_t>(action)], retry, values);
   if (code == SQLITE_CONSTRAINT_PRIMARYKEY) return {.result = outcome::no};  // opened before
   if (code != SQLITE_DONE) return link.refused(code, true);
   return {.result = link.changed() ? outcome::yes : outcome::no};

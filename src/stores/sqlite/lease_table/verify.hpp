@@ -3,8 +3,8 @@
 
 /// Statements about a grant of ours for transactions of the application's.
 
-#include "dlock/store/store_types.hpp"
-#include "dlock/store/verification.hpp"
+#include "dlock/store_interface/store_types.hpp"
+#include "dlock/store_interface/verification.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/table_names.hpp"
 

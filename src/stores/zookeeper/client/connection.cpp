@@ -6,9 +6,9 @@
 namespace dlock::stores::zookeeper {
 
 on_answer request_round::slot(std::size_t which) {
-  return [self = shared_from_this(), which](answer told) {
+  return [self = shared_from_this(), which](answer response) {
     const base::lock_guard lock(self->mutex_);
-    self->answers_[which] = std::move(told);
+    self->answers_[which] = std::move(response);
     if (--self->open_ == 0) self->changed_.notify_all();
   };
 }
@@ -47,7 +47,7 @@ std::shared_ptr<request_round> zookeeper_connection::begin(std::size_t requests)
 }
 
 std::vector<answer> zookeeper_connection::finish(request_round& round) {
-  auto answers = round.wait(std::chrono::steady_clock::now() + patience_);
+  auto answers = round.wait(std::chrono::steady_clock::now() + timeout_);
   // What was not answered here is in doubt; another connection asks what became of it.
   if (std::any_of(answers.begin(), answers.end(), [](const answer& each) { return each.lost(); })) usable_ = false;
   const base::lock_guard lock(mutex_);
@@ -59,12 +59,12 @@ answer zookeeper_connection::wait_connected(zookeeper_handle& handle, std::chron
   if (handle.connected()) return {.code = ZOK};
   const auto round = begin(1);
   const auto number = handle.when_connected(round->slot(0));
-  const auto most = std::min<std::chrono::microseconds>(limit, patience_);
-  auto told = std::move(round->wait(std::chrono::steady_clock::now() + most).front());
+  const auto most = std::min<std::chrono::microseconds>(limit, timeout_);
+  auto response = std::move(round->wait(std::chrono::steady_clock::now() + most).front());
   handle.stop_waiting(number);  // an outage may be long, and each statement of it ends here
   const base::lock_guard lock(mutex_);
   current_ = nullptr;
-  return told;
+  return response;
 }
 
 }  // namespace dlock::stores::zookeeper

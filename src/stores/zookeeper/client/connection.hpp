@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "stores/zookeeper/client/handle.hpp"
 
 namespace dlock::stores::zookeeper {
@@ -38,8 +38,8 @@ class request_round : public std::enable_shared_from_this<request_round> {
 /// Waits for answers, for a statement at a time. What leads to the servers is the session's handle.
 class zookeeper_connection final : public connection {
  public:
-  zookeeper_connection(std::string server, std::chrono::milliseconds patience)
-      : patience_(patience), identity_{std::move(server), "1", 0} {}
+  zookeeper_connection(std::string server, std::chrono::milliseconds timeout)
+      : timeout_(timeout), identity_{std::move(server), "1", 0} {}
 
   void interrupt() noexcept override;
   bool usable() const noexcept override { return usable_.load(); }
@@ -61,7 +61,7 @@ class zookeeper_connection final : public connection {
   std::shared_ptr<request_round> begin(std::size_t requests);
   std::vector<answer> finish(request_round& round);
 
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds timeout_;
   const connection_identity identity_;
   std::atomic<bool> usable_{true};
   base::mutex mutex_{};

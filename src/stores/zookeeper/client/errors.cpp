@@ -34,8 +34,8 @@ fault no_connection(const zookeeper_settings& settings, int code) {
   return why;
 }
 
-reply not_done(const answer& told, const char* doing) {
-  return {.result = told.lost() ? outcome::unknown : outcome::failed, .why = fault_of(told.code, doing)};
+reply not_done(const answer& response, const char* doing) {
+  return {.result = response.lost() ? outcome::unknown : outcome::failed, .why = fault_of(response.code, doing)};
 }
 
 }  // namespace dlock::stores::zookeeper

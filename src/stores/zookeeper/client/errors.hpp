@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "dlock/store/store_types.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/zookeeper/client/handle.hpp"
 
 namespace dlock::stores::zookeeper {
@@ -13,6 +13,6 @@ fault fault_of(int code, const std::string& doing);
 /// No server has accepted a connection, which had this code.
 fault no_connection(const zookeeper_settings& settings, int code);
 /// It was sent, or may have been, if the connection was lost meanwhile; otherwise it was certainly not done.
-reply not_done(const answer& told, const char* doing);
+reply not_done(const answer& response, const char* doing);
 
 }  // namespace dlock::stores::zookeeper

@@ -81,7 +81,7 @@ void tell_each(const std::vector<std::weak_ptr<node_listener>>& listeners) noexc
     try {
       if (const auto listener = each.lock()) listener->changed();
     } catch (const std::exception&) {
-      // Without memory it is not told; who waits looks from time to time.
+      // Without memory it is not notified; the waiter polls.
     }
   }
 }
@@ -144,26 +144,26 @@ void zookeeper_handle::reconnect() noexcept {
     // Without the lock: it looks up names.
     auto* const made = make_native(without(settings_.ensemble, current), &session);
     if (made == nullptr) return;
-    zhandle_t* left = made;
+    zhandle_t* retired = made;
     int now = 0;
     {
       const std::unique_lock lock(closing_);
       if (native_ == from && !over()) {
-        left = std::exchange(native_, made);
+        retired = std::exchange(native_, made);
         moved_ = true;
-        turn(state::connecting, ZOK);
+        set_state(state::connecting, ZOK);
         now = ::zoo_state(made);  // what it told before was passed over
       }
     }
     if (now == ZOO_CONNECTED_STATE || now == ZOO_EXPIRED_SESSION_STATE || now == ZOO_AUTH_FAILED_STATE) now_is(now);
-    leave(left);
+    leave(retired);
   } catch (const std::exception&) {
     // Without memory it stays where it is.
   }
 }
 
 /// Ends a handle, but not its session.
-void zookeeper_handle::leave(zhandle_t* left) noexcept {
+void zookeeper_handle::leave(zhandle_t* retired) noexcept {
   try {
     const base::lock_guard lock(mutex_);
     std::erase_if(leaving_,
@@ -171,12 +171,12 @@ void zookeeper_handle::leave(zhandle_t* left) noexcept {
     leaving_.reserve(leaving_.size() + 1);
     stuck_.reserve(stuck_.size() + 1);
     // While it is connected its end would be that of the session. With other servers to go to it closes its connection at once.
-    const bool left_it = ::zoo_set_servers(left, nowhere) == ZOK && ::zoo_state(left) != ZOO_CONNECTED_STATE;
-    if (!left_it) return stuck_.push_back(left);
+    const bool left_it = ::zoo_set_servers(retired, nowhere) == ZOK && ::zoo_state(retired) != ZOO_CONNECTED_STATE;
+    if (!left_it) return stuck_.push_back(retired);
     try {
-      leaving_.push_back(std::async(std::launch::async, [left] { ::zookeeper_close(left); }));
+      leaving_.push_back(std::async(std::launch::async, [retired] { ::zookeeper_close(retired); }));
     } catch (const std::system_error&) {
-      stuck_.push_back(left);  // no more threads
+      stuck_.push_back(retired);  // no more threads
     }
   } catch (const std::exception&) {
     // Without memory it is not ended at all.
@@ -184,7 +184,7 @@ void zookeeper_handle::leave(zhandle_t* left) noexcept {
 }
 
 /// The session has ended, or nobody needs it any more.
-void zookeeper_handle::end_left() noexcept {
+void zookeeper_handle::end_retired() noexcept {
   std::vector<std::future<void>> leaving;  // waits at its end
   std::vector<zhandle_t*> stuck;
   {
@@ -199,16 +199,16 @@ bool zookeeper_handle::close() noexcept {
   // In a child of fork() neither the library's threads exist nor is the session ours to end.
   if (!ours()) return false;
   const bool reached = connected();
-  turn(state::over, ZCLOSING);  // before anybody finds the handle gone
+  set_state(state::over, ZCLOSING);  // before anybody finds the handle gone
   zhandle_t* closed = nullptr;
   {
     const std::unique_lock lock(closing_);
     closed = std::exchange(native_, nullptr);
   }
-  const bool told = closed == nullptr || (::zookeeper_close(closed) == ZOK && reached);
-  end_left();
+  const bool acknowledged = closed == nullptr || (::zookeeper_close(closed) == ZOK && reached);
+  end_retired();
   watch_again();  // who still listens learns that it is over
-  return told;
+  return acknowledged;
 }
 
 // ---- what the library tells -----------------------------------------------------------------------------------------
@@ -225,29 +225,29 @@ void zookeeper_handle::on_event(zhandle_t* from, int type, int now, const char*,
 
 void zookeeper_handle::now_is(int native_state) {
   if (native_state == ZOO_CONNECTED_STATE) {
-    turn(state::connected, ZOK);
+    set_state(state::connected, ZOK);
     if (moved_.exchange(false)) watch_again();
   } else if (native_state == ZOO_EXPIRED_SESSION_STATE || native_state == ZOO_AUTH_FAILED_STATE) {
-    const auto before = turn(state::over, native_state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
+    const auto before = set_state(state::over, native_state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
     watch_again();  // who asks now learns that it is over
     if (before != state::over && on_loss_) on_loss_();
-  } else if (turn(state::connecting, ZOK) == state::connected && on_loss_) {
+  } else if (set_state(state::connecting, ZOK) == state::connected && on_loss_) {
     on_loss_();
   }
 }
 
-zookeeper_handle::state zookeeper_handle::turn(state to, int code) noexcept {
+zookeeper_handle::state zookeeper_handle::set_state(state to, int code) noexcept {
   auto before = state::over;
   try {
-    std::map<std::uint64_t, on_answer> told;
+    std::map<std::uint64_t, on_answer> waiting;
     {
       const base::lock_guard lock(mutex_);
       before = state_;
       if (before == state::over) return before;
       state_ = to;
-      if (to != state::connecting) told.swap(waiting_);
+      if (to != state::connecting) waiting.swap(waiting_);
     }
-    for (auto& [number, each] : told) each({.code = code});
+    for (auto& [number, each] : waiting) each({.code = code});
   } catch (const std::exception&) {
     // As if there had been no answer.
   }
@@ -280,15 +280,15 @@ void zookeeper_handle::watch_again() {
 
 // ---- what it knows --------------------------------------------------------------------------------------------------
 
-std::uint64_t zookeeper_handle::when_connected(on_answer told) {
+std::uint64_t zookeeper_handle::when_connected(on_answer done) {
   {
     const base::lock_guard lock(mutex_);
     if (state_ == state::connecting) {
-      waiting_.emplace(++last_waiting_, std::move(told));
+      waiting_.emplace(++last_waiting_, std::move(done));
       return last_waiting_;
     }
   }
-  told({.code = over() ? ZSESSIONEXPIRED : ZOK});
+  done({.code = over() ? ZSESSIONEXPIRED : ZOK});
   return 0;
 }
 

@@ -60,7 +60,7 @@ class zookeeper_handle {
   /// Whether the servers have ended it, or it was closed. It never mends.
   bool over() const noexcept { return state_.load() == state::over; }
   /// ZOK as soon as it is connected; another code once it is over. Returns a number for stop_waiting().
-  std::uint64_t when_connected(on_answer told);
+  std::uint64_t when_connected(on_answer done);
   /// Forgets one who waits for that, or has been told. It may just be told.
   void stop_waiting(std::uint64_t number) noexcept;
   /// How many wait for that.
@@ -75,14 +75,14 @@ class zookeeper_handle {
   void reconnect() noexcept;
 
   /// `mode`: ZOO_EPHEMERAL ... Answers with path and transaction.
-  void create(const std::string& path, const std::string& data, int mode, on_answer told);
-  void remove(const std::string& path, on_answer told);
-  void list(const std::string& path, on_answer told);
-  void read(const std::string& path, on_answer told);
+  void create(const std::string& path, const std::string& data, int mode, on_answer done);
+  void remove(const std::string& path, on_answer done);
+  void list(const std::string& path, on_answer done);
+  void read(const std::string& path, on_answer done);
   /// The same; if it is there, `listener` is told once when it is not the same any more, or gone.
-  void read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener, on_answer told);
+  void read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener, on_answer done);
   /// Answered by the leader.
-  void sync(const std::string& path, on_answer told);
+  void sync(const std::string& path, on_answer done);
 
  private:
   enum class state { connecting, connected, over };
@@ -90,14 +90,14 @@ class zookeeper_handle {
   static void on_change(zhandle_t* from, int type, int now, const char* path, void* about);
   zhandle_t* make_native(const std::string& servers, const clientid_t* session);
   void now_is(int native_state);
-  void leave(zhandle_t* left) noexcept;
-  void end_left() noexcept;
+  void leave(zhandle_t* retired) noexcept;
+  void end_retired() noexcept;
   void watch_again();
   void forget(const std::string& path, const std::shared_ptr<node_listener>& listener);
   template <class Call>
-  void send(on_answer told, Call&& call);
+  void send(on_answer done, Call&& call);
   /// The state before.
-  state turn(state to, int code) noexcept;
+  state set_state(state to, int code) noexcept;
 
   const pid_t process_;
   const zookeeper_settings settings_;

@@ -18,9 +18,9 @@ template <class Fill>
 void tell(const void* about, int code, Fill&& fill) noexcept {
   const std::unique_ptr<const on_answer> owned(static_cast<const on_answer*>(about));
   try {
-    answer told{.code = code};
-    fill(told);
-    (*owned)(std::move(told));
+    answer response{.code = code};
+    fill(response);
+    (*owned)(std::move(response));
   } catch (const std::exception&) {
     // Without memory nobody is told: as if there had been no answer.
   }
@@ -31,9 +31,9 @@ std::uint64_t created(const Stat* stat) noexcept {
 }
 
 void on_created(int code, const char* path, const Stat* stat, const void* about) {
-  tell(about, code, [&](answer& told) {
-    if (path != nullptr) told.text = path;
-    told.created = created(stat);
+  tell(about, code, [&](answer& response) {
+    if (path != nullptr) response.text = path;
+    response.created = created(stat);
   });
 }
 void on_done(int code, const void* about) {
@@ -41,22 +41,22 @@ void on_done(int code, const void* about) {
 }
 void on_text(int code, const char*, const void* about) { on_done(code, about); }
 void on_data(int code, const char* data, int size, const Stat* stat, const void* about) {
-  tell(about, code, [&](answer& told) {
-    if (data != nullptr && size > 0) told.text.assign(data, static_cast<std::size_t>(size));
-    told.created = created(stat);
+  tell(about, code, [&](answer& response) {
+    if (data != nullptr && size > 0) response.text.assign(data, static_cast<std::size_t>(size));
+    response.created = created(stat);
   });
 }
 void on_names(int code, const String_vector* names, const void* about) {
-  tell(about, code, [&](answer& told) {
-    if (names != nullptr) told.names.assign(names->data, names->data + names->count);
+  tell(about, code, [&](answer& response) {
+    if (names != nullptr) response.names.assign(names->data, names->data + names->count);
   });
 }
 
 }  // namespace
 
 template <class Call>
-void zookeeper_handle::send(on_answer told, Call&& call) {
-  auto owned = std::make_unique<on_answer>(std::move(told));
+void zookeeper_handle::send(on_answer done, Call&& call) {
+  auto owned = std::make_unique<on_answer>(std::move(done));
   int code = ZCLOSING;
   {
     const std::shared_lock lock(closing_);
@@ -69,30 +69,30 @@ void zookeeper_handle::send(on_answer told, Call&& call) {
   }
 }
 
-void zookeeper_handle::create(const std::string& path, const std::string& data, int mode, on_answer told) {
-  send(std::move(told), [&](zhandle_t* on, const void* about) {
+void zookeeper_handle::create(const std::string& path, const std::string& data, int mode, on_answer done) {
+  send(std::move(done), [&](zhandle_t* on, const void* about) {
     return ::zoo_acreate2(on, path.c_str(), data.data(), static_cast<int>(data.size()), rights_, mode, on_created,
                           about);
   });
 }
 
-void zookeeper_handle::remove(const std::string& path, on_answer told) {
-  send(std::move(told),
+void zookeeper_handle::remove(const std::string& path, on_answer done) {
+  send(std::move(done),
        [&](zhandle_t* on, const void* about) { return ::zoo_adelete(on, path.c_str(), -1, on_done, about); });
 }
 
-void zookeeper_handle::list(const std::string& path, on_answer told) {
-  send(std::move(told),
+void zookeeper_handle::list(const std::string& path, on_answer done) {
+  send(std::move(done),
        [&](zhandle_t* on, const void* about) { return ::zoo_aget_children(on, path.c_str(), 0, on_names, about); });
 }
 
-void zookeeper_handle::read(const std::string& path, on_answer told) {
-  send(std::move(told),
+void zookeeper_handle::read(const std::string& path, on_answer done) {
+  send(std::move(done),
        [&](zhandle_t* on, const void* about) { return ::zoo_aget(on, path.c_str(), 0, on_data, about); });
 }
 
 void zookeeper_handle::read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener,
-                                      on_answer told) {
+                                      on_answer done) {
   {
     const base::lock_guard lock(mutex_);
     auto& listeners = watched_[path];
@@ -100,17 +100,17 @@ void zookeeper_handle::read_and_watch(const std::string& path, const std::shared
     std::erase_if(listeners, [&](const auto& each) { return each.expired() || each.lock() == listener; });
     listeners.push_back(listener);
   }
-  const auto known = [this, path, listener, told = std::move(told)](answer read) {
+  const auto known = [this, path, listener, done = std::move(done)](answer read) {
     if (read.code != ZOK) forget(path, listener);  // nothing is watched
-    told(std::move(read));
+    done(std::move(read));
   };
   send(known, [&](zhandle_t* on, const void* about) {
     return ::zoo_awget(on, path.c_str(), on_change, this, on_data, about);
   });
 }
 
-void zookeeper_handle::sync(const std::string& path, on_answer told) {
-  send(std::move(told),
+void zookeeper_handle::sync(const std::string& path, on_answer done) {
+  send(std::move(done),
        [&](zhandle_t* on, const void* about) { return ::zoo_async(on, path.c_str(), on_text, about); });
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "dlock/store/store_url.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "stores/name_lookup.hpp"
 
 namespace dlock::stores::zookeeper {

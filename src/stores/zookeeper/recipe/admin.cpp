@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/printable_text.hpp"
-#include "stores/guarded.hpp"
+#include "stores/reply_or_in_doubt.hpp"
 #include "stores/zookeeper/client/errors.hpp"
 #include "stores/zookeeper/recipe/store.hpp"
 
@@ -19,7 +19,7 @@ reply describe(const lock_nodes& nodes, const execution& with, const std::vector
   const auto holders = nodes.find_holders(with, keys);
   std::vector<holder_info> held;
   for (std::size_t i = 0; i != keys.size(); ++i) {
-    if (holders[i].code != ZOK) return not_done({.code = holders[i].code}, "look");
+    if (holders[i].code != ZOK) return not_done({.code = holders[i].code}, "poll");
     if (!holders[i].held) continue;
     held.push_back({.key = keys[i], .fence = holders[i].fence, .kind = lease_kind::session});
     auto& info = held.back();
@@ -28,7 +28,7 @@ reply describe(const lock_nodes& nodes, const execution& with, const std::vector
       info.host = data->host;
       info.pid = data->pid;
       info.label = data->label;
-      info.left = std::chrono::milliseconds{data->timeout_ms};
+      info.remaining = std::chrono::milliseconds{data->timeout_ms};
     } else {
       info.label = detail::printable_text(holders[i].data.substr(0, 64));
     }
@@ -37,7 +37,7 @@ reply describe(const lock_nodes& nodes, const execution& with, const std::vector
     for (std::size_t i = 0; i != held.size(); ++i) with.handle.read(nodes.session_path(held[i].session), round.slot(i));
   });
   for (std::size_t i = 0; i != held.size(); ++i) {
-    if (sessions[i].code != ZOK && sessions[i].code != ZNONODE) return not_done(sessions[i], "look");
+    if (sessions[i].code != ZOK && sessions[i].code != ZNONODE) return not_done(sessions[i], "poll");
     held[i].revoked = held[i].session && sessions[i].code == ZNONODE;
     found.push_back(std::move(held[i]));
   }
@@ -47,7 +47,7 @@ reply describe(const lock_nodes& nodes, const execution& with, const std::vector
 }  // namespace
 
 reply zookeeper_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
-  return guarded(on, [&] {
+  return reply_or_in_doubt(on, [&] {
     const auto handle = any_handle();
     const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
     if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
@@ -59,7 +59,7 @@ reply zookeeper_store::inspect(connection& on, const request& key, std::vector<h
 
 reply zookeeper_store::list(connection& on, std::string_view after, std::size_t limit,
                             std::vector<holder_info>& found) noexcept {
-  return guarded(on, [&] {
+  return reply_or_in_doubt(on, [&] {
     const auto handle = any_handle();
     const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
     if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
@@ -81,7 +81,7 @@ reply zookeeper_store::list(connection& on, std::string_view after, std::size_t 
 }
 
 reply zookeeper_store::revoke(connection& on, const request& key) noexcept {
-  return guarded(on, [&]() -> reply {
+  return reply_or_in_doubt(on, [&]() -> reply {
     std::vector<holder_info> found;
     if (auto known = inspect(on, key, found); known.result != outcome::yes) return known;
     if (found.empty() || !found.front().session) return {.result = outcome::no};

@@ -150,11 +150,11 @@ std::optional<node_data> node_data::parse(std::string_view text) {
   const auto session = id_in(next_word(text));
   node_data data;
   if (!session || !read_number(next_word(text), data.timeout_ms)) return std::nullopt;
-  const auto place = next_word(text);
-  const auto slash = place.rfind('/');
-  if (slash == std::string_view::npos || !read_number(place.substr(slash + 1), data.pid)) return std::nullopt;
+  const auto location = next_word(text);
+  const auto slash = location.rfind('/');
+  if (slash == std::string_view::npos || !read_number(location.substr(slash + 1), data.pid)) return std::nullopt;
   data.session = *session;
-  data.host = place.substr(0, slash);
+  data.host = location.substr(0, slash);
   data.label = text;
   return data;
 }

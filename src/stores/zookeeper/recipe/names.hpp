@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dlock/store/id128.hpp"
+#include "dlock/store_interface/id128.hpp"
 #include "stores/zookeeper/client/settings.hpp"
 
 namespace dlock::stores::zookeeper {

@@ -9,12 +9,12 @@ namespace dlock::stores::zookeeper {
 
 namespace {
 
-bool is_there(const answer& told) { return told.code == ZOK || told.code == ZNODEEXISTS; }
+bool is_there(const answer& response) { return response.code == ZOK || response.code == ZNODEEXISTS; }
 
 /// Who must not make a node is told so before it is told that the node is there: an operator may have made it.
 bool was_made(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) {
-  const auto told = on.ask(1, [&](request_round& round) { handle.read(path, round.slot(0)); }).front();
-  return told.code == ZOK || told.code == ZNOAUTH;
+  const auto response = on.ask(1, [&](request_round& round) { handle.read(path, round.slot(0)); }).front();
+  return response.code == ZOK || response.code == ZNOAUTH;
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class lock_nodes {
 using requests = std::span<const request>;
 using replies = std::span<reply>;
 
-/// Executes requests of one verb and one session, which only a look may lack.
-void execute_verb(const lock_nodes& nodes, const execution& with, requests asked, replies told);
+/// Executes requests of one verb and one session, which only a poll may lack.
+void execute_verb(const lock_nodes& nodes, const execution& with, requests asked, replies results);
 
 }  // namespace dlock::stores::zookeeper

@@ -42,21 +42,21 @@ void zookeeper_session::drop(std::string_view key, const std::string& name) {
   if (at != held_.end() && at->second.name == name) held_.erase(at);
 }
 
-void zookeeper_session::watch(std::string_view key, std::shared_ptr<queue_place> place) {
+void zookeeper_session::watch(std::string_view key, std::shared_ptr<queue_node> node) {
   const base::lock_guard lock(mutex_);
-  places_.insert_or_assign(std::string(key), std::move(place));
+  queue_nodes_.insert_or_assign(std::string(key), std::move(node));
 }
 
-void zookeeper_session::unwatch(std::string_view key, const queue_place& place) noexcept {
+void zookeeper_session::unwatch(std::string_view key, const queue_node& node) noexcept {
   const base::lock_guard lock(mutex_);
-  const auto at = places_.find(key);
-  if (at != places_.end() && at->second.get() == &place) places_.erase(at);  // the caller has it, too
+  const auto at = queue_nodes_.find(key);
+  if (at != queue_nodes_.end() && at->second.get() == &node) queue_nodes_.erase(at);  // the caller has it, too
 }
 
-std::shared_ptr<queue_place> zookeeper_session::place(std::string_view key) const {
+std::shared_ptr<queue_node> zookeeper_session::node_of(std::string_view key) const {
   const base::lock_guard lock(mutex_);
-  const auto at = places_.find(key);
-  return at == places_.end() ? nullptr : at->second;
+  const auto at = queue_nodes_.find(key);
+  return at == queue_nodes_.end() ? nullptr : at->second;
 }
 
 bool zookeeper_session::renewed(instant sent, instant answered, microseconds ttl) {
@@ -79,12 +79,12 @@ bool zookeeper_session::renewed(instant sent, instant answered, microseconds ttl
 
 void zookeeper_session::leave_queues() noexcept {
   if (!handle_->ours()) return;  // in a child of fork() nobody waits
-  std::map<std::string, std::shared_ptr<queue_place>, std::less<>> left;
+  std::map<std::string, std::shared_ptr<queue_node>, std::less<>> ended;
   {
     const base::lock_guard lock(mutex_);
-    left.swap(places_);
+    ended.swap(queue_nodes_);
   }
-  for (const auto& [key, place] : left) place->end();
+  for (const auto& [key, node] : ended) node->end();
 }
 
 bool zookeeper_session::end() noexcept {

@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "dlock/store/clock.hpp"
-#include "dlock/store/store.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "stores/store_listeners.hpp"
 #include "stores/zookeeper/client/handle.hpp"
 #include "stores/zookeeper/recipe/names.hpp"
-#include "stores/zookeeper/recipe/place.hpp"
+#include "stores/zookeeper/recipe/queue_node.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -87,12 +87,12 @@ class zookeeper_session {
   /// Forgets it, if it is still that one.
   void drop(std::string_view key, const std::string& name);
 
-  void watch(std::string_view key, std::shared_ptr<queue_place> place);
+  void watch(std::string_view key, std::shared_ptr<queue_node> node);
   /// Forgets it, if it is still that one.
-  void unwatch(std::string_view key, const queue_place& place) noexcept;
-  std::shared_ptr<queue_place> place(std::string_view key) const;
+  void unwatch(std::string_view key, const queue_node& node) noexcept;
+  std::shared_ptr<queue_node> node_of(std::string_view key) const;
 
-  doubted_nodes& doubted() noexcept { return doubted_; }
+  orphan_nodes& orphans() noexcept { return orphans_; }
 
   /// A renewal that was sent at `sent` was answered before `answered`. Whether the session lives for `ttl` from `sent` on.
   bool renewed(instant sent, instant answered, microseconds ttl);
@@ -109,8 +109,8 @@ class zookeeper_session {
   std::shared_ptr<node_watch> own_node_{};
   mutable base::mutex mutex_{};
   std::map<std::string, held_node, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
-  std::map<std::string, std::shared_ptr<queue_place>, std::less<>> places_ DLOCK_GUARDED_BY(mutex_){};
-  doubted_nodes doubted_{};
+  std::map<std::string, std::shared_ptr<queue_node>, std::less<>> queue_nodes_ DLOCK_GUARDED_BY(mutex_){};
+  orphan_nodes orphans_{};
   instant known_ DLOCK_GUARDED_BY(mutex_);  // the leader has heard from it since
   struct renewal_times {
     instant sent;

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "stores/guarded.hpp"
+#include "stores/reply_or_in_doubt.hpp"
 #include "stores/zookeeper/client/errors.hpp"
 #include "stores/zookeeper/recipe/store.hpp"
 
@@ -34,7 +34,7 @@ reply too_short(milliseconds given, microseconds ttl) {
 }  // namespace
 
 reply zookeeper_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
-  return guarded(connection, [&]() -> reply {
+  return reply_or_in_doubt(connection, [&]() -> reply {
     auto& on = static_cast<zookeeper_connection&>(connection);
     switch (action) {
       case session_verb::open: return open(on, record);
@@ -101,7 +101,7 @@ reply zookeeper_store::renew(zookeeper_connection& on, const session_record& rec
     if (each.code == ZOPERATIONTIMEOUT) handle.reconnect();
     if (each.code != ZOK) return not_done(each, "renew");
   }
-  session->doubted().look(handle);
+  session->orphans().search(handle);
   if (session->renewed(sent, boot_clock::now(), record.ttl)) return {.result = outcome::yes};
   return {.result = outcome::unknown,
           .why = {.transient = true, .text = "renew: the one before it was too long ago to prove enough"}};
@@ -146,9 +146,9 @@ std::shared_ptr<zookeeper_handle> zookeeper_store::connected_handle() {
 
 /// The servers may have one connection left for this host, which the session needs.
 void zookeeper_store::leave_spare() {
-  std::shared_ptr<zookeeper_handle> left;  // is closed without the lock, unless somebody uses it
+  std::shared_ptr<zookeeper_handle> closing;  // is closed without the lock, unless somebody uses it
   const base::lock_guard lock(mutex_);
-  left = std::move(spare_);
+  closing = std::move(spare_);
 }
 
 std::shared_ptr<zookeeper_handle> zookeeper_store::any_handle() {

@@ -8,7 +8,7 @@
 
 #include "dlock/error.hpp"
 #include "dlock/stores/zookeeper.hpp"
-#include "stores/guarded.hpp"
+#include "stores/reply_or_in_doubt.hpp"
 #include "stores/zookeeper/client/errors.hpp"
 
 namespace dlock::stores {
@@ -53,38 +53,38 @@ std::unique_ptr<connection> zookeeper_store::connect(microseconds, fault& why) n
   }
 }
 
-void zookeeper_store::execute(connection& on, requests asked, replies told) noexcept {
+void zookeeper_store::execute(connection& on, requests asked, replies results) noexcept {
   while (!asked.empty()) {
     const auto same = [&](const request& each) { return each.session != asked.front().session; };
     const auto size = static_cast<std::size_t>(std::find_if(asked.begin(), asked.end(), same) - asked.begin());
-    const auto part = told.first(size);
-    guarded(on, part, [&] { execute_part(static_cast<zookeeper_connection&>(on), asked.first(size), part); });
+    const auto part = results.first(size);
+    reply_or_in_doubt(on, part, [&] { execute_part(static_cast<zookeeper_connection&>(on), asked.first(size), part); });
     asked = asked.subspan(size);
-    told = told.subspan(size);
+    results = results.subspan(size);
   }
 }
 
-void zookeeper_store::execute_part(zookeeper_connection& on, requests asked, replies told) {
+void zookeeper_store::execute_part(zookeeper_connection& on, requests asked, replies results) {
   const auto action = asked.front().action;
-  std::fill(told.begin(), told.end(), reply{.result = outcome::no, .statements = 0});
+  std::fill(results.begin(), results.end(), reply{.result = outcome::no, .statements = 0});
   // Nobody is gone and still holds a key, and no lease has an expiry.
   if (action == verb::take_over || action == verb::extend) return;
   const auto session = find(asked.front().session);
-  if (session == nullptr && action != verb::look) {
+  if (session == nullptr && action != verb::poll) {
     // What it held is free.
     if (action == verb::release || action == verb::cancel) return;
     const fault why{.transient = true, .text = "the session is not open"};
-    std::fill(told.begin(), told.end(), reply{.result = outcome::failed, .why = why, .statements = 0});
+    std::fill(results.begin(), results.end(), reply{.result = outcome::failed, .why = why, .statements = 0});
     return;
   }
   const auto handle = session != nullptr ? session->shared_handle() : any_handle();
   if (const auto connected = on.wait_connected(*handle); connected.code != ZOK) {
     const auto why = no_connection(settings_, connected.code);
-    std::fill(told.begin(), told.end(), reply{.result = outcome::failed, .why = why, .statements = 0});
+    std::fill(results.begin(), results.end(), reply{.result = outcome::failed, .why = why, .statements = 0});
     return;
   }
   const execution with{on, *handle, session.get()};
-  execute_verb(nodes_, with, asked, told);
+  execute_verb(nodes_, with, asked, results);
 }
 
 void zookeeper_store::watch(std::string_view key, const id128& id, key_listener& listener) noexcept {
@@ -99,37 +99,37 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
       }
       watch->begin();
     } else if (const auto session = find(id)) {
-      auto place = std::make_shared<queue_place>(
-          session->handle(), session->doubted(),
-          queue_place::terms{nodes_.path_of(key), settings_.names, session->text()}, listener);
+      auto node = std::make_shared<queue_node>(session->handle(), session->orphans(),
+                                               queue_node::terms{nodes_.path_of(key), settings_.names, session->text()},
+                                               listener);
       {
         const base::lock_guard lock(mutex_);
-        places_[&listener] = {session, place};
+        queue_nodes_[&listener] = {session, node};
       }
-      session->watch(key, place);
-      place->begin();
+      session->watch(key, node);
+      node->begin();
     }
   } catch (const std::exception&) {
-    // Nothing is told: it is looked at from time to time.
+    // Nobody is notified: the key is polled.
   }
 }
 
 void zookeeper_store::unwatch(std::string_view key, const id128& id, key_listener& listener) noexcept {
   std::shared_ptr<holder_watch> watch;
-  session_place of;
+  session_node of;
   {
     const base::lock_guard lock(mutex_);
     if (id == id128{}) {
       if (auto node = watches_.extract(&listener); !node.empty()) watch = std::move(node.mapped());
-    } else if (auto node = places_.extract(&listener); !node.empty()) {
+    } else if (auto node = queue_nodes_.extract(&listener); !node.empty()) {
       of = std::move(node.mapped());
     }
   }
   if (watch != nullptr) watch->leave();
-  if (of.place == nullptr) return;
+  if (of.node == nullptr) return;
   const auto session = of.session.lock();  // its handle stays as long as it
-  if (session != nullptr) session->unwatch(key, *of.place);
-  of.place->leave();  // also where the session has ended meanwhile, and is just telling it
+  if (session != nullptr) session->unwatch(key, *of.node);
+  of.node->leave();  // also where the session has ended meanwhile, and is just telling it
 }
 
 }  // namespace dlock::stores::zookeeper

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 #include "stores/zookeeper/client/connection.hpp"
 #include "stores/zookeeper/recipe/nodes.hpp"
 #include "stores/zookeeper/recipe/session_closer.hpp"
@@ -40,7 +40,7 @@ class zookeeper_store final : public store, private store_admin {
 
  private:
   /// Requests of one session.
-  void execute_part(zookeeper_connection& on, requests asked, replies told);
+  void execute_part(zookeeper_connection& on, requests asked, replies results);
 
   // admin.cpp
   reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
@@ -48,7 +48,7 @@ class zookeeper_store final : public store, private store_admin {
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& on, const request& key) noexcept override;
   /// The servers delete what nobody needs any more.
-  reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
+  reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
 
   // sessions.cpp
   reply open(zookeeper_connection& on, const session_record& record);
@@ -69,11 +69,11 @@ class zookeeper_store final : public store, private store_admin {
   std::shared_ptr<zookeeper_handle> spare_ DLOCK_GUARDED_BY(mutex_){};  // while there is no session
   std::map<const key_listener*, std::shared_ptr<holder_watch>> watches_
       DLOCK_GUARDED_BY(mutex_){};  // without a session
-  struct session_place {
+  struct session_node {
     std::weak_ptr<zookeeper_session> session{};
-    std::shared_ptr<queue_place> place{};
+    std::shared_ptr<queue_node> node{};
   };
-  std::map<const key_listener*, session_place> places_ DLOCK_GUARDED_BY(mutex_){};
+  std::map<const key_listener*, session_node> queue_nodes_ DLOCK_GUARDED_BY(mutex_){};
   session_closer closer_{};
 };
 

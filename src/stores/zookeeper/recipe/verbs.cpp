@@ -14,7 +14,7 @@ namespace dlock::stores::zookeeper {
 namespace {
 
 /// Of somebody else's node: a holder without a session.
-id128 stranger() noexcept {
+id128 foreign_holder() noexcept {
   id128 id;
   id.bytes.fill(0xff);
   return id;
@@ -22,7 +22,7 @@ id128 stranger() noexcept {
 
 /// Of those that are named. They are asked for by a node each, and a list of who stands before it. Returns those whose key has
 /// no node of its own yet.
-std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with, requests asked, replies told,
+std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with, requests asked, replies results,
                                  const std::vector<std::size_t>& which) {
   const auto answers = with.on.ask(2 * which.size(), [&](request_round& round) {
     for (std::size_t i = 0; i != which.size(); ++i) {
@@ -38,7 +38,7 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
   for (std::size_t i = 0; i != which.size(); ++i) {
     const auto& made = answers[2 * i];
     const auto& names = answers[2 * i + 1];
-    auto& answer = told[which[i]];
+    auto& answer = results[which[i]];
     answer = {.result = outcome::no};
     if (made.code == ZNONODE) {
       homeless.push_back(which[i]);
@@ -73,80 +73,80 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
   });
   for (std::size_t i = 0; i != behind.size(); ++i) {
     const bool gone = removed[i].code == ZOK || removed[i].code == ZNONODE;
-    if (!gone) told[behind[i].first] = {.result = outcome::unknown, .why = fault_of(removed[i].code, "take")};
+    if (!gone) results[behind[i].first] = {.result = outcome::unknown, .why = fault_of(removed[i].code, "take")};
   }
   return homeless;
 }
 
-void take(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
+void take(const lock_nodes& nodes, const execution& with, requests asked, replies results) {
   std::vector<std::size_t> which;
   for (std::size_t i = 0; i != asked.size(); ++i) {
-    const auto place = with.session->place(asked[i].resource);
+    const auto queued = with.session->node_of(asked[i].resource);
     lock_node node;
-    const auto had = place == nullptr ? outcome::failed : place->take(node);
+    const auto had = queued == nullptr ? outcome::failed : queued->take(node);
     if (had == outcome::failed) {
       which.push_back(i);
     } else if (had == outcome::yes) {
-      told[i] = {.result = outcome::yes, .fence = node.fence, .statements = 0};
+      results[i] = {.result = outcome::yes, .fence = node.fence, .statements = 0};
       with.session->hold(asked[i].resource, nodes.path_of(asked[i].resource), {std::move(node), asked[i].nonce});
     }
   }
   if (which.empty()) return;
   constexpr int rounds = 4;  // the server may delete a key's node as soon as it is made, where nothing stands below it
   for (int i = 0; i != rounds && !which.empty(); ++i) {
-    which = attempt(nodes, with, asked, told, which);
+    which = attempt(nodes, with, asked, results, which);
     for (auto each = which.begin(); each != which.end();) {
       const auto made = nodes.make_parent(with.on, with.handle, nodes.path_of(asked[*each].resource));
       if (made.result == outcome::yes) {
-        told[*each] = {.why = {.transient = true, .text = "the key's node is deleted again and again"},
-                       .statements = 0};
+        results[*each] = {.why = {.transient = true, .text = "the key's node is deleted again and again"},
+                          .statements = 0};
         ++each;
       } else {
-        told[*each] = {.result = outcome::failed, .why = made.why, .statements = 0};  // no node of ours was made
+        results[*each] = {.result = outcome::failed, .why = made.why, .statements = 0};  // no node of ours was made
         each = which.erase(each);
       }
     }
   }
-  told.front().statements = 1;
+  results.front().statements = 1;
 }
 
-void look(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
+void poll(const lock_nodes& nodes, const execution& with, requests asked, replies results) {
   std::vector<std::string> keys;
   for (const auto& each : asked) keys.emplace_back(each.resource);
   const auto found = nodes.find_holders(with, keys);
   for (std::size_t i = 0; i != asked.size(); ++i) {
     const auto& of = found[i];
-    told[i] = of.code == ZOK ? reply{.result = outcome::yes} : not_done({.code = of.code}, "look");
-    told[i].statements = i == 0 ? 1 : 0;
+    results[i] = of.code == ZOK ? reply{.result = outcome::yes} : not_done({.code = of.code}, "poll");
+    results[i].statements = i == 0 ? 1 : 0;
     if (of.code != ZOK) continue;
     if (!of.foreign.empty()) {
-      told[i].result = outcome::failed;
-      told[i].why.text = foreign_text(nodes.path_of(keys[i]), of.foreign);
+      results[i].result = outcome::failed;
+      results[i].why.text = foreign_text(nodes.path_of(keys[i]), of.foreign);
       continue;
     }
     // Our own place that has become the first is to be had by a take.
-    const auto place = with.session == nullptr ? nullptr : with.session->place(keys[i]);
-    const bool ours = place != nullptr && !of.node.empty() && place->name() == of.node;
+    const auto queued = with.session == nullptr ? nullptr : with.session->node_of(keys[i]);
+    const bool ours = queued != nullptr && !of.node.empty() && queued->name() == of.node;
     if (!of.held || ours) {
-      told[i].result = outcome::absent;
+      results[i].result = outcome::absent;
       continue;
     }
-    auto& seen = told[i].holder;
+    auto& seen = results[i].holder;
     seen.kind = lease_kind::session;
     seen.fence = of.fence;
     if (const auto data = node_data::parse(of.data)) {
       seen.holder = data->session;
-      seen.left = std::chrono::milliseconds{data->timeout_ms};
+      seen.remaining = std::chrono::milliseconds{data->timeout_ms};
       seen.who = data->who();
     } else {
-      seen.holder = stranger();
-      seen.left = microseconds::max();
+      seen.holder = foreign_holder();
+      seen.remaining = microseconds::max();
       seen.who = detail::printable_text(of.data.substr(0, 64));
     }
   }
 }
 
-void release(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
+void release(const lock_nodes& nodes, const execution& with, requests asked, replies results) {
   std::vector<std::pair<std::size_t, std::string>> ours;
   for (std::size_t i = 0; i != asked.size(); ++i) {
     const auto held = with.session->held(asked[i].resource);
@@ -160,7 +160,7 @@ void release(const lock_nodes& nodes, const execution& with, requests asked, rep
     }
   });
   for (std::size_t i = 0; i != ours.size(); ++i) {
-    auto& answer = told[ours[i].first];
+    auto& answer = results[ours[i].first];
     const auto code = removed[i].code;
     if (code == ZOK || code == ZNONODE) {
       with.session->drop(asked[ours[i].first].resource, ours[i].second);
@@ -170,10 +170,10 @@ void release(const lock_nodes& nodes, const execution& with, requests asked, rep
       answer.statements = 0;
     }
   }
-  told.front().statements = 1;
+  results.front().statements = 1;
 }
 
-void cancel(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
+void cancel(const lock_nodes& nodes, const execution& with, requests asked, replies results) {
   // Another server than that which had the attempt may not have heard of it yet.
   auto listed = with.on.ask(asked.size() + 1, [&](request_round& round) {
     with.handle.sync(nodes.path_of(asked.front().resource), round.slot(asked.size()));
@@ -184,7 +184,7 @@ void cancel(const lock_nodes& nodes, const execution& with, requests asked, repl
   for (std::size_t i = 0; i != asked.size(); ++i) {
     if (synced != ZOK) listed[i].code = synced;
     if (listed[i].code != ZOK && listed[i].code != ZNONODE) {
-      told[i] = not_done(listed[i], "cancel");
+      results[i] = not_done(listed[i], "cancel");
       continue;
     }
     // By its name; a node that was a place in the queue before has another one.
@@ -196,7 +196,7 @@ void cancel(const lock_nodes& nodes, const execution& with, requests asked, repl
       if (granted) with.session->expect_end(asked[i].resource);
       if (granted || each.starts_with(prefix)) ours.emplace_back(i, each);
     }
-    if (ours.size() == before) with.session->doubted().add(nodes.path_of(asked[i].resource), prefix);
+    if (ours.size() == before) with.session->orphans().add(nodes.path_of(asked[i].resource), prefix);
   }
   const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
     for (std::size_t i = 0; i != ours.size(); ++i) {
@@ -204,7 +204,7 @@ void cancel(const lock_nodes& nodes, const execution& with, requests asked, repl
     }
   });
   for (std::size_t i = 0; i != ours.size(); ++i) {
-    auto& answer = told[ours[i].first];
+    auto& answer = results[ours[i].first];
     if (removed[i].code == ZOK) {
       with.session->drop(asked[ours[i].first].resource, ours[i].second);
       answer.result = outcome::yes;
@@ -212,18 +212,18 @@ void cancel(const lock_nodes& nodes, const execution& with, requests asked, repl
       answer = not_done(removed[i], "cancel");
     }
   }
-  told.front().statements = 1;
+  results.front().statements = 1;
 }
 
 }  // namespace
 
-void execute_verb(const lock_nodes& nodes, const execution& with, requests asked, replies told) {
+void execute_verb(const lock_nodes& nodes, const execution& with, requests asked, replies results) {
   switch (asked.front().action) {
     case verb::take:
-    case verb::insert: take(nodes, with, asked, told); break;
-    case verb::look: look(nodes, with, asked, told); break;
-    case verb::release: release(nodes, with, asked, told); break;
-    default: cancel(nodes, with, asked, told); break;
+    case verb::insert: take(nodes, with, asked, results); break;
+    case verb::poll: poll(nodes, with, asked, results); break;
+    case verb::release: release(nodes, with, asked, results); break;
+    default: cancel(nodes, with, asked, results); break;
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <fmt/format.h>
 
-#include "contract/backends/mysql/places.hpp"
+#include "contract/backends/mysql/fixtures.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "stores/sql/row_owner.hpp"
 
@@ -13,7 +13,7 @@ std::string app_url() { return mysql_setting("DLOCK_TEST_MYSQL_APP_URL"); }
 
 }  // namespace
 
-void mysql_row_place::wait_long_for_locks(connection& on) { test::wait_long_for_locks(on); }
+void mysql_row_fixture::wait_long_for_locks(connection& on) { test::wait_long_for_locks(on); }
 
 mysql_application::mysql_application(const std::string& url, const std::string& time_zone) : raw(url) {
   raw.run("SET SESSION time_zone='" + time_zone + "', innodb_lock_wait_timeout=5");
@@ -46,7 +46,7 @@ std::optional<std::string> mysql_application::one(const std::string& sql) {
   }
 }
 
-mysql_row_place::~mysql_row_place() {
+mysql_row_fixture::~mysql_row_fixture() {
   try {
     raw_mysql app(app_url());
     for (const auto& table : tables_) app.run("DROP TABLE IF EXISTS " + table);
@@ -55,12 +55,12 @@ mysql_row_place::~mysql_row_place() {
   }
 }
 
-std::string mysql_row_place::tables_id() const {
+std::string mysql_row_fixture::tables_id() const {
   const auto sql = "SELECT fence FROM `locks`." + locks.table("floor") + " WHERE id=4";
   return stores::sql::tables_id(std::stoull(raw_mysql::root().one(sql))).text();
 }
 
-std::shared_ptr<const row_table> mysql_row_place::make_table(const row_shape& shape) {
+std::shared_ptr<const row_table> mysql_row_fixture::make_table(const row_shape& shape) {
   const bool column = shape.renewal == row_renewal::column;
   const bool own_fence = !column && !shape.fence_is_version;
   auto table = std::make_shared<row_table>();
@@ -101,30 +101,30 @@ std::shared_ptr<const row_table> mysql_row_place::make_table(const row_shape& sh
   return table;
 }
 
-std::unique_ptr<application> mysql_row_place::connect() { return std::make_unique<mysql_application>(app_url()); }
+std::unique_ptr<application> mysql_row_fixture::connect() { return std::make_unique<mysql_application>(app_url()); }
 
-std::string mysql_row_place::literal(const std::string& text) const {
+std::string mysql_row_fixture::literal(const std::string& text) const {
   std::string hex;
   for (const char c : text) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
   return "_utf8mb4 x'" + hex + "'";
 }
 
-std::string mysql_row_place::plain_take(const row_table& table, const std::string& condition, const std::string& owner,
-                                        int seconds) const {
+std::string mysql_row_fixture::plain_take(const row_table& table, const std::string& condition,
+                                          const std::string& owner, int seconds) const {
   return fmt::format(
       "update {0} set {1}='{2}', {3}=date_add(now(), interval {4} second), {5}={5}+1 where {6} and ({1}='' or "
       "{3}<now())",
       table.table, table.owner, owner, table.expires_at, seconds, table.fence, condition);
 }
 
-std::string mysql_row_place::plain_expiry(int seconds) const {
+std::string mysql_row_fixture::plain_expiry(int seconds) const {
   return fmt::format("date_add(now(), interval {} second)", seconds);
 }
 
-std::string mysql_row_place::expiry(microseconds from_now) const {
+std::string mysql_row_fixture::expiry(microseconds from_now) const {
   return fmt::format("TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))+({})", from_now.count());
 }
 
-std::unique_ptr<row_place> make_row_place() { return std::make_unique<mysql_row_place>(); }
+std::unique_ptr<row_fixture> make_row_fixture() { return std::make_unique<mysql_row_fixture>(); }
 
 }  // namespace dlock::test

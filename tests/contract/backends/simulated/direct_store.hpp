@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "contract/virtual_place.hpp"
+#include "contract/virtual_fixture.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/store/store_admin.hpp"
-#include "dlock/store/transactional_store.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 #include "simulation/database.hpp"
 
 namespace dlock::test {
@@ -43,24 +43,24 @@ class direct_store final : public store, private store_admin, private transactio
     std::vector<reply> answers(requests.size());
     // A row that a transaction has locked is not waited for.
     std::vector<request> asked;
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> positions;
     std::vector<std::string> names;
     for (const auto& each : requests) names.push_back(name_of(each));
     for (std::size_t i = 0; i != requests.size(); ++i) {
       answers[i].why = {.native = 1205, .transient = true, .contended = true};
       const auto at = tables_.locks().find(names[i]);
       const bool locked = at != tables_.locks().end() && at->second.locked_by != 0;
-      if (locked && requests[i].action != verb::look) continue;
+      if (locked && requests[i].action != verb::poll) continue;
       asked.push_back(requests[i]);
       asked.back().resource = names[i];
-      places.push_back(i);
+      positions.push_back(i);
     }
-    std::vector<reply> told(asked.size());
-    if (!asked.empty()) tables_.run_batch(asked, {clock(), nullptr}, told);
-    for (std::size_t i = 0; i != places.size(); ++i) answers[places[i]] = std::move(told[i]);
+    std::vector<reply> executed(asked.size());
+    if (!asked.empty()) tables_.run_batch(asked, {clock(), nullptr}, executed);
+    for (std::size_t i = 0; i != positions.size(); ++i) answers[positions[i]] = std::move(executed[i]);
     std::move(answers.begin(), answers.end(), replies.begin());
-    // Only looks are one statement for all.
-    if (requests.front().action == verb::look) return;
+    // Only polls are one statement for all.
+    if (requests.front().action == verb::poll) return;
     for (auto& each : replies) each.statements = 1;
   }
   reply session(connection&, session_verb action, const session_record& of) noexcept override {
@@ -135,10 +135,10 @@ class direct_store final : public store, private store_admin, private transactio
     if (!tables_.revoke(name_of(key))) made.result = outcome::no;
     return made;
   }
-  reply clean_up(connection&, microseconds idle, std::size_t limit) noexcept override {
+  reply cleanup(connection&, microseconds idle, std::size_t limit) noexcept override {
     const std::lock_guard lock(mutex_);
     auto made = done();
-    made.fence = tables_.clean_up(idle.count(), limit, clock());
+    made.fence = tables_.cleanup(idle.count(), limit, clock());
     return made;
   }
 

@@ -96,7 +96,7 @@ bool parse_owner(const std::string& text, lock_row& into) {
 }
 
 std::string owner_of(const lock_row& row) {
-  if (!row.session) return row.stranger;
+  if (!row.session) return row.foreign;
   return fmt::format("{}/{:016x}{}", row.session.hex(), row.nonce, row.mark ? "+" : "");
 }
 
@@ -260,8 +260,8 @@ class simulated_application final : public application {
   void assign(const row_table& of, const std::string& column, pieces to, const std::string& key, lock_row& row) {
     if (column == of.owner) {
       row.session = id128{};
-      row.stranger = to.takes("NULL") ? std::string() : to.text();
-      if (parse_owner(row.stranger, row)) row.stranger.clear();
+      row.foreign = to.takes("NULL") ? std::string() : to.text();
+      if (parse_owner(row.foreign, row)) row.foreign.clear();
       return;
     }
     const auto value = number(to, &of, key, &row);
@@ -341,7 +341,7 @@ class simulated_application final : public application {
   std::vector<change> changes_{};
 };
 
-class simulated_row_place final : public virtual_place<direct_store, row_place> {
+class simulated_row_fixture final : public virtual_fixture<direct_store, row_fixture> {
  public:
   std::shared_ptr<const row_table> make_table(const row_shape& shape) override {
     auto made = std::make_shared<row_table>();
@@ -378,6 +378,6 @@ class simulated_row_place final : public virtual_place<direct_store, row_place> 
 
 }  // namespace
 
-std::unique_ptr<row_place> make_row_place() { return std::make_unique<simulated_row_place>(); }
+std::unique_ptr<row_fixture> make_row_fixture() { return std::make_unique<simulated_row_fixture>(); }
 
 }  // namespace dlock::test

@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include "contract/row/row_contract.hpp"
-#include "dlock/store/clock.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "dlock/stores/sqlite.hpp"
-#include "stores/sql/dialect.hpp"
+#include "stores/sql/application_database.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
@@ -57,9 +57,9 @@ class sqlite_application final : public application {
 #define DLOCK_TEST_ENCODING "UTF-8"
 #endif
 
-class sqlite_row_place final : public row_place {
+class sqlite_row_fixture final : public row_fixture {
  public:
-  sqlite_row_place() { make_sqlite_file(path_, DLOCK_TEST_ENCODING); }
+  sqlite_row_fixture() { make_sqlite_file(path_, DLOCK_TEST_ENCODING); }
   std::shared_ptr<store> open() override {
     auto store = open_store("sqlite:" + path_);
     store->prepare();
@@ -139,6 +139,6 @@ class sqlite_row_place final : public row_place {
 
 }  // namespace
 
-std::unique_ptr<row_place> make_row_place() { return std::make_unique<sqlite_row_place>(); }
+std::unique_ptr<row_fixture> make_row_fixture() { return std::make_unique<sqlite_row_fixture>(); }
 
 }  // namespace dlock::test

@@ -12,10 +12,10 @@
 #include <tuple>
 #include <vector>
 
-#include "dlock/store/store_admin.hpp"
+#include "dlock/store_interface/store_admin.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/client.hpp"
-#include "stores/mysql/client/guard.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
 
 namespace dlock::test {
@@ -90,7 +90,8 @@ class toy_mysql_store final : public store, private store_admin {
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override {
     auto& with = static_cast<toy_connection&>(connection);
     std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
-      return guarded(with, "lock", [&] { return each.action == verb::look ? look(with, each) : change(with, each); });
+      return reply_or_in_doubt(with, "lock",
+                               [&] { return each.action == verb::poll ? poll(with, each) : change(with, each); });
     });
   }
   bool terminate(connection& connection, const connection_identity& lost) noexcept override {
@@ -110,7 +111,7 @@ class toy_mysql_store final : public store, private store_admin {
     return holders(connection, fmt::format("id>{} ORDER BY id LIMIT {}", mysql_literal(after), limit), found);
   }
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
-  reply clean_up(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
+  reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
   static reply change(toy_connection& connection, const request& request) {
     connection.key.assign(request.resource);
     connection.owner.assign(bytes_of(request.session));
@@ -128,7 +129,7 @@ class toy_mysql_store final : public store, private store_admin {
     answer.fence = done.insert_id;
     return answer;
   }
-  static reply look(toy_connection& connection, const request& request) {
+  static reply poll(toy_connection& connection, const request& request) {
     connection.key.assign(request.resource);
     reply answer;
     mysql_bytes<16> owner;
@@ -139,18 +140,18 @@ class toy_mysql_store final : public store, private store_admin {
         connection.fetch(connection.statements.at(static_cast<std::size_t>(request.action)), row, answer.why);
     answer.holder.holder = id_of(owner.view());
     answer.holder.expired = left <= 0;
-    answer.holder.left = microseconds{std::max<std::int64_t>(0, left)};
+    answer.holder.remaining = microseconds{std::max<std::int64_t>(0, left)};
     return answer;
   }
   reply holders(connection& connection, const std::string& which, std::vector<holder_info>& out) noexcept {
     auto& with = static_cast<toy_connection&>(connection);
-    return guarded(with, "list", [&] {
+    return reply_or_in_doubt(with, "list", [&] {
       reply answer;
       mysql_rows rows;
       answer.result = with.query(sql_.held + which, "list", &rows, nullptr, answer.why);
       for (const auto& row : rows) {
         out.push_back({.key = *row[0], .session = id_of(*row[1]), .fence = std::stoull(*row[2])});
-        out.back().left = microseconds{std::stoll(*row[3])};
+        out.back().remaining = microseconds{std::stoll(*row[3])};
       }
       return answer;
     });

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "dlock/detail/sha256.hpp"
-#include "stores/mysql/bound/lone_server.hpp"
+#include "stores/mysql/bound/single_primary_check.hpp"
 #include "stores/mysql/named_lock/name.hpp"
 
 using Catch::Matchers::ContainsSubstring;

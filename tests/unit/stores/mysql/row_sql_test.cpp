@@ -110,14 +110,14 @@ TEST_CASE("mysql row sql: a version that is the fence is raised once and proves 
   CHECK(count(take, "`version` + 1") == 1);
   CHECK_THAT(take, ContainsSubstring("DIV 1000000)"));  // whole seconds, up
   for (const auto& text : {s.sql.extend(s.about(verb::extend)), s.sql.release(s.about(verb::release)).text,
-                           s.sql.verify(s.about(verb::look)).text, s.sql.cancel(s.about(verb::cancel))}) {
+                           s.sql.verify(s.about(verb::poll)).text, s.sql.cancel(s.about(verb::cancel))}) {
     INFO(text);
     CHECK(text.find("version") == std::string::npos);
     CHECK_THAT(text, ContainsSubstring("IN ('" + me + "', '" + me + "+')"));
   }
   const row_sql own(by_session());
   for (const auto& text : {own.sql.extend(own.about(verb::extend)), own.sql.release(own.about(verb::release)).text,
-                           own.sql.verify(own.about(verb::look)).text}) {
+                           own.sql.verify(own.about(verb::poll)).text}) {
     INFO(text);
     CHECK_THAT(text, ContainsSubstring("`lock_fence` = 7"));
     CHECK(text.find("version") == std::string::npos);  // raised by grants alone

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// The client's clock: only differences of it are used, never compared with a server's clock.
+
+#include "dlock/detail/cxx20.hpp"
+//
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace dlock {
+
+/// Monotonic time that goes on while the machine sleeps (CLOCK_BOOTTIME on Linux, else steady_clock).
+/// std::chrono::steady_clock stands still in a suspended laptop or virtual machine; a lease would not.
+struct boot_clock {
+  using duration = std::chrono::microseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<boot_clock>;
+  static constexpr bool is_steady = true;
+  static time_point now() noexcept;
+};
+
+using instant = boot_clock::time_point;
+
+/// Where a service gets its time from, and how its threads wait. Replaced only by tests (see stores/memory.hpp:
+/// virtual_clock). Thread safety: all functions may be called from any thread.
+class time_source {
+ public:
+  virtual ~time_source() = default;
+  virtual instant now() const noexcept = 0;
+  /// Waits on `wake` until notified or until `until`; may wake spuriously. `lock` is held on entry and on return.
+  /// Allocates nothing.
+  virtual void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) = 0;
+  /// Wakes all who wait on `wake`. Called after what they wait for was changed, with the mutex that they wait with held.
+  virtual void notify(std::condition_variable& wake) noexcept { wake.notify_all(); }
+
+  /// A thread that works for a service in the background.
+  enum class worker {
+    hired,   ///< it is about to be started
+    begins,  ///< reported by the thread itself
+    ends,    ///< reported by the thread as its last act, or by the caller that could not start it
+  };
+  virtual void on_thread_event(worker) noexcept {}
+};
+
+/// The real clock; it is never destroyed.
+time_source& system_time() noexcept;
+
+}  // namespace dlock

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "dlock/store_interface/id128.hpp"
+#include "dlock/store_interface/lease_kind.hpp"
+
+namespace dlock {
+
+/// A held lock as an operator sees it: lock_service::holder(), lock_service::held_keys(). Of a row locked in place that
+/// another program holds by plain SQL, `label` is what that wrote as owner, and there is no session.
+struct holder_info {
+  std::string key{};
+  id128 session{};                         ///< of the holder
+  std::uint64_t fence = 0;                 ///< fencing token of the present grant
+  std::string host{};                      ///< of the holder's process; empty if its session is gone
+  std::int64_t pid = 0;                    ///< likewise
+  std::string label{};                     ///< service_options::label of the holder
+  lease_kind kind = lease_kind::expiring;  ///< what keeps it
+  bool revoked = false;                    ///< an operator forced it: its renewals are refused
+  std::chrono::microseconds since{0};  ///< how long ago it was granted, by the server's clock; a row doesn't keep it: 0
+  std::chrono::microseconds remaining{0};  ///< until its expiry if nobody renews; 0: over, or it has none
+  /// Its session is gone or has expired: nobody holds it any more, and the next one who asks gets it.
+  bool dead = false;
+};
+
+}  // namespace dlock

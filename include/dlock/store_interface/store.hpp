@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// The seam between dlock and a place where locks live. Applications choose a store by URL or by a function of
+/// dlock/stores/; this header is for those who write one. A store executes verbs on a connection and says what came of
+/// it. It has no retry policy (a deadlock, which the server asks to be retried, excepted), no waiting policy and no
+/// client clock; its verbs never throw; "unknown" is an answer. docs/stores.md says how to write one.
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "dlock/store_interface/store_types.hpp"
+
+namespace dlock {
+
+class store_admin;
+class transactional_store;
+
+/// Runs one batch at a time, used by one thread at a time (interrupt() excepted).
+class connection {
+ public:
+  virtual ~connection() = default;
+  /// From any thread: makes what runs return soon, with outcome::unknown where it is not certain.
+  virtual void interrupt() noexcept = 0;
+  /// False once it broke; it never mends.
+  virtual bool usable() const noexcept = 0;
+  /// The same after it lay idle, when its server may have closed it. Sees what can be seen without a round trip, and
+  /// costs no more than a microsecond. Called before each use, by the thread that is to use it.
+  virtual bool alive() noexcept { return usable(); }
+  virtual const connection_identity& identity() const noexcept = 0;
+};
+
+/// A waiter for a key, as a store sees it.
+class key_listener {
+ public:
+  /// The key may be free: the waiter asks for it at once. `works`: the store notifies it of every such moment from now on;
+  /// false: the store can't know it at present, so the waiter polls with back-off until the next call. Any thread. It only
+  /// signals, but takes locks for it: a store must hold none that execute() takes.
+  virtual void may_be_free(bool works) noexcept = 0;
+
+ protected:
+  ~key_listener() = default;
+};
+
+/// A service, as its store sees it. Any thread may call these; they only signal, so the store may hold its locks.
+class store_listener {
+ public:
+  /// A connection to the server broke, or the server ended a session: the service renews its sessions at once.
+  virtual void renew_now() noexcept = 0;
+  /// That session held the key with this fencing token, and somebody else has deleted the lock at the server: the service
+  /// treats the lease as lost (loss_reason::taken_over).
+  virtual void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept = 0;
+
+ protected:
+  ~store_listener() = default;
+};
+
+/// Thread safety: all functions may be called from any thread, with different connections at the same time.
+class store {
+ public:
+  virtual ~store() = default;
+
+  /// For messages: the URL without its password.
+  virtual const std::string& name() const noexcept = 0;
+  virtual capabilities caps() const noexcept = 0;
+  /// Whether a take may wait up to a second for a row that somebody's transaction has locked. Asked at each acquire: a store may
+  /// know it only once it is connected, and a server that takes over may be another one.
+  virtual bool takes_wait() const noexcept { return false; }
+  /// Without capabilities::any_key: why the text can't be a key here; empty: it can. Asked at each call, before anything is
+  /// sent. Says nothing about what is known only after prepare() before that.
+  virtual std::string unfit_key(std::string_view /*key*/) const { return {}; }
+
+  /// Once, before anything else: makes or verifies the schema and checks that the server will do. Throws store_error
+  /// (unreachable, schema missing or of another version) or std::invalid_argument (a setting that can't work).
+  virtual void prepare() = 0;
+
+  /// A new connection, or null and the reason. `limit`: how long somebody waits for it, which a store with several
+  /// servers to choose from divides among them. It may take longer: whoever asked has left then, and the next one gets it.
+  virtual std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept = 0;
+  /// The same; returns soon once `cancel` is requested, as far as the store can do that.
+  virtual std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token&) noexcept {
+    return connect(limit, why);
+  }
+
+  /// Executes requests of one verb, sorted by resource, no resource twice. One reply for each. One statement where the
+  /// store can, else one for each request. Precondition: replies.size() == requests.size() > 0.
+  virtual void execute(connection& connection, std::span<const request> requests,
+                       std::span<reply> replies) noexcept = 0;
+
+  /// One statement on a session row. remove_expired and close say no when there was nothing to delete.
+  virtual reply session(connection& connection, session_verb action, const session_record& record) noexcept = 0;
+
+  /// capabilities::tells_free: notifies `listener` once when the watch begins to work (the key may have become free before),
+  /// whenever the key may have become free after that, and when the watch stops working. Returns at once: a round trip that
+  /// it takes is made in the background; if that fails, it notifies nobody. `session`: the waiter's, at most one
+  /// watch of a key for each; zero: some session, as often as it likes. A store that keeps a queue at the server may give
+  /// the session its place there, and a take of it what that place obtains.
+  virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
+  /// Ends it: the listener isn't called any more once this returns. Waits for no server. Harmless if there is none.
+  virtual void unwatch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
+
+  /// `listener` hears what the store notices without being asked, until unlisten(). A store that notices nothing ignores both.
+  virtual void listen(store_listener& /*listener*/) noexcept {}
+  /// The listener isn't called any more once this returns. Harmless if it does not listen.
+  virtual void unlisten(store_listener& /*listener*/) noexcept {}
+
+  /// Makes sure that nothing sent on a lost connection runs any more: ends it at the server and sees it gone. True only
+  /// if that is certain (same server, same start of it; or a restart since).
+  virtual bool terminate(connection& connection, const connection_identity& lost) noexcept = 0;
+
+  /// What operators and clean-up need (store_admin.hpp). Null: the store has no such functions.
+  virtual store_admin* admin() noexcept { return nullptr; }
+  /// What transactions of the application's need (transactional_store.hpp). Null: leases of this store can't be verified in
+  /// a transaction.
+  virtual transactional_store* transactions() noexcept { return nullptr; }
+};
+
+}  // namespace dlock

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/background/grant_lifecycle.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dlock::engine {
+
+using namespace std::chrono_literals;
+
+void grant_lifecycle::make_room(grant& grant) {
+  if ((grant.kind != lease_kind::session || grant.cap != instant::max()) && grant.deadline == nullptr)
+    deadline_timer::make_room(grant);
+  if (grant.kind == lease_kind::column) row_renewer::make_room(grant);
+}
+
+bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) noexcept {
+  ++counted_;  // before it can be lost
+  grant->state.store(grant_state::held, std::memory_order_release);
+  if (!sessions_.link(*grant)) {
+    grant->state.store(grant_state::asked, std::memory_order_release);
+    --counted_;
+    changed_();
+    return false;
+  }
+  table_.add(*grant);
+  watch(grant, now);
+  if (grant->renewal != nullptr) rows_.add(grant, now);
+  if (grant->turn) grant->turn.granted(grant->key, grant->owner.get());
+  return true;
+}
+
+void grant_lifecycle::watch(const std::shared_ptr<grant>& grant, instant now) noexcept {
+  const bool by_session = grant->kind == lease_kind::session;
+  if (by_session && grant->cap == instant::max()) return;  // its session's deadline is all it has
+  deadlines_.set(grant, by_session ? grant->cap : std::min(grant->cap, now + grant->own_end.remaining(now)));
+}
+
+void grant_lifecycle::deadline_passed(const std::shared_ptr<grant>& grant, instant now) noexcept {
+  if (grant->state.load() != grant_state::held) return;
+  if (grant->remaining(now) > 0us) {
+    watch(grant, now);
+  } else {
+    lost(grant, grant->why(now), now);
+  }
+}
+
+void grant_lifecycle::lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept {
+  grant->set_reason(reason);
+  if (grant->lost_at.load() == instant{}) grant->lost_at.store(now);
+  auto held = grant_state::held;
+  if (!grant->state.compare_exchange_strong(held, grant_state::lost)) return;
+  grant->turn.hand_on();
+  no_longer_held();
+  news_.post(grant);
+  // Rule 12: lost first, then the release. Rule 5: by session and fence, so that it can only ever free this grant.
+  const auto margin = margin_for(grant->ttl, shared_.options.margin);
+  if (grant->kind == lease_kind::session) grant->pin->not_freed_before(now + margin);
+  background_.release_lost(grant, now + margin, now + long_enough, now);
+  gone(*grant);
+}
+
+loss_reason grant_lifecycle::not_ours(grant& grant, instant now) noexcept {
+  // While the server had to keep it, somebody has broken in. Otherwise it ran out, be it on the way of that statement.
+  return grant.outlives(now) ? loss_reason::taken_over : grant.why(now);
+}
+
+bool grant_lifecycle::begin_release(grant& grant, bool& trusted, instant now) noexcept {
+  trusted = grant.remaining(now) > 0us;
+  if (!trusted) grant.set_reason(grant.why(now));
+  auto held = grant_state::held;
+  const bool ours = grant.state.compare_exchange_strong(held, grant_state::releasing);
+  trusted = trusted && ours;  // it may have been lost since: whoever did that has counted it out
+  return ours;
+}
+
+release_result grant_lifecycle::end_release(const std::shared_ptr<grant>& grant, release_result result, bool trusted,
+                                            const fault& why, instant now, bool here) noexcept {
+  if (result == release_result::lost && trusted) {
+    grant->reason.store(not_ours(*grant, now));
+    trusted = grant->reason.load() == loss_reason::taken_over;
+  }
+  const bool freed = result == release_result::freed;
+  if (freed) history_.released(grant->key, grant->fence, now);
+  grant->turn.hand_on(freed && grant->min_hold.load().count() == 0);
+  no_longer_held();
+  if (!trusted) news_.post(grant);  // before gone(), which may end the notifier
+  table_.drop(*grant);              // before its owner is told that it is over
+  event happened{.key = grant->key.view(), .fence = grant->fence_shown(), .held = now - grant->granted_at};
+  bool tells = true;
+  if (result == release_result::lost && trusted) {
+    happened.what = event::kind::split_brain;
+  } else if (result == release_result::later) {
+    happened = {
+        .what = event::kind::release_failed, .key = grant->key.view(), .fence = grant->fence_shown(), .text = why.text};
+  } else if (trusted) {
+    happened.what = event::kind::released;
+  } else {
+    tells = false;
+  }
+  // gone() may end the notifier. The observer may end the service, and must not find this grant still counted.
+  if (tells && !here) news_.post(happened);
+  gone(*grant);
+  if (tells && here) shared_.notify(happened);
+  return trusted ? result : release_result::lost;
+}
+
+void grant_lifecycle::leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused) noexcept {
+  if (table_.leave(*grant, false) != held_locks::leave_result::last || !begin_release(*grant, grant->trusted, now))
+    return;
+  if (unused) grant->min_hold = microseconds{0};
+  background_.release_now(grant, now);
+}
+
+// The two halves of the end of a grant, each exactly once. Between them its holder may be told, who may end the service
+// then, which must not count it as held.
+
+void grant_lifecycle::no_longer_held() noexcept { counted_ += ending - 1; }
+
+void grant_lifecycle::gone(grant& grant) noexcept {
+  sessions_.unlink(grant);
+  deadlines_.clear(grant);
+  rows_.remove(grant);
+  counted_ -= ending;
+  changed_();
+}
+
+}  // namespace dlock::engine

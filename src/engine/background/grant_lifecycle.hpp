@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "engine/background/background_work.hpp"
+#include "engine/background/deadline_timer.hpp"
+#include "engine/background/row_renewer.hpp"
+#include "engine/books/held_locks.hpp"
+#include "engine/machines/fair_share.hpp"
+
+namespace dlock::engine {
+
+/// What keeps the books that a grant stands in: its session, its deadlines, its owner, the count of what is held. A grant
+/// comes in once, when the store has said yes, and goes once, by a release or a loss. Nothing in here can fail, or sends
+/// anything by itself. Thread safety: all functions from any thread.
+class grant_lifecycle {
+ public:
+  grant_lifecycle(service_context& shared, held_locks& table, session_keeper& sessions, deadline_timer& deadlines,
+                  row_renewer& rows, background_work& background, notifier& news, std::function<void()> on_change)
+      : shared_(shared),
+        table_(table),
+        sessions_(sessions),
+        deadlines_(deadlines),
+        rows_(rows),
+        background_(background),
+        news_(news),
+        changed_(std::move(on_change)) {}
+
+  /// So long a key that was lost waits to be freed until its holder has been told. In each case it waits for the margin, which
+  /// is the time that a holder has between the one and the other.
+  static constexpr microseconds long_enough = std::chrono::seconds{1};
+
+  /// What admit() needs. Allocates, so it comes before the sending.
+  static void make_room(grant& grant);
+  /// The store has granted it. False: its session is over, and it must be given back.
+  bool admit(const std::shared_ptr<grant>& grant, instant now) noexcept;
+  /// Sets the deadline anew, after an extension by hand.
+  void watch(const std::shared_ptr<grant>& grant, instant now) noexcept;
+
+  /// A local deadline has come: it is lost, unless it was extended meanwhile.
+  void deadline_passed(const std::shared_ptr<grant>& grant, instant now) noexcept;
+  /// It may not be trusted any more. Only the first call counts. Its holder is told, then it is released.
+  void lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept;
+
+  /// Rule 4: trust ends before the release is sent. False: it was lost, and others release it. `trusted`: it was until now.
+  bool begin_release(grant& grant, bool& trusted, instant now) noexcept;
+  /// The release has ended thus. Tells it to the observer, on this thread or (`here` false) on that of the notifier.
+  release_result end_release(const std::shared_ptr<grant>& grant, release_result result, bool trusted, const fault& why,
+                             instant now, bool here) noexcept;
+
+  /// A lease ends that nobody waits for: what remains to be done is done in the background. `unused`: it was granted, and
+  /// never handed out, so no min_hold counts.
+  void leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused = false) noexcept;
+  /// The background has released it, or goes on.
+  void released(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept {
+    end_release(grant, result, grant->trusted, why, now, false);
+  }
+
+  /// Why the row is not the grant's any more, which a statement has found that was answered just now.
+  static loss_reason not_ours(grant& grant, instant now) noexcept;
+
+  /// Held, and neither released nor lost.
+  std::size_t held() const noexcept { return static_cast<std::size_t>(counted_.load() % ending); }
+  /// Held, or in the books still.
+  bool any() const noexcept { return counted_.load() > 0; }
+  /// How long this process has had which key.
+  tenure_tracker& history() noexcept { return history_; }
+
+ private:
+  void no_longer_held() noexcept;
+  void gone(grant& grant) noexcept;
+
+  service_context& shared_;
+  held_locks& table_;
+  session_keeper& sessions_;
+  deadline_timer& deadlines_;
+  row_renewer& rows_;
+  background_work& background_;
+  notifier& news_;
+  const std::function<void()> changed_;  // held() or any() has become less
+  tenure_tracker history_{};
+  static constexpr std::uint64_t ending = std::uint64_t{1} << 32U;
+  std::atomic<std::uint64_t> counted_{0};  // held, and times `ending`: those that are not, and are in the books
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/books/held_locks.hpp"
+
+#include <utility>
+
+#include "engine/books/own_stack.hpp"
+
+namespace dlock::engine {
+
+void held_locks::add(grant& grant) noexcept {
+  auto& in = shard_of(grant.key);
+  const base::lock_guard lock(in.mutex);
+  in.grants.add(grant);
+  grant.listed = true;
+  ++grant.owner->grants;
+}
+
+bool held_locks::unlist(shard& shard, grant& grant) noexcept {
+  if (!std::exchange(grant.listed, false)) return false;
+  shard.grants.remove(grant);
+  --grant.owner->grants;
+  return true;
+}
+
+bool held_locks::drop(grant& grant) noexcept {
+  auto& in = shard_of(grant.key);
+  const base::lock_guard lock(in.mutex);
+  return unlist(in, grant);
+}
+
+held_locks::found held_locks::find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept {
+  auto& in = shard_of(key);
+  const base::lock_guard lock(in.mutex);
+  found result;
+  in.grants.find(key.hash(), [&](grant& each) {
+    if (each.owner.get() != &owner || !(each.key == key)) return false;
+    const bool within_reach = named || on_own_stack(each.anchor.load(std::memory_order_relaxed));
+    if (result.held != nullptr && !within_reach) return false;
+    auto alive = each.alive();
+    if (alive == nullptr) return false;
+    result.held = std::move(alive);
+    result.within_reach = within_reach;
+    result.without_lease = each.leases.load(std::memory_order_relaxed) == 0;
+    result.being_freed = each.outlived;
+    return within_reach;
+  });
+  if (!enter || !result.within_reach || result.being_freed) return result;
+  result.entered = true;
+  // None: the one before has ended, and the key waits for a transaction's outcome.
+  result.first = result.held->leases.fetch_add(1, std::memory_order_relaxed) == 0;
+  return result;
+}
+
+std::shared_ptr<grant> held_locks::enter(const owner_state& owner, const lock_key& key, bool named,
+                                         instant now) noexcept {
+  auto& in = shard_of(key);
+  const base::lock_guard lock(in.mutex);
+  auto* const mine = in.grants.find(key.hash(), [&](const grant& each) {
+    return each.owner.get() == &owner && (named || on_own_stack(each.anchor.load(std::memory_order_relaxed))) &&
+           each.key == key;
+  });
+  if (mine == nullptr || mine->kind != lease_kind::session || mine->outlived || mine->remaining(now).count() == 0) {
+    return nullptr;
+  }
+  if (mine->leases.load(std::memory_order_relaxed) == 0) return nullptr;
+  auto alive = mine->alive();
+  if (alive == nullptr) return alive;
+  mine->leases.fetch_add(1, std::memory_order_relaxed);
+  ++in.entered;
+  return alive;
+}
+
+std::uint64_t held_locks::entered() noexcept {
+  std::uint64_t all = 0;
+  for (auto& in : shards_) {
+    const base::lock_guard lock(in.mutex);
+    all += in.entered;
+  }
+  return all;
+}
+
+std::size_t held_locks::size() noexcept {
+  std::size_t all = 0;
+  for (auto& in : shards_) {
+    const base::lock_guard lock(in.mutex);
+    all += in.grants.size();
+  }
+  return all;
+}
+
+held_locks::leave_result held_locks::leave(grant& grant, bool in_transaction) noexcept {
+  auto& in = shard_of(grant.key);
+  const base::lock_guard lock(in.mutex);
+  if (--grant.leases > 0) return leave_result::inner;
+  if (grant.transactions > 0 || in_transaction) {
+    // Until the outcome the thread that holds it may enter it again from wherever it is.
+    grant.anchor.store(is_own_owner(*grant.owner) ? end_of_own_stack() : nullptr);
+  }
+  if (grant.transactions > 0) return leave_result::later;
+  if (in_transaction) {
+    ++grant.transactions;
+    return leave_result::asks;
+  }
+  unlist(in, grant);
+  return leave_result::last;
+}
+
+held_locks::leave_result held_locks::leave_after_all(grant& grant) noexcept {
+  auto& in = shard_of(grant.key);
+  const base::lock_guard lock(in.mutex);
+  if (--grant.transactions > 0 || grant.leases > 0) return leave_result::later;  // entered again meanwhile
+  unlist(in, grant);
+  return leave_result::last;
+}
+
+void held_locks::outlive_transaction(grant& grant) noexcept {
+  const base::lock_guard lock(shard_of(grant.key).mutex);
+  ++grant.transactions;
+  ++grant.verified;
+  grant.verified_on = std::this_thread::get_id();
+}
+
+bool held_locks::transaction_ended(grant& grant, bool verified) noexcept {
+  auto& in = shard_of(grant.key);
+  const base::lock_guard lock(in.mutex);
+  if (verified) --grant.verified;
+  if (--grant.transactions > 0 || grant.leases > 0) return false;
+  if (grant.state.load() != grant_state::held) {  // lost: nothing is left to be freed, and the service may have ended
+    unlist(in, grant);
+    return false;
+  }
+  grant.outlived = true;
+  return true;
+}
+
+bool held_locks::verified_here(grant& grant) noexcept {
+  const base::lock_guard lock(shard_of(grant.key).mutex);
+  return grant.verified > 0 && grant.verified_on == std::this_thread::get_id();
+}
+
+void held_locks::abandon(const owner_state& owner, const std::function<bool(const grant&)>& wanted,
+                         std::vector<std::shared_ptr<grant>>& mine) {
+  for (auto& in : shards_) {
+    const base::lock_guard lock(in.mutex);
+    const struct taken_out {  // also without the memory for all
+      shard& from;
+      std::vector<std::shared_ptr<grant>>& all;
+      std::size_t at;
+      ~taken_out() {
+        for (; at < all.size(); ++at) unlist(from, *all[at]);
+      }
+    } done{in, mine, mine.size()};
+    in.grants.for_each([&](grant& each) {
+      if (each.owner.get() != &owner || each.leases == 0 || each.transactions > 0 || !wanted(each)) return;
+      if (auto alive = each.alive()) mine.push_back(std::move(alive));
+    });
+  }
+}
+
+bool held_locks::drop_if_sole(grant& grant) noexcept {
+  auto& in = shard_of(grant.key);
+  const base::lock_guard lock(in.mutex);
+  if (grant.leases != 1 || grant.transactions > 0) return false;
+  grant.leases = 0;
+  unlist(in, grant);
+  return true;
+}
+
+bool held_locks::sole(grant& grant) noexcept {
+  const base::lock_guard lock(shard_of(grant.key).mutex);
+  return grant.leases == 1 && grant.transactions == 0;
+}
+
+bool held_locks::pinned_by_transaction(grant& grant) noexcept {
+  const base::lock_guard lock(shard_of(grant.key).mutex);
+  return grant.transactions > 0;
+}
+
+void held_locks::for_each(const std::function<void(const grant&)>& use) {
+  for (auto& in : shards_) {
+    const base::lock_guard lock(in.mutex);
+    in.grants.for_each(use);
+  }
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/books/poll_scheduler.hpp"
+
+namespace dlock::engine {
+
+namespace {
+/// A waiter may poll earlier by this part of its pause, if another one polls then.
+constexpr int early = 8;
+
+instant earliest(instant now, instant until) noexcept {
+  return until == instant::max() ? until : until - (until - now) / early;
+}
+}  // namespace
+
+void pause::answered(statement&) noexcept {
+  const base::lock_guard lock(in_.mutex_);
+  state_ = state::polled;
+  wake();
+}
+
+void pause::shorten(instant until) noexcept {
+  const base::lock_guard lock(in_.mutex_);
+  if (state_ != state::waiting || until >= until_) return;
+  until_ = until;
+  auto node = in_.pauses_.extract(timer_);
+  node.key() = until;
+  timer_ = in_.pauses_.insert(std::move(node));
+  wake();
+}
+
+void poll_scheduler::enter(pause& pause, instant now, instant until) {
+  const base::lock_guard lock(mutex_);
+  pause.until_ = until;
+  pause.timer_ = pauses_.emplace(earliest(now, until), &pause);
+  pause.state_ = pause::state::waiting;
+}
+
+bool poll_scheduler::leave(pause& pause) noexcept {
+  const base::lock_guard lock(mutex_);
+  if (pause.state_ == pause::state::polling) return false;
+  if (pause.state_ == pause::state::waiting) pauses_.erase(pause.timer_);
+  pause.state_ = pause::state::outside;
+  return true;
+}
+
+std::size_t poll_scheduler::due(instant now, polls& found) noexcept {
+  const base::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (auto at = pauses_.begin(); at != pauses_.end() && at->first <= now && count < most_polls;) {
+    pause& pause = *at->second;
+    if (pause.poll == nullptr) {  // it ends by itself
+      ++at;
+      continue;
+    }
+    at = pauses_.erase(at);
+    pause.state_ = pause::state::polling;
+    pause.poll->owner = &pause;
+    found[count++] = pause.poll_now(now);
+  }
+  return count;
+}
+
+instant poll_scheduler::end_of(const pause& pause) const noexcept {
+  const base::lock_guard lock(mutex_);
+  // While its poll is under way, or answered, it need not ask the clock.
+  return pause.state_ == pause::state::waiting ? pause.until_ : instant::max();
+}
+
+bool poll_scheduler::polled(const pause& pause) const noexcept {
+  const base::lock_guard lock(mutex_);
+  return pause.state_ == pause::state::polled;
+}
+
+}  // namespace dlock::engine

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <span>
+
+#include "base/mutex.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "engine/statements/statement.hpp"
+
+namespace dlock::engine {
+
+class poll_scheduler;
+
+/// One who waits between two polls at a busy key.
+class pause : public statement_owner {
+ public:
+  explicit pause(poll_scheduler& in) noexcept : in_(in) {}
+  /// Its end has changed, or its poll has been answered. Called under a lock: it may only signal.
+  virtual void wake() noexcept = 0;
+  void answered(statement&) noexcept final;
+  /// To end no later than that. Any thread, while it is in the watch or has left it.
+  void shorten(instant until) noexcept;
+
+  statement* poll = nullptr;  ///< what is sent at the end; null: nothing
+  /// The poll, which is sent now: however long the pause was, it has the time of a statement.
+  statement* poll_now(instant now) noexcept {
+    poll->queue_deadline = std::max(poll->queue_deadline, now + poll->timeout);
+    return poll;
+  }
+
+ protected:
+  ~pause() = default;
+
+ private:
+  friend class poll_scheduler;
+  enum class state : std::uint8_t { outside, waiting, polling, polled };
+  poll_scheduler& in_;
+  // Guarded by the watch:
+  instant until_{};
+  state state_ = state::outside;
+  std::multimap<instant, pause*>::iterator timer_{};
+};
+
+/// All who wait between two polls. When the pause of one ends, those whose pause ends soon poll with it, by the same
+/// statement: what a process polls does not grow with the number of keys that it waits for.
+/// Thread safety: all functions from any thread.
+class poll_scheduler {
+ public:
+  static constexpr std::size_t most_polls = 63;
+  using polls = std::array<statement*, most_polls>;
+
+  /// Allocates.
+  void enter(pause& pause, instant now, instant until);
+  /// False: another one has sent its poll, and the answer will wake it. Otherwise the pause is over.
+  bool leave(pause& pause) noexcept;
+  /// Takes out those that end now, or soon; `found` gets their polls, which the caller must send. Returns how many.
+  std::size_t due(instant now, polls& found) noexcept;
+  /// When it ends, as it stands now.
+  instant end_of(const pause& pause) const noexcept;
+  /// Whether its poll was sent by somebody else and has been answered.
+  bool polled(const pause& pause) const noexcept;
+
+ private:
+  friend class pause;
+  mutable base::mutex mutex_;
+  std::multimap<instant, pause*> pauses_ DLOCK_GUARDED_BY(mutex_){};  // by the earliest time at which they may end
+};
+
+}  // namespace dlock::engine

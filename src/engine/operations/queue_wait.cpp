@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/operations/queue_wait.hpp"
+
+#include <utility>
+
+namespace dlock::engine {
+
+queue_wait::queue_wait(engine_services& services, const lock_request& asked, waker& woken)
+    : services_(services), request_(asked), woken_(woken) {
+  // Only who said in whose name he asks may enter what another thread gets in the meantime.
+  const bool enters = asked.named && asked.terms.reentry != reentry::busy;
+  queue_waiter::owner = enters ? asked.owner.get() : nullptr;
+  queue_waiter::longest_pause = asked.terms.retry.max_pause;
+}
+
+queue_wait::~queue_wait() {
+  if (key_ != nullptr) services_.queue.leave(*key_, *this);
+}
+
+action queue_wait::start(const lock_key& key, instant until, instant now) {
+  until_ = until;
+  if (!count()) {
+    ended_ = end::too_many;
+    return {};
+  }
+  queue_waiter::enter_again = queue_waiter::freed = false;
+  if (services_.queue.enter(key, *this, now)) {
+    ended_ = end::turn;
+    return {};
+  }
+  key_ = &key;
+  // Another thread of the same owner either finds this one in the queue when it is granted, or was granted before.
+  if (queue_waiter::owner != nullptr) {
+    const auto mine = services_.table.find(*request_.owner, key, true, false);
+    if (mine.held != nullptr && !mine.being_freed) return leave(end::enter_again);
+  }
+  if (now >= until_) return leave(end::timed_out);
+  return action::wait(until_);
+}
+
+action queue_wait::leave(end otherwise) noexcept {
+  const bool neither = services_.queue.leave(*std::exchange(key_, nullptr), *this);
+  // A turn that came together with the end of the wait, or a cancellation, counts.
+  ended_ = neither ? otherwise : queue_waiter::turn ? end::turn : end::enter_again;
+  return {};
+}
+
+action queue_wait::resume(instant now) {
+  if (services_.queue.signalled(*key_, *this) || now >= until_) return leave(end::timed_out);
+  return action::wait(until_);
+}
+
+}  // namespace dlock::engine

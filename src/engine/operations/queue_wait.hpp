@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "engine/operations/engine_services.hpp"
+#include "engine/operations/lock_request.hpp"
+#include "engine/operations/operation.hpp"
+
+namespace dlock::engine {
+
+/// A part of an operation: its place in the queue of this process for one key.
+class queue_wait final : private queue_waiter {
+ public:
+  enum class end : std::uint8_t {
+    turn,         ///< it is ours: take_turn()
+    enter_again,  ///< the same owner holds the key now, by another thread
+    timed_out,
+    too_many,  ///< service_options::max_waiters
+  };
+
+  queue_wait(engine_services& services, const lock_request& asked, waker& woken);
+  queue_wait(const queue_wait&) = delete;
+  queue_wait& operator=(const queue_wait&) = delete;
+  ~queue_wait();
+
+  /// Waits in the queue until then. Finished: see ended().
+  action start(const lock_key& key, instant until, instant now);
+  action resume(instant now);
+  /// From now on it begins at the head of the queue.
+  void enter_at_head() noexcept { queue_waiter::first = true; }
+  /// It waits no longer.
+  action interrupt() noexcept { return leave(end::timed_out); }
+
+  end ended() const noexcept { return ended_; }
+  queue_turn take_turn() noexcept { return std::move(queue_waiter::turn); }
+  /// turn: the one before has freed the key, so nobody of this process has it.
+  bool freed() const noexcept { return queue_waiter::freed; }
+  /// Counts among those who wait from now on, until its end. False: too many wait.
+  bool count() noexcept { return counted_.take(services_.queue); }
+
+ private:
+  void wake() noexcept override { woken_.wake(); }
+  action leave(end otherwise) noexcept;
+
+  engine_services& services_;
+  const lock_request& request_;
+  waker& woken_;
+  const lock_key* key_ = nullptr;  // while it is in the queue
+  instant until_{};
+  waiter_slot counted_{};
+  end ended_ = end::timed_out;
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/operations/reentry_attempt.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/operations/lock_errors.hpp"
+
+namespace dlock::engine {
+
+namespace {
+
+renewal renewal_of(const grant& grant) noexcept {
+  if (grant.kind != lease_kind::expiring) return renewal::automatic;
+  return grant.renewable ? renewal::manual : renewal::none;
+}
+
+const char* name_of(renewal renewal) noexcept {
+  switch (renewal) {
+    case renewal::automatic: return "automatic";
+    case renewal::none: return "none";
+    case renewal::manual: break;
+  }
+  return "manual";
+}
+
+}  // namespace
+
+reentry_attempt::~reentry_attempt() {
+  if (held_ != nullptr) services_.grants.leave_in_background(held_, last_);  // counted, and not handed out
+}
+
+reentry_attempt::found reentry_attempt::find(const owner_state& owner, bool named, const lock_key& key, instant now) {
+  last_ = now;
+  const auto again = terms_.reentry;
+  if (owner.grants.load(std::memory_order_relaxed) == 0) return found::nothing;
+  auto mine = services_.table.find(owner, key, named, again == reentry::allow);
+  if (mine.held == nullptr) return found::nothing;
+  if (mine.being_freed) return found::being_freed;
+  if (mine.entered) {
+    held_ = std::move(mine.held);
+    first_ = mine.first;
+    return found::entered;
+  }
+  if (again != reentry::busy) refuse(*mine.held, now);
+  return found::nothing;
+}
+
+void reentry_attempt::refuse(grant& mine, instant now) const {
+  const bool by_mutex = mine.anchor.load(std::memory_order_relaxed) == &grant::by_mutex;
+  if (terms_.reentry == reentry::allow) {
+    if (!by_mutex) return;  // its own grant, but out of its reach: it belongs to another owner
+    ensure_held(mine, now);
+  }
+  throw lock_refused(
+      errc::already_held,
+      fmt::format("key '{}': already yours{}{}", printable(mine.key),
+                  mine.fenced ? fmt::format(", with fence {}", mine.fence) : "",
+                  by_mutex ? ", by a distributed_mutex: waiting for it would be waiting for yourself" : ""));
+}
+
+/// What the options of an inner lease ask for holds for it, too, or is refused: it shares the grant with the outer one.
+void reentry_attempt::honour(instant now) const {
+  auto& grant = *held_;
+  const auto refuse = [&](const std::string& refusal) {
+    throw std::invalid_argument(fmt::format(
+        "dlock: key '{}': {}; the owner holds it already, and an inner lease can't change that of the outer one "
+        "(reentry::refuse and reentry::busy don't enter it)",
+        printable(grant.key), refusal));
+  };
+  if (const auto has = renewal_of(grant); terms_.renewal != has) {
+    refuse(fmt::format("renewal = {}: the lease that is held has renewal::{}", name_of(terms_.renewal), name_of(has)));
+  }
+  if (terms_.max_hold.count() > 0 && now + terms_.max_hold < grant.cap) {
+    refuse(fmt::format(
+        "max_hold = {} ms: the lease that is held {}", terms_.max_hold.count(),
+        grant.cap == instant::max() ? "has no such bound" : fmt::format("ends in {} ms", in_ms(grant.cap - now))));
+  }
+  if (terms_.min_hold.count() == 0) return;
+  const microseconds wanted = now - grant.asked_at + terms_.min_hold;
+  auto before = grant.min_hold.load();
+  while (before < wanted && !grant.min_hold.compare_exchange_weak(before, wanted)) {
+  }
+}
+
+action reentry_attempt::start(instant now) {
+  last_ = now;
+  ensure_held(*held_, now);  // a lost lease can't be entered again: what was done under it is not to be trusted
+  const bool plain = terms_.min_hold.count() == 0 && terms_.max_hold.count() == 0 && held_->kind == lease_kind::session;
+  if (plain && terms_.renewal == renewal::automatic) return finish();
+  honour(now);
+  // A session, or renewals of the row, keep it: their ttl holds. An expiry of its own is only ever extended, by one
+  // statement, if the inner ttl ends later.
+  const auto margin = margin_for(held_->ttl, services_.shared.options.margin);
+  // Its row is locked by the transaction that verified it: an extension would wait for that. Until the transaction ends, the key
+  // can't be granted to anybody.
+  if (services_.table.verified_here(*held_)) return finish();
+  if (held_->kind != lease_kind::expiring || held_->own_end.remaining(now) + margin >= terms_.ttl) return finish();
+  extension_ = std::make_unique<extension>(services_, held_, terms_.ttl, "acquire, to extend the lease that is held");
+  return extension_->start(now);
+}
+
+action reentry_attempt::resume(instant now) {
+  last_ = now;
+  extension_->resume(now);
+  return finish();
+}
+
+std::shared_ptr<grant> reentry_attempt::take(bool& first) noexcept {
+  first = first_;
+  return std::move(held_);
+}
+
+action reentry_attempt::finish() noexcept {
+  services_.shared.notify({.what = event::kind::reentered, .key = held_->key.view(), .fence = held_->fence_shown()});
+  return {};
+}
+
+}  // namespace dlock::engine

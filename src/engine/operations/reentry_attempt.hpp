@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+
+#include "engine/operations/extension.hpp"
+
+namespace dlock::engine {
+
+/// A part of an operation: one lease more on what the same owner holds already.
+class reentry_attempt {
+ public:
+  /// `asked` must outlive it.
+  reentry_attempt(engine_services& services, const detail::lock_settings& asked) noexcept
+      : services_(services), terms_(asked) {}
+  reentry_attempt(const reentry_attempt&) = delete;
+  reentry_attempt& operator=(const reentry_attempt&) = delete;
+  ~reentry_attempt();
+
+  enum class found : std::uint8_t {
+    nothing,  ///< the owner does not hold the key, or by a lease that is out of the caller's reach: as for another owner
+    being_freed,  ///< it does not any more, but a transaction's outcome has left the key to be freed by the background
+    entered,      ///< start() must follow
+  };
+  /// Throws lock_refused where the options, or the way in which the key is held, forbid to enter it again.
+  /// `named`: the program said who the owner is.
+  found find(const owner_state& owner, bool named, const lock_key& key, instant now);
+  /// Finished: the lease is there. Throws lock_lost, store_error; std::invalid_argument for options that an inner lease
+  /// can't have.
+  action start(instant now);
+  action resume(instant now);
+  /// `first`: it is the only one.
+  std::shared_ptr<grant> take(bool& first) noexcept;
+
+ private:
+  void refuse(grant& mine, instant now) const;
+  void honour(instant now) const;
+  action finish() noexcept;
+
+  engine_services& services_;
+  const detail::lock_settings& terms_;
+  std::shared_ptr<grant> held_{};
+  bool first_ = false;
+  std::unique_ptr<extension> extension_{};  // seldom needed
+  instant last_{};
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+
+#include "dlock/store_interface/store.hpp"
+#include "engine/operations/poll_wait.hpp"
+
+namespace dlock::engine {
+
+/// A part of an operation: hears from the store when the key that it waits for may be free, and ends the pause then. Does
+/// nothing where the store can't tell.
+class release_subscription final : private key_listener {
+ public:
+  release_subscription(engine_services& services, poll_wait& pause) noexcept : services_(services), pause_(pause) {}
+  release_subscription(const release_subscription&) = delete;
+  release_subscription& operator=(const release_subscription&) = delete;
+  ~release_subscription() { end(); }
+
+  /// From now on that key, which must outlive it, unless it is watched already. What has stopped working is begun anew.
+  void begin(const lock_key& key, const id128& session) noexcept;
+  void end() noexcept;
+  /// Whether the store will tell. If not, it is to be polled as often as otherwise.
+  bool works() const noexcept { return works_; }
+
+ private:
+  void may_be_free(bool works) noexcept override {
+    works_ = works;
+    if (!works) stopped_ = true;
+    pause_.tell();
+  }
+
+  engine_services& services_;
+  poll_wait& pause_;
+  const lock_key* key_ = nullptr;  // while it watches
+  id128 session_{};
+  std::atomic<bool> works_{false};
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace dlock::engine

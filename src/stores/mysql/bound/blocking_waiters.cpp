@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/bound/blocking_waiters.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+#include "stores/mysql/client/errors.hpp"
+
+namespace dlock::stores::mysql {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Who was told takes the key; a connection that waits for it at once would only be in the way.
+constexpr auto rest = 50ms;
+/// Between two attempts to have a connection.
+constexpr auto retry = 500ms;
+
+/// Opens a mutex, and locks it again at its end, also where something throws.
+class DLOCK_SCOPED_CAPABILITY opened {
+ public:
+  explicit opened(base::mutex& mutex) DLOCK_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
+  opened(const opened&) = delete;
+  opened& operator=(const opened&) = delete;
+  ~opened() DLOCK_RELEASE() { mutex_.lock(); }
+
+ private:
+  base::mutex& mutex_;
+};
+
+}  // namespace
+
+// ---- for any thread -------------------------------------------------------------------------------------------------
+
+/// A child of fork() has the mutex as it was at that moment: locked for ever, perhaps. Nobody but the forking thread is there.
+bool blocking_waiters::in_child() const noexcept {
+  const auto process = process_.load();
+  return process != 0 && process != ::getpid();
+}
+
+blocking_waiters::~blocking_waiters() {
+  if (in_child()) {
+    mutex_.assert_held();                      // as far as anybody can be in the way
+    if (thread_.joinable()) thread_.detach();  // it runs in the parent only
+    for (auto& each : slots_) leave_to_parent(each.link, process_);
+    leave_to_parent(control_.link, process_);
+    return;
+  }
+  stop_.request_stop();
+  changed_.raise();
+  mutex_.lock();
+  auto thread = std::move(thread_);
+  mutex_.unlock();
+  if (thread.joinable()) thread.join();
+}
+
+void blocking_waiters::watch(std::string_view key, key_listener& listener) noexcept {
+  if (in_child()) return;
+  try {
+    const base::lock_guard lock(mutex_);
+    if (!thread_.joinable()) {
+      process_ = ::getpid();
+      thread_ = std::thread([this, stop = stop_.get_token()] { run(stop); });
+    }
+    auto& about = keys_[std::string(key)];
+    about.listeners.push_back(&listener);
+    if (about.listeners.size() == 1) about.since = clock::now();
+    about.begins = true;
+    changed_.raise();
+  } catch (const std::exception&) {
+    // Without memory, or a thread: nobody is notified, and the key is polled.
+  }
+}
+
+void blocking_waiters::unwatch(std::string_view key, key_listener& listener) noexcept {
+  if (in_child()) return;
+  const base::lock_guard lock(mutex_);
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return;
+  std::erase(found->second.listeners, &listener);
+  // What waits for it goes on until it is needed for another key; it holds nothing at its end.
+  if (found->second.listeners.empty()) keys_.erase(found);
+}
+
+// ---- on its thread --------------------------------------------------------------------------------------------------
+
+void blocking_waiters::run(const std::stop_token& stop) noexcept {
+  while (!stop.stop_requested()) {
+    try {
+      const base::lock_guard lock(mutex_);
+      serve(stop);
+    } catch (const std::exception&) {
+      std::this_thread::sleep_for(retry);  // no memory
+    }
+  }
+  for (auto& each : slots_) each.drop();
+}
+
+void blocking_waiters::tell(const std::string& key, bool works) noexcept {
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return;
+  found->second.begins = !works;
+  found->second.relied_on = works;
+  for (auto* const listener : found->second.listeners) listener->may_be_free(works);
+}
+
+bool blocking_waiters::served(std::string_view key) const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const slot& each) { return each.key == key && !each.ended; });
+}
+
+/// One wait for whatever happens first.
+void blocking_waiters::serve(const std::stop_token& stop) {
+  // What comes due while connections are made ends the next wait at once.
+  const auto begun = clock::now();
+  assign(begun, stop);
+  take_back(begun);
+  std::vector<pollfd> watched{{changed_.descriptor(), POLLIN, 0}};
+  for (const auto& each : slots_) {
+    watched.push_back({each.key.empty() ? -1 : mysql_socket(each.link->handle()), POLLIN, 0});
+  }
+  const auto next = next_time(begun);
+  const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
+  {
+    const opened others(mutex_);
+    ::poll(watched.data(), watched.size(),
+           next == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(0, remaining)));
+    changed_.clear();
+  }
+  for (std::size_t i = 0; i != slots_.size(); ++i) {
+    if (watched[i + 1].fd < 0) continue;
+    if (watched[i + 1].revents != 0) {
+      answered(slots_[i]);
+    } else if (!slots_[i].key.empty() && clock::now() >= slots_[i].until) {
+      lost(slots_[i]);
+    }
+  }
+}
+
+blocking_waiters::clock::time_point blocking_waiters::next_time(clock::time_point now) const {
+  auto next = clock::time_point::max();
+  for (const auto& each : slots_) {
+    if (!each.key.empty()) next = std::min(next, each.until);
+  }
+  for (const auto& [key, about] : keys_) {
+    if (served(key)) continue;
+    if (const auto at = std::max(about.cooldown_until, retry_at_); at > now) next = std::min(next, at);
+  }
+  return next;
+}
+
+/// A listener that relies on notifications has stopped polling, so it must learn when they stop.
+void blocking_waiters::take_back(clock::time_point now) noexcept {
+  for (const auto& [key, about] : keys_) {
+    if (about.relied_on && about.cooldown_until <= now && !served(key)) tell(key, false);
+  }
+}
+
+/// Those that have waited for longest come first.
+std::vector<std::string> blocking_waiters::unserved(clock::time_point now) const {
+  std::vector<std::pair<clock::time_point, std::string>> waiting;
+  for (const auto& [key, about] : keys_) {
+    if (!served(key) && about.cooldown_until <= now) waiting.emplace_back(about.since, key);
+  }
+  std::sort(waiting.begin(), waiting.end());
+  std::vector<std::string> found;
+  for (auto& [since, key] : waiting) found.push_back(std::move(key));
+  return found;
+}
+
+/// Not by a farewell, which a server that waits for a lock does not read.
+void blocking_waiters::slot::drop() noexcept {
+  if (link != nullptr && !key.empty()) link->interrupt();
+  link.reset();
+  key.clear();
+  ended = false;
+}
+
+/// A connection that waits for nothing. If all do, but one for a key that nobody watches any more, that wait is ended.
+blocking_waiters::slot* blocking_waiters::vacant(const std::stop_token& stop) {
+  const auto found = std::find_if(slots_.begin(), slots_.end(), [](const slot& each) { return each.key.empty(); });
+  if (found != slots_.end()) return &*found;
+  const auto unwanted = std::find_if(slots_.begin(), slots_.end(), [&](const slot& each) {
+    mutex_.assert_held();
+    return !each.ended && !keys_.contains(each.key);
+  });
+  if (unwanted == slots_.end()) return nullptr;
+  end_wait(*unwanted, stop);
+  return unwanted->key.empty() ? &*unwanted : nullptr;  // without a connection to end it by, its own was ended
+}
+
+/// The server does not see that a client is gone that waits for a row. So it is told.
+void blocking_waiters::end_wait(slot& of, const std::stop_token& stop) {
+  of.ended = true;
+  bool done = false;
+  try {
+    if (connected(control_, stop)) {
+      const opened others(mutex_);
+      fault why;
+      const auto sql = "KILL QUERY " + std::to_string(of.link->identity().id);
+      done = control_.link->query(sql, "end a wait", nullptr, nullptr, why) == outcome::yes;
+    }
+  } catch (const std::exception&) {
+    // No memory: it is not done.
+  }
+  if (!done) of.drop();
+}
+
+void blocking_waiters::assign(clock::time_point now, const std::stop_token& stop) {
+  for (const auto& each : slots_) {
+    if (each.ended) continue;
+    const auto about = keys_.find(each.key);
+    if (about != keys_.end() && about->second.begins) tell(each.key, true);
+  }
+  if (now < retry_at_) return;
+  for (const auto& key : unserved(now)) {
+    auto* const with = vacant(stop);
+    if (with == nullptr) return;
+    if (!connected(*with, stop)) {
+      retry_at_ = clock::now() + retry;
+      return;
+    }
+    if (keys_.contains(key)) send(*with, key);
+  }
+}
+
+bool blocking_waiters::connected(slot& with, const std::stop_token& stop) {
+  if (with.link != nullptr && with.link->alive()) return true;
+  const opened others(mutex_);
+  fault why;
+  with.link.reset();
+  auto made = client_.open<mysql_connection>(client_.settings().connect_timeout, stop, why);
+  if (made == nullptr) return false;
+  if (!plan_.set_up.empty() &&
+      made->query(plan_.set_up, "set up a connection that waits", nullptr, nullptr, why) != outcome::yes) {
+    return false;
+  }
+  with.link = std::move(made);
+  return true;
+}
+
+void blocking_waiters::send(slot& with, const std::string& key) {
+  fault why;
+  with.key = key;
+  with.until = clock::now() + longest_wait + plan_.timeout;
+  bool sent = false;
+  try {
+    const opened others(mutex_);  // who watches a key must not wait for the network
+    sent = send_mysql(with.link->handle(), plan_.statement(key), "wait", why);
+  } catch (const std::exception&) {
+    // No memory: a part of it may be on its way.
+  }
+  if (sent) {
+    const auto about = keys_.find(key);
+    // From here on, whatever happens to the key is seen.
+    if (about != keys_.end() && about->second.begins) tell(key, true);
+  } else {
+    lost(with);
+  }
+}
+
+void blocking_waiters::answered(slot& with) {
+  mysql_rows rows;
+  fault why;
+  bool said = false;
+  try {
+    const opened others(mutex_);
+    said = read_mysql(with.link->handle(), "wait", &rows, why);
+  } catch (const std::exception&) {
+    why = {};  // no memory: nobody knows what was read of it
+  }
+  if (with.ended) return with.drop();  // between the two halves of its statement, perhaps
+  const bool free = said && (rows.empty() || rows.at(0).at(0) == "1");
+  const bool in_vain = said ? !free && rows.at(0).at(0) == "0" : why.contended;
+  if (!free && !in_vain) return lost(with);
+  const auto key = std::exchange(with.key, {});
+  const auto about = keys_.find(key);
+  if (about == keys_.end()) return;
+  about->second.since = clock::now();
+  if (!free) return;
+  about->second.cooldown_until = about->second.since + rest;
+  tell(key, true);
+}
+
+void blocking_waiters::lost(slot& with) {
+  if (with.ended) return with.drop();
+  const auto key = with.key;
+  with.drop();
+  retry_at_ = clock::now() + retry;
+  tell(key, false);
+  if (const auto about = keys_.find(key); about != keys_.end()) about->second.since = clock::now();
+}
+
+}  // namespace dlock::stores::mysql

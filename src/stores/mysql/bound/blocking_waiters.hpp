@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "base/wake_event.hpp"
+#include "dlock/store_interface/store.hpp"
+#include "stores/mysql/client/client.hpp"
+
+namespace dlock::stores::mysql {
+
+/// Connections that wait at the server in the place of those who wait for a key, a few for all keys: each runs a statement that
+/// gets the lock of one key and frees it again, and tells. A key for which no connection is left is not told of. One thread,
+/// which begins with the first watch. Thread safety: watch() and unwatch() from any thread.
+class blocking_waiters {
+ public:
+  struct plan {
+    std::size_t most = 0;  ///< connections
+    /// Waits up to longest_wait for a key's lock, and has freed it at its end. Its first value is 1 if it had it; it may also
+    /// fail because a lock was not to be had in time.
+    std::function<std::string(std::string_view key)> statement{};
+    std::string set_up{};                 ///< what a new connection is told first; may be empty
+    std::chrono::milliseconds timeout{};  ///< how much later an answer may come
+  };
+  static constexpr std::chrono::seconds longest_wait{5};
+
+  /// `client` must outlive it.
+  blocking_waiters(mysql_client& client, plan how) : client_(client), plan_(std::move(how)), slots_(plan_.most) {}
+  ~blocking_waiters();
+  blocking_waiters(const blocking_waiters&) = delete;
+  blocking_waiters& operator=(const blocking_waiters&) = delete;
+
+  /// What store::watch() and unwatch() say.
+  void watch(std::string_view key, key_listener& listener) noexcept;
+  void unwatch(std::string_view key, key_listener& listener) noexcept;
+
+ private:
+  using clock = std::chrono::steady_clock;
+  struct watched_key {
+    std::vector<key_listener*> listeners{};
+    bool begins = false;                 ///< somebody has not been told yet that it works
+    bool relied_on = false;              ///< somebody relies on that it works
+    clock::time_point since{};           ///< when it had a connection last, or its first listener
+    clock::time_point cooldown_until{};  ///< whoever was told takes the key meanwhile
+  };
+  /// One connection; the thread's alone.
+  struct slot {
+    std::unique_ptr<mysql_connection> link{};
+    std::string key{};  ///< what it waits for; empty: nothing
+    clock::time_point until{};
+    bool ended = false;  ///< the server was asked to end what it waits for
+
+    void drop() noexcept;
+  };
+
+  void run(const std::stop_token& stop) noexcept;
+  bool in_child() const noexcept;
+  void serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
+  void assign(clock::time_point now, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
+  void take_back(clock::time_point now) noexcept DLOCK_REQUIRES(mutex_);
+  std::vector<std::string> unserved(clock::time_point now) const DLOCK_REQUIRES(mutex_);
+  slot* vacant(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
+  void end_wait(slot& of, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
+  bool connected(slot& with, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
+  void send(slot& with, const std::string& key) DLOCK_REQUIRES(mutex_);
+  void answered(slot& with) DLOCK_REQUIRES(mutex_);
+  void lost(slot& with) DLOCK_REQUIRES(mutex_);
+  clock::time_point next_time(clock::time_point now) const DLOCK_REQUIRES(mutex_);
+  bool served(std::string_view key) const;
+  void tell(const std::string& key, bool works) noexcept DLOCK_REQUIRES(mutex_);
+
+  mysql_client& client_;
+  const plan plan_;
+  const base::wake_event changed_{"dlock: a file descriptor for waiting"};
+  std::stop_source stop_{};
+  std::vector<slot> slots_;       // the thread's
+  slot control_{};                // likewise: ends what the others wait for
+  clock::time_point retry_at_{};  // likewise
+  base::mutex mutex_;             // held while a listener is told, so that none is after unwatch()
+  std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
+  std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
+  std::atomic<pid_t> process_{0};  // which has the thread
+};
+
+}  // namespace dlock::stores::mysql

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/bound/lock_holding_connection.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "stores/mysql/client/errors.hpp"
+
+namespace dlock::stores::mysql {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds shortest_rest{10};
+
+}  // namespace
+
+lock_holding_connection::lock_holding_connection(std::unique_ptr<mysql_connection> link,
+                                                 std::chrono::milliseconds timeout)
+    : link_(std::move(link)), process_(::getpid()), timeout_(timeout) {}
+
+lock_holding_connection::~lock_holding_connection() {
+  if (process_ != ::getpid()) {
+    for (const auto& each : statements_) each->statement_.leave();
+  }
+  leave_to_parent(link_, process_);
+}
+
+key_statement* lock_holding_connection::add(std::string sql, const char* doing, bool bytes, fault& why) {
+  auto& added = statements_.emplace_back(std::make_unique<key_statement>(std::move(sql), doing, bytes));
+  const bool good = !mysql_statement::in_two_steps || link_->prepare(added->statement_, why);
+  return good ? added.get() : nullptr;
+}
+
+std::optional<lock_holding_connection::exclusive_use> lock_holding_connection::wait_exclusive_use(
+    const cancel_signal& by, fault& why) {
+  {
+    base::unique_lock lock(mutex_);
+    const bool got = !taken_ || freed_.wait(lock, by.token(), [this] {
+      mutex_.assert_held();
+      return !taken_;
+    });
+    if (!got) {
+      why = make_own_fault("the connection that keeps the locks was busy for too long", true);
+      return std::nullopt;
+    }
+    taken_ = true;
+  }
+  exclusive_use mine(*this, by);
+  const auto now = clock::now();
+  if (open_ && finish(by, now, why) == outcome::unknown && open_) {
+    why = make_own_fault("the connection that keeps the locks has not answered yet", true);
+    return std::nullopt;
+  }
+  why = {};
+  // What rested may have been ended by the server. Then nothing is sent that might have been done.
+  const bool rested = now - used_ > shortest_rest;
+  if (rested ? link_->alive() : link_->usable()) return mine;
+  // Also where the connection stands, but its server takes no locks any more: usable() has to say so from here on, or what it
+  // holds would stay in the books for ever.
+  end();
+  why = make_own_fault("the connection that kept the locks is gone, and so are they", true, true);
+  return std::nullopt;
+}
+
+lock_holding_connection::exclusive_use::~exclusive_use() {
+  if (link_ == nullptr) return;
+  {
+    const base::lock_guard lock(link_->mutex_);
+    link_->taken_ = false;
+  }
+  link_->freed_.notify_one();
+}
+
+outcome lock_holding_connection::exclusive_use::run(const std::string& sql, const char* doing, handler done,
+                                                    fault& why) {
+  why = {};
+  bool good = false;
+  try {
+    good = send_mysql(link_->link_->handle(), sql, doing, why);
+    if (!good) link_->link_->note_error(why);
+  } catch (...) {
+    link_->lose(done, {});
+    throw;
+  }
+  return sent(good, nullptr, doing, std::move(done), why);
+}
+
+outcome lock_holding_connection::exclusive_use::run(key_statement& statement, std::string_view key, handler done,
+                                                    fault& why) {
+  auto& native = statement.statement_;
+  statement.key_.assign(key);
+  why = {};
+  bool good = false;
+  try {
+    good = native.prepared() ? native.send(why)
+                             : send_mysql(link_->link_->handle(), native.written_out(), native.name(), why);
+    if (!good) link_->link_->note_error(why);
+  } catch (...) {
+    link_->lose(done, {});
+    throw;
+  }
+  return sent(good, &statement, native.name(), std::move(done), why);
+}
+
+outcome lock_holding_connection::exclusive_use::sent(bool good, key_statement* statement, const char* doing,
+                                                     handler done, fault& why) {
+  if (!good) {
+    link_->lose(done, why);  // a part of it may be on its way
+    return outcome::unknown;
+  }
+  const auto now = clock::now();
+  link_->open_.emplace(unread_reply{doing, statement, std::move(done), now + link_->timeout_});
+  return link_->finish(*by_, now, why);
+}
+
+outcome lock_holding_connection::exclusive_use::query(const std::string& sql, const char* doing, mysql_rows* rows,
+                                                      fault& why) {
+  if (rows == nullptr) return run(sql, doing, {}, why);
+  const auto read = std::make_shared<mysql_rows>();  // it may be answered when nobody is here any more
+  const auto result = run(
+      sql, doing, [read](bound_answer& answer) { *read = std::move(answer.rows); }, why);
+  if (result == outcome::yes) *rows = std::move(*read);
+  return result;
+}
+
+lock_holding_connection::event lock_holding_connection::wait_next(const cancel_signal& by,
+                                                                  clock::time_point now) const noexcept {
+  using namespace std::chrono;
+  std::array<pollfd, 2> watched{{{mysql_socket(link_->handle()), POLLIN, 0}, {by.descriptor(), POLLIN, 0}}};
+  for (;; now = clock::now()) {
+    const auto remaining = std::max<milliseconds::rep>(0, ceil<milliseconds>(open_->until - now).count());
+    const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(remaining));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return event::nothing;
+    return watched[0].revents != 0 ? event::answer : event::raised;
+  }
+}
+
+/// Ends the connection, whose last statement may be done or not.
+void lock_holding_connection::lose(const handler& done, const fault& why) {
+  end();
+  bound_answer lost{.why = why};
+  if (done) done(lost);
+}
+
+bool lock_holding_connection::read_number(key_statement& statement, bound_answer& answer) const {
+  auto& native = statement.statement_;
+  if (!native.prepared()) {
+    if (!read_mysql(link_->handle(), native.name(), &answer.rows, answer.why)) return false;
+    answer.found = !answer.rows.empty();
+    if (!answer.found) return true;
+    const auto& text = answer.rows.front().at(0);
+    if (text) answer.number = std::strtoll(text->c_str(), nullptr, 10);
+    return true;
+  }
+  if (native.receive(answer.why) != outcome::yes) return false;
+  std::int64_t number = 0;
+  mysql_bool null = 0;
+  const std::array columns{mysql_field::number_or_null(number, null)};
+  const auto fetched = native.fetch(columns, answer.why);
+  answer.found = fetched == outcome::yes;
+  if (answer.found && !null) answer.number = number;
+  return answer.found || fetched == outcome::absent;
+}
+
+void lock_holding_connection::read(event next, const unread_reply& open, bound_answer& answer) {
+  if (next == event::nothing) {
+    answer.why = make_own_fault(std::string(open.doing) + ": no answer for too long", true, true);
+    link_->note_error(answer.why);
+  } else if (open.statement != nullptr ? read_number(*open.statement, answer)
+                                       : read_mysql(link_->handle(), open.doing, &answer.rows, answer.why)) {
+    answer.result = outcome::yes;
+  } else {
+    answer.result = outcome_of_mysql_error(static_cast<unsigned>(answer.why.native));
+    link_->note_error(answer.why);
+    if (answer.result == outcome::unknown) end();
+  }
+}
+
+/// Reads the answer that is to come.
+outcome lock_holding_connection::finish(const cancel_signal& by, clock::time_point now, fault& why) {
+  const auto next = wait_next(by, now);
+  if (next == event::raised) {
+    why = make_own_fault(std::string(open_->doing) + ": no answer in time", true);
+    return outcome::unknown;
+  }
+  const auto open = std::exchange(open_, std::nullopt);
+  bound_answer answer;
+  try {
+    read(next, *open, answer);
+  } catch (...) {
+    lose(open->done, {});  // no memory; who reads next would take the rest of this answer for another one
+    throw;
+  }
+  used_ = clock::now();
+  why = answer.why;
+  const auto result = answer.result;
+  if (!open->done) return result;
+  try {
+    open->done(answer);
+  } catch (...) {
+    end();  // nobody knows what it holds
+    throw;
+  }
+  return result;
+}
+
+}  // namespace dlock::stores::mysql

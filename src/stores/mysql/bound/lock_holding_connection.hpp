@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "base/wake_event.hpp"
+#include "stores/mysql/client/connection.hpp"
+
+namespace dlock::stores::mysql {
+
+/// Ends what one caller waits for, once and for ever. Thread safety: raise() from any thread.
+class cancel_signal {
+ public:
+  /// Throws std::system_error if there is no file descriptor left.
+  cancel_signal() = default;
+
+  void raise() noexcept {
+    stop_.request_stop();
+    event_.raise();
+  }
+  std::stop_token token() const noexcept { return stop_.get_token(); }
+  /// Can be read from once it was raised.
+  int descriptor() const noexcept { return event_.descriptor(); }
+
+ private:
+  const base::wake_event event_{"dlock: a file descriptor for a connection"};
+  std::stop_source stop_{};
+};
+
+/// What a statement on a lock_holding_connection was answered.
+struct bound_answer {
+  outcome result = outcome::unknown;
+  mysql_rows rows{};                     ///< of a text
+  bool found = false;                    ///< a key_statement found a row,
+  std::optional<std::int64_t> number{};  ///< with this number, or NULL, in its first column
+  fault why{};
+};
+
+/// A statement of a lock_holding_connection with one parameter, a key, and an answer of one number.
+class key_statement {
+ public:
+  /// `doing`, which messages show, must outlive it. `bytes`: the key is; otherwise it is a text.
+  key_statement(std::string sql, const char* doing, bool bytes)
+      : sql_(std::move(sql)), statement_(sql_, doing, {bytes ? mysql_field::bytes(key_) : mysql_field::text(key_)}) {}
+
+ private:
+  friend class lock_holding_connection;
+  const std::string sql_;
+  mysql_bytes<256> key_{};
+  mysql_statement statement_;
+};
+
+/// A connection that locks are bound to at the server: they end when it ends. So a caller that has no more time does not end
+/// it: the answer stays to be read by whoever uses the connection next. Thread safety: all functions may be called from
+/// any thread; whoever has the turn sends.
+class lock_holding_connection {
+ public:
+  /// Told of the answer, exactly once, by whoever reads it, who has the turn: maybe when the caller is gone. It must not throw.
+  using handler = std::function<void(bound_answer&)>;
+
+  /// `timeout`: without an answer for so long, the connection is ended.
+  lock_holding_connection(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds timeout);
+  /// A child of fork() leaves the connection to its parent.
+  ~lock_holding_connection();
+  lock_holding_connection(const lock_holding_connection&) = delete;
+  lock_holding_connection& operator=(const lock_holding_connection&) = delete;
+
+  /// The right to send. It ends with the object.
+  class exclusive_use {
+   public:
+    exclusive_use(exclusive_use&& from) noexcept : link_(std::exchange(from.link_, nullptr)), by_(from.by_) {}
+    exclusive_use& operator=(exclusive_use&&) = delete;
+    ~exclusive_use();
+    /// One round trip. unknown: it may be done still, and then `done` is told later.
+    outcome run(const std::string& sql, const char* doing, handler done, fault& why);
+    /// The same for one that was added, prepared where the client library can wait for its answer as this one does.
+    outcome run(key_statement& statement, std::string_view key, handler done, fault& why);
+    /// The same, for what needs no handler.
+    outcome query(const std::string& sql, const char* doing, mysql_rows* rows, fault& why);
+
+   private:
+    friend class lock_holding_connection;
+    exclusive_use(lock_holding_connection& link, const cancel_signal& by) noexcept : link_(&link), by_(&by) {}
+    outcome sent(bool good, key_statement* statement, const char* doing, handler done, fault& why);
+    lock_holding_connection* link_;
+    const cancel_signal* by_;
+  };
+
+  /// Before anything else is done with it. One round trip. Null, and the reason, if the server does not take the statement.
+  key_statement* add(std::string sql, const char* doing, bool bytes, fault& why);
+
+  /// Waits for the turn, and reads an answer that was left. Nothing, and the reason: `by` was raised, or (why.connection) the
+  /// connection is gone.
+  std::optional<exclusive_use> wait_exclusive_use(const cancel_signal& by, fault& why);
+
+  bool usable() const noexcept { return link_->usable(); }
+  int socket() const noexcept { return mysql_socket(link_->handle()); }
+  const connection_identity& identity() const noexcept { return link_->identity(); }
+  /// Ends the connection. What runs returns soon.
+  void end() noexcept { link_->interrupt(); }
+
+ private:
+  struct unread_reply {
+    const char* doing;
+    key_statement* statement;  ///< null: another text was sent
+    handler done;
+    std::chrono::steady_clock::time_point until;
+  };
+  enum class event { answer, raised, nothing };
+
+  event wait_next(const cancel_signal& by, std::chrono::steady_clock::time_point now) const noexcept;
+  outcome finish(const cancel_signal& by, std::chrono::steady_clock::time_point now, fault& why);
+  void read(event next, const unread_reply& open, bound_answer& answer);
+  bool read_number(key_statement& statement, bound_answer& answer) const;
+  void lose(const handler& done, const fault& why);
+
+  std::unique_ptr<mysql_connection> link_;
+  std::vector<std::unique_ptr<key_statement>> statements_{};  // end before their connection
+  const pid_t process_;
+  const std::chrono::milliseconds timeout_;
+  base::mutex mutex_;
+  std::condition_variable_any freed_;
+  bool taken_ DLOCK_GUARDED_BY(mutex_) = false;
+  std::optional<unread_reply> open_{};            // of who has the turn
+  std::chrono::steady_clock::time_point used_{};  // likewise: when it answered last
+};
+
+}  // namespace dlock::stores::mysql

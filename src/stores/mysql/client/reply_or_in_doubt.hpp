@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/exceptions.hxx>
+#include <odb/mysql/exceptions.hxx>
+
+#include <exception>
+
+#include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/client/errors.hpp"
+
+namespace dlock::stores::mysql {
+
+/// Runs the body of a verb, which must not throw: what it throws becomes a fault. The outcome is unknown
+/// then, because the statement may have been sent.
+template <class Body>
+reply reply_or_in_doubt(mysql_connection& connection, const char* doing, Body&& body) noexcept {
+  reply failed;
+  failed.result = outcome::unknown;
+  try {
+    reply answer = body();
+    connection.explain(answer.why);
+    return answer;
+  } catch (const odb::mysql::database_exception& e) {
+    try {
+      failed.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
+      failed.result = outcome_of_mysql_error(e.error());
+      connection.note_error(failed.why);
+      connection.explain(failed.why);
+    } catch (...) {
+      failed.why.transient = true;
+    }
+  } catch (const odb::exception& e) {
+    // ODB has exceptions without a number for a deadlock or a lost connection; the handle still has it.
+    try {
+      const unsigned code = mysql_errno(connection.handle());
+      failed.why = make_mysql_fault(code, mysql_sqlstate(connection.handle()), e.what(), doing);
+      if (code != 0) failed.result = outcome_of_mysql_error(code);
+      connection.note_error(failed.why);
+    } catch (...) {
+      failed.why.transient = true;
+    }
+  } catch (const std::exception& e) {
+    try {
+      failed.why = make_own_fault(std::string(doing) + ": " + e.what(), true);
+    } catch (...) {
+      failed.why.transient = true;
+    }
+  } catch (...) {
+    failed.why.transient = true;
+  }
+  if (failed.result == outcome::unknown) {
+    // Who settles that ends this connection at the server, by its identity: nobody may go on with it.
+    failed.why.transient = failed.why.connection = true;
+    connection.interrupt();
+  }
+  return failed;
+}
+
+}  // namespace dlock::stores::mysql

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSL-1.0
+// What dlock::odb asks about connections and tables of the application's.
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <map>
+#include <odb/exceptions.hxx>
+#include <odb/mysql/exceptions.hxx>
+#include <utility>
+
+#include "stores/mysql/client/check.hpp"
+#include "stores/mysql/client/database.hpp"
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/client/text.hpp"
+#include "stores/mysql/lease_table/rows.hpp"
+#include "stores/mysql/lease_table/store.hpp"
+
+namespace dlock::stores::mysql::lease_table {
+
+namespace {
+
+bool of_mysql(odb::connection& with) noexcept { return with.database().id() == odb::id_mysql; }
+
+odb::mysql::connection* native_of(odb::connection& with, const std::string& store, fault& why) {
+  if (!of_mysql(with)) {
+    why = make_own_fault(fmt::format("{}: the connection leads to a database of another kind", store));
+    return nullptr;
+  }
+  auto& connection = static_cast<odb::mysql::connection&>(with);
+  connection.clear();  // no result of an ODB query may be left on the wire
+  return &connection;
+}
+
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lowered;
+}
+
+struct column {
+  std::string type{};
+  unsigned long size = 0;
+  bool nullable = false;
+  std::string extra{};
+  text_column text{};
+};
+
+/// What is in the column, where the server names no character set.
+std::string charset_of(const std::string& type) {
+  const bool bytes = type.find("binary") != std::string::npos || type.find("blob") != std::string::npos;
+  return bytes ? "binary" : "";
+}
+
+/// A table as information_schema shows it, and whether rows of it can be locked.
+class table_description {
+ public:
+  explicit table_description(row_table& table) : table_(table) {}
+
+  std::string columns_query() const {
+    const auto named = split();
+    return fmt::format(
+        "SELECT t.TABLE_SCHEMA, t.ENGINE, c.COLUMN_NAME, c.DATA_TYPE, c.CHARACTER_MAXIMUM_LENGTH, c.IS_NULLABLE, "
+        "c.EXTRA, c.CHARACTER_SET_NAME, c.COLLATION_NAME FROM information_schema.TABLES t JOIN "
+        "information_schema.COLUMNS c ON c.TABLE_SCHEMA=t.TABLE_SCHEMA "
+        "AND c.TABLE_NAME=t.TABLE_NAME WHERE t.TABLE_SCHEMA={} AND t.TABLE_NAME={}",
+        named.first.empty() ? "DATABASE()" : mysql_value_literal(named.first), mysql_value_literal(named.second));
+  }
+
+  std::string key_query() const {
+    return fmt::format(
+        "SELECT COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA={} AND TABLE_NAME={} AND "
+        "INDEX_NAME='PRIMARY' ORDER BY SEQ_IN_INDEX",
+        mysql_value_literal(schema_), mysql_value_literal(split().second));
+  }
+
+  /// What is wrong with it; empty: nothing.
+  std::string take_columns(const mysql_rows& rows) {
+    if (rows.empty()) return "there is no such table, or the user may not see it";
+    schema_ = rows.front().at(0).value_or("");
+    const auto engine = rows.front().at(1).value_or("(none)");
+    if (lower(engine) != "innodb") return fmt::format("it has the engine {}: row locks need InnoDB", engine);
+    for (const auto& row : rows) {
+      const auto type = lower(row.at(3).value_or(""));
+      columns_[lower(row.at(2).value_or(""))] = {type,
+                                                 std::strtoul(row.at(4).value_or("0").c_str(), nullptr, 10),
+                                                 row.at(5) == "YES",
+                                                 lower(row.at(6).value_or("")),
+                                                 {row.at(7).value_or(charset_of(type)), row.at(8).value_or("")}};
+    }
+    for (auto check :
+         {&table_description::check_owner, &table_description::check_expiry, &table_description::check_counters}) {
+      if (auto wrong = (this->*check)(); !wrong.empty()) return wrong;
+    }
+    return {};
+  }
+
+  std::string take_key(const mysql_rows& rows) {
+    if (rows.empty()) return "it has no primary key";
+    table_.id.clear();
+    table_.id_text.clear();
+    for (const auto& row : rows) {
+      const auto name = row.at(0).value_or("");
+      table_.id.push_back(quote_mysql_name(name));
+      const auto known = columns_.find(lower(name));
+      table_.id_text.push_back(known == columns_.end() ? text_column{} : known->second.text);
+    }
+    const auto name = split().second;
+    if (table_.label.empty()) table_.label = name;
+    table_.table = quote_mysql_name(schema_) + "." + quote_mysql_name(name);
+    for (auto* const part : {&table_.owner, &table_.expires_at, &table_.fence, &table_.version}) {
+      if (!part->empty()) *part = quote_mysql_name(bare_table(*part));
+    }
+    return {};
+  }
+
+ private:
+  /// Database (may be empty) and table.
+  std::pair<std::string, std::string> split() const {
+    auto name = bare_table(table_.table);
+    const auto tail = quote_mysql_name(name);
+    const std::string_view all = table_.table;
+    const bool quoted = all.size() > tail.size() && all.substr(all.size() - tail.size()) == tail;
+    const auto remaining = all.substr(0, all.size() - std::min(all.size(), quoted ? tail.size() : name.size()));
+    if (remaining.empty() || remaining.back() != '.') return {"", std::move(name)};
+    return {bare_table(remaining.substr(0, remaining.size() - 1)), std::move(name)};
+  }
+
+  const column* find(const std::string& name) const {
+    const auto at = columns_.find(lower(bare_table(name)));
+    return at == columns_.end() ? nullptr : &at->second;
+  }
+
+  std::string check_owner() {
+    const auto* const owner = find(table_.owner);
+    if (owner == nullptr) return fmt::format("it has no column {}", table_.owner);
+    // Not BINARY: it fills up with zero bytes what is shorter, and that is nobody's name any more.
+    const bool text = owner->type.find("char") != std::string::npos || owner->type == "varbinary";
+    if (!text || owner->size < 50) {
+      return fmt::format("column {} is {}({}): it must be text of at least 50 characters", table_.owner, owner->type,
+                         owner->size);
+    }
+    table_.owner_not_null = table_.owner_not_null || !owner->nullable;
+    return {};
+  }
+
+  std::string check_expiry() {
+    const auto* const expiry = find(table_.expires_at);
+    if (expiry == nullptr) return fmt::format("it has no column {}", table_.expires_at);
+    if (table_.renewal == row_renewal::session) {
+      if (expiry->type == "bigint" && expiry->nullable) return {};
+      return fmt::format("column {} is {}: it must be BIGINT NULL", table_.expires_at, expiry->type);
+    }
+    if (expiry->type != "timestamp") {
+      return fmt::format("column {} is {}: it must be TIMESTAMP, which means the same in every session's time zone",
+                         table_.expires_at, expiry->type);
+    }
+    if (expiry->extra.find("on update") != std::string::npos) {
+      return fmt::format("column {} is ON UPDATE {}: every update of a row would end its lock", table_.expires_at,
+                         "CURRENT_TIMESTAMP");
+    }
+    return {};
+  }
+
+  std::string check_counters() {
+    for (const auto* const name : {&table_.fence, &table_.version}) {
+      if (name->empty()) continue;
+      const auto* const counter = find(*name);
+      if (counter == nullptr) return fmt::format("it has no column {}", *name);
+      const bool wide = counter->type == "bigint" || counter->type == "int" || counter->type == "mediumint";
+      if (!wide || counter->nullable) return fmt::format("column {} must be an integer that is NOT NULL", *name);
+    }
+    return {};
+  }
+
+  row_table& table_;
+  std::string schema_{};
+  std::map<std::string, column> columns_{};
+};
+
+}  // namespace
+
+std::string mysql_store::address(odb::database& database) const {
+  if (database.id() != odb::id_mysql) return {};
+  const auto& to = static_cast<const odb::mysql::database&>(database);
+  const char* const socket = to.socket();
+  return fmt::format("{}@{}:{}:{}/{} {}", to.user(), to.host(), to.port(), socket == nullptr ? "" : socket, to.db(),
+                     to.charset());
+}
+
+std::string mysql_store::unfit_id(const row_table& table, std::span<const row_value> values) const {
+  const bool utf8 = table.charset.empty() || table.charset.starts_with("utf8");
+  for (std::size_t i = 0; i < values.size() && i < table.id_text.size(); ++i) {
+    // The server would compare as numbers, and take '1', '01' and '1.0' for the same row.
+    if (std::holds_alternative<std::string>(values[i]) || table.id_text[i].charset.empty()) continue;
+    return fmt::format("{} is a column of text, and the id is an integer: map it as std::string", table.id.at(i));
+  }
+  for (std::size_t i = 0; utf8 && i < values.size() && i < table.id_text.size(); ++i) {
+    const auto* const text = std::get_if<std::string>(&values[i]);
+    if (text == nullptr || table.id_text[i].charset == "binary" || is_utf8(*text)) continue;
+    return fmt::format("{} = '{}' is not UTF-8, which the application's connections speak", table.id.at(i),
+                       clip_utf8(*text, 64));
+  }
+  return {};
+}
+
+outcome mysql_store::glance(odb::connection& with) const noexcept {
+  return of_mysql(with) ? outcome::unknown : outcome::no;
+}
+
+sql::transaction_state mysql_store::transaction_on(odb::connection& with) const noexcept {
+  const unsigned status = static_cast<odb::mysql::connection&>(with).handle()->server_status;
+  if ((status & SERVER_STATUS_IN_TRANS) != 0) return sql::transaction_state::open;
+  return (status & SERVER_STATUS_AUTOCOMMIT) == 0 ? sql::transaction_state::pending : sql::transaction_state::none;
+}
+
+void mysql_store::break_off(odb::connection& with) const noexcept {
+  if (of_mysql(with)) ::shutdown(mysql_socket(static_cast<odb::mysql::connection&>(with).handle()), SHUT_RDWR);
+}
+
+void mysql_store::catch_up(odb::connection& with) const {
+  if (of_mysql(with) && is_cluster(client_.server())) with.execute(std::string(sync_prefix) + "SELECT 1");
+}
+
+std::string mysql_store::and_here() const {
+  const auto server = client_.server();
+  return server.id_sql.empty() ? "" : " AND " + server.id_sql + "=" + mysql_literal(server.id);
+}
+
+std::string mysql_store::claim(const sql::claim_request& request) const {
+  if (!row_sql_.tables().known()) fail(settings_.name, make_own_fault(no_tables_id(sql_.names().table("floor"))));
+  return row_sql_.claim(request, zone()) + and_here();
+}
+
+session_zone mysql_store::zone() const noexcept {
+  return client_.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql;
+}
+
+outcome mysql_store::shares(odb::connection& with, fault& why) const {
+  auto* const theirs = native_of(with, settings_.name, why);
+  if (theirs == nullptr) return outcome::no;
+  mysql_server server;
+  if (!read_server(theirs->handle(), server, why)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
+  return server.id == client_.server().id ? outcome::yes : outcome::no;
+}
+
+outcome mysql_store::describe(odb::connection& with, row_table& table, fault& why) const {
+  auto* const theirs = native_of(with, settings_.name, why);
+  if (theirs == nullptr) return outcome::failed;
+  table_description poll(table);
+  mysql_rows rows;
+  const auto refuse = [&](const std::string& wrong) {
+    if (wrong.empty()) return false;
+    why = make_own_fault(fmt::format("table {}: {}", table.table, wrong));
+    return true;
+  };
+  const bool offsets = is_mariadb(theirs->handle()) || mysql_get_server_version(theirs->handle()) >= 80'019;
+  if (table.renewal == row_renewal::column && !offsets &&
+      refuse("its expiry can't be written independent of the session's time zone before MySQL 8.0.19")) {
+    return outcome::failed;
+  }
+  if (!run_mysql(theirs->handle(), poll.columns_query(), "describe a table", &rows, why)) return outcome::failed;
+  if (refuse(poll.take_columns(rows))) return outcome::failed;
+  rows.clear();
+  if (!run_mysql(theirs->handle(), poll.key_query(), "describe a table", &rows, why)) return outcome::failed;
+  if (refuse(poll.take_key(rows))) return outcome::failed;
+  table.charset = mysql_character_set_name(theirs->handle());
+  return outcome::yes;
+}
+
+std::unique_ptr<odb::database> mysql_store::open_database() const { return open_application_database(settings_); }
+
+fault mysql_store::fault_of(const std::exception& error) const {
+  if (const auto* const known = dynamic_cast<const odb::mysql::database_exception*>(&error)) {
+    return make_mysql_fault(known->error(), known->sqlstate(), known->message(), "the application's statement");
+  }
+  // ODB has types without a number for these.
+  if (dynamic_cast<const odb::deadlock*>(&error) != nullptr) {
+    return make_mysql_fault(mysql_deadlock, "40001", error.what(), "the application's statement");
+  }
+  if (dynamic_cast<const odb::connection_lost*>(&error) != nullptr) {
+    return make_mysql_fault(CR_SERVER_LOST, "HY000", error.what(), "the application's statement");
+  }
+  return make_own_fault(error.what(), dynamic_cast<const odb::recoverable*>(&error) != nullptr);
+}
+
+bool mysql_store::may_be_done(const fault& why) const noexcept {
+  return outcome_of_mysql_error(static_cast<unsigned>(why.native)) == outcome::unknown;
+}
+
+std::string mysql_store::lock_and_skip(const row_table& table) const {
+  if (!client_.can_skip_locked()) return " FOR UPDATE";
+  if (locks_joined_rows()) return " FOR UPDATE SKIP LOCKED";
+  return fmt::format(" FOR UPDATE OF {} SKIP LOCKED", quote_mysql_name(bare_table(table.table)));
+}
+
+}  // namespace dlock::stores::mysql::lease_table

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store_interface/holder_info.hpp"
+#include "stores/hangup_watch.hpp"
+#include "stores/mysql/bound/lock_holding_connection.hpp"
+
+namespace dlock::stores::mysql::named_lock {
+
+/// The connection of one session, on which all its named locks are held. The server ends it, and with it all of them, when
+/// the client has been silent for the session's ttl. Thread safety: all functions may be called from any thread.
+class lock_connection {
+ public:
+  /// What it holds under a name.
+  struct held {
+    std::string key{};
+    std::uint64_t nonce = 0;
+  };
+
+  lock_connection(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds timeout, const session_record& of,
+                  const std::string& prefix);
+  ~lock_connection();
+  lock_connection(const lock_connection&) = delete;
+  lock_connection& operator=(const lock_connection&) = delete;
+
+  /// Before anything else. Two round trips. False, and the reason, if the server does not take the statements.
+  bool prepare(fault& why);
+  /// `closed` is called when the server has closed the connection. `by` must outlive this.
+  void notice_end(hangup_watch& by, std::function<void()> closed) noexcept;
+  /// Has the server end it after so long a silence. False, and the reason, if that was not done.
+  bool live_for(microseconds ttl, const cancel_signal& by, fault& why);
+  /// One round trip. no: it is lost, or its server is to take no more locks.
+  reply renew(microseconds ttl, const cancel_signal& by);
+  /// One round trip for all of them; none for those that it holds already.
+  void take(std::span<const request> requests, std::span<reply> replies, const cancel_signal& by);
+  /// release: by the fence, which is the nonce of the grant; cancel: by the nonce. Likewise.
+  void free(std::span<const request> requests, std::span<reply> replies, const cancel_signal& by);
+
+  const id128& session() const noexcept { return session_; }
+  const connection_identity& identity() const noexcept { return link_.identity(); }
+  bool usable() const noexcept { return link_.usable(); }
+  /// Ends the connection, and with it all that it holds.
+  void end() noexcept { link_.end(); }
+  std::optional<held> holds(const std::string& name) const;
+  /// With the process and the label of the session.
+  std::vector<holder_info> all_held() const;
+  void describe(holder_info& into) const;
+
+ private:
+  using exclusive_use = lock_holding_connection::exclusive_use;
+  struct chosen {
+    std::vector<std::string> names{};
+    std::vector<std::size_t> of{};  ///< which requests they are about
+  };
+
+  reply take(exclusive_use& mine, const request& request);
+  reply free(exclusive_use& mine, const request& request);
+  bool has(const std::string& name) const;
+  void note_taken(const std::string& name, const held& grant);
+  void forget(const std::string& name);
+  /// Frees what a failed statement may have taken. False, and the reason: not known yet.
+  bool settle(exclusive_use& mine, fault& why);
+  bool is_held_by(const request& request, const std::string& name) const;
+
+  const id128 session_;
+  const std::string host_;
+  const std::int64_t pid_;
+  const std::string label_;
+  const std::string prefix_;
+  lock_holding_connection link_;
+  key_statement* take_one_ = nullptr;
+  key_statement* free_one_ = nullptr;
+  hangup_watch* noticed_by_ = nullptr;
+  std::uint64_t noticed_ = 0;
+  std::int64_t seconds_ = 0;           // of silence; of who has the turn
+  std::vector<std::string> unsure_{};  // names that it may hold and does not want; of who has the turn
+  // What was sent about one key, and its answer; of who has the turn.
+  struct {
+    std::string name{};
+    held grant{};
+    std::optional<std::int64_t> number{};
+  } one_{};
+  mutable base::mutex mutex_;
+  std::unordered_map<std::string, held> held_ DLOCK_GUARDED_BY(mutex_){};  // by name
+};
+
+}  // namespace dlock::stores::mysql::named_lock

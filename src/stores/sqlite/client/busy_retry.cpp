@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/sqlite/client/busy_retry.hpp"
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "stores/sqlite/client/connection.hpp"
+#include "stores/sqlite/client/errors.hpp"
+
+namespace dlock::stores::sqlite {
+
+using std::chrono::microseconds;
+
+sqlite_busy_retry::sqlite_busy_retry(sqlite_connection& connection, lane lane, microseconds limit) noexcept
+    : connection_(connection), lane_(lane), end_(clock::now() + limit) {
+  if (lane_ == lane::renewal) urgent_.emplace(connection_.file().queue);
+}
+
+sqlite_busy_retry::~sqlite_busy_retry() {
+  if (in_queue_) connection_.file().queue.leave();
+}
+
+int sqlite_busy_retry::begin() noexcept {
+  if (connection_.interrupted().load(std::memory_order_relaxed)) return SQLITE_INTERRUPT;
+  if (lane_ != lane::write || in_queue_) return SQLITE_OK;
+  auto& queue = connection_.file().queue;
+  in_queue_ = queue.enter(connection_.waiter(), end_, connection_.interrupted());
+  if (!in_queue_) return connection_.interrupted().load() ? SQLITE_INTERRUPT : SQLITE_BUSY;
+  // Lets renewals of this process go first, without waiting for those that wait for somebody else.
+  for (int i = 0; i < 4 && queue.urgent_waiting(); ++i) std::this_thread::sleep_for(microseconds{100});
+  return SQLITE_OK;
+}
+
+bool sqlite_busy_retry::again(int& code) noexcept {
+  if (!is_busy(code)) return false;
+  if (connection_.interrupted().load()) {
+    code = SQLITE_INTERRUPT;
+    return false;
+  }
+  if (clock::now() >= end_) return false;
+  pause();
+  // Renewals of this process go first: they poll meanwhile.
+  if (lane_ == lane::write && connection_.file().queue.urgent_waiting()) pause();
+  return true;
+}
+
+void sqlite_busy_retry::pause() noexcept {
+  if (lane_ == lane::renewal) {
+    // Halved after each 16 tries: who has waited long gets in before who has just come.
+    const auto shorter = microseconds{100} / (1 << std::min(tries_++ / 16, 4U));
+    std::this_thread::sleep_for(std::max(shorter, microseconds{20}));
+    return;
+  }
+  // Of chance length: those that wait for the same commit must not come back in step.
+  thread_local std::minstd_rand chance{static_cast<unsigned>(clock::now().time_since_epoch().count())};
+  std::uniform_int_distribution<microseconds::rep> length(100, 300);
+  std::this_thread::sleep_for(microseconds{length(chance)});
+}
+
+}  // namespace dlock::stores::sqlite

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/zookeeper/recipe/queue_node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stores/zookeeper/recipe/names.hpp"
+
+namespace dlock::stores::zookeeper {
+
+namespace {
+
+bool is_gone(const answer& removed) { return removed.code == ZOK || removed.code == ZNONODE; }
+
+}  // namespace
+
+void orphan_nodes::remove_with_retry(zookeeper_handle& handle, const std::string& path, const std::string& name) {
+  handle.remove(path + "/" + name, [this, &handle, path, name](const answer& response) {
+    if (is_gone(response) || handle.over()) return;
+    if (!response.lost()) return add(path, name);  // a busy server has refused it, or one that the session has left
+    // Not before it is connected again: until then each attempt is refused at once.
+    handle.when_connected([this, &handle, path, name](const answer& connected) {
+      if (connected.code == ZOK) remove_with_retry(handle, path, name);
+    });
+  });
+}
+
+void orphan_nodes::add(std::string path, std::string prefix) {
+  const base::lock_guard lock(mutex_);
+  attempts_.push_back({std::move(path), std::move(prefix)});
+}
+
+void orphan_nodes::search(zookeeper_handle& handle) {
+  std::vector<attempt> all;
+  {
+    const base::lock_guard lock(mutex_);
+    all = attempts_;
+  }
+  for (const auto& each : all) {
+    handle.list(each.path, [this, each, &handle](const answer& response) { searched(handle, each, response); });
+  }
+}
+
+void orphan_nodes::searched(zookeeper_handle& handle, const attempt& of, const answer& response) {
+  if (response.code != ZOK && response.code != ZNONODE) return;  // it has seen nothing
+  bool found = false;
+  for (const auto& name : response.names) {
+    if (!name.starts_with(of.prefix)) continue;
+    found = true;
+    // Refused, or without an answer: it is found again by the next search.
+    handle.remove(of.path + "/" + name, [this, of](const answer& removed) {
+      if (is_gone(removed)) count_search(of);
+    });
+  }
+  if (!found) count_search(of);
+}
+
+void orphan_nodes::count_search(const attempt& of) {
+  const base::lock_guard lock(mutex_);
+  std::erase_if(attempts_, [&](attempt& each) { return each.prefix == of.prefix && --each.searches == 0; });
+}
+
+void listener_guard::tell(bool works) noexcept {
+  {
+    const base::lock_guard lock(mutex_);
+    if (closed_) return;
+    ++telling_;
+  }
+  listener_.may_be_free(works);
+  const base::lock_guard lock(mutex_);
+  --telling_;
+  done_.notify_all();
+}
+
+void listener_guard::tell_end() noexcept {
+  {
+    base::unique_lock lock(mutex_);
+    if (closed_) return;
+    closed_ = true;
+    ++telling_;  // leave() waits for it from here on
+    while (telling_ > 1) done_.wait(lock.native());
+  }
+  listener_.may_be_free(false);
+  const base::lock_guard lock(mutex_);
+  --telling_;
+  done_.notify_all();
+}
+
+void listener_guard::leave() noexcept {
+  base::unique_lock lock(mutex_);
+  closed_ = true;
+  while (telling_ > 0) done_.wait(lock.native());
+}
+
+// ---- a place in the queue -------------------------------------------------------------------------------------------
+
+bool queue_node::set_state(state to) {
+  const base::lock_guard lock(mutex_);
+  if (state_ != state::beginning && state_ != state::waiting) return false;
+  state_ = to;
+  return true;
+}
+
+/// It waits no longer: a node that stayed would block the key for everybody.
+void queue_node::give_up() {
+  std::string name;
+  {
+    const base::lock_guard lock(mutex_);
+    if (state_ != state::beginning && state_ != state::waiting) return;
+    state_ = state::broken;
+    name = std::exchange(node_.name, {});
+  }
+  if (!name.empty()) orphans_.remove_with_retry(handle_, terms_.path, name);
+  listener_.tell_end();
+}
+
+/// Goes on as soon as it is connected; never, once the session is over.
+template <class Next>
+void queue_node::when_back(Next next) {
+  handle_.when_connected([self = shared_from_this(), next](const answer& connected) {
+    if (connected.code == ZOK) return next(*self);
+    self->give_up();
+  });
+}
+
+void queue_node::create() {
+  std::string path;
+  {
+    // Each attempt has a name of its own: one that comes late is not taken for the one after it.
+    const base::lock_guard lock(mutex_);
+    prefix_ = node_prefix(terms_.names, id128::random().hex());
+    path = terms_.path + "/" + prefix_;
+  }
+  handle_.create(path, terms_.data, ZOO_EPHEMERAL_SEQUENTIAL,
+                 [self = shared_from_this()](const answer& response) { self->created(response); });
+}
+
+void queue_node::created(const answer& response) {
+  if (response.lost()) return find();
+  if (response.code != ZOK) return give_up();  // the key's node has gone with its last holder, or the session is over
+  bool left = false;
+  {
+    const base::lock_guard lock(mutex_);
+    left = state_ == state::left;
+    if (!left) node_ = {response.text.substr(terms_.path.size() + 1), response.created};
+  }
+  if (left) return orphans_.remove_with_retry(handle_, terms_.path, response.text.substr(terms_.path.size() + 1));
+  list();
+}
+
+/// Also for who has left meanwhile: the node is to be deleted.
+void queue_node::find() {
+  when_back([](queue_node& self) {
+    // Another server may not have heard of it yet.
+    self.handle_.sync(self.terms_.path, [self = self.shared_from_this()](const answer& synced) {
+      if (synced.code != ZOK) return self->found({.code = synced.code});
+      self->handle_.list(self->terms_.path, [self](const answer& response) { self->found(response); });
+    });
+  });
+}
+
+void queue_node::found(const answer& response) {
+  if (response.lost()) return find();
+  std::string ours;
+  for (const auto& each : response.names) {
+    if (!each.starts_with(prefix())) continue;
+    if (ours.empty()) {
+      ours = each;
+    } else {
+      orphans_.remove_with_retry(handle_, terms_.path, each);
+    }
+  }
+  if (!ours.empty()) return read(ours);
+  orphans_.add(terms_.path, prefix());
+  if (response.code != ZOK) return give_up();
+  if (set_state(state::beginning)) create();
+}
+
+/// The number of its transaction was in the answer that got lost.
+void queue_node::read(const std::string& found_name) {
+  const auto path = terms_.path + "/" + found_name;
+  handle_.read(path, [self = shared_from_this(), path, found_name](answer response) {
+    if (response.code != ZOK && !response.lost())
+      self->orphans_.remove_with_retry(self->handle_, self->terms_.path, found_name);
+    response.text = path;
+    self->created(response);
+  });
+}
+
+void queue_node::list() {
+  {
+    const base::lock_guard lock(mutex_);
+    if (state_ != state::beginning && state_ != state::waiting) return;
+  }
+  handle_.list(terms_.path, [self = shared_from_this()](const answer& response) { self->listed(response, false); });
+}
+
+void queue_node::list_after_sync() {
+  handle_.sync(terms_.path, [self = shared_from_this()](const answer& synced) {
+    if (synced.code != ZOK) return self->listed({.code = synced.code}, true);
+    self->handle_.list(self->terms_.path, [self](const answer& response) { self->listed(response, true); });
+  });
+}
+
+void queue_node::listed(const answer& response, bool synced) {
+  if (response.lost()) return when_back([](queue_node& self) { self.list(); });
+  if (response.code != ZOK || !foreign_in(response.names).empty()) return give_up();  // an attempt says what is wrong
+  const auto other = before(response.names, name());
+  if (!other) {
+    // By another server, which has not heard of the node yet. Or somebody has deleted it, who had no business with it.
+    if (synced) return give_up();
+    return list_after_sync();
+  }
+  if (!other->empty()) return watch(*other);
+  if (set_state(state::first)) listener_.tell(true);
+}
+
+void queue_node::watch(const std::string& other) {
+  handle_.read_and_watch(terms_.path + "/" + other, shared_from_this(),
+                         [self = shared_from_this()](const answer& response) { self->watched(response); });
+}
+
+void queue_node::watched(const answer& response) {
+  if (response.code == ZNONODE || response.lost()) return list();  // gone meanwhile, or not known
+  if (response.code != ZOK) return give_up();                      // a node that must not be read, for example
+  bool begins = false;
+  {
+    const base::lock_guard lock(mutex_);
+    begins = state_ == state::beginning;
+    if (begins) state_ = state::waiting;
+  }
+  if (begins) listener_.tell(true);
+}
+
+outcome queue_node::take(lock_node& into) {
+  const base::lock_guard lock(mutex_);
+  if (state_ == state::beginning || state_ == state::waiting) return outcome::no;
+  if (state_ != state::first) return outcome::failed;
+  state_ = state::given_away;
+  into = std::exchange(node_, {});
+  return outcome::yes;
+}
+
+std::string queue_node::prefix() {
+  const base::lock_guard lock(mutex_);
+  return prefix_;
+}
+
+std::string queue_node::name() {
+  const base::lock_guard lock(mutex_);
+  return node_.name;
+}
+
+void queue_node::leave() noexcept {
+  std::string name;
+  {
+    const base::lock_guard lock(mutex_);
+    name = std::exchange(node_.name, {});
+    state_ = state::left;
+  }
+  listener_.leave();
+  try {
+    if (!name.empty()) orphans_.remove_with_retry(handle_, terms_.path, name);
+  } catch (const std::exception&) {
+    // Without memory it goes with its session.
+  }
+}
+
+void queue_node::end() noexcept {
+  {
+    const base::lock_guard lock(mutex_);
+    if (state_ == state::left) return;
+    if (state_ != state::given_away) state_ = state::broken;
+  }
+  listener_.tell_end();
+  leave();
+}
+
+// ---- without a place ------------------------------------------------------------------------------------------------
+
+void holder_watch::list() {
+  handle_.list(path_, [self = shared_from_this()](const answer& response) { self->listed(response); });
+}
+
+void holder_watch::listed(const answer& response) {
+  if (response.lost()) return list_when_back();
+  const auto holder = first_of(response.names);
+  if (response.code != ZOK || holder.empty()) return listener_.tell_end();  // whoever takes it next, it is not watched
+  handle_.read_and_watch(path_ + "/" + holder, shared_from_this(), [self = shared_from_this()](const answer& watched) {
+    if (watched.code == ZOK) return self->listener_.tell(true);
+    if (watched.code == ZNONODE || watched.lost()) return self->list();
+    self->listener_.tell_end();
+  });
+}
+
+void holder_watch::list_when_back() {
+  handle_.when_connected([self = shared_from_this()](const answer& connected) {
+    if (connected.code == ZOK) return self->list();
+    self->listener_.tell_end();
+  });
+}
+
+}  // namespace dlock::stores::zookeeper

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <optional>
+
+#include "contract/row/row_contract.hpp"
+#include "support/mysql_fixture.hpp"
+
+namespace dlock::test {
+
+/// Tables of their own on the server that the environment names.
+class mysql_store_fixture final : public store_fixture {
+ public:
+  std::shared_ptr<store> open() override { return tables.open(more); }
+  std::string url() const override { return tables.url(more); }
+  bool may_be_contended() const override { return true; }  // rows are waited for, but not for long
+
+  mysql_fixture tables{};
+  std::string more{};  ///< parameters of the stores to come
+};
+
+/// The server's number of an actor's connection.
+inline std::uint64_t connection_id(const actor& actor) { return actor.connection->identity().id; }
+
+/// As a statement writes it.
+inline std::string hex(const id128& id) { return "X'" + id.hex() + "'"; }
+
+/// An application whose sessions live eight hours ahead of the server's.
+class mysql_application final : public application {
+ public:
+  explicit mysql_application(const std::string& url, const std::string& time_zone = "+08:00");
+  std::uint64_t run(const std::string& sql) override;
+  std::optional<std::string> one(const std::string& sql) override;
+  std::vector<std::string> all(const std::string& sql) override;
+  void begin() override { run("BEGIN"); }
+
+  raw_mysql raw;
+};
+
+/// Locks in the database of DLOCK_TEST_MYSQL_OWNER_URL, the application's tables in that of DLOCK_TEST_MYSQL_APP_URL.
+class mysql_row_fixture final : public row_fixture {
+ public:
+  ~mysql_row_fixture() override;
+  std::shared_ptr<store> open() override { return locks.open(more); }
+  std::string url() const override { return locks.url(more); }
+  std::shared_ptr<const row_table> make_table(const row_shape& shape) override;
+  std::unique_ptr<application> connect() override;
+  std::string literal(const std::string& text) const override;
+  std::string plain_take(const row_table& table, const std::string& condition, const std::string& owner,
+                         int seconds) const override;
+  std::string plain_expiry(int seconds) const override;
+  std::string expiry(microseconds from_now) const override;
+  bool locks_rows() const override { return true; }
+  void wait_long_for_locks(connection& on) override;
+  std::string tables_id() const override;
+  std::shared_ptr<store> open_other_tables() override { return other_locks_.emplace().open(more); }
+
+  mysql_fixture locks{};
+  std::string more{};  ///< parameters of the stores to come
+
+ private:
+  std::optional<mysql_fixture> other_locks_{};
+  std::vector<std::string> tables_{};
+};
+
+}  // namespace dlock::test

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSL-1.0
+// Waiting for a key at a store that tells when it may be free (store::watch).
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include "service/engine_fixture.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+
+/// Another program holds the key "k", and a service waits for it on a thread of its own.
+struct notified_fixture : engine_fixture {
+  std::unique_ptr<lock_service> other = foreign();
+  std::optional<lease> held = other->acquire("k");
+  std::stop_source cancel{};
+  std::unique_ptr<lock_service> mine;
+  std::thread waiting{};
+  std::atomic<bool> over{false};
+  bool granted = false;  // these three once it is over
+  bool timed_out = false;
+  bool cancelled = false;
+
+  notified_fixture() {
+    store->tells_free();
+    mine = service();
+  }
+  ~notified_fixture() {
+    cancel.request_stop();
+    if (waiting.joinable()) waiting.join();
+  }
+
+  void wait_for(std::initializer_list<const char*> keys, lock_options how) {
+    how.cancel = cancel.get_token();
+    waiting = std::thread([this, all = std::vector<lock_key>(keys.begin(), keys.end()), how] {
+      try {
+        if (all.size() == 1) {
+          const auto one = mine->acquire(all[0], how);
+        } else {
+          const auto many = mine->acquire_all(lock_keys(all), how);
+        }
+        granted = true;
+      } catch (const lock_timeout&) {
+        timed_out = true;
+      } catch (const lock_refused&) {
+        cancelled = true;
+      } catch (const store_error&) {
+        // none of them
+      }
+      over = true;
+    });
+  }
+  void end() { waiting.join(); }
+  std::size_t sent() const { return store->count(verb::take) + store->count(verb::poll) + store->count(verb::insert); }
+  bool at_rest() { return clock.at_rest({.callers = 1}); }
+  /// It pauses, watches the key, and has sent at least so many statements.
+  bool pauses_after(std::size_t statements) {
+    return eventually([&] { return sent() >= statements && store->watched("k") == 1; }) && at_rest();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(notified_fixture, "notified: the last poll of a wait gets the time of a statement", "[notified]") {
+  auto settings = options();
+  settings.connections = 1;
+  mine = service(settings);
+  elsewhere([&] { mine->acquire("x").release(); });
+  wait_for({"k"}, {.wait = 5s});
+  REQUIRE(pauses_after(2));
+  REQUIRE(store->tell("k", true) == 1);
+  REQUIRE(pauses_after(4));
+  clock.advance(4s);
+  REQUIRE(at_rest());
+  const auto busy = store->hold(verb::take);
+  std::thread caller([&] { static_cast<void>(thrown([&] { return mine->acquire("x"); })); });
+  REQUIRE(busy->reached());
+  clock.advance(1s);
+  CHECK(clock.at_rest({.callers = 1}));  // it waits for the connection
+  CHECK_FALSE(over);
+  busy->open();
+  caller.join();
+  end();
+  CHECK(timed_out);
+}
+
+TEST_CASE_METHOD(notified_fixture, "notified: who waits sends nothing until the store tells that the key may be free",
+                 "[notified]") {
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(pauses_after(2));
+  REQUIRE(store->tell("k") == 1);  // the watch works
+  REQUIRE(pauses_after(4));
+  const auto before = sent();
+  clock.advance(4s);
+  REQUIRE(at_rest());
+  REQUIRE(sent() == before);
+
+  held.reset();
+  REQUIRE(at_rest());
+  REQUIRE_FALSE(over);
+  const auto takes = store->count(verb::take);
+  const auto polls = store->count(verb::poll);
+  store->tell("k");
+  end();
+  REQUIRE(granted);
+  REQUIRE(store->count(verb::take) == takes + 1);
+  REQUIRE(store->count(verb::poll) == polls);
+  REQUIRE(store->watched("k") == 0);
+}
+
+TEST_CASE_METHOD(notified_fixture,
+                 "notified: before the watch works, and once it does not, the key is polled with back-off",
+                 "[notified]") {
+  wait_for({"k"}, {.wait = 1h});
+  const auto polls_in_a_second = [&] {
+    const auto before = store->count(verb::poll);
+    for (int i = 0; i < 10; ++i) {
+      clock.advance(100ms);
+      if (!at_rest()) return std::size_t{0};
+    }
+    return store->count(verb::poll) - before;
+  };
+  REQUIRE(pauses_after(2));
+  REQUIRE(polls_in_a_second() >= 1);
+  store->tell("k", true);
+  REQUIRE(pauses_after(sent()));
+  REQUIRE(polls_in_a_second() == 0);
+  store->tell("k", false);
+  REQUIRE(pauses_after(sent()));
+  REQUIRE(polls_in_a_second() >= 1);
+}
+
+TEST_CASE_METHOD(notified_fixture, "notified: a watch that has stopped working is begun anew", "[notified]") {
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(pauses_after(2));
+  REQUIRE(store->begun() == 1);
+  store->tell("k", true);
+  REQUIRE(pauses_after(4));
+  REQUIRE(store->begun() == 1);
+  store->tell("k", false);
+  REQUIRE(pauses_after(6));
+  REQUIRE(store->begun() == 2);
+}
+
+TEST_CASE_METHOD(notified_fixture, "notified: a key that was released to waiters is left to them for a while",
+                 "[notified][fair]") {
+  store->has_waiters(1);
+  elsewhere([&] { mine->acquire("x").release(); });
+  const auto takes = store->count(verb::take);
+  wait_for({"x"}, {.wait = 1h});
+  REQUIRE(eventually([&] { return store->watched("x") == 1; }));
+  REQUIRE(at_rest());
+  SECTION("that one of them has had it already, the store tells") {
+    store->tell("x");  // the watch works
+    REQUIRE(at_rest());
+    CHECK(store->count(verb::take) == takes);
+    CHECK_FALSE(over);
+    store->tell("x");
+  }
+  SECTION("or nobody comes") {
+    clock.advance(4ms);
+    REQUIRE(at_rest());
+    CHECK(store->count(verb::take) == takes);
+    CHECK_FALSE(over);
+    clock.advance(1ms);
+  }
+  end();
+  CHECK(granted);
+}
+
+TEST_CASE_METHOD(notified_fixture, "notified: among waiters those that were passed over more often ask first",
+                 "[notified][fair]") {
+  held.reset();
+  store->has_waiters(3);
+  elsewhere([&] { mine->acquire("k").release(); });
+  held = other->acquire("k");
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
+  REQUIRE(at_rest());
+  clock.advance(5ms);
+  REQUIRE(at_rest());
+  REQUIRE_FALSE(over);
+  for (const auto before_it : {2ms, 1ms}) {
+    const auto takes = store->count(verb::take);
+    held->release();
+    held = other->acquire("k");
+    store->tell("k");
+    REQUIRE(at_rest());
+    clock.advance(before_it - 1us);
+    REQUIRE(at_rest());
+    CHECK(store->count(verb::take) == takes);
+    clock.advance(1us);
+    REQUIRE(at_rest());
+    CHECK(store->count(verb::take) == takes + 1);
+    REQUIRE_FALSE(over);
+  }
+  held->release();
+  store->tell("k");
+  end();
+  CHECK(granted);
+}
+
+TEST_CASE_METHOD(notified_fixture, "notified: what is told while a statement is under way is not lost", "[notified]") {
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(pauses_after(2));
+  // Told, it takes in vain and looks; before it has seen the answer, which names the holder, the key becomes free.
+  store->next(verb::poll, {.during = [&] {
+                held.reset();
+                store->tell("k");
+              }});
+  store->tell("k");
+  end();
+  REQUIRE(granted);
+}
+
+TEST_CASE_METHOD(notified_fixture, "notified: a store that fails to tell delays the wait, and no more than that",
+                 "[notified]") {
+  wait_for({"k"}, {.wait = 1h});
+  REQUIRE(pauses_after(2));
+  store->tell("k");
+  REQUIRE(pauses_after(4));
+  held.reset();
+  clock.advance(10s);
+  end();
+  REQUIRE(granted);
+}
+
+TEST_CASE_METHOD(notified_fixture, "notified: the watch ends with the wait", "[notified]") {
+  SECTION("which was too short") {
+    wait_for({"k"}, {.wait = 5s});
+    REQUIRE(pauses_after(2));
+    store->tell("k");
+    REQUIRE(pauses_after(4));
+    clock.advance(5s);
+    end();
+    REQUIRE(timed_out);
+  }
+  SECTION("which was cancelled") {
+    wait_for({"k"}, {.wait = 1h});
+    REQUIRE(pauses_after(2));
+    store->tell("k");
+    REQUIRE(pauses_after(4));
+    cancel.request_stop();
+    end();
+    REQUIRE(cancelled);
+  }
+  REQUIRE(store->watched("k") == 0);
+}
+
+TEST_CASE_METHOD(notified_fixture, "notified: what is told does not count as a retry", "[notified]") {
+  const bool several = GENERATE(false, true);
+  CAPTURE(several);
+  if (several) {
+    wait_for({"a", "k"}, {.wait = 1h, .retry = {.limit = 1}});
+  } else {
+    wait_for({"k"}, {.wait = 1h, .retry = {.limit = 1}});
+  }
+  REQUIRE(pauses_after(2));
+  for (int i = 0; i < 5; ++i) {
+    const auto before = sent();
+    store->tell("k");
+    REQUIRE(pauses_after(before + 2));
+  }
+  held.reset();
+  store->tell("k");
+  end();
+  REQUIRE(granted);
+}
+
+TEST_CASE_METHOD(notified_fixture,
+                 "notified: a limit of retries ends the wait after its pauses, as where nothing is told",
+                 "[notified]") {
+  const bool several = GENERATE(false, true);
+  CAPTURE(several);
+  const lock_options thrice{.wait = 1h,
+                            .retry = {.pause = 100ms, .multiplier = 1, .max_pause = 100ms, .jitter = 0, .limit = 2}};
+  if (several) {
+    wait_for({"a", "k"}, thrice);
+  } else {
+    wait_for({"k"}, thrice);
+  }
+  REQUIRE(pauses_after(2));
+  REQUIRE(store->tell("k", true) == 1);  // the watch works
+  REQUIRE(pauses_after(4));
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE_FALSE(over);
+    const auto before = sent();
+    clock.advance(100ms);
+    REQUIRE(eventually([&] { return sent() > before; }));
+    REQUIRE(clock.at_rest({.callers = i == 0 ? 1U : 0U}));
+  }
+  end();
+  CHECK(timed_out);
+}
+
+TEST_CASE_METHOD(notified_fixture, "notified: of several keys the busy one is watched", "[notified]") {
+  wait_for({"a", "k", "z"}, {.wait = 1h});
+  REQUIRE(eventually([&] { return store->watched("k") == 1 && at_rest(); }));
+  REQUIRE(store->watched("a") + store->watched("z") == 0);
+  held.reset();
+  store->tell("k");
+  end();
+  REQUIRE(granted);
+  REQUIRE(store->watched("k") == 0);
+}
