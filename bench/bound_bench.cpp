@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Locks that are bound to a connection, beside the same commands by hand: prepared, same unix socket. And thousands of named
-// locks on few connections.
+// Locks that are bound to a connection, beside the same commands by hand: prepared, same unix socket. And thousands of
+// named locks on few connections.
 #include <mysql.h>
 
 #include <algorithm>

@@ -39,9 +39,9 @@ struct promise {
   double at_most = std::numeric_limits<double>::infinity();
 };
 
-/// The figures of a program. Each is printed as a line of JSON to the file that DLOCK_BENCH_JSON names; ./dev bench shows
-/// them all at its end. A promise is broken if the better quartile of the rounds breaks it as well: less than that may be the
-/// machine's noise.
+/// The figures of a program. Each is printed as a line of JSON to the file that DLOCK_BENCH_JSON names; ./dev bench
+/// shows them all at its end. A promise is broken if the better quartile of the rounds breaks it as well: less than
+/// that may be the machine's noise.
 class figures {
  public:
   static void add(const std::string& name, const std::string& unit, std::vector<double> rounds,
@@ -140,8 +140,8 @@ inline std::string need_env(const char* name) {
   return value;
 }
 
-/// An SQLite file for a benchmark, gone at the end. Beside the binary, not in /tmp, which may be in memory: commits must
-/// reach a disk.
+/// An SQLite file for a benchmark, gone at the end. Beside the binary, not in /tmp, which may be in memory: commits
+/// must reach a disk.
 struct sqlite_file {
   const std::string path = fmt::format("bench-{}.sqlite", ::getpid());
 

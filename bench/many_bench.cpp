@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Many threads that use different keys, on few connections: beside raw connections of their own, while somebody has one of
-// the rows locked, and how long an acquire takes at half the load.
+// Many threads that use different keys, on few connections: beside raw connections of their own, while somebody has one
+// of the rows locked, and how long an acquire takes at half the load.
 #include <sys/resource.h>
 #include <unistd.h>
 

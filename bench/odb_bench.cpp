@@ -176,8 +176,8 @@ void percentiles(const char* what, std::vector<double> us_each) {
   fmt::print("{}: p50 {:.3f} ms, p99 {:.3f} ms, longest {:.3f} ms\n", what, at(0.5), at(0.99), at(1.0));
 }
 
-/// Threads that commit verified transactions: their leases end inside, and are freed after the outcome, in the background. What
-/// is left to be freed when they stop must not be more than a moment's work.
+/// Threads that commit verified transactions: their leases end inside, and are freed after the outcome, in the
+/// background. What is left to be freed when they stop must not be more than a moment's work.
 void verified_transactions(const std::string& url, const dlock::store_url& at) {
   using namespace std::chrono_literals;
   dlock::lock_service locks{url};

@@ -15,17 +15,17 @@
 
 namespace dlock::bench {
 
-/// Where a client and its server run: side by side, each on a processor of its own, which must be woken for each statement, or
-/// both on one, which then does one after the other. The scheduler does now the one and now the other, and a pair takes up
-/// to four times as long: left to itself, what is compared would be its choices.
+/// Where a client and its server run: side by side, each on a processor of its own, which must be woken for each
+/// statement, or both on one, which then does one after the other. The scheduler does now the one and now the other,
+/// and a pair takes up to four times as long: left to itself, what is compared would be its choices.
 enum class placement { a_processor_each, one_processor };
 
 inline const char* text_of(placement where) noexcept {
   return where == placement::one_processor ? "one processor" : "a processor each";
 }
 
-/// While it lives: for the present thread, those that it starts, and the server that listens on a unix socket. A machine
-/// of one processor has one placement, whichever is asked for.
+/// While it lives: for the present thread, those that it starts, and the server that listens on a unix socket. A
+/// machine of one processor has one placement, whichever is asked for.
 class placed {
  public:
   placed(placement where, const std::string& socket) : server_(listener(socket)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Acquire and release on Redis beside the same two scripts by hand, and beside the pair that most programs use: SET NX PX, and
-// a script that deletes what is still theirs. On a server that writes nothing to a disk, so that the commands are what costs.
+// Acquire and release on Redis beside the same two scripts by hand, and beside the pair that most programs use: SET NX
+// PX, and a script that deletes what is still theirs. On a server that writes nothing to a disk, so that the commands
+// are what costs.
 #include <hiredis/hiredis.h>
 
 #include <array>

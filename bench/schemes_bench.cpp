@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Acquire and release on tables that other programs share, beside dlock's own two statements by hand, and beside those by which
-// such a program does it, which say less: prepared, same table, same unix socket, durable commits.
+// Acquire and release on tables that other programs share, beside dlock's own two statements by hand, and beside those
+// by which such a program does it, which say less: prepared, same table, same unix socket, durable commits.
 #include <mysql.h>
 
 #include <cstdint>

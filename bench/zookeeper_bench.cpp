@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// ZooKeeper: acquire and release, and the hand-over to who waits, beside the recipe written by hand with the C client: create,
-// get the children, watch the one before, delete. On a server that waits for no disk.
+// ZooKeeper: acquire and release, and the hand-over to who waits, beside the recipe written by hand with the C client:
+// create, get the children, watch the one before, delete. On a server that waits for no disk.
 #define THREADED  // the library's calls that wait
 #include <zookeeper/zookeeper.h>
 

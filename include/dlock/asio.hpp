@@ -15,18 +15,20 @@
 ///
 ///     co_await locks.async_with_lock("order:42", [&]() -> boost::asio::awaitable<void> { ... });
 ///
-/// The signatures are void(std::exception_ptr, lease), void(std::exception_ptr, multi_lease) and void(std::exception_ptr), so
-/// that co_await throws what the blocking call throws (std::invalid_argument, too), and gives what it gives. The default token is
-/// use_awaitable; a token may also stand in the place of the options. No thread waits: see async.hpp.
+/// The signatures are void(std::exception_ptr, lease), void(std::exception_ptr, multi_lease) and
+/// void(std::exception_ptr), so that co_await throws what the blocking call throws (std::invalid_argument, too), and
+/// gives what it gives. The default token is use_awaitable; a token may also stand in the place of the options. No
+/// thread waits: see async.hpp.
 ///
-/// Executors: a handler is called on its associated executor, otherwise on the one given here, never on a thread of dlock; the
-/// executor has outstanding work until then. To end a loop, close() the lock_service and let the loop run out; if the execution
-/// context is destroyed while calls wait, their handlers are destroyed with it and never called. Allocators: the associated one.
-/// Cancellation: any type, by the associated slot (Boost 1.77 or later), and by lock_options::cancel: lock_refused (cancelled).
-/// A lease that was granted in the same moment is given all the same. Releases and renewals are not cancelled.
+/// Executors: a handler is called on its associated executor, otherwise on the one given here, never on a thread of
+/// dlock; the executor has outstanding work until then. To end a loop, close() the lock_service and let the loop run
+/// out; if the execution context is destroyed while calls wait, their handlers are destroyed with it and never called.
+/// Allocators: the associated one. Cancellation: any type, by the associated slot (Boost 1.77 or later), and by
+/// lock_options::cancel: lock_refused (cancelled). A lease that was granted in the same moment is given all the same.
+/// Releases and renewals are not cancelled.
 ///
-/// Owner: each operation is a separate owner (async.hpp), so two coroutines exclude each other, and one that asks for what
-/// it holds already waits for itself. as(me) acts in the name of a dlock::owner, which re-enters what it holds.
+/// Owner: each operation is a separate owner (async.hpp), so two coroutines exclude each other, and one that asks for
+/// what it holds already waits for itself. as(me) acts in the name of a dlock::owner, which re-enters what it holds.
 ///
 /// Thread safety: any thread. Cheap to copy; refers to the lock_service, which must outlive it.
 
@@ -106,10 +108,11 @@ class service {
     });
   }
 
-  /// Runs `body`, which returns an awaitable, under the key: from before it begins until it has ended. `body` takes nothing, or the
-  /// lease (lease&), which lives as long. Gives what the coroutine gives or throws, as lock_service::with_lock() does: where the
-  /// lease was lost meanwhile, lock_lost instead of the result. The lease is released without blocking, also after an exception
-  /// and after a cancellation of the coroutine, both of which pass afterwards. Several keys: async_with_locks, multi_lease&.
+  /// Runs `body`, which returns an awaitable, under the key: from before it begins until it has ended. `body` takes
+  /// nothing, or the lease (lease&), which lives as long. Gives what the coroutine gives or throws, as
+  /// lock_service::with_lock() does: where the lease was lost meanwhile, lock_lost instead of the result. The lease is
+  /// released without blocking, also after an exception and after a cancellation of the coroutine, both of which pass
+  /// afterwards. Several keys: async_with_locks, multi_lease&.
   template <class F>
   auto async_with_lock(const lock_key& key, const lock_options& options, F body) const {
     return detail::with_lock(async_acquire(key, options, detail::token_for<lease, F>()), std::move(body));

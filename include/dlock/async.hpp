@@ -9,21 +9,21 @@
 ///     ship(std::move(held));
 ///   });
 ///
-/// The handler is called exactly once, also when the service is closed or destroyed, and never before the call has returned.
-/// It gets either what the blocking call would have thrown, or what it would have given. What is wrong with the call itself
-/// (std::invalid_argument, a forked child, no memory, no thread, a transaction of this thread that would be waited for) is
-/// thrown by the call, and then the handler is never called.
+/// The handler is called exactly once, also when the service is closed or destroyed, and never before the call has
+/// returned. It gets either what the blocking call would have thrown, or what it would have given. What is wrong with
+/// the call itself (std::invalid_argument, a forked child, no memory, no thread, a transaction of this thread that
+/// would be waited for) is thrown by the call, and then the handler is never called.
 ///
-/// All handlers of a service are called on one thread of the service, which serves nothing else but the observer's events
-/// of such calls. So a handler that blocks keeps other handlers waiting, but nothing else: no renewal, no lease, no other thread.
-/// What a handler throws is caught, counted and told to the observer (handler_failed). It may call dlock; release() in it takes a
-/// round trip, async_release() none.
+/// All handlers of a service are called on one thread of the service, which serves nothing else but the observer's
+/// events of such calls. So a handler that blocks keeps other handlers waiting, but nothing else: no renewal, no lease,
+/// no other thread. What a handler throws is caught, counted and told to the observer (handler_failed). It may call
+/// dlock; release() in it takes a round trip, async_release() none.
 ///
-/// Owner: that of the innermost owner_scope in force at the call, else a new owner for each call. So two such calls exclude
-/// each other, whichever thread makes them, and a blocking call does not re-enter what such a call got.
+/// Owner: that of the innermost owner_scope in force at the call, else a new owner for each call. So two such calls
+/// exclude each other, whichever thread makes them, and a blocking call does not re-enter what such a call got.
 ///
-/// Cancellation: lock_options::cancel, as for blocking calls: lock_refused (errc::cancelled). A grant that has come in the same
-/// moment counts: the handler gets the lease.
+/// Cancellation: lock_options::cancel, as for blocking calls: lock_refused (errc::cancelled). A grant that has come in
+/// the same moment counts: the handler gets the lease.
 ///
 /// Thread safety: any thread. Cost: that of the blocking call; nothing waits but some memory, about 1 KiB for each call
 /// that stands in the queue (docs/asynchronous.md).
@@ -52,15 +52,15 @@ class async_handler final : public detail::once_function<void(std::exception_ptr
       : detail::once_function<void(std::exception_ptr, Results...)>(std::forward<F>(fn)) {}
 };
 
-/// release() of the lease: the handler gets null, lock_lost or store_error. The lease is empty afterwards, unless this throws:
-/// std::logic_error for an empty lease, and as said above. May be called after the service has been destroyed.
+/// release() of the lease: the handler gets null, lock_lost or store_error. The lease is empty afterwards, unless this
+/// throws: std::logic_error for an empty lease, and as said above. May be called after the service has been destroyed.
 /// Cost: as release(); leases that end at about the same time share statements.
 void async_release(lease&& held, async_handler<> then);
 /// The same of all of them, within one release_limit.
 void async_release(multi_lease&& held, async_handler<> then);
 
-/// renew() of the lease, which must be renewal::manual: the handler gets null, lock_lost or store_error. The lease may be moved
-/// meanwhile. Throws std::logic_error as renew(), and as said above. Cost: one statement.
+/// renew() of the lease, which must be renewal::manual: the handler gets null, lock_lost or store_error. The lease may
+/// be moved meanwhile. Throws std::logic_error as renew(), and as said above. Cost: one statement.
 void async_renew(const lease& held, async_handler<> then);
 void async_renew(const lease& held, std::chrono::milliseconds ttl, async_handler<> then);
 

@@ -26,8 +26,9 @@ namespace dlock {
 /// options. And the lock may be lost while held: ask held().ensure_held() before what matters, or use
 /// with_lock, which checks at its end. unlock() can't throw that, so it reports a loss to the observer only.
 ///
-/// std::lock and std::scoped_lock wait for one mutex, try the others, and begin again with the one that was busy, after a
-/// random pause (lock_options::retry, growing from `pause` to `max_pause`). Several keys in one acquire_all({...}) are cheaper.
+/// std::lock and std::scoped_lock wait for one mutex, try the others, and begin again with the one that was busy, after
+/// a random pause (lock_options::retry, growing from `pause` to `max_pause`). Several keys in one acquire_all({...})
+/// are cheaper.
 ///
 /// Thread safety: all functions but the destructor may be called from any thread.
 /// Lifetime: the service must outlive the mutex. Destroying it releases what is still locked.
@@ -60,7 +61,8 @@ class distributed_mutex {
 
   /// Throws std::system_error (operation_not_permitted) if the current owner does not hold it: a bug, which a
   /// lock guard turns into std::terminate. It throws nothing else: it reports a lost lease or a failed release to the
-  /// observer. Takes no longer than service_options::release_limit. In a forked child it does nothing: the parent has it.
+  /// observer. Takes no longer than service_options::release_limit. In a forked child it does nothing: the parent has
+  /// it.
   void unlock();
 
   /// The current owner's lease: fencing_token(), lost_token(), ensure_held(). Valid until its unlock(). Throws

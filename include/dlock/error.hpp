@@ -86,8 +86,8 @@ class lock_lost : public error {
 /// The database could not be reached, refused, or failed.
 class store_error : public error {
  public:
-  /// What will not pass by itself (a wrong password, no such database, no database file) is no store_unreachable, however it
-  /// ended the connection, but store_failed: there was an answer.
+  /// What will not pass by itself (a wrong password, no such database, no database file) is no store_unreachable,
+  /// however it ended the connection, but store_failed: there was an answer.
   store_error(errc code, const std::string& text, int native, std::string_view sqlstate, bool transient)
       : error(code == errc::store_unreachable && !transient ? errc::store_failed : code, text),
         native_(native),

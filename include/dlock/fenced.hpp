@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// For what a lock protects but can't verify: a file, a device, a service, another database. Whoever writes there hands its
-/// fencing token over, and the resource refuses a token lower than the greatest it has seen.
+/// For what a lock protects but can't verify: a file, a device, a service, another database. Whoever writes there hands
+/// its fencing token over, and the resource refuses a token lower than the greatest it has seen.
 ///
 /// Check and write must be one step. A check that is not in the same critical section, statement or transaction as the
 /// write proves nothing: the process may be stopped between the two, and a newer holder may write meanwhile.
@@ -34,14 +34,15 @@ class stale_fence : public error {
   std::uint64_t seen_;
 };
 
-/// The check as code, for the program that owns the resource. Remembers the greatest token of each resource that was named,
-/// as long as it lives: after a restart, tell it what the resource knows (admit() the stored token) before anybody writes.
+/// The check as code, for the program that owns the resource. Remembers the greatest token of each resource that was
+/// named, as long as it lives: after a restart, tell it what the resource knows (admit() the stored token) before
+/// anybody writes.
 ///
 ///   fence_gate gate;
 ///   gate.require("report:daily", token, [&] { archive.write(text); });
 ///
-/// `write` runs while nobody else passes with the same resource, so that no older token can write after a newer one. A token
-/// counts as seen before `write` runs, also if that throws. An equal token is admitted: it is the same holder.
+/// `write` runs while nobody else passes with the same resource, so that no older token can write after a newer one. A
+/// token counts as seen before `write` runs, also if that throws. An equal token is admitted: it is the same holder.
 ///
 /// All functions throw std::invalid_argument for token 0, which is that of an empty lease.
 /// Thread safety: any thread. `write` must not come back to the same resource. Cost: no statement.
@@ -102,7 +103,8 @@ class fence_gate {
   const std::unique_ptr<entries> entries_;
 };
 
-/// The check as SQL: check and write in one statement. The column is a BIGINT NOT NULL DEFAULT 0 of the table that is written.
+/// The check as SQL: check and write in one statement. The column is a BIGINT NOT NULL DEFAULT 0 of the table that is
+/// written.
 ///
 ///   const fenced_update save{.table = "report", .assignments = "body = ?", .condition = "id = ?"};
 ///   save.sql();  // UPDATE report SET body = ?, fence = ? WHERE (id = ?) AND fence <= ?
@@ -125,12 +127,14 @@ struct fenced_update {
     ask,      ///< refused, or the row had these very values already: seen_sql() tells
   };
 
-  /// The token is two parameters: the last of SET, and the last of all. Throws std::invalid_argument naming the empty field.
+  /// The token is two parameters: the last of SET, and the last of all. Throws std::invalid_argument naming the empty
+  /// field.
   std::string sql() const;
   /// The same with the token written into it. Throws std::invalid_argument also for token 0.
   std::string sql(std::uint64_t token) const;
-  /// SELECT column FROM table WHERE (condition) FOR UPDATE. After verdict::ask: our token means that the row has our values;
-  /// anything else, or no row, means refused. A SELECT without FOR UPDATE could show what was there before the newer holder.
+  /// SELECT column FROM table WHERE (condition) FOR UPDATE. After verdict::ask: our token means that the row has our
+  /// values; anything else, or no row, means refused. A SELECT without FOR UPDATE could show what was there before the
+  /// newer holder.
   std::string seen_sql() const;
 
   /// One row: written. None: with rows::found refused; with rows::changed that can't be told.

@@ -42,9 +42,9 @@ void verify_in(Transaction& in, const Lease& held) {
 }  // namespace detail
 
 /// Move-only. The destructor releases, takes no longer than service_options::release_limit and never throws.
-/// As a local object it lets nested calls of its thread enter the key again; anywhere else it keeps them out (owner.hpp).
-/// Thread safety: const functions may be called from any thread; a lease may be moved to and released on another one.
-/// Lifetime: may outlive the lock_service.
+/// As a local object it lets nested calls of its thread enter the key again; anywhere else it keeps them out
+/// (owner.hpp). Thread safety: const functions may be called from any thread; a lease may be moved to and released on
+/// another one. Lifetime: may outlive the lock_service.
 class [[nodiscard]] lease {
  public:
   lease() noexcept = default;  ///< empty: what try_acquire gives when the key is busy
@@ -63,9 +63,9 @@ class [[nodiscard]] lease {
 
   std::string_view key() const& noexcept;
   std::string_view key() const&& = delete;  ///< acquire("k").key(): the lease would be gone with what this shows
-  /// +1 at every grant of the key (a scheme with a counter of its own may grow faster), unchanged by re-entry and renewal.
-  /// Hand it to whatever the lock protects, which must refuse a smaller one. Throws std::logic_error where the store's table
-  /// has no such number (docs/stores.md): an invented one could go back. Cost: no statement.
+  /// +1 at every grant of the key (a scheme with a counter of its own may grow faster), unchanged by re-entry and
+  /// renewal. Hand it to whatever the lock protects, which must refuse a smaller one. Throws std::logic_error where the
+  /// store's table has no such number (docs/stores.md): an invented one could go back. Cost: no statement.
   std::uint64_t fencing_token() const;
   /// How long it can be trusted without another renewal; 0: lost. A lower bound of what the server would say.
   std::chrono::microseconds remaining() const noexcept;
@@ -81,28 +81,28 @@ class [[nodiscard]] lease {
   /// Throws lock_lost if the lease can't be trusted now. Cost: no statement.
   void ensure_held() const;
 
-  /// Proves inside a transaction of the application's that the lease is ours, and keeps everybody from being granted the
-  /// key until that transaction ends: what it writes can't come too late. `in`: an odb::transaction or odb::connection,
-  /// see dlock/odb/verify.hpp. Throws lock_lost, store_error; then the transaction has been rolled back.
-  /// Cost: one statement, on the transaction's connection.
+  /// Proves inside a transaction of the application's that the lease is ours, and keeps everybody from being granted
+  /// the key until that transaction ends: what it writes can't come too late. `in`: an odb::transaction or
+  /// odb::connection, see dlock/odb/verify.hpp. Throws lock_lost, store_error; then the transaction has been rolled
+  /// back. Cost: one statement, on the transaction's connection.
   template <class Transaction>
   void verify(Transaction& in) const {
     detail::verify_in(in, *this);
   }
-  /// The same as a value, for other client libraries: see verification.hpp. Throws lock_lost if the lease can't be trusted
-  /// now, std::logic_error if its store can't verify (memory). Cost: no statement.
+  /// The same as a value, for other client libraries: see verification.hpp. Throws lock_lost if the lease can't be
+  /// trusted now, std::logic_error if its store can't verify (memory). Cost: no statement.
   dlock::verification verification() const&;
   dlock::verification verification() const&& = delete;
 
   /// For renewal::manual: expiry = now + ttl of its options, if it is still ours. Throws lock_lost, store_error;
-  /// std::logic_error if the lease renews itself, or inside a transaction of this thread that verified it, which has its row
-  /// locked. Cost: one statement.
+  /// std::logic_error if the lease renews itself, or inside a transaction of this thread that verified it, which has
+  /// its row locked. Cost: one statement.
   void renew();
-  /// The same with now + `ttl`, this once: 10 ms (5 s for rows with expiring_lock_columns) to 30 days. An expiry that is
-  /// later stays: it is only ever extended. Throws std::invalid_argument as well.
+  /// The same with now + `ttl`, this once: 10 ms (5 s for rows with expiring_lock_columns) to 30 days. An expiry that
+  /// is later stays: it is only ever extended. Throws std::invalid_argument as well.
   void renew(std::chrono::milliseconds ttl);
-  /// Frees the key if this is the outermost lease of its grant. Throws lock_lost if it was not ours any more, store_error
-  /// if there was no answer (the background goes on trying). The lease is empty afterwards in each case.
+  /// Frees the key if this is the outermost lease of its grant. Throws lock_lost if it was not ours any more,
+  /// store_error if there was no answer (the background goes on trying). The lease is empty afterwards in each case.
   /// Cost: one statement; none for an inner lease.
   void release();
 

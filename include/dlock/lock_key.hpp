@@ -32,8 +32,9 @@ std::string_view checked_array(const char* text, std::size_t size, bool may_be_l
 /// Keys are made from plain text by the implicit constructors here, from values by key<"..."> (key.hpp) and
 /// from projections by key_of (key_of.hpp). All three share one name space: equal bytes are the same lock.
 ///
-/// A key can also name a row of the application's that is locked in place (dlock::row() in dlock/odb/row.hpp): its bytes
-/// are then "table:id", and it is equal only to the key of the same row, never to a text that happens to read the same.
+/// A key can also name a row of the application's that is locked in place (dlock::row() in dlock/odb/row.hpp): its
+/// bytes are then "table:id", and it is equal only to the key of the same row, never to a text that happens to read the
+/// same.
 ///
 /// Thread safety: as a const std::string. Cost: no round trip. A moved-from key may only be assigned or destroyed.
 class lock_key {
@@ -51,8 +52,8 @@ class lock_key {
   requires(std::is_pointer_v<Pointer>&& std::convertible_to<Pointer, const char*>)  //
       lock_key(Pointer text)
       : lock_key(detail::checked_text(static_cast<const char*>(text))) {}
-  /// A literal with a part in braces, "order:{o.id}", is std::invalid_argument: a key<"..."> was forgotten, and all orders would
-  /// share one lock. As a std::string_view, "order:{o.id}"sv, it is a text like any other.
+  /// A literal with a part in braces, "order:{o.id}", is std::invalid_argument: a key<"..."> was forgotten, and all
+  /// orders would share one lock. As a std::string_view, "order:{o.id}"sv, it is a text like any other.
   template <class Char, std::size_t Size>
   requires std::same_as < std::remove_const_t<Char>,
   char > lock_key(Char (&text)[Size]) : lock_key(detail::checked_array(text, Size, std::is_const_v<Char>)) {}

@@ -71,8 +71,8 @@ class lock_keys {
   std::vector<lock_key> keys_;
 };
 
-/// What a braced list of keys is: {"a", "b"}. The macros, which take a key or a list of keys, know it by this type: {"a"} means
-/// a list of one, not one key.
+/// What a braced list of keys is: {"a", "b"}. The macros, which take a key or a list of keys, know it by this type:
+/// {"a"} means a list of one, not one key.
 using key_list = std::initializer_list<lock_key>;
 
 /// For a log line: 'a', 'b', 'c'.

@@ -3,8 +3,9 @@
 
 /// How one lock is taken. Aggregates: use designated initialisers, `{.ttl = 30s, .wait = 2s}`.
 ///
-/// A field that is not set is inherited, each by itself: a call's from service_options::defaults, and where those leave it
-/// open, from the library, whose value is the default that each field names here. `{.wait = 0s}` changes the wait alone.
+/// A field that is not set is inherited, each by itself: a call's from service_options::defaults, and where those leave
+/// it open, from the library, whose value is the default that each field names here. `{.wait = 0s}` changes the wait
+/// alone.
 
 #include "dlock/detail/cxx20.hpp"
 //
@@ -23,8 +24,10 @@ enum class renewal {
 
 /// What happens when the current owner (owner.hpp) asks for a key that it holds already.
 enum class reentry {
-  /// A second lease on the same grant: same fence, no statement; only the outermost release frees the key. The options of
-  /// the inner one hold as far as they can: ttl extends an expiry of its own (not inside a transaction of this thread that
+  /// A second lease on the same grant: same fence, no statement; only the outermost release frees the key. The options
+  /// of
+  /// the inner one hold as far as they can: ttl extends an expiry of its own (not inside a transaction of this thread
+  /// that
   /// verified the lease, which has its row locked), and means nothing to a lease that is renewed,
   /// min_hold extends the outer one's. Another `renewal`, or a max_hold that would end the outer lease earlier than its
   /// own, can't: std::invalid_argument.
@@ -48,9 +51,8 @@ struct retry_policy {
   std::optional<std::chrono::milliseconds> max_pause{};
   /// The random part, as a fraction of the pause. Default 0.5; 0 (none) to 1.
   std::optional<double> jitter{};
-  /// Most retries after the first attempt; whichever of limit and wait ends first counts. An attempt that a notification causes
-  /// is no retry. Default: none, which the greatest
-  /// unsigned number says as well; 0: one attempt.
+  /// Most retries after the first attempt; whichever of limit and wait ends first counts. An attempt that a
+  /// notification causes is no retry. Default: none, which the greatest unsigned number says as well; 0: one attempt.
   std::optional<unsigned> limit{};
 };
 
@@ -61,9 +63,9 @@ struct lock_options {
   /// With renewal::automatic 1 s to 24 h, and the nearest of 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600 s
   /// that is not above it is used. Otherwise 10 ms to 30 days, exactly.
   std::optional<std::chrono::milliseconds> ttl{};
-  /// How long the call may wait for the key, all in all. Default 10 s; 0: one attempt; at most 365 days, or wait_forever.
-  /// Calls that try (try_acquire() and all that have "try" or "skip" in their names) inherit nothing here: not set, they
-  /// make one attempt.
+  /// How long the call may wait for the key, all in all. Default 10 s; 0: one attempt; at most 365 days, or
+  /// wait_forever. Calls that try (try_acquire() and all that have "try" or "skip" in their names) inherit nothing
+  /// here: not set, they make one attempt.
   std::optional<std::chrono::milliseconds> wait{};
   /// What renews the lease. Default automatic.
   std::optional<dlock::renewal> renewal{};
@@ -78,12 +80,13 @@ struct lock_options {
   /// service_options::margin later.
   /// Default 0: no cap; at most 365 days, not below min_hold.
   std::optional<std::chrono::milliseconds> max_hold{};
-  /// Ends the waiting with lock_refused (errc::cancelled) when requested; requested before the call, nothing is asked for.
-  /// Default: never, which an empty token says as well.
+  /// Ends the waiting with lock_refused (errc::cancelled) when requested; requested before the call, nothing is asked
+  /// for. Default: never, which an empty token says as well.
   std::optional<std::stop_token> cancel{};
 };
 
-/// Throws std::invalid_argument naming the first bad field and its value. What is not set counts as the library's default.
+/// Throws std::invalid_argument naming the first bad field and its value. What is not set counts as the library's
+/// default.
 void validate(const lock_options& options);
 
 /// The ttl that a kept lease really gets (see lock_options::ttl). Precondition: ttl >= 1 s.

@@ -26,27 +26,30 @@ class distributed_mutex;
 class store;
 struct capabilities;
 
-/// Gives out leases from one store. Make one per process and database and keep it; it owns connections, and a few threads.
-/// What options leave open is inherited from service_options::defaults (lock_options.hpp).
-/// Thread safety: all functions from any thread. In a forked child every call that needs the store, or its leases, throws
+/// Gives out leases from one store. Make one per process and database and keep it; it owns connections, and a few
+/// threads. What options leave open is inherited from service_options::defaults (lock_options.hpp). Thread safety: all
+/// functions from any thread. In a forked child every call that needs the store, or its leases, throws
 /// lock_refused(forked), and destroying the service or its leases does nothing.
 class lock_service : private detail::wrong_calls {
  public:
-  /// Opens the store (store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where the database
-  /// may start later than this program: service_options::start_limit, or lazy.
+  /// Opens the store (store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where
+  /// the database may start later than this program: service_options::start_limit, or lazy.
   explicit lock_service(std::string_view url, service_options options = {});
   explicit lock_service(std::shared_ptr<store> store, service_options options = {});
-  /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held then stay
-  /// valid, renewed and releasable. The observer gets what the destructor waits for and what stays held (still_held).
+  /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held
+  /// then stay valid, renewed and releasable. The observer gets what the destructor waits for and what stays held
+  /// (still_held).
   ~lock_service();
   lock_service(const lock_service&) = delete;
   lock_service& operator=(const lock_service&) = delete;
 
-  /// Waits until the key is ours. Throws lock_timeout, lock_refused, store_error, std::invalid_argument; lock_lost if this owner
-  /// holds it by a lease that is lost. Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
+  /// Waits until the key is ours. Throws lock_timeout, lock_refused, store_error, std::invalid_argument; lock_lost if
+  /// this owner holds it by a lease that is lost. Cost: one round trip if the key is free, known and the connection
+  /// warm; none for re-entry.
   lease acquire(const lock_key& key, const lock_options& options = {});
-  /// An empty lease when the key is busy: if (const auto held = locks.try_acquire("k")) { ... }. At once where options.wait is not set (one attempt, whatever the defaults say), else
-  /// when it is still busy after that wait. Throws as acquire() otherwise. Cost: one round trip if free, two if busy.
+  /// An empty lease when the key is busy: if (const auto held = locks.try_acquire("k")) { ... }. At once where
+  /// options.wait is not set (one attempt, whatever the defaults say), else when it is still busy after that wait.
+  /// Throws as acquire() otherwise. Cost: one round trip if free, two if busy.
   lease try_acquire(const lock_key& key, const lock_options& options = {});
 
   // For calls such as acquire("k", 5s): they don't compile, and say why.
@@ -63,9 +66,9 @@ class lock_service : private detail::wrong_calls {
   using wrong_calls::with_lock;
   using wrong_calls::with_locks;
 
-  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/waiting.md. Throws as
-  /// above; lock_timeout names the key that was busy. Keys that this owner holds are entered again.
-  /// Cost: two round trips if all are free and known, on MySQL and MariaDB; else about two more for each that is not.
+  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/waiting.md. Throws
+  /// as above; lock_timeout names the key that was busy. Keys that this owner holds are entered again. Cost: two round
+  /// trips if all are free and known, on MySQL and MariaDB; else about two more for each that is not.
   multi_lease acquire_all(const lock_keys& keys, const lock_options& options = {});
   /// Empty when one of them is busy: at once, or after options.wait, as try_acquire().
   multi_lease try_acquire_all(const lock_keys& keys, const lock_options& options = {});
@@ -75,8 +78,8 @@ class lock_service : private detail::wrong_calls {
   void async_acquire_all(const lock_keys& keys, const lock_options& options, async_handler<multi_lease> then);
   void async_try_acquire_all(const lock_keys& keys, const lock_options& options, async_handler<multi_lease> then);
 
-  /// Calls `fn` under the key, or under all of several, and vouches for its result. The ones that try wait as try_acquire(),
-  /// and give "nothing" where a key is busy. What they promise and throw: with_lock.hpp.
+  /// Calls `fn` under the key, or under all of several, and vouches for its result. The ones that try wait as
+  /// try_acquire(), and give "nothing" where a key is busy. What they promise and throw: with_lock.hpp.
   template <detail::callable_under_lock F>
   detail::call_result_t<F> with_lock(const lock_key& key, const lock_options& options, F&& fn);
   template <detail::callable_under_lock F>
@@ -108,37 +111,40 @@ class lock_service : private detail::wrong_calls {
   const lock_options& defaults() const& noexcept;  ///< service_options::defaults with every field set
   const lock_options& defaults() const&& = delete;
 
-  /// Whether the current owner holds the key by a lease that can be trusted now and that it could enter again (owner.hpp), or
-  /// by a distributed_mutex. For checks: assert(locks.holds("stock:42")). Throws lock_refused(forked). Cost: no statement.
+  /// Whether the current owner holds the key by a lease that can be trusted now and that it could enter again
+  /// (owner.hpp), or by a distributed_mutex. For checks: assert(locks.holds("stock:42")). Throws lock_refused(forked).
+  /// Cost: no statement.
   bool holds(const lock_key& key) const;
-  /// The present holder of the key, or row; empty: it is free. Throws store_error; std::invalid_argument: a row of another
-  /// service; std::logic_error: the store doesn't show the holders of its locks. Cost: one statement.
+  /// The present holder of the key, or row; empty: it is free. Throws store_error; std::invalid_argument: a row of
+  /// another service; std::logic_error: the store doesn't show the holders of its locks. Cost: one statement.
   std::optional<holder_info> holder(const lock_key& key);
   /// Held keys in byte order, those after `after`, at most `limit`; no rows locked in place, whose tables are the
   /// application's. One statement. Throws store_error, std::logic_error: as holder().
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
-  /// Takes the key, or row, from its present holder: at once, or after the expiry of the session that keeps it, which is then
-  /// revoked with all that it keeps (docs/operations.md#taking-a-lock-away). False: it is free, or a
-  /// program without dlock holds it.
-  /// At most three statements. Throws as holder(); store_error names a holder from whom the store can't take it.
+  /// Takes the key, or row, from its present holder: at once, or after the expiry of the session that keeps it, which
+  /// is then revoked with all that it keeps (docs/operations.md#taking-a-lock-away). False: it is free, or a program
+  /// without dlock holds it. At most three statements. Throws as holder(); store_error names a holder from whom the
+  /// store can't take it.
   bool force_release(const lock_key& key);
 
-  /// No new acquires from now on (lock_refused(closed), waiters too), except for those that the database is granting just now.
-  /// Waits up to `limit` for leases to be released and handlers to be called; more than wait_forever counts as that. Returns
-  /// the keys still held; they stay renewed until they are released. Throws std::invalid_argument for a negative limit.
+  /// No new acquires from now on (lock_refused(closed), waiters too), except for those that the database is granting
+  /// just now. Waits up to `limit` for leases to be released and handlers to be called; more than wait_forever counts
+  /// as that. Returns the keys still held; they stay renewed until they are released. Throws std::invalid_argument for
+  /// a negative limit.
   std::vector<std::string> close(std::chrono::milliseconds limit);
-  /// The same, but then revokes what is still held (loss_reason::closed): notifies the holders, waits for a margin (up to the
-  /// greatest margin, 1 s, and release_limit), and frees the keys. What the database grants after that is given back, and its
-  /// caller gets lock_refused(closed). Returns those keys.
+  /// The same, but then revokes what is still held (loss_reason::closed): notifies the holders, waits for a margin (up
+  /// to the greatest margin, 1 s, and release_limit), and frees the keys. What the database grants after that is given
+  /// back, and its caller gets lock_refused(closed). Returns those keys.
   std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t tag);
 
   /// How often something happened since the service was made; also without an observer.
   std::uint64_t count(event::kind kind) const noexcept;
-  /// Gauges: keys and rows that this service holds now, a key that was entered again counted once, those included whose release
-  /// waits for a transaction; and its calls that wait for a key now. Cost: some mutexes, no statement.
+  /// Gauges: keys and rows that this service holds now, a key that was entered again counted once, those included whose
+  /// release waits for a transaction; and its calls that wait for a key now. Cost: some mutexes, no statement.
   std::size_t held() const noexcept;
   std::size_t waiting() const noexcept;
-  /// What the store can do, such as rows, min_hold or verification: store_interface/store_types.hpp has the fields. Throws nothing.
+  /// What the store can do, such as rows, min_hold or verification: store_interface/store_types.hpp has the fields.
+  /// Throws nothing.
   capabilities caps() const noexcept;
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.
   std::uint64_t statements() const noexcept;
@@ -152,8 +158,8 @@ class lock_service : private detail::wrong_calls {
   std::shared_ptr<engine::service_core> core_;
 };
 
-/// Makes `service` the one that macros use, until it is destroyed. Throws std::logic_error if another one is set; a forked
-/// child may replace the one that its parent has set.
+/// Makes `service` the one that macros use, until it is destroyed. Throws std::logic_error if another one is set; a
+/// forked child may replace the one that its parent has set.
 void set_default_service(lock_service& service);
 /// Throws std::logic_error with what to do while none is set.
 lock_service& default_service();

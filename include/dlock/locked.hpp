@@ -52,8 +52,8 @@ auto lock_service::locked(Key&& key, F&& fn, const lock_options& options) {
   return detail::decorate<detail::when_busy::wait>(std::forward<Key>(key), std::forward<F>(fn), *this, options);
 }
 
-/// One attempt at each call, or what options.wait allows (try_acquire()). Busy: the callable is not called and the result is
-/// empty. Otherwise as locked, its result in a std::optional: of a std::reference_wrapper for a reference;
+/// One attempt at each call, or what options.wait allows (try_acquire()). Busy: the callable is not called and the
+/// result is empty. Otherwise as locked, its result in a std::optional: of a std::reference_wrapper for a reference;
 /// for void, bool says whether it ran; for bool it is a maybe_bool. Nothing but busy is taken for busy.
 template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>
 auto lock_service::locked_or_skip(F&& fn, const lock_options& options) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Four statements that run code under a lock of the default service, or of one that you name. Each is one call of its acquire() or
-/// try_acquire(), for several keys acquire_all() or try_acquire_all(), which throw as said in lock_service.hpp; nothing
-/// needs them: define DLOCK_NO_MACROS, use with_lock.hpp instead.
+/// Four statements that run code under a lock of the default service, or of one that you name. Each is one call of its
+/// acquire() or try_acquire(), for several keys acquire_all() or try_acquire_all(), which throw as said in
+/// lock_service.hpp; nothing needs them: define DLOCK_NO_MACROS, use with_lock.hpp instead.
 ///
 ///   DISTRIBUTED_LOCKED("report:daily", {.ttl = 30s, .wait = 2s}) { build_report(); }
 ///
@@ -16,11 +16,11 @@
 ///   DISTRIBUTED_LOCKED({"wallet:7", "wallet:9"}, {.wait = 2s}) { transfer(); }   // several keys, all or none
 ///   DISTRIBUTED_LOCKED(locks, "report:daily") { build_report(); }                 // of the lock_service `locks`
 ///
-/// The first argument (after the lease's name) is the lock_service, or left out for the default one; then comes the key or a list
-/// of keys (then the lease is a multi_lease), the rest is one lock_options; what it leaves open is inherited from the service's defaults. Key and options are evaluated
-/// once, before the body. The lease lives until the end of the statement; it is const, so nobody releases it in mid-body (to renew by
-/// hand, use with_lock).
-/// return, break, continue and exceptions leave the statement as they leave a plain block, and release.
+/// The first argument (after the lease's name) is the lock_service, or left out for the default one; then comes the key
+/// or a list of keys (then the lease is a multi_lease), the rest is one lock_options; what it leaves open is inherited
+/// from the service's defaults. Key and options are evaluated once, before the body. The lease lives until the end of
+/// the statement; it is const, so nobody releases it in mid-body (to renew by hand, use with_lock). return, break,
+/// continue and exceptions leave the statement as they leave a plain block, and release.
 ///
 /// A closing brace can't report that the lock was lost meanwhile (destructors do not throw): call
 /// held.ensure_held() before what matters, or use with_lock.

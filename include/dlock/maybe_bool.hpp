@@ -6,8 +6,9 @@
 
 namespace dlock {
 
-/// What calls that try (try_with_lock(), locked_or_skip()) give for a function that returns bool. As a std::optional<bool>, but
-/// it is no condition: `while (locks.try_with_lock("k", sell_one))` would ask whether the function ran, not what it returned.
+/// What calls that try (try_with_lock(), locked_or_skip()) give for a function that returns bool. As a
+/// std::optional<bool>, but it is no condition: `while (locks.try_with_lock("k", sell_one))` would ask whether the
+/// function ran, not what it returned.
 ///
 ///   if (const auto sold = locks.try_with_lock("k", sell_one); sold.value_or(false)) ...  // it ran and returned true
 ///   if (!sold.has_value()) ...                                                         // the key was busy

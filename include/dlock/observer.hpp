@@ -56,16 +56,16 @@ inline constexpr auto event_kinds = [] {
 
 /// Told of everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called
 /// without dlock's internal locks held, so it may call back: on the caller's thread for what a call did, on one thread
-/// of the service for what asynchronous calls did, on another one for what happened by itself (losses, renewals, background
-/// work). A slow observer slows callers, handlers and the telling of losses down, never renewals.
+/// of the service for what asynchronous calls did, on another one for what happened by itself (losses, renewals,
+/// background work). A slow observer slows callers, handlers and the telling of losses down, never renewals.
 class observer {
  public:
   virtual ~observer() = default;
   virtual void on(const event& event) = 0;
 };
 
-/// Hands each event to all of them, in their order; to the later ones too where one throws. Then it throws what the first threw,
-/// so that the service counts observer_failed. Throws std::invalid_argument if one is null.
+/// Hands each event to all of them, in their order; to the later ones too where one throws. Then it throws what the
+/// first threw, so that the service counts observer_failed. Throws std::invalid_argument if one is null.
 std::shared_ptr<observer> make_tee_observer(std::vector<std::shared_ptr<observer>> to);
 
 }  // namespace dlock

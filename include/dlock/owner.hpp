@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Re-entry is by owner. Without more ado a thread is one owner, and enters again only what it holds by a lease on its own
-/// stack: one that a function, whose call has not returned, has as a local object. That is the nested call that re-entry
-/// is for. A lease in the frame of a coroutine or a fibre, on the heap, or moved to another thread lets its thread in no
-/// more than any other: the key is busy.
+/// Re-entry is by owner. Without more ado a thread is one owner, and enters again only what it holds by a lease on its
+/// own stack: one that a function, whose call has not returned, has as a local object. That is the nested call that
+/// re-entry is for. A lease in the frame of a coroutine or a fibre, on the heap, or moved to another thread lets its
+/// thread in no more than any other: the key is busy.
 ///
-/// A task, a request or a coroutine that may move between threads, or shares a thread with others, carries an owner of its
-/// own, who enters again wherever the leases are:
+/// A task, a request or a coroutine that may move between threads, or shares a thread with others, carries an owner of
+/// its own, who enters again wherever the leases are:
 ///
 ///   dlock::owner me;                        // once per task
 ///   dlock::owner_scope here{me};            // wherever the task runs
 ///
 /// While the scope lives, acquires on this thread are made in the name of that owner.
 ///
-/// A request that several processes serve enters again in each of them what any of them holds, where the store keeps that
-/// (scheme=t_lock), if it says by which id they know it:
+/// A request that several processes serve enters again in each of them what any of them holds, where the store keeps
+/// that (scheme=t_lock), if it says by which id they know it:
 ///
 ///   dlock::owner_scope here{dlock::owner{request_id}};
 
@@ -42,12 +42,12 @@ class owner {
   /// A new owner, different from every other.
   owner();
   /// The request of that id: in this process one owner, however often it is made, and in a store that has
-  /// capabilities::request_ids one holder with all programs that lock by the same id there. The key is free when the last
-  /// of them has released it, or when the longest ttl that they asked for is over; docs/mysql-schemes.md says how programs that
-  /// are not dlock's may shorten that. Every other store refuses to lock for it, and a lock in its name can't be renewed
-  /// automatically, nor be refused to itself (reentry::refuse, distributed_mutex): std::invalid_argument, at the call. The
-  /// id: 1 to 64 printable ASCII characters without blanks and '/', or std::invalid_argument that names it. Whoever can
-  /// choose somebody else's id has his locks.
+  /// capabilities::request_ids one holder with all programs that lock by the same id there. The key is free when the
+  /// last of them has released it, or when the longest ttl that they asked for is over; docs/mysql-schemes.md says how
+  /// programs that are not dlock's may shorten that. Every other store refuses to lock for it, and a lock in its name
+  /// can't be renewed automatically, nor be refused to itself (reentry::refuse, distributed_mutex):
+  /// std::invalid_argument, at the call. The id: 1 to 64 printable ASCII characters without blanks and '/', or
+  /// std::invalid_argument that names it. Whoever can choose somebody else's id has his locks.
   explicit owner(std::string_view request_id);
   /// The present thread's: that of the innermost owner_scope, else the thread's own. In a scope of its own the latter
   /// counts as said by the program, and enters again as every other owner does.

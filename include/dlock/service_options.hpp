@@ -17,18 +17,19 @@ class time_source;
 struct service_options {
   /// Shown to operators as the holder, beside host and pid. At most 64 bytes. Default: the program's name.
   std::string label{};
-  /// Connections for acquires and releases, of several one for releases alone; one more serves renewal. No connection is
-  /// bound to a held lock. A session may have 32 + 2 x connections broken connections in doubt; more end it
+  /// Connections for acquires and releases, of several one for releases alone; one more serves renewal. No connection
+  /// is bound to a held lock. A session may have 32 + 2 x connections broken connections in doubt; more end it
   /// (loss_reason::abandoned). Default 4; 1 to 256.
   std::size_t connections = 4;
   /// What calls inherit for each field that they do not set themselves. Default: lock_options{}, the library's own.
   lock_options defaults{};
-  /// Trust in a lease ends this long before the server may give it away, and whatever ends it, dlock itself frees the key
-  /// no earlier than that. Default 0: max(50 ms, ttl/20), at most ttl/4. At most a quarter of the ttl that a lease gets:
-  /// here of that in `defaults`, and of that in the options of each call, which throws std::invalid_argument otherwise.
+  /// Trust in a lease ends this long before the server may give it away, and whatever ends it, dlock itself frees the
+  /// key no earlier than that. Default 0: max(50 ms, ttl/20), at most ttl/4. At most a quarter of the ttl that a lease
+  /// gets: here of that in `defaults`, and of that in the options of each call, which throws std::invalid_argument
+  /// otherwise.
   std::chrono::milliseconds margin{0};
-  /// Threads and asynchronous calls that may wait for a lock at one time, queued in this service or between two polls, all
-  /// keys together; more get lock_refused(too_many_waiters). Default 10 000; >= 1.
+  /// Threads and asynchronous calls that may wait for a lock at one time, queued in this service or between two polls,
+  /// all keys together; more get lock_refused(too_many_waiters). Default 10 000; >= 1.
   std::size_t max_waiters = 10'000;
   /// Longest time a lease's destructor or release() spends before the release is left to the background. Default 1 s;
   /// 10 ms to 60 s. The last one after the end of its service may take as long again, for the service's threads.
@@ -36,11 +37,12 @@ struct service_options {
   /// Longest time the service's destructor waits for leases still held. Default 5 s.
   std::chrono::milliseconds close_limit{5'000};
   /// How long the constructor tries to reach a database that may start later than this program. It throws
-  /// at once for what doesn't pass by itself (a wrong password, a missing right). Default 0: one attempt; at most 1 day.
+  /// at once for what doesn't pass by itself (a wrong password, a missing right). Default 0: one attempt; at most 1
+  /// day.
   std::chrono::milliseconds start_limit{0};
-  /// The constructor does not speak to the database, which may be down: the first call that needs it makes or verifies the
-  /// schema; what the constructor would have thrown is the reason in that call's store_error. Default false. Not together with
-  /// start_limit.
+  /// The constructor does not speak to the database, which may be down: the first call that needs it makes or verifies
+  /// the schema; what the constructor would have thrown is the reason in that call's store_error. Default false. Not
+  /// together with start_limit.
   bool lazy = false;
   /// A free key not granted for so long may be forgotten by clean-up (its fence stays below all later ones). Default
   /// 24 h; 0: never.

@@ -12,8 +12,8 @@
 ///
 /// Levels: debug for what happens all the time (granted, reentered, busy, released, cleanup), info for
 /// session_opened, warn for what dlock still deals with (release_failed, outcome_unknown, acquire_failed,
-/// renewal_late) and what it can only tell (in_transaction, blocked, still_held), error for what it can't repair (lost, split_brain, session_lost). An event below the
-/// logger's level costs nothing.
+/// renewal_late) and what it can only tell (in_transaction, blocked, still_held), error for what it can't repair (lost,
+/// split_brain, session_lost). An event below the logger's level costs nothing.
 
 #include <memory>
 #include <string>
@@ -35,7 +35,8 @@ struct spdlog_observer_options {
   /// Most lines per second for each kind of event. What was left out is said: in a line "suppressed" by the
   /// next event after that second, at the latest when the observer is destroyed. Default 20; 0: no limit.
   unsigned per_second = 20;
-  /// Each line says service=... with this name, so that lines of several services in one log can be told apart. Default: none.
+  /// Each line says service=... with this name, so that lines of several services in one log can be told apart.
+  /// Default: none.
   std::string service{};
   /// Only for tests: another clock. Default: system_time().
   time_source* time = nullptr;

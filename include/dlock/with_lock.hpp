@@ -19,9 +19,10 @@
 ///     the release is finished in the background;
 ///   - threw: its exception passes, and the key is released.
 ///
-/// try_with_lock() does not call the function where the key is busy (at once, or after options.wait: as try_acquire()), and
-/// its result is empty then. Otherwise as with_lock, the result in a std::optional: of a std::reference_wrapper for a
-/// reference; for void, bool says whether it ran; for bool it is a maybe_bool (maybe_bool.hpp), which is no condition.
+/// try_with_lock() does not call the function where the key is busy (at once, or after options.wait: as try_acquire()),
+/// and its result is empty then. Otherwise as with_lock, the result in a std::optional: of a std::reference_wrapper for
+/// a reference; for void, bool says whether it ran; for bool it is a maybe_bool (maybe_bool.hpp), which is no
+/// condition.
 ///
 /// The function never runs without the lock. If it lets the lease go itself (release(), or moving it away),
 /// with_lock checks nothing at its end.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Four clerks sell the same twenty things. Each reads how many are left, thinks, and writes back one less: without a lock
-// two of them would read the same number, and sell one thing twice.
+// Four clerks sell the same twenty things. Each reads how many are left, thinks, and writes back one less: without a
+// lock two of them would read the same number, and sell one thing twice.
 
 #include <fmt/core.h>
 #include <dlock/dlock.hpp>
@@ -52,9 +52,9 @@ int sell_until_empty(const std::string& url, const shelf& stock) {
     return true;
   };
   int sold = 0;
-  // Waits up to 20 s for its turn. Should this process die, the others go on within 10 s (ttl); while it lives, the lock is
-  // renewed in the background, however long the work takes. Throws lock_lost, rather than return a result that can't be
-  // trusted.
+  // Waits up to 20 s for its turn. Should this process die, the others go on within 10 s (ttl); while it lives, the
+  // lock is renewed in the background, however long the work takes. Throws lock_lost, rather than return a result that
+  // can't be trusted.
   while (locks.with_lock("stock:42", {.ttl = 10s, .wait = 20s}, take_one)) {
     ++sold;
     std::this_thread::sleep_for(10ms);  // hands it to the customer: that needs no lock, and others have their turn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A small server: one loop on one thread, hundreds of clients at the same time, and no thread that waits for a lock. Each
-// client is a coroutine, which sells a piece, moves one between two products, or looks at one that nobody works on.
+// A small server: one loop on one thread, hundreds of clients at the same time, and no thread that waits for a lock.
+// Each client is a coroutine, which sells a piece, moves one between two products, or looks at one that nobody works
+// on.
 
 #include <fmt/core.h>
 #include <dlock/asio.hpp>
@@ -32,8 +33,8 @@ struct settings {
   int products = 6;
 };
 
-/// What the locks protect. Whoever changes it reads it, does something that takes time, and writes it: two at once would lose
-/// what one of them has written.
+/// What the locks protect. Whoever changes it reads it, does something that takes time, and writes it: two at once
+/// would lose what one of them has written.
 struct warehouse {
   std::map<int, int> stock{};
   int sold = 0;

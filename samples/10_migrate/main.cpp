@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A system that has its locks in one place moves them to another, while it runs: its programs are replaced one by one, and
-// at no moment do two of them hold the same lock, whichever of the two places each of them asks.
+// A system that has its locks in one place moves them to another, while it runs: its programs are replaced one by one,
+// and at no moment do two of them hold the same lock, whichever of the two places each of them asks.
 
 #include <fmt/core.h>
 #include <dlock/dlock.hpp>
@@ -63,8 +63,8 @@ void book() {
 // ---- the three releases of the program ---------------------------------------------------------------------------
 
 // [migrate]
-/// One after the other, and all programs in the same order. The old lock excludes the programs of the release before, the
-/// new lock those of the release after.
+/// One after the other, and all programs in the same order. The old lock excludes the programs of the release before,
+/// the new lock those of the release after.
 template <class Work>
 void under_both(dlock::lock_service& old_locks, dlock::lock_service& new_locks, const Work& work) {
   const dlock::lock_options patient{.wait = 60s};

@@ -3,8 +3,8 @@
 
 /// What the input files hold, and the tables of the shop. C++14: ODB's compiler reads it.
 ///
-/// The tables have no constraint that would do the lock's work: nothing keeps stock from being sold twice but the care of
-/// those who write.
+/// The tables have no constraint that would do the lock's work: nothing keeps stock from being sold twice but the care
+/// of those who write.
 
 #include <cstdint>
 #include <odb/core.hxx>

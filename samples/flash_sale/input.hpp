@@ -33,8 +33,8 @@ struct sale_input {
   std::size_t distinct = 0;     ///< different order ids among `orders`
 };
 
-/// Columns: sku,name,price_cents,stock, and order_id,customer,sku,quantity; each file begins with a line of their names. A bad
-/// line never stops the reading. Throws std::exception if a file can't be read.
+/// Columns: sku,name,price_cents,stock, and order_id,customer,sku,quantity; each file begins with a line of their
+/// names. A bad line never stops the reading. Throws std::exception if a file can't be read.
 sale_input read_input(const std::filesystem::path& folder);
 
 struct generator_options {
@@ -44,8 +44,8 @@ struct generator_options {
   std::uint64_t seed = 1;       ///< the same options always give the same bytes
 };
 
-/// Writes the two files. There is stock for about half of what is ordered of the hot products, and for most of the rest.
-/// Throws std::runtime_error if they can't be written.
+/// Writes the two files. There is stock for about half of what is ordered of the hot products, and for most of the
+/// rest. Throws std::runtime_error if they can't be written.
 void generate_input(const generator_options& options, const std::filesystem::path& folder);
 
 }  // namespace flash_sale

@@ -19,8 +19,9 @@ struct sale_rules {
   std::chrono::microseconds think{};  ///< how long the payment service takes
 };
 
-/// May be called again for an order whose first call failed, or died with its process: it is booked once. `begun` is called
-/// under the lock, before anything else. Throws dlock::error, odb::exception, stale_write; the order is then not booked.
+/// May be called again for an order whose first call failed, or died with its process: it is booked once. `begun` is
+/// called under the lock, before anything else. Throws dlock::error, odb::exception, stale_write; the order is then not
+/// booked.
 outcome serve(shop& books, const order& o, const sale_rules& rules, const std::function<void()>& begun);
 
 }  // namespace flash_sale

@@ -79,8 +79,8 @@ struct sale_result {
 /// coordinator.cpp. Throws std::system_error when processes can't be started.
 sale_result run_workers(const settings& s, const std::string& title, const std::vector<order>& orders);
 
-/// A worker process, in worker.cpp: serves the tasks from its standard input one after another, and ends when there are no
-/// more. Throws what the databases throw as it connects to them.
+/// A worker process, in worker.cpp: serves the tasks from its standard input one after another, and ends when there are
+/// no more. Throws what the databases throw as it connects to them.
 void run_worker();
 
 }  // namespace flash_sale

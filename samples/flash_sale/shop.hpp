@@ -18,7 +18,8 @@ class stale_write : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The shop's data: what is in stock, and which orders were answered how. Not thread-safe. Everything throws odb::exception.
+/// The shop's data: what is in stock, and which orders were answered how. Not thread-safe. Everything throws
+/// odb::exception.
 class shop {
  public:
   /// As dlock::open_database().

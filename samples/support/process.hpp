@@ -13,14 +13,14 @@
 namespace support {
 
 /// This program once more, as a process of its own. Move-only; ended with kill -9 when destroyed. Not thread-safe.
-/// All functions throw std::system_error, and std::runtime_error when the process does something else than expected; the
-/// constructors std::invalid_argument for a URL with a user: see pass_on().
+/// All functions throw std::system_error, and std::runtime_error when the process does something else than expected;
+/// the constructors std::invalid_argument for a URL with a user: see pass_on().
 class process {
  public:
   /// Starts it with these arguments.
   explicit process(std::vector<std::string> arguments);
-  /// The same for one that is talked to: its standard input is the other end of socket(), which keeps packets apart, and
-  /// what it prints goes to the file `log`.
+  /// The same for one that is talked to: its standard input is the other end of socket(), which keeps packets apart,
+  /// and what it prints goes to the file `log`.
   process(std::vector<std::string> arguments, const std::string& log);
   process(process&& other) noexcept;
   process& operator=(process&&) = delete;

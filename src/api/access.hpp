@@ -69,8 +69,8 @@ struct access {
     if (held.first_) held.grant_->anchor.store(at, std::memory_order_relaxed);
   }
 
-  /// engine::release_by(): the lease is empty afterwards, whatever happens. Throws lock_lost before `free` is called. Other
-  /// leases on the grant: throws std::logic_error, and the lease stays.
+  /// engine::release_by(): the lease is empty afterwards, whatever happens. Throws lock_lost before `free` is called.
+  /// Other leases on the grant: throws std::logic_error, and the lease stays.
   static void release_by(lease& held, const std::function<bool()>& free) {
     const bool first = std::exchange(held.first_, false), again = std::exchange(held.reentered_, false);
     auto mine = std::exchange(held.grant_, nullptr);

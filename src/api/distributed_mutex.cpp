@@ -39,10 +39,10 @@ lock_options options_since(instant begun, instant now, const lock_options& optio
   return as_options(rest);
 }
 
-/// How this thread takes mutexes one after the other. std::lock() and std::scoped_lock wait for one mutex, try the others, and
-/// when one of those is busy they unlock all and begin again with that one. Two threads or processes that do so in different
-/// orders could refuse each other again and again, so a round that follows a failed one begins with a random pause. Plain
-/// data: it needs no memory and no destructor, and a forked child may inherit it.
+/// How this thread takes mutexes one after the other. std::lock() and std::scoped_lock wait for one mutex, try the
+/// others, and when one of those is busy they unlock all and begin again with that one. Two threads or processes that
+/// do so in different orders could refuse each other again and again, so a round that follows a failed one begins with
+/// a random pause. Plain data: it needs no memory and no destructor, and a forked child may inherit it.
 struct lock_round {
   bool locked = false;            // lock() has returned: a try_lock() that follows belongs to the same round
   const void* refused = nullptr;  // the mutex at which the round failed; only compared

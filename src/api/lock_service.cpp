@@ -83,8 +83,8 @@ const std::string& lock_service::name() const& noexcept { return core_->where().
 
 namespace {
 
-/// A row's key may come from a service on another store, which knows its table. What can't be a key there could be taken for
-/// one that is.
+/// A row's key may come from a service on another store, which knows its table. What can't be a key there could be
+/// taken for one that is.
 void check_key(const store& store, const lock_key& key, const char* call) {
   const auto caps = store.caps();
   if (key.row() == nullptr) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// A mutex of which clang's -Wthread-safety knows what it guards. libstdc++'s own has no annotations. Each call here is the
-/// same call of std::mutex or std::unique_lock, and other compilers see no more than that.
+/// A mutex of which clang's -Wthread-safety knows what it guards. libstdc++'s own has no annotations. Each call here is
+/// the same call of std::mutex or std::unique_lock, and other compilers see no more than that.
 
 #include <mutex>
 
@@ -17,8 +17,8 @@
 #define DLOCK_SCOPED_CAPABILITY DLOCK_THREAD_ANNOTATION(scoped_lockable)
 /// Of a member: read and written only while that mutex is locked.
 #define DLOCK_GUARDED_BY(mutex) DLOCK_THREAD_ANNOTATION(guarded_by(mutex))
-// Of functions, behind noexcept and before override: the mutex is locked before the call and after it; not locked at the
-// call; locked by it; unlocked by it; locked by it if it returns `result`; known to be locked from there on.
+// Of functions, behind noexcept and before override: the mutex is locked before the call and after it; not locked at
+// the call; locked by it; unlocked by it; locked by it if it returns `result`; known to be locked from there on.
 #define DLOCK_REQUIRES(...) DLOCK_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define DLOCK_EXCLUDES(...) DLOCK_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define DLOCK_ACQUIRE(...) DLOCK_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))

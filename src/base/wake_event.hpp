@@ -9,7 +9,8 @@
 
 namespace dlock::base {
 
-/// An eventfd, by which a thread wakes another one from poll() or epoll_wait(). Thread safety: all functions from any thread.
+/// An eventfd, by which a thread wakes another one from poll() or epoll_wait(). Thread safety: all functions from any
+/// thread.
 class wake_event {
  public:
   /// Throws std::system_error with that text if there is no file descriptor left.

@@ -9,8 +9,8 @@
 
 namespace dlock::detail {
 
-/// As SQL text has them, quoted. Throw std::invalid_argument if the class was not generated for that database, or what was
-/// generated is not linked.
+/// As SQL text has them, quoted. Throw std::invalid_argument if the class was not generated for that database, or what
+/// was generated is not linked.
 std::string table_name(const odb::native_column_info* info, odb::database_id database);
 std::string column_name(const odb::native_column_info* info, odb::database_id database);
 

@@ -35,8 +35,8 @@ class until_committed {
   bool committed_ = false;
 };
 
-/// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is written.
-/// False: it is unknown whether it was committed; `unknown` says why.
+/// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is
+/// written. False: it is unknown whether it was committed; `unknown` says why.
 bool try_commit(engine::service_core& home, odb::database& db, engine::grant& grant, const entity_write& write,
                 std::exception_ptr& unknown) {
   auto& application = application_of(home);

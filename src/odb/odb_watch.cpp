@@ -13,8 +13,8 @@ namespace {
 /// The calling thread's current transaction, as ODB knows it.
 class odb_watch final : public engine::transaction_watch {
  public:
-  /// Nothing is sent on the caller's connection, which may be in the middle of an uncached result: where only the server
-  /// could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
+  /// Nothing is sent on the caller's connection, which may be in the middle of an uncached result: where only the
+  /// server could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
   bool open_here(const store& store) noexcept override try {
     if (!odb::transaction::has_current()) return false;
     const auto* const application = dynamic_cast<const stores::sql::application_database*>(&store);

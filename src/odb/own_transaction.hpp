@@ -42,8 +42,8 @@ class own_transaction {
 
   odb::transaction& get() noexcept { return mine_; }
   odb::connection& connection() noexcept { return *connection_; }
-  /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`; std::logic_error, if something
-  /// in between (DDL in a callback of ODB's, for example) has ended the transaction already.
+  /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`; std::logic_error, if
+  /// something in between (DDL in a callback of ODB's, for example) has ended the transaction already.
   void commit(stores::sql::application_database& application, const std::function<void()>& unsure = {});
 
  private:

@@ -7,8 +7,8 @@
 
 namespace dlock::detail {
 
-/// A query taken apart at its ORDER BY, so that more can be said in its condition. Refers to the parameters of `from`, which
-/// must outlive it.
+/// A query taken apart at its ORDER BY, so that more can be said in its condition. Refers to the parameters of `from`,
+/// which must outlive it.
 struct query_parts {
   /// Throws std::invalid_argument for a query that has more than a condition and an ORDER BY.
   explicit query_parts(const odb::query_base& from);

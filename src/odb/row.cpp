@@ -115,8 +115,8 @@ bool same_name(const std::string& a, const std::string& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-/// A row is found by the columns of its primary key. They need not stand there in the order of the id's members, so each
-/// is looked for by its name: a value in another's place would name another row.
+/// A row is found by the columns of its primary key. They need not stand there in the order of the id's members, so
+/// each is looked for by its name: a value in another's place would name another row.
 void order_id(row_table& table, const std::vector<std::string>& members) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(fmt::format("dlock: rows of {} can't be locked in place: {}", table.table, why));

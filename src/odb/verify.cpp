@@ -131,8 +131,8 @@ void undo(odb::connection& connection, const std::vector<const lease*>& held,
   }
 }
 
-/// Lease and transaction stand or fall together: a transaction whose check did not succeed must not be committable. After
-/// 1205 an unverified write could be, after 1213 each later write would commit by itself.
+/// Lease and transaction stand or fall together: a transaction whose check did not succeed must not be committable.
+/// After 1205 an unverified write could be, after 1213 each later write would commit by itself.
 template <class Rollback, class Verify>
 void or_roll_back(odb::connection& connection, const std::vector<const lease*>& held, Rollback&& rollback,
                   Verify&& verify) {

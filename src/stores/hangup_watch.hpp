@@ -14,8 +14,9 @@
 
 namespace dlock::stores {
 
-/// Notices that a server has closed a connection on which nothing is being read: the kernel knows that at once, and the next statement
-/// only finds it. One thread, which begins with the first connection. Thread safety: all functions from any thread.
+/// Notices that a server has closed a connection on which nothing is being read: the kernel knows that at once, and the
+/// next statement only finds it. One thread, which begins with the first connection. Thread safety: all functions from
+/// any thread.
 class hangup_watch {
  public:
   /// Throws std::system_error if there is no file descriptor left.
@@ -24,9 +25,9 @@ class hangup_watch {
   hangup_watch(const hangup_watch&) = delete;
   hangup_watch& operator=(const hangup_watch&) = delete;
 
-  /// `closed` is called once, on this object's thread, when the server has closed the connection of `socket`. It must be short, and
-  /// must not call this object. The watch ends with remove(), which must come before the socket is closed. 0: it can't be watched, for
-  /// want of memory or threads.
+  /// `closed` is called once, on this object's thread, when the server has closed the connection of `socket`. It must
+  /// be short, and must not call this object. The watch ends with remove(), which must come before the socket is
+  /// closed. 0: it can't be watched, for want of memory or threads.
   std::uint64_t add(int socket, std::function<void()> closed) noexcept;
   /// `closed` isn't called any more once this returns. Harmless for 0, and in a child of fork().
   void remove(std::uint64_t watch) noexcept;

@@ -8,9 +8,9 @@
 
 namespace dlock::stores {
 
-/// Whether a host's name can be looked up in time. Nothing can end getaddrinfo(), so each look-up runs on a thread of its
-/// own, which may outlive whoever waits for it; there is at most one for each name, and a second one waits for that.
-/// Thread safety: all functions may be called from any thread.
+/// Whether a host's name can be looked up in time. Nothing can end getaddrinfo(), so each look-up runs on a thread of
+/// its own, which may outlive whoever waits for it; there is at most one for each name, and a second one waits for
+/// that. Thread safety: all functions may be called from any thread.
 class name_lookup {
  public:
   using clock = std::chrono::steady_clock;
@@ -18,7 +18,8 @@ class name_lookup {
   name_lookup();
 
   /// False if there was no answer until `end`, or `cancel` was requested. Says true for a name that is not known: who
-  /// connects finds that out, and can say it. An address is not looked up. Throws std::system_error if there is no thread.
+  /// connects finds that out, and can say it. An address is not looked up. Throws std::system_error if there is no
+  /// thread.
   bool answers(const std::string& host, clock::time_point end, const std::stop_token& cancel);
 
  private:

@@ -11,8 +11,8 @@
 
 namespace dlock::test {
 
-/// Somewhere locks live: empty when made, gone when destroyed. Each backend has one, and all suites run on it. Unless it
-/// says otherwise, time there is the machine's.
+/// Somewhere locks live: empty when made, gone when destroyed. Each backend has one, and all suites run on it. Unless
+/// it says otherwise, time there is the machine's.
 class store_fixture {
  public:
   virtual ~store_fixture() = default;
@@ -34,14 +34,15 @@ class store_fixture {
   virtual bool makes_rows_first() const { return false; }
   /// Whether nothing is left of a grant once its own expiry has passed.
   virtual bool forgets_expired() const { return false; }
-  /// Whether a take or a release may be told that a row's lock was not to be had in time (fault::contended), which counts as a
-  /// busy key.
+  /// Whether a take or a release may be told that a row's lock was not to be had in time (fault::contended), which
+  /// counts as a busy key.
   virtual bool may_be_contended() const { return false; }
   /// Whether of many that ask for a free key at once none may get it, each having won a part of several servers.
   virtual bool votes_may_split() const { return false; }
   /// Whether others than the holder are only told that a key is held, and not by whom.
   virtual bool hides_holders() const { return false; }
-  /// Whether it keeps sessions alive by itself, however little of the service's gets through, until the process has died.
+  /// Whether it keeps sessions alive by itself, however little of the service's gets through, until the process has
+  /// died.
   virtual bool keeps_by_itself() const { return false; }
   /// For a service in any process of this host. Empty: other processes can't reach it.
   virtual std::string url() const { return {}; }

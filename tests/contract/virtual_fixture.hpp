@@ -11,8 +11,8 @@
 
 namespace dlock::test {
 
-/// A store in this process, made with a clock that stands still until a test moves it, or asks for one that runs: about five
-/// times as fast as outside. All who open it share it, and compete as processes do.
+/// A store in this process, made with a clock that stands still until a test moves it, or asks for one that runs: about
+/// five times as fast as outside. All who open it share it, and compete as processes do.
 template <class Store, class Fixture = store_fixture>
 class virtual_fixture : public Fixture {
  public:

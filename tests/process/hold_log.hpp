@@ -49,8 +49,8 @@ struct time_span {
 struct hold_terms {
   bool fenced = true;  ///< each grant has a fence that is greater than those of the grants of its key before it
   bool counts = true;  ///< these are 1, 2, 3 ..., but for acquires whose answer was lost
-  /// When two may trust their leases, since the store promises no more: what a fault of that time ended, its holder learns
-  /// only by the end of the span.
+  /// When two may trust their leases, since the store promises no more: what a fault of that time ended, its holder
+  /// learns only by the end of the span.
   std::vector<time_span> doubts{};
   std::uint64_t first = 0;                      ///< the fence before the first grant of every key
   std::map<std::string, std::uint64_t> last{};  ///< that of the last grant of each key
@@ -68,9 +68,9 @@ struct hold_check {
   std::uint64_t open = 0;    ///< acquires whose outcome their process never learned
 };
 
-/// Of one key no two periods of trust overlap, but in a time of doubt; fences grow in the order in which the periods begin, and
-/// who asked after the beginning of a period always has a greater one than that; a fence belongs to one attempt; and fences
-/// are left out only by acquires whose answer was lost, or, `pauses` times, that answered too late.
+/// Of one key no two periods of trust overlap, but in a time of doubt; fences grow in the order in which the periods
+/// begin, and who asked after the beginning of a period always has a greater one than that; a fence belongs to one
+/// attempt; and fences are left out only by acquires whose answer was lost, or, `pauses` times, that answered too late.
 hold_check check_holds(const std::vector<hold_record>& log, const hold_terms& terms);
 
 /// A process that held a key was killed.
@@ -79,9 +79,9 @@ struct holder_death {
   std::int64_t at = 0;       ///< read before it was killed
   std::int64_t process = 0;  ///< its pid
 };
-/// What is wrong, where a store frees a key at once when its holder dies: keys that nobody else had `limit` microseconds after
-/// that. Who had the key next is who began after the dead one's last period began: that may be before its death was seen, and,
-/// in a time of doubt, before it died.
+/// What is wrong, where a store frees a key at once when its holder dies: keys that nobody else had `limit`
+/// microseconds after that. Who had the key next is who began after the dead one's last period began: that may be
+/// before its death was seen, and, in a time of doubt, before it died.
 std::vector<std::string> check_freed(const std::vector<hold_record>& log, const std::vector<holder_death>& deaths,
                                      std::int64_t limit);
 

@@ -41,7 +41,8 @@ class bystander {
 TEST_CASE(
     "crash: a killed holder's key is granted within ttl and one pause, not before its expiry, with the next fence",
     "[crash][T91][T30]") {
-  // Each time within a slow machine's limit, and in the best moment of three soon: a waiter that misses the expiry comes seconds late.
+  // Each time within a slow machine's limit, and in the best moment of three soon: a waiter that misses the expiry
+  // comes seconds late.
   auto least = sluggish;
   for (int times = 0; times < 3 && least > sluggish / 4; ++times) {
     const auto fixture = make_store_fixture();

@@ -110,8 +110,8 @@ class user {
   const std::string name_;
 };
 
-/// A taker whose next acquire waits at the server: clean-up has forgotten the key, and somebody has locked the floor that
-/// its first grant reads. (A take of a row that is there would not wait on every server.)
+/// A taker whose next acquire waits at the server: clean-up has forgotten the key, and somebody has locked the floor
+/// that its first grant reads. (A take of a row that is there would not wait on every server.)
 struct blocked_acquire {
   explicit blocked_acquire(const std::string& ttl_ms = "20000")
       : process(through(who.url(tables.url()), proxy.port()), {"--ttl", ttl_ms}) {

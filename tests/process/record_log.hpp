@@ -14,8 +14,8 @@
 
 namespace dlock::test {
 
-/// A file that many processes append records to. A record is a line and one write, so what a killed process had logged is
-/// there, whole. Record::line() makes the line, Record::parse() reads it. Everything throws std::system_error.
+/// A file that many processes append records to. A record is a line and one write, so what a killed process had logged
+/// is there, whole. Record::line() makes the line, Record::parse() reads it. Everything throws std::system_error.
 template <class Record>
 class record_log {
  public:

@@ -23,8 +23,8 @@ struct torture_settings {
 /// 0: its store has none.
 std::uint64_t fence_of(const lease& mine);
 
-/// Takes and releases the keys at random, holds one now and then for longer than a ttl of a second, and logs what it holds, until somebody
-/// says something on standard input or closes it.
+/// Takes and releases the keys at random, holds one now and then for longer than a ttl of a second, and logs what it
+/// holds, until somebody says something on standard input or closes it.
 void run_torture(lock_service& locks, const torture_settings& settings);
 
 }  // namespace dlock::test

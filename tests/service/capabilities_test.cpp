@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What a store says that it can't do: refused at the call that asks for it, before any statement, with the store's name.
+/// What a store says that it can't do: refused at the call that asks for it, before any statement, with the store's
+/// name.
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>

@@ -68,7 +68,8 @@ struct engine_fixture {
   /// Whether another program gets the key now. It does not keep it.
   bool is_free(const lock_key& key) { return granted(other_->try_acquire(key, {.ttl = 1s})); }
 
-  /// Whether another program gets the key `time` from now, and not before. The services have nothing else to do meanwhile.
+  /// Whether another program gets the key `time` from now, and not before. The services have nothing else to do
+  /// meanwhile.
   bool is_free_after(const lock_key& key, std::chrono::microseconds time,
                      const stores::virtual_clock::known& but = {}) {
     const auto free_at_rest = [&] { return clock.at_rest(but) && is_free(key); };

@@ -11,8 +11,8 @@
 
 namespace dlock::test {
 
-/// A transaction of the application's: open on the thread that made it from then until end(), which any thread may call.
-/// One at a time on a thread. `store`: the store that shares its database.
+/// A transaction of the application's: open on the thread that made it from then until end(), which any thread may
+/// call. One at a time on a thread. `store`: the store that shares its database.
 class fake_transaction {
  public:
   explicit fake_transaction(const store& store) : now_(std::make_shared<state>(&store)) {

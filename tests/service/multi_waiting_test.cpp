@@ -20,8 +20,8 @@ struct rival_fixture : multi_fixture {
   lease theirs{};
 
   void let_go() { theirs = lease(); }
-  /// From now on: in each of two rounds b looks free to the one who waits, and is gone again when all are taken. `granted`: how
-  /// many others a round gets, which it gives back.
+  /// From now on: in each of two rounds b looks free to the one who waits, and is gone again when all are taken.
+  /// `granted`: how many others a round gets, which it gives back.
   void two_rounds_in_vain(unsigned granted) {
     theirs = rival->acquire("b");
     for (int i = 0; i < 2; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Each option has a test that fails when its meaning is flipped [T10]; those not here are in the files of what they
 // are about: max_waiters, cancel: waiting_test; release_limit: release_test; close_limit: close_test; retry.limit:
-// acquire_test; reentry: reentry_test; renewal, min_hold, max_hold, margin: hold_test; observer: observer_test; the pauses of
-// retry: backoff_test.
+// acquire_test; reentry: reentry_test; renewal, min_hold, max_hold, margin: hold_test; observer: observer_test; the
+// pauses of retry: backoff_test.
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <memory>

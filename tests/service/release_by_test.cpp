@@ -138,8 +138,8 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: what was lost before is not written
 
 TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same moment is counted once",
                  "[adopt][release_by]") {
-  // The loss may come between any two instructions of it: many rounds, each begun a little later or earlier than the one
-  // before, so that now the one and then the other is faster.
+  // The loss may come between any two instructions of it: many rounds, each begun a little later or earlier than the
+  // one before, so that now the one and then the other is faster.
   constexpr int most = 6'000;
   constexpr int enough = 2'000;  // of each kind
   const auto key = row(1);

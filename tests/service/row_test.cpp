@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is different about rows of the application's tables, as the engine sees them. The store beneath takes a row for a key of the same bytes.
+// What is different about rows of the application's tables, as the engine sees them. The store beneath takes a row for
+// a key of the same bytes.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>

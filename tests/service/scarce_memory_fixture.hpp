@@ -50,8 +50,8 @@ struct memory_fixture : engine_fixture {
     return "a key whose text is too long to be kept in place: " + name + " " + std::to_string(number);
   }
 
-  /// Calls `act` again and again, each time with one allocation more before memory runs out, until there is enough; after
-  /// each but the last one `then`. Both get the number.
+  /// Calls `act` again and again, each time with one allocation more before memory runs out, until there is enough;
+  /// after each but the last one `then`. Both get the number.
   static void without_memory(const std::function<void(std::size_t)>& before,
                              const std::function<void(std::size_t)>& act,
                              const std::function<void(std::size_t)>& then) {

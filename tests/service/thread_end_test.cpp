@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Objects that live as long as their thread lock and let go when that ends, after what the library keeps for the thread.
+// Objects that live as long as their thread lock and let go when that ends, after what the library keeps for the
+// thread.
 #include <catch2/catch_test_macros.hpp>
 #include <functional>
 #include <memory>
@@ -15,8 +16,8 @@ namespace {
 using namespace dlock;
 using namespace dlock::test;
 
-/// Destroyed at the end of its thread. What was made before the thread first locked is destroyed after all that the library
-/// has made for it then.
+/// Destroyed at the end of its thread. What was made before the thread first locked is destroyed after all that the
+/// library has made for it then.
 struct last_will {
   std::function<void()> act{};
   ~last_will() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Releases that wait for a transaction, and what else may happen meanwhile: losses, close(), faults, all threads at once.
+// Releases that wait for a transaction, and what else may happen meanwhile: losses, close(), faults, all threads at
+// once.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>

@@ -16,7 +16,8 @@
 
 namespace dlock::simulation {
 
-/// Sees everything, and knows what must never be: the invariants I1 to I9 of a run. The first one that is broken ends it.
+/// Sees everything, and knows what must never be: the invariants I1 to I9 of a run. The first one that is broken ends
+/// it.
 class checker final : public history {
  public:
   checker(world& in, server& at) : world_(in), server_(at) { at.data.observer = this; }
@@ -39,7 +40,8 @@ class checker final : public history {
   /// Something that the key protects is written, under that grant.
   void write(const std::string& key, std::uint64_t fence);
   /// An operator, of that process, begins to take a key away. A grant with an expiry of its own that has the key until
-  /// force_done() may be freed in its holder's name while its holder trusts it: of that grant nothing is claimed any more.
+  /// force_done() may be freed in its holder's name while its holder trusts it: of that grant nothing is claimed any
+  /// more.
   void force_begins(const process& by, const std::string& key);
   void force_done(const process& by, const std::string& key);
   /// A session was told to end, and nothing else: that all goes on as promised.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Free rows that a transaction of the application's takes. What dlock::odb does with SQL is done here with the simulated tables.
+// Free rows that a transaction of the application's takes. What dlock::odb does with SQL is done here with the
+// simulated tables.
 #include <algorithm>
 #include <utility>
 

@@ -60,7 +60,8 @@ class history {
   ~history() = default;
 };
 
-/// The lock tables, and what statements do to them: one at a time, each in one step. docs/protocol.md has the statements.
+/// The lock tables, and what statements do to them: one at a time, each in one step. docs/protocol.md has the
+/// statements.
 class database {
  public:
   using rows = std::map<std::string, lock_row, std::less<>>;

@@ -79,8 +79,8 @@ const std::vector<std::uint64_t>& fresh_locals() {
   return image;
 }
 
-/// What the end of a thread would free: the owner that stands for it is on the heap, and its thread_local variables, which point
-/// to that, are never looked at again.
+/// What the end of a thread would free: the owner that stands for it is on the heap, and its thread_local variables,
+/// which point to that, are never looked at again.
 void forget_owner() { delete const_cast<std::shared_ptr<engine::owner_state>*>(&engine::current_owner()); }
 
 fibre* running = nullptr;

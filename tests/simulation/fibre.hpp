@@ -8,8 +8,8 @@
 
 namespace dlock::simulation {
 
-/// What stands for a thread: a function on a stack of its own, with thread_local variables of its own. All fibres run on one
-/// thread of the system, one at a time, until they give way.
+/// What stands for a thread: a function on a stack of its own, with thread_local variables of its own. All fibres run
+/// on one thread of the system, one at a time, until they give way.
 class fibre {
  public:
   explicit fibre(std::function<void()> body);

@@ -7,8 +7,8 @@
 
 namespace dlock::simulation {
 
-/// What the simulated store can be made to do wrong, so that a run shows that it would be noticed. They are those of the
-/// protocol's model, and some more. Each is one clause of a statement left out, or wrong.
+/// What the simulated store can be made to do wrong, so that a run shows that it would be noticed. They are those of
+/// the protocol's model, and some more. Each is one clause of a statement left out, or wrong.
 enum class mistake : std::uint8_t {
   none,
   unkept_with_session,  ///< a lock with its own expiry is free when its holder's session is gone

@@ -16,8 +16,8 @@
 
 namespace dlock::simulation {
 
-/// A simulated process: its clock, its threads, and what befalls it. It is the time source of the services in it, so these run
-/// unchanged, their threads being fibres.
+/// A simulated process: its clock, its threads, and what befalls it. It is the time source of the services in it, so
+/// these run unchanged, their threads being fibres.
 class process final : public time_source, public engine::thread_host {
  public:
   struct clockwork {
@@ -51,7 +51,8 @@ class process final : public time_source, public engine::thread_host {
   void thaw();
   /// It never runs again: kill -9.
   void crash() noexcept;
-  /// Of one that crashed, when its fate can't touch anybody any more: its threads run to their end, so that their memory is freed.
+  /// Of one that crashed, when its fate can't touch anybody any more: its threads run to their end, so that their
+  /// memory is freed.
   void bury();
   bool dead() const noexcept { return dead_; }
   bool frozen() const noexcept { return frozen_; }

@@ -108,9 +108,11 @@ class server {
   void restart(moment away, bool as_another);
 
   // Transactions. The thread that runs one waits with those of process.
-  /// yes: the row is verified and locked; no: it is not held so. Null: it must wait, and `again` is called when it may try again.
+  /// yes: the row is verified and locked; no: it is not held so. Null: it must wait, and `again` is called when it may
+  /// try again.
   std::optional<outcome> verify(transaction& in, const request& of, const std::function<void()>& again);
-  /// Rows that nobody holds, of tables of that kind, at most so many: they are locked, and those that are locked are passed over.
+  /// Rows that nobody holds, of tables of that kind, at most so many: they are locked, and those that are locked are
+  /// passed over.
   std::vector<std::string> lock_free_rows(transaction& in, bool by_column, std::size_t most);
   /// Grants a row that it has locked, when it is committed. The fence.
   std::uint64_t claim(transaction& in, const request& q);

@@ -44,8 +44,8 @@ extern "C" ssize_t getrandom(void* into, size_t size, unsigned flags) {
   return static_cast<ssize_t>(size);
 }
 
-// A run locks a mutex more than a hundred times for each acquire. It has one thread of the system, so it needs no atomic
-// instructions for that. Sanitizers have functions of their own here.
+// A run locks a mutex more than a hundred times for each acquire. It has one thread of the system, so it needs no
+// atomic instructions for that. Sanitizers have functions of their own here.
 #if defined(__GLIBC__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 
 extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {

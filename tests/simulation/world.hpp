@@ -49,7 +49,8 @@ class world {
   journal story{};
 
   moment now() const noexcept { return now_; }
-  /// `what` happens then, or now if that has passed. What happens at the same moment does so in an order left to chance.
+  /// `what` happens then, or now if that has passed. What happens at the same moment does so in an order left to
+  /// chance.
   void at(moment when, std::function<void()> what);
   /// The same of one that lives as long as the world does.
   void at(moment when, sleeper& who, std::uint64_t turn) { push(when, &who, turn); }

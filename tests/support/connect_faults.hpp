@@ -15,8 +15,8 @@
 
 namespace dlock::test {
 
-/// What can go wrong with connections apart from statements; for a store that asks it. Thread safety: all functions from
-/// any thread.
+/// What can go wrong with connections apart from statements; for a store that asks it. Thread safety: all functions
+/// from any thread.
 class connect_faults {
  public:
   /// Attempts to connect stop there, until it opens or they are cancelled. Null: no more.
@@ -39,8 +39,8 @@ class connect_faults {
     const std::lock_guard lock(mutex_);
     refusal_ = std::move(why);
   }
-  /// The server closes all connections while they lie idle. `seen`: a poll at one shows it; else it shows as it is used,
-  /// before anything is sent.
+  /// The server closes all connections while they lie idle. `seen`: a poll at one shows it; else it shows as it is
+  /// used, before anything is sent.
   void close_connections(bool seen = true) {
     closing_shows_ = seen;
     ++closings_;
@@ -82,8 +82,8 @@ class connect_faults {
     const std::size_t born_;
   };
 
-  /// An attempt begins. False, and the reason: it fails. True: it has a place, which is a connection's until that ends, or
-  /// must be left.
+  /// An attempt begins. False, and the reason: it fails. True: it has a place, which is a connection's until that ends,
+  /// or must be left.
   bool may_connect(const std::stop_token& cancel, fault& why) {
     ++tried_;
     raise(most_connecting_, ++connecting_);

@@ -73,15 +73,15 @@ class faulty_store final : public store,
   void no_admin() { has_admin_ = false; }
   void no_transactions() { has_transactions_ = false; }
   static inline thread_local bool may_wait_here = true;  ///< false: it would wait for itself
-  /// A connection has a transaction open in which a dead holder verified: a take-over is contended, until terminate() ends
-  /// that connection. 0: none. `seen`: blocker() can tell.
+  /// A connection has a transaction open in which a dead holder verified: a take-over is contended, until terminate()
+  /// ends that connection. 0: none. `seen`: blocker() can tell.
   void block(std::uint64_t connection, bool can_be_seen = true) {
     const std::lock_guard lock(mutex_);
     blocker_ = connection;
     blocker_seen_ = can_be_seen;
   }
-  /// Another program's transaction has that key's row locked, until unlock_row(): an extension is contended, at once or after it has
-  /// waited for a second. Before that a service may know that by capabilities::extends_unlocked.
+  /// Another program's transaction has that key's row locked, until unlock_row(): an extension is contended, at once or
+  /// after it has waited for a second. Before that a service may know that by capabilities::extends_unlocked.
   void lock_row(const lock_key& key) {
     const std::lock_guard lock(mutex_);
     locked_rows_.emplace(key.view());

@@ -11,9 +11,9 @@
 
 namespace dlock::test {
 
-/// A port for a server that a test starts, none that this process has been given before. It is below those that the system
-/// gives to connections, one of which a client might have taken before the server does, and those of scripts/lab_server.sh.
-/// Processes begin at different ones.
+/// A port for a server that a test starts, none that this process has been given before. It is below those that the
+/// system gives to connections, one of which a client might have taken before the server does, and those of
+/// scripts/lab_server.sh. Processes begin at different ones.
 inline std::uint16_t free_port() {
   static std::atomic<unsigned> given{0};
   for (int attempt = 0; attempt < 1000; ++attempt) {

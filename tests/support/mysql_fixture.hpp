@@ -3,8 +3,8 @@
 
 /// Tests against the private server that scripts/mariadb.sh starts, or any other that the environment names:
 /// DLOCK_TEST_MYSQL_URL (may only lock), DLOCK_TEST_MYSQL_OWNER_URL (may make tables),
-/// DLOCK_TEST_MYSQL_ROOT_SOCKET. With DLOCK_TEST_SERVER=mysql9 it is the server of scripts/mysql9.sh, whose variables are
-/// called DLOCK_TEST_MYSQL9_...
+/// DLOCK_TEST_MYSQL_ROOT_SOCKET. With DLOCK_TEST_SERVER=mysql9 it is the server of scripts/mysql9.sh, whose variables
+/// are called DLOCK_TEST_MYSQL9_...
 
 #include <mysql.h>
 

@@ -38,8 +38,8 @@ std::string text_of(const redisReply& reply) {
   return all;
 }
 
-/// hiredis writes without MSG_NOSIGNAL, and a server that was just killed would end the test program. The signal is blocked on
-/// this thread alone, because the tests check that dlock itself raises none.
+/// hiredis writes without MSG_NOSIGNAL, and a server that was just killed would end the test program. The signal is
+/// blocked on this thread alone, because the tests check that dlock itself raises none.
 class no_sigpipe {
  public:
   no_sigpipe() {

@@ -12,12 +12,13 @@
 
 namespace dlock::test {
 
-/// A Redis server for one test, which may stop, kill and restart it. It ends with the test's process, however that ends.
-/// Throws std::runtime_error where something does not work.
+/// A Redis server for one test, which may stop, kill and restart it. It ends with the test's process, however that
+/// ends. Throws std::runtime_error where something does not work.
 class redis_server {
  public:
   /// `options`: more of the server's, e.g. {"--appendonly", "no"}. Without them what was told done is on the disk. With
-  /// "--tls-cert-file" its port speaks TLS. {"--sentinel", name, port}: it is a sentinel of that primary, and nothing else.
+  /// "--tls-cert-file" its port speaks TLS. {"--sentinel", name, port}: it is a sentinel of that primary, and nothing
+  /// else.
   explicit redis_server(std::vector<std::string> options = {});
   ~redis_server();
   redis_server(const redis_server&) = delete;

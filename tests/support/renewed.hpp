@@ -8,8 +8,8 @@
 
 namespace dlock::test {
 
-/// Whether the lease is renewed from now on, however long that takes: what is left of it grows by nothing else. Twice, because
-/// the answer to the first renewal may have been under way before.
+/// Whether the lease is renewed from now on, however long that takes: what is left of it grows by nothing else. Twice,
+/// because the answer to the first renewal may have been under way before.
 [[nodiscard]] inline bool renewed(const lease& held) {
   auto left = held.remaining();
   const auto grows = [&] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Names that can't be looked up. This program's own getaddrinfo() takes the place of the system's: a name that ends in ".test" is
-/// this host, or is stuck. For one source of a program.
+/// Names that can't be looked up. This program's own getaddrinfo() takes the place of the system's: a name that ends in
+/// ".test" is this host, or is stuck. For one source of a program.
 
 #include <dlfcn.h>
 #include <netdb.h>

@@ -28,8 +28,8 @@ class tcp_proxy {
   void answer(std::size_t times);
   /// Connections that were cut stay so. What had been held back goes on.
   void mend();
-  /// What any client sends next does not reach the server, whose side of that connection ends; or it does, and its answer
-  /// gets lost. The client finds its connection closed, the others go on.
+  /// What any client sends next does not reach the server, whose side of that connection ends; or it does, and its
+  /// answer gets lost. The client finds its connection closed, the others go on.
   enum class loss { request, answer };
   void lose_next(loss lost);
 

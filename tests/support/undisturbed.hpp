@@ -8,7 +8,8 @@
 
 namespace dlock::test {
 
-/// What the call takes where the machine does not stall: the least of up to `rounds` times, until one is below the limit.
+/// What the call takes where the machine does not stall: the least of up to `rounds` times, until one is below the
+/// limit.
 template <class F>
 std::chrono::milliseconds undisturbed(std::chrono::milliseconds limit, F&& call, int rounds = 5) {
   auto least = duration_of(call);

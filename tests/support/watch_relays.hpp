@@ -12,7 +12,8 @@
 
 namespace dlock::test {
 
-/// Hands watches on to another store, and what it tells to who watches, unless `silent` says that nothing arrives. Thread-safe.
+/// Hands watches on to another store, and what it tells to who watches, unless `silent` says that nothing arrives.
+/// Thread-safe.
 class watch_relays {
  public:
   watch_relays(store& to, const std::atomic<bool>& silent) : to_(to), silent_(silent) {}

@@ -12,8 +12,8 @@
 
 namespace dlock::test {
 
-/// A ZooKeeper server for one test, which may stop, kill and restart it. It ends with the test's process, however that ends.
-/// A tick is 100 ms. Throws std::runtime_error where something does not work.
+/// A ZooKeeper server for one test, which may stop, kill and restart it. It ends with the test's process, however that
+/// ends. A tick is 100 ms. Throws std::runtime_error where something does not work.
 class zookeeper_server {
  public:
   /// `settings`: more lines of its configuration, e.g. {"maxSessionTimeout=2000"}.

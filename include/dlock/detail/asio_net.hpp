@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The Asio that dlock/asio.hpp uses, and what it needs of it: with DLOCK_STANDALONE_ASIO the standalone one, otherwise Boost's.
+/// The Asio that dlock/asio.hpp uses, and what it needs of it: with DLOCK_STANDALONE_ASIO the standalone one, otherwise
+/// Boost's.
 
 #include <stop_token>
 #include <type_traits>
@@ -65,7 +66,8 @@ class linked_cancel {
   std::stop_callback<forward> stop_;
 };
 
-/// Keeps an executor busy. An executor of the present kind can tell by itself that it has work, and takes half the room.
+/// Keeps an executor busy. An executor of the present kind can tell by itself that it has work, and takes half the
+/// room.
 template <class Executor, bool = net::execution::is_executor<Executor>::value>
 class busy {
  public:

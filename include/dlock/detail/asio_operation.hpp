@@ -20,8 +20,8 @@
 
 namespace dlock::asio::detail {
 
-/// A handler that waits for the end of a call. It keeps its executor busy until then, and is called there. Allocated by the
-/// handler's allocator, and freed on its executor before the handler is called.
+/// A handler that waits for the end of a call. It keeps its executor busy until then, and is called there. Allocated by
+/// the handler's allocator, and freed on its executor before the handler is called.
 template <class Handler, class... Results>
 class operation final : public pending_operation {
  public:
@@ -51,8 +51,8 @@ class operation final : public pending_operation {
 #endif
   }
 
-  /// What the end of a call is given to: the operation, unless its execution context has been destroyed meanwhile. As large as three
-  /// pointers, so that an async_handler needs no memory for it.
+  /// What the end of a call is given to: the operation, unless its execution context has been destroyed meanwhile. As
+  /// large as three pointers, so that an async_handler needs no memory for it.
   class ticket {
    public:
     void operator()(std::exception_ptr failed, Results... results) const {
@@ -134,9 +134,9 @@ class operation final : public pending_operation {
   std::unique_ptr<linked_cancel> cancel_{};
 };
 
-/// Begins a call: `call(handler, operation)`. The handler gets what it throws, like every other result: a coroutine could
-/// not bear an exception from here. What the call is about is on the heap until then, and no longer: a coroutine that waits has no
-/// room for it.
+/// Begins a call: `call(handler, operation)`. The handler gets what it throws, like every other result: a coroutine
+/// could not bear an exception from here. What the call is about is on the heap until then, and no longer: a coroutine
+/// that waits has no room for it.
 template <class Call, class... Results>
 class initiation {
  public:

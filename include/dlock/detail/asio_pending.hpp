@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The operations that wait on executors of one execution context. A lock_service may outlive the context: operations that still
-/// wait when the context is destroyed end with it, without a call of their handlers.
+/// The operations that wait on executors of one execution context. A lock_service may outlive the context: operations
+/// that still wait when the context is destroyed end with it, without a call of their handlers.
 
 #include <concepts>
 #include <cstdint>

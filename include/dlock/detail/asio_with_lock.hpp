@@ -72,8 +72,8 @@ net::awaitable<void, Executor> finish(Held& held, std::exception_ptr failed, boo
   if (failed != nullptr) std::rethrow_exception(failed);
 }
 
-/// `acquiring` gives the lease; it and `body` live as long as this. A lease stays where it is until it is released, so that it may
-/// be referred to.
+/// `acquiring` gives the lease; it and `body` live as long as this. A lease stays where it is until it is released, so
+/// that it may be referred to.
 template <class Held, class F, class Executor>
 auto with_lock(net::awaitable<Held, Executor> acquiring, F body)
     -> net::awaitable<typename body_traits<Held, F>::result, Executor> {

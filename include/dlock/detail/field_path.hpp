@@ -34,7 +34,8 @@ struct field_list {
 template <class T>
 inline constexpr auto fields_of = field_list<T>::make(std::make_index_sequence<boost::pfr::tuple_size_v<T>>());
 
-// A text as g++, and clang from 16 on, print it in an error. clang 14 prints a fixed_string as numbers: there in single characters.
+// A text as g++, and clang from 16 on, print it in an error. clang 14 prints a fixed_string as numbers: there in single
+// characters.
 #if defined(__clang__) && __clang_major__ < 16
 template <char... Characters>
 struct shown {};

@@ -100,8 +100,8 @@ result_under_t<Held, F, Args...> call_checked(Held held, F&& fn, Args&&... args)
   }
 }
 
-// Whether it ran, and its result: bool for void, maybe_bool for bool, a reference_wrapper for an lvalue reference, otherwise the
-// value.
+// Whether it ran, and its result: bool for void, maybe_bool for bool, a reference_wrapper for an lvalue reference,
+// otherwise the value.
 template <class R>
 struct or_nothing {
   using type = std::optional<std::remove_cvref_t<R>>;

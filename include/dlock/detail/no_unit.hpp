@@ -7,8 +7,8 @@
 
 #include "dlock/lock_options.hpp"
 
-// {.wait = 5} is no lock_options, and compilers explain that by pages of overloads. What follows takes such lists, so that
-// one sentence says what is wrong.
+// {.wait = 5} is no lock_options, and compilers explain that by pages of overloads. What follows takes such lists, so
+// that one sentence says what is wrong.
 namespace dlock::detail {
 
 struct any_time {

@@ -11,8 +11,8 @@
 #include "dlock/lock_keys.hpp"
 #include "dlock/lock_options.hpp"
 
-// Overloads for calls with a plain mistake. Without them a compiler lists all that it has tried, on 20 to 50 lines; with them it
-// prints one sentence. What they give can't be compiled.
+// Overloads for calls with a plain mistake. Without them a compiler lists all that it has tried, on 20 to 50 lines;
+// with them it prints one sentence. What they give can't be compiled.
 namespace dlock {
 
 template <class... Results>
@@ -86,8 +86,8 @@ struct no_async_header {
                 "dlock: asynchronous calls need #include <dlock/async.hpp>; coroutines <dlock/asio.hpp>");
 };
 
-/// lock_service has these as well. `more` makes their parameters differ from those of its own functions: clang 14 takes what has the
-/// same for hidden by them, whatever the constraints.
+/// lock_service has these as well. `more` makes their parameters differ from those of its own functions: clang 14 takes
+/// what has the same for hidden by them, whatever the constraints.
 class wrong_calls {
   struct more {};
 

@@ -67,18 +67,18 @@ row_reader row_reader_of(odb::database& db) {
 }  // namespace detail
 
 /// Locks up to `most` (1 to 500) free rows that `query` selects and loads them, in the query's order where it ends in
-/// ORDER BY; it may have a condition and that, no more. Never waits for a row: those that others hold, or have locked in a
-/// transaction, are passed over, so fewer rows, or none, may come although more match. If fewer came, rows whose holders
-/// are dead are tried one by one.
+/// ORDER BY; it may have a condition and that, no more. Never waits for a row: those that others hold, or have locked
+/// in a transaction, are passed over, so fewer rows, or none, may come although more match. If fewer came, rows whose
+/// holders are dead are tried one by one.
 ///
 /// All are taken in one transaction: if anything fails, nothing stays locked. A row that a dead process had claimed is
 /// given to the next claim after the ttl, so work may be begun twice, but commit() succeeds for one of them: undo and
 /// error handling must go through commit() or update() as well, or they happen to a row that is another's by then.
 ///
 /// Throws std::invalid_argument (as row(), `most`, an unfit query), lock_refused (closed, forked), store_error.
-/// Cost: BEGIN, three statements (one, if nothing is free), COMMIT, for any number of rows; if fewer than `most` came, one
-/// more SELECT in a transaction, and an acquire and a load for each row of a dead holder. An index for the condition and the
-/// order keeps other claims from finding rows locked that nobody takes.
+/// Cost: BEGIN, three statements (one, if nothing is free), COMMIT, for any number of rows; if fewer than `most` came,
+/// one more SELECT in a transaction, and an acquire and a load for each row of a dead holder. An index for the
+/// condition and the order keeps other claims from finding rows locked that nobody takes.
 template <class T>
 std::vector<locked_row<T>> claim(lock_service& service, odb::database& db, const odb::query_base& query,
                                  std::size_t most, const lock_options& options = {}) {

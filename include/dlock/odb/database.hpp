@@ -21,14 +21,14 @@
 
 namespace dlock {
 
-/// A database for ODB, with a pool of connections that are made as they are needed, at the place that a lock store's URL
-/// names. Connects to nothing yet.
+/// A database for ODB, with a pool of connections that are made as they are needed, at the place that a lock store's
+/// URL names. Connects to nothing yet.
 ///
-/// mysql: the hosts are tried in turn, one that takes no writes is passed over; tls, connect_timeout and socket mean what
-/// they mean for locks; texts are utf8mb4; the session has the server's settings, and no statement a time limit. On MariaDB
-/// wsrep_sync_wait includes 1, so that on a Galera cluster a transaction begins after what was committed at other nodes.
-/// sqlite: connections do not share a cache, enforce foreign keys, and wait up to 20 s (busy_timeout, if that is longer)
-/// while others write.
+/// mysql: the hosts are tried in turn, one that takes no writes is passed over; tls, connect_timeout and socket mean
+/// what they mean for locks; texts are utf8mb4; the session has the server's settings, and no statement a time limit.
+/// On MariaDB wsrep_sync_wait includes 1, so that on a Galera cluster a transaction begins after what was committed at
+/// other nodes. sqlite: connections do not share a cache, enforce foreign keys, and wait up to 20 s (busy_timeout, if
+/// that is longer) while others write.
 ///
 /// Throws std::invalid_argument: a bad URL, or one that leads to no database of ODB's (memory:). Connecting, in ODB's
 /// functions, throws what ODB throws. Thread safety of the database: as ODB says, any thread.

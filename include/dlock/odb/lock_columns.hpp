@@ -13,11 +13,13 @@
 ///     std::uint32_t version;
 ///   };
 ///
-/// The member is called `lock` and the version `version` (or lock_, version_). Both may be private. dlock_odb_generate()
-/// maps the class and writes the ALTER TABLE that adds the columns to a table which exists already.
+/// The member is called `lock` and the version `version` (or lock_, version_). Both may be private.
+/// dlock_odb_generate() maps the class and writes the ALTER TABLE that adds the columns to a table which exists
+/// already.
 ///
-/// The columns are read with the object and written only when it is persisted: no update of the object touches them. Locking
-/// and releasing is done by dlock/odb/locked_row.hpp and dlock/odb/claim.hpp. Plain SQL may add rows without naming them.
+/// The columns are read with the object and written only when it is persisted: no update of the object touches them.
+/// Locking and releasing is done by dlock/odb/locked_row.hpp and dlock/odb/claim.hpp. Plain SQL may add rows without
+/// naming them.
 
 #include <cstdint>
 #include <odb/core.hxx>
@@ -55,8 +57,8 @@ class lock_columns {
 ///    WHERE id = 42 AND (lock_owner = '' OR lock_expire_time < now());               -- 1 row: locked
 ///   UPDATE t SET lock_owner = '', lock_expire_time = now() WHERE id = 42 AND lock_owner = 'me';
 ///
-/// The expiry column is what keeps such a lease, so it is renewed itself: one statement per row and ttl/3, which waits while
-/// a transaction has the row locked. The version column is the fence. Columns lock_owner, lock_expire_time.
+/// The expiry column is what keeps such a lease, so it is renewed itself: one statement per row and ttl/3, which waits
+/// while a transaction has the row locked. The version column is the fence. Columns lock_owner, lock_expire_time.
 class expiring_lock_columns {
  public:
   expiring_lock_columns() = default;

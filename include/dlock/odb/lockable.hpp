@@ -81,8 +81,8 @@ struct row_class {
   const odb::native_column_info* fence = nullptr;
   const odb::native_column_info* version = nullptr;
   row_renewal renewal = row_renewal::session;
-  /// Lets ODB look for some row by its id, in the current transaction: its statement names the id's columns in the order
-  /// of the id's members, which nothing else tells.
+  /// Lets ODB look for some row by its id, in the current transaction: its statement names the id's columns in the
+  /// order of the id's members, which nothing else tells.
   void (*find)(odb::database&) = nullptr;
 };
 

@@ -7,12 +7,13 @@
 ///   row->status = "shipped";
 ///   row.commit();                                              // writes and unlocks, in one transaction
 ///
-/// A grant raises the row's version: copies that anybody loaded before can't be written any more (odb::object_changed), the
-/// one loaded here can. Renewal changes nothing of the row (but for expiring_lock_columns, its expiry).
+/// A grant raises the row's version: copies that anybody loaded before can't be written any more (odb::object_changed),
+/// the one loaded here can. Renewal changes nothing of the row (but for expiring_lock_columns, its expiry).
 ///
-/// Everything here runs in transactions of its own, on connections that `db` gives. A transaction that the caller has open
-/// stays the current one and is not used: what it did to the row is not seen before it commits, and update() and commit()
-/// wait for it. To write in the caller's transaction, use update(transaction). A current odb::session is not used either.
+/// Everything here runs in transactions of its own, on connections that `db` gives. A transaction that the caller has
+/// open stays the current one and is not used: what it did to the row is not seen before it commits, and update() and
+/// commit() wait for it. To write in the caller's transaction, use update(transaction). A current odb::session is not
+/// used either.
 
 #include "dlock/odb/row.hpp"
 //
@@ -79,8 +80,8 @@ class [[nodiscard]] locked_row {
 
   const lease& held() const noexcept { return held_; }
 
-  /// Writes the entity and frees the row. Nothing is written unless the row is ours. It is empty afterwards in each case.
-  /// As an inner lock (lease::reentered(), or while one is open) it writes, and the outer one stays.
+  /// Writes the entity and frees the row. Nothing is written unless the row is ours. It is empty afterwards in each
+  /// case. As an inner lock (lease::reentered(), or while one is open) it writes, and the outer one stays.
   ///
   /// Throws lock_lost; odb::object_changed: somebody wrote the row without a lock; whatever ODB throws; then nothing is
   /// written. store_error(outcome_unknown): the connection broke at the commit: it may be written or not.

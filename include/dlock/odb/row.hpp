@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Keys that name a row of the application's, which is locked in place: by its own columns, without a row in the lock table.
+/// Keys that name a row of the application's, which is locked in place: by its own columns, without a row in the lock
+/// table.
 ///
 ///   auto held = locks.acquire(dlock::row<order>(locks, db, 42), {.wait = 2s});
 ///
@@ -29,15 +30,16 @@ void check_values(const row_table& table, std::span<const row_value> id);
 std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& entity);
 }  // namespace detail
 
-/// The key of the row of T with that id. `db` must lead to the database in which the service's locks live: the same server
-/// (SQLite: the same file). Both are used by connections of their own: the lock user needs SELECT and UPDATE on the table.
+/// The key of the row of T with that id. `db` must lead to the database in which the service's locks live: the same
+/// server (SQLite: the same file). Both are used by connections of their own: the lock user needs SELECT and UPDATE on
+/// the table.
 ///
-/// The key holds what is known of the table; it may outlive `db`. Ids are compared as they are written: two texts that a
-/// collation takes for one row exclude each other, but are no re-entry.
+/// The key holds what is known of the table; it may outlive `db`. Ids are compared as they are written: two texts that
+/// a collation takes for one row exclude each other, but are no re-entry.
 ///
-/// Throws: std::invalid_argument, before any lock is taken: another database, a table without these columns, an empty id.
-/// store_error: the database failed. Cost: the first time for a class and a database three statements, afterwards none.
-/// Thread safety: as `db`.
+/// Throws: std::invalid_argument, before any lock is taken: another database, a table without these columns, an empty
+/// id. store_error: the database failed. Cost: the first time for a class and a database three statements, afterwards
+/// none. Thread safety: as `db`.
 template <class T>
 [[nodiscard]] lock_key row(lock_service& service, odb::database& db, const row_id_of<T>& id) {
   if constexpr (lockable<T>) {
@@ -47,8 +49,8 @@ template <class T>
   }
 }
 
-/// ALTER TABLE statements that add the lock columns to the table of T, which exists without them; not the version column,
-/// which is ODB's own matter. dlock_odb_generate() writes the same into a file. Cost: no statement.
+/// ALTER TABLE statements that add the lock columns to the table of T, which exists without them; not the version
+/// column, which is ODB's own matter. dlock_odb_generate() writes the same into a file. Cost: no statement.
 template <class T>
 [[nodiscard]] std::string add_lock_columns_sql(lock_service& service, odb::database& db) {
   if constexpr (detail::check_lockable<T>()) {

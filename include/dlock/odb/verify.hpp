@@ -8,10 +8,10 @@
 ///   db.update(wallet);
 ///   t.commit();                            // until here nobody can be granted the key
 ///
-/// The check is one UPDATE of the lock's own row on the transaction's connection. If it finds the row ours, the row stays
-/// locked by this transaction: a take-over waits for the commit, whatever happens to this process or its clock. If it does
-/// not, or fails in any way, the transaction has been rolled back when verify() throws: nothing of it can be committed.
-/// That holds because writes go through the same database; it holds on Galera and under XA as well.
+/// The check is one UPDATE of the lock's own row on the transaction's connection. If it finds the row ours, the row
+/// stays locked by this transaction: a take-over waits for the commit, whatever happens to this process or its clock.
+/// If it does not, or fails in any way, the transaction has been rolled back when verify() throws: nothing of it can be
+/// committed. That holds because writes go through the same database; it holds on Galera and under XA as well.
 ///
 /// The database must be the one that the lock lives in, and the application's user needs SELECT and UPDATE on the lock
 /// table. Renewal is not affected: it writes another table (on SQLite it waits for the transaction, like every writer).
@@ -19,9 +19,9 @@
 /// A lease that ends inside the transaction, verified or not, is released after the transaction's outcome: the next
 /// holder sees what was committed. Until then it stays held, renewed, and can be entered again.
 ///
-/// A savepoint: ROLLBACK TO one made before verify() may undo the check. Verify after the last savepoint you may go back to.
-/// Thread safety: as the transaction. Cost: one statement for each lease, and once for each database one that asks it who
-/// it is.
+/// A savepoint: ROLLBACK TO one made before verify() may undo the check. Verify after the last savepoint you may go
+/// back to. Thread safety: as the transaction. Cost: one statement for each lease, and once for each database one that
+/// asks it who it is.
 
 #include <concepts>
 #include <initializer_list>

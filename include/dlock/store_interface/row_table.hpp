@@ -38,7 +38,8 @@ struct row_table {
   std::vector<text_column> id_text{};
   std::string charset{};  ///< MySQL: of the texts in row_id::values; empty: UTF-8
   std::string owner{};    ///< text of at least 50 characters: "<session>/<nonce>" in hex; NULL or '': free
-  /// row_renewal::session: microseconds, BIGINT NULL, where NULL means kept by the session. column: a TIMESTAMP NOT NULL.
+  /// row_renewal::session: microseconds, BIGINT NULL, where NULL means kept by the session. column: a TIMESTAMP NOT
+  /// NULL.
   std::string expires_at{};
   std::string fence{};  ///< BIGINT, +1 at each grant; the version column where a table has no other
   std::string

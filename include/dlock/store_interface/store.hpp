@@ -36,9 +36,9 @@ class connection {
 /// A waiter for a key, as a store sees it.
 class key_listener {
  public:
-  /// The key may be free: the waiter asks for it at once. `works`: the store notifies it of every such moment from now on;
-  /// false: the store can't know it at present, so the waiter polls with back-off until the next call. Any thread. It only
-  /// signals, but takes locks for it: a store must hold none that execute() takes.
+  /// The key may be free: the waiter asks for it at once. `works`: the store notifies it of every such moment from now
+  /// on; false: the store can't know it at present, so the waiter polls with back-off until the next call. Any thread.
+  /// It only signals, but takes locks for it: a store must hold none that execute() takes.
   virtual void may_be_free(bool works) noexcept = 0;
 
  protected:
@@ -50,8 +50,8 @@ class store_listener {
  public:
   /// A connection to the server broke, or the server ended a session: the service renews its sessions at once.
   virtual void renew_now() noexcept = 0;
-  /// That session held the key with this fencing token, and somebody else has deleted the lock at the server: the service
-  /// treats the lease as lost (loss_reason::taken_over).
+  /// That session held the key with this fencing token, and somebody else has deleted the lock at the server: the
+  /// service treats the lease as lost (loss_reason::taken_over).
   virtual void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept = 0;
 
  protected:
@@ -66,11 +66,11 @@ class store {
   /// For messages: the URL without its password.
   virtual const std::string& name() const noexcept = 0;
   virtual capabilities caps() const noexcept = 0;
-  /// Whether a take may wait up to a second for a row that somebody's transaction has locked. Asked at each acquire: a store may
-  /// know it only once it is connected, and a server that takes over may be another one.
+  /// Whether a take may wait up to a second for a row that somebody's transaction has locked. Asked at each acquire: a
+  /// store may know it only once it is connected, and a server that takes over may be another one.
   virtual bool takes_wait() const noexcept { return false; }
-  /// Without capabilities::any_key: why the text can't be a key here; empty: it can. Asked at each call, before anything is
-  /// sent. Says nothing about what is known only after prepare() before that.
+  /// Without capabilities::any_key: why the text can't be a key here; empty: it can. Asked at each call, before
+  /// anything is sent. Says nothing about what is known only after prepare() before that.
   virtual std::string unfit_key(std::string_view /*key*/) const { return {}; }
 
   /// Once, before anything else: makes or verifies the schema and checks that the server will do. Throws store_error
@@ -78,7 +78,8 @@ class store {
   virtual void prepare() = 0;
 
   /// A new connection, or null and the reason. `limit`: how long somebody waits for it, which a store with several
-  /// servers to choose from divides among them. It may take longer: whoever asked has left then, and the next one gets it.
+  /// servers to choose from divides among them. It may take longer: whoever asked has left then, and the next one gets
+  /// it.
   virtual std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept = 0;
   /// The same; returns soon once `cancel` is requested, as far as the store can do that.
   virtual std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token&) noexcept {
@@ -93,16 +94,17 @@ class store {
   /// One statement on a session row. remove_expired and close say no when there was nothing to delete.
   virtual reply session(connection& connection, session_verb action, const session_record& record) noexcept = 0;
 
-  /// capabilities::tells_free: notifies `listener` once when the watch begins to work (the key may have become free before),
-  /// whenever the key may have become free after that, and when the watch stops working. Returns at once: a round trip that
-  /// it takes is made in the background; if that fails, it notifies nobody. `session`: the waiter's, at most one
-  /// watch of a key for each; zero: some session, as often as it likes. A store that keeps a queue at the server may give
-  /// the session its place there, and a take of it what that place obtains.
+  /// capabilities::tells_free: notifies `listener` once when the watch begins to work (the key may have become free
+  /// before), whenever the key may have become free after that, and when the watch stops working. Returns at once: a
+  /// round trip that it takes is made in the background; if that fails, it notifies nobody. `session`: the waiter's, at
+  /// most one watch of a key for each; zero: some session, as often as it likes. A store that keeps a queue at the
+  /// server may give the session its place there, and a take of it what that place obtains.
   virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
   /// Ends it: the listener isn't called any more once this returns. Waits for no server. Harmless if there is none.
   virtual void unwatch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
 
-  /// `listener` hears what the store notices without being asked, until unlisten(). A store that notices nothing ignores both.
+  /// `listener` hears what the store notices without being asked, until unlisten(). A store that notices nothing
+  /// ignores both.
   virtual void listen(store_listener& /*listener*/) noexcept {}
   /// The listener isn't called any more once this returns. Harmless if it does not listen.
   virtual void unlisten(store_listener& /*listener*/) noexcept {}
@@ -113,8 +115,8 @@ class store {
 
   /// What operators and clean-up need (store_admin.hpp). Null: the store has no such functions.
   virtual store_admin* admin() noexcept { return nullptr; }
-  /// What transactions of the application's need (transactional_store.hpp). Null: leases of this store can't be verified in
-  /// a transaction.
+  /// What transactions of the application's need (transactional_store.hpp). Null: leases of this store can't be
+  /// verified in a transaction.
   virtual transactional_store* transactions() noexcept { return nullptr; }
 };
 

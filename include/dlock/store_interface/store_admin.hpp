@@ -25,9 +25,9 @@ class store_admin {
   /// key is free, or its lease has a separate expiry (which ends by itself).
   virtual reply revoke(connection& connection, const request& key) noexcept = 0;
 
-  /// One step of clean-up, by primary key, autocommitted: sessions long dead that hold nothing, and free keys not granted
-  /// for `idle` (0: none). Deletes at most `limit` rows of each kind, and passes over what a transaction has locked.
-  /// reply::fence: how many rows went; `limit` or more: there may be more to do.
+  /// One step of clean-up, by primary key, autocommitted: sessions long dead that hold nothing, and free keys not
+  /// granted for `idle` (0: none). Deletes at most `limit` rows of each kind, and passes over what a transaction has
+  /// locked. reply::fence: how many rows went; `limit` or more: there may be more to do.
   virtual reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept = 0;
 };
 

@@ -69,13 +69,13 @@ struct request {
   lease_kind kind = lease_kind::session;  ///< take, insert, take_over: what is asked for
   microseconds ttl{0};                    ///< take, insert, take_over, extend: the own expiry; 0 for session
   microseconds min_hold{0};               ///< release
-  /// capabilities::request_ids: in whose name it is asked for, which enters again what it holds through others, and to whom
-  /// a poll says that nobody has that. Empty: in nobody's. Must outlive the call.
+  /// capabilities::request_ids: in whose name it is asked for, which enters again what it holds through others, and to
+  /// whom a poll says that nobody has that. Empty: in nobody's. Must outlive the call.
   std::string_view request_id{};
   const seen* expected = nullptr;  ///< take_over: the holder that was seen. Must outlive the call
   bool polled = false;  ///< take: it follows a poll, so what makes it wait may be a transaction of a dead holder
-  /// extend, with capabilities::extends_unlocked: if another transaction has the row locked, the store does not wait for it and
-  /// answers fault::contended at once.
+  /// extend, with capabilities::extends_unlocked: if another transaction has the row locked, the store does not wait
+  /// for it and answers fault::contended at once.
   bool no_wait = false;
 };
 
@@ -111,8 +111,8 @@ struct connection_identity {
   std::uint64_t id = 0;       ///< the connection's number there; 0: nothing of it can outlive this client
 };
 
-/// What a store can do, the same as long as it lives. What it can't do is refused at the call that asks for it, with the store's
-/// name.
+/// What a store can do, the same as long as it lives. What it can't do is refused at the call that asks for it, with
+/// the store's name.
 struct capabilities {
   bool session_leases = true;   ///< lease_kind::session
   bool expiring_leases = true;  ///< lease_kind::expiring
@@ -124,8 +124,8 @@ struct capabilities {
   bool min_hold = true;      ///< request::min_hold; false: nothing tells the store when a key was granted
   bool tells_free = false;   ///< store::watch(): the store notifies a waiter when its key may be free
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
-  /// Other transactions may have some of the rows locked, and the store keeps request::no_wait: then one of them delays no
-  /// renewal but its own. False: `extend` is always sent alone, and may wait.
+  /// Other transactions may have some of the rows locked, and the store keeps request::no_wait: then one of them delays
+  /// no renewal but its own. False: `extend` is always sent alone, and may wait.
   bool extends_unlocked = false;
   bool any_key = true;  ///< any 1 to 255 bytes are a key of their own; false: unfit_key() is asked about each
 };

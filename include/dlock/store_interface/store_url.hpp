@@ -37,15 +37,16 @@ struct store_url {
   /// '@' and host were forgotten. Then errors name no parameter.
   bool unclear = false;
 
-  /// Throws std::invalid_argument with what is wrong. Nothing that stands between "//" and the path is part of the text,
-  /// since a password may stand anywhere there.
+  /// Throws std::invalid_argument with what is wrong. Nothing that stands between "//" and the path is part of the
+  /// text, since a password may stand anywhere there.
   static store_url parse(std::string_view text);
   /// The URL again, with `***` for the password. Parameters named like secrets are hidden too.
   std::string redacted() const;
 
   /// Takes a parameter out, or `fallback`. Stores take all that they know and then call expect_no_more_params().
   std::string take_param(const std::string& name, std::string fallback = {});
-  /// Likewise a whole number. `unit`: for the text. Throws std::invalid_argument naming the parameter, its value and the range.
+  /// Likewise a whole number. `unit`: for the text. Throws std::invalid_argument naming the parameter, its value and
+  /// the range.
   std::int64_t take_number(const std::string& name, std::int64_t fallback, std::int64_t least, std::int64_t most,
                            std::string_view unit = {});
   /// Throws std::invalid_argument naming the first parameter left over (unless unclear): a typo must not be ignored.

@@ -20,8 +20,8 @@ class transactional_store {
   /// A statement that frees the key or row, for the application's transaction. No I/O.
   virtual verification release_of(const request& grant) const = 0;
 
-  /// Which connection has a transaction open that verified the key: yes, and `out`, which terminate() could end. no: none
-  /// that can be seen. At most three statements.
+  /// Which connection has a transaction open that verified the key: yes, and `out`, which terminate() could end. no:
+  /// none that can be seen. At most three statements.
   virtual reply blocker(connection& connection, const request& key, connection_identity& out) noexcept = 0;
 
   /// Whether the calling thread may wait for a lock now. Says no (with the reason) where it would wait for itself: on

@@ -15,9 +15,9 @@ namespace dlock {
 
 /// A value: execute `sql` with `parameters`, in the transaction that writes, before its commit. If it changes
 /// `expected_rows` rows, no other process can be granted the key before that transaction ends. If it changes another
-/// number, or fails in any way, roll back: nothing of the transaction may be committed (on MySQL, a transaction is still
-/// open after error 1205, and after 1213 each later write would commit by itself).
-/// Several leases: in the order of their keys, or two such transactions may deadlock.
+/// number, or fails in any way, roll back: nothing of the transaction may be committed (on MySQL, a transaction is
+/// still open after error 1205, and after 1213 each later write would commit by itself). Several leases: in the order
+/// of their keys, or two such transactions may deadlock.
 struct verification {
   struct bytes {
     std::string value{};

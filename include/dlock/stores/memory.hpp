@@ -23,10 +23,11 @@ namespace dlock::stores {
 class virtual_clock final : public time_source {
  public:
   virtual_clock() = default;
-  /// `timeout`: a test that forgot to move the clock doesn't hang. When a call has waited for so long in real time while the clock
-  /// stood still, the clock moves by itself, from one awaited time to the next, after 1,000 of them in ever longer leaps, until
-  /// somebody calls advance(), and says so on the standard error. So a forgotten wait ends in lock_timeout; one with
-  /// wait_forever ends too, at the latest when the others' leases have run out. Default 20 s; 0: never.
+  /// `timeout`: a test that forgot to move the clock doesn't hang. When a call has waited for so long in real time
+  /// while the clock stood still, the clock moves by itself, from one awaited time to the next, after 1,000 of them in
+  /// ever longer leaps, until somebody calls advance(), and says so on the standard error. So a forgotten wait ends in
+  /// lock_timeout; one with wait_forever ends too, at the latest when the others' leases have run out. Default 20 s; 0:
+  /// never.
   explicit virtual_clock(std::chrono::milliseconds timeout) noexcept : timeout_(timeout) {}
 
   instant now() const noexcept override;
@@ -39,10 +40,10 @@ class virtual_clock final : public time_source {
     std::size_t callers = 0;  ///< they are inside acquire() or close() and will wait there
     std::size_t busy = 0;     ///< background threads that the test keeps: in a callback, in a statement
   };
-  /// Whether nothing happens any more before time moves or somebody calls: the background threads of all services on this
-  /// clock wait for a time to come, so do the callers, and nobody who waits has been woken. Waits for that. So after
-  /// advance(), or after a call, what it set off in the background is over when this returns. `limit`, of real time, only
-  /// ends a test that fails.
+  /// Whether nothing happens any more before time moves or somebody calls: the background threads of all services on
+  /// this clock wait for a time to come, so do the callers, and nobody who waits has been woken. Waits for that. So
+  /// after advance(), or after a call, what it set off in the background is over when this returns. `limit`, of real
+  /// time, only ends a test that fails.
   [[nodiscard]] bool at_rest(const known& threads, std::chrono::milliseconds limit = std::chrono::seconds{20});
   [[nodiscard]] bool at_rest() { return at_rest({}); }
 

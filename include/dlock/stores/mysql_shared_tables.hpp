@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Locks in a table of your own, beside programs that lock there by their own SQL: they exclude dlock, and dlock excludes them.
-/// The table stays as it is. docs/mysql-schemes.md has the statements, and what is promised.
+/// Locks in a table of your own, beside programs that lock there by their own SQL: they exclude dlock, and dlock
+/// excludes them. The table stays as it is. docs/mysql-schemes.md has the statements, and what is promised.
 ///
 ///   mysql://user:password@host/database?scheme=unique_insert&table=lock_table&key=resource
 ///   mysql://user:password@host/database?scheme=state_row&table=lock_table&key=lock_name
 ///   mysql://user:password@host/database?scheme=t_lock&table=t_lock&skew=1000
 ///
-/// The parameters of dlock/stores/mysql.hpp that say how to reach the server hold too; `schema` and `prefix` are errors. The rest
-/// depends on the scheme.
+/// The parameters of dlock/stores/mysql.hpp that say how to reach the server hold too; `schema` and `prefix` are
+/// errors. The rest depends on the scheme.
 ///
-/// Leases: expiring ones, which the service renews with one statement each per third of the ttl (renewal::automatic), or the
-/// caller, or nobody. There are no verify(), min_hold and rows locked in place. Keys that the column takes for equal (letter
-/// case, blanks at the end, as its collation has it) are one lock; a key that does not fit is std::invalid_argument.
+/// Leases: expiring ones, which the service renews with one statement each per third of the ttl (renewal::automatic),
+/// or the caller, or nobody. There are no verify(), min_hold and rows locked in place. Keys that the column takes for
+/// equal (letter case, blanks at the end, as its collation has it) are one lock; a key that does not fit is
+/// std::invalid_argument.
 ///
-/// unique_insert and state_row have no fencing tokens, because no column counts grants and a deleted row keeps no number:
-/// lease::fencing_token() throws std::logic_error. They refuse a table without owner or expiry.
+/// unique_insert and state_row have no fencing tokens, because no column counts grants and a deleted row keeps no
+/// number: lease::fencing_token() throws std::logic_error. They refuse a table without owner or expiry.
 
 #include <chrono>
 #include <memory>
@@ -26,8 +27,8 @@
 
 namespace dlock::stores {
 
-/// A row is a lock: to insert it takes the key, which a unique index allows once, and to delete it frees the key. What the URL
-/// does not name; each 1 to 64 characters, `state` may be empty.
+/// A row is a lock: to insert it takes the key, which a unique index allows once, and to delete it frees the key. What
+/// the URL does not name; each 1 to 64 characters, `state` may be empty.
 ///
 /// | parameter | default          | the column that holds                                                               |
 /// |-----------|------------------|-------------------------------------------------------------------------------------|
@@ -45,9 +46,9 @@ struct unique_insert_options {
   std::string state{};
 };
 
-/// A row for each key, and a state that says whether it is taken: `update ... set lock_state = 1 where lock_name = ? and
-/// lock_state = 0`. Rows that were made beforehand are used; a key without one gets its row at its first use. What the URL does
-/// not name; each 1 to 64 characters.
+/// A row for each key, and a state that says whether it is taken: `update ... set lock_state = 1 where lock_name = ?
+/// and lock_state = 0`. Rows that were made beforehand are used; a key without one gets its row at its first use. What
+/// the URL does not name; each 1 to 64 characters.
 ///
 /// | parameter | default         | the column that holds                                                                |
 /// |-----------|-----------------|--------------------------------------------------------------------------------------|
@@ -64,10 +65,10 @@ struct state_row_options {
   std::string expiry = "expiration_time";
 };
 
-/// The table t_lock(lock_key, request_id, lock_count, timeout, version), and its well-known protocol: read the row, then
-/// compare-and-set by version. lease::fencing_token() is the row's version at the grant: it grows as long as nobody deletes a
-/// row of the table or sets a version back, which neither dlock nor the protocol does. Keys are at most as long as the column
-/// (32 characters). What the URL does not name.
+/// The table t_lock(lock_key, request_id, lock_count, timeout, version), and its well-known protocol: read the row,
+/// then compare-and-set by version. lease::fencing_token() is the row's version at the grant: it grows as long as
+/// nobody deletes a row of the table or sets a version back, which neither dlock nor the protocol does. Keys are at
+/// most as long as the column (32 characters). What the URL does not name.
 ///
 /// | parameter | default | meaning                                                                                   |
 /// |-----------|---------|-------------------------------------------------------------------------------------------|
@@ -75,18 +76,19 @@ struct state_row_options {
 /// | skew      | 1000    | ms, 0 to 3600000: by how much the clocks of the other programs may differ from the        |
 /// |           |         | server's. Ours end by the server's clock alone                                            |
 ///
-/// A request that several processes or programs serve by one id, dlock::owner{id}, enters again what any of them holds. Its
-/// leases are not renewed automatically, and take a statement more. Other programs of it must not lock for less time.
+/// A request that several processes or programs serve by one id, dlock::owner{id}, enters again what any of them holds.
+/// Its leases are not renewed automatically, and take a statement more. Other programs of it must not lock for less
+/// time.
 ///
-/// A program whose clock is wrong by more than `skew` can take any lock early, as it can take those of its own kind: hand
-/// the fencing token to what the lock protects.
+/// A program whose clock is wrong by more than `skew` can take any lock early, as it can take those of its own kind:
+/// hand the fencing token to what the lock protects.
 struct t_lock_options {
   std::string table = "t_lock";           ///< 1 to 64 characters
   std::chrono::milliseconds skew{1'000};  ///< 0 to an hour
 };
 
-/// These connect to nothing yet. They throw std::invalid_argument naming the parameter and its value. The store's prepare()
-/// throws store_error, which names what is missing: the table, a column, its type or room, a unique index.
+/// These connect to nothing yet. They throw std::invalid_argument naming the parameter and its value. The store's
+/// prepare() throws store_error, which names what is missing: the table, a column, its type or room, a unique index.
 std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_options& options = {});
 std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options = {});
 std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options = {});

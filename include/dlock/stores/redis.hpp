@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Locks in a Redis (6.0 or later) or Valkey server: sessions, leases and fencing tokens as in the database stores, each
-/// verb one script, executed in one round trip. Linking dlock::redis makes the scheme known to open_store().
+/// Locks in a Redis (6.0 or later) or Valkey server: sessions, leases and fencing tokens as in the database stores,
+/// each verb one script, executed in one round trip. Linking dlock::redis makes the scheme known to open_store().
 ///
 ///   redis://user:password@host:port,host2:port2/0?parameter=value&...
 ///   redis:///0?socket=/run/redis/redis.sock
 ///   rediss://...            the same by TLS
 ///
-/// Several hosts are tried in turn, beginning with the last that worked; a replica is passed over. The path is the number of
-/// the database, 0 unless given; the port 6379. A password without a user is that of the default user.
+/// Several hosts are tried in turn, beginning with the last that worked; a replica is passed over. The path is the
+/// number of the database, 0 unless given; the port 6379. A password without a user is that of the default user.
 ///
 /// | parameter         | values, default              | meaning                                                       |
 /// |-------------------|------------------------------|---------------------------------------------------------------|
@@ -37,8 +37,8 @@
 /// |                   |                              | outcome, and its connection is ended                          |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. Refused at prepare(): a server whose
-/// maxmemory-policy may delete locks (allkeys-*; with scheme=setnx volatile-* too), a node of a Redis Cluster, one that promises less than `persistence`.
-/// Not there: leases of rows.
+/// maxmemory-policy may delete locks (allkeys-*; with scheme=setnx volatile-* too), a node of a Redis Cluster, one that
+/// promises less than `persistence`. Not there: leases of rows.
 
 #include <memory>
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Locks that a majority of independent Redis (6.0 or later) or Valkey servers grants, as the page "Redlock" of Redis describes
-/// them: the keys and values of redis://?scheme=setnx, on each of the masters. Programs that lock by another library of that
-/// kind, over the same masters, and dlock exclude each other. docs/redlock.md says what it promises and what not; in short: no
-/// fencing token, and it relies on clocks. Linking dlock::redis makes the scheme known to open_store().
+/// Locks that a majority of independent Redis (6.0 or later) or Valkey servers grants, as the page "Redlock" of Redis
+/// describes them: the keys and values of redis://?scheme=setnx, on each of the masters. Programs that lock by another
+/// library of that kind, over the same masters, and dlock exclude each other. docs/redlock.md says what it promises and
+/// what not; in short: no fencing token, and it relies on clocks. Linking dlock::redis makes the scheme known to
+/// open_store().
 ///
 ///   redlock://user:password@a:port,b:port,c:port,d:port,e:port/0?parameter=value&...
 ///
-/// Three masters or more, which must not replicate each other; 5 survive the loss of 2. An even number is allowed, and survives
-/// no more than one less. The path is the number of the database, 0 unless given; the port 6379.
+/// Three masters or more, which must not replicate each other; 5 survive the loss of 2. An even number is allowed, and
+/// survives no more than one less. The path is the number of the database, 0 unless given; the port 6379.
 ///
 /// | parameter         | values, default              | meaning                                                       |
 /// |-------------------|------------------------------|---------------------------------------------------------------|
@@ -27,8 +28,8 @@
 /// | connect_timeout   | ms, 5000; 1 to 3600000       | for one attempt to connect to all of them                     |
 /// | statement_timeout | ms, 5000; 1 to 3600000       | without an answer for so long a connection is made anew       |
 ///
-/// Any other parameter is an error. The password is in no text that dlock makes. Refused at prepare(): fewer than three masters,
-/// one server with two names, servers that dlock/stores/redis.hpp says are refused.
+/// Any other parameter is an error. The password is in no text that dlock makes. Refused at prepare(): fewer than three
+/// masters, one server with two names, servers that dlock/stores/redis.hpp says are refused.
 
 #include <memory>
 

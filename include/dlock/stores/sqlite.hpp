@@ -16,13 +16,13 @@
 /// - filesystem: local (default) refuses a file on NFS, SMB, 9p, FUSE and other file systems that machines may share,
 ///   one that is mounted without its folder, and one with hard links. any does not look.
 ///
-/// An unknown parameter, an empty path, `:memory:` (for locks within one process: memory:) and sqlite://path (that would
-/// be a host) are std::invalid_argument.
+/// An unknown parameter, an empty path, `:memory:` (for locks within one process: memory:) and sqlite://path (that
+/// would be a host) are std::invalid_argument.
 ///
-/// The file is put into WAL mode and written with synchronous=FULL: a grant that was reported survives a crash. It must be
-/// on a file system of this host: WAL does not work on network file systems, nor between a host and its virtual machines.
-/// All processes must share the kernel and its CLOCK_BOOTTIME. Containers of one host do, also with boot ids of their own,
-/// but not in a time namespace that shifts that clock, which prepare() refuses.
+/// The file is put into WAL mode and written with synchronous=FULL: a grant that was reported survives a crash. It must
+/// be on a file system of this host: WAL does not work on network file systems, nor between a host and its virtual
+/// machines. All processes must share the kernel and its CLOCK_BOOTTIME. Containers of one host do, also with boot ids
+/// of their own, but not in a time namespace that shifts that clock, which prepare() refuses.
 ///
 /// Time is CLOCK_BOOTTIME. After a reboot no holder is alive. The first prepare() frees what they left where the file
 /// shows times that are still to come; what it can't tell from the living ends within its ttl.
@@ -33,16 +33,16 @@
 /// lock at all, it would wait for itself: transactional_store::caller_may_wait() says so. Transactions made without ODB
 /// can't be seen.
 ///
-/// For the same reason a transaction that verifies a lease begins with BEGIN IMMEDIATE (odb::sqlite: begin_immediate()):
-/// one that has read before it writes can't write any more once anybody else has.
+/// For the same reason a transaction that verifies a lease begins with BEGIN IMMEDIATE (odb::sqlite:
+/// begin_immediate()): one that has read before it writes can't write any more once anybody else has.
 ///
 /// Rows locked in place (dlock/odb/) are those of the same file. With row_renewal::column their expiry is text in UTC,
 /// 'YYYY-MM-DD HH:MM:SS', rounded up to the second, and by the wall clock: what other programs compare with
 /// datetime('now'). The other expiries in rows go by the clock of this boot, shifted so that it about shows the wall
 /// clock's time, and end after a reboot about when they would have ended without.
 ///
-/// A child of fork() can't open a file that its parent had open at the fork (store_error): SQLite's locks do not survive
-/// that. Close the parent's service before, or call exec() after it.
+/// A child of fork() can't open a file that its parent had open at the fork (store_error): SQLite's locks do not
+/// survive that. Close the parent's service before, or call exec() after it.
 ///
 /// Deleting or replacing the file while it is in use is detected at the next statement; the leases in it are lost.
 

@@ -9,7 +9,8 @@
 ///   zookeeper://host1:port,host2,host3/chroot?parameter=value&...
 ///   zookeeper://user:password@host/...          authenticates as that user (digest); nodes are made for it alone
 ///
-/// The port is 2181 unless given. The path stands before all paths, as the chroot of other clients, and is made if need be.
+/// The port is 2181 unless given. The path stands before all paths, as the chroot of other clients, and is made if need
+/// be.
 ///
 /// | parameter         | values, default          | meaning                                                          |
 /// |-------------------|--------------------------|------------------------------------------------------------------|
@@ -20,9 +21,9 @@
 /// | connect_timeout   | ms, 5000; 1 to 3600000   | how long the start waits for a server                            |
 /// | statement_timeout | ms, 5000; 1 to 3600000   | without an answer for so long a statement has an unknown outcome |
 ///
-/// Any other parameter is an error. The password is in no text that dlock makes. lock_options::ttl is at most three quarters of the
-/// servers' maxSessionTimeout (30 s where that is not set); docs/zookeeper.md says what it means here. Not there: leases with an
-/// expiry of their own (renewal::none, renewal::manual), min_hold, leases of rows, TLS.
+/// Any other parameter is an error. The password is in no text that dlock makes. lock_options::ttl is at most three
+/// quarters of the servers' maxSessionTimeout (30 s where that is not set); docs/zookeeper.md says what it means here.
+/// Not there: leases with an expiry of their own (renewal::none, renewal::manual), min_hold, leases of rows, TLS.
 
 #include <memory>
 

@@ -23,8 +23,8 @@ enum class release_result : std::uint8_t {
 };
 
 /// Frees in the background what could not be freed at once: releases after transactions, of lost leases, and those that
-/// got no answer; attempts of unknown outcome; rows of sessions that are over. Each has its own next time and an end, and
-/// as many as there are go out together. Adding never fails. Thread safety: all functions from any thread.
+/// got no answer; attempts of unknown outcome; rows of sessions that are over. Each has its own next time and an end,
+/// and as many as there are go out together. Adding never fails. Thread safety: all functions from any thread.
 class background_work final : public statement_owner {
  public:
   struct hooks {
@@ -61,7 +61,8 @@ class background_work final : public statement_owner {
 
   /// Sends what is due. Returns when to come back.
   instant tick(instant now) noexcept;
-  /// Tries everything once more and ends, no later than at `until`. What must not be freed by then is left to its expiry.
+  /// Tries everything once more and ends, no later than at `until`. What must not be freed by then is left to its
+  /// expiry.
   void begin_end(instant now, instant until) noexcept;
 
  private:

@@ -14,9 +14,9 @@
 
 namespace dlock::engine {
 
-/// What keeps the books that a grant stands in: its session, its deadlines, its owner, the count of what is held. A grant
-/// comes in once, when the store has said yes, and goes once, by a release or a loss. Nothing in here can fail, or sends
-/// anything by itself. Thread safety: all functions from any thread.
+/// What keeps the books that a grant stands in: its session, its deadlines, its owner, the count of what is held. A
+/// grant comes in once, when the store has said yes, and goes once, by a release or a loss. Nothing in here can fail,
+/// or sends anything by itself. Thread safety: all functions from any thread.
 class grant_lifecycle {
  public:
   grant_lifecycle(service_context& shared, held_locks& table, session_keeper& sessions, deadline_timer& deadlines,
@@ -30,8 +30,8 @@ class grant_lifecycle {
         news_(news),
         changed_(std::move(on_change)) {}
 
-  /// So long a key that was lost waits to be freed until its holder has been told. In each case it waits for the margin, which
-  /// is the time that a holder has between the one and the other.
+  /// So long a key that was lost waits to be freed until its holder has been told. In each case it waits for the
+  /// margin, which is the time that a holder has between the one and the other.
   static constexpr microseconds long_enough = std::chrono::seconds{1};
 
   /// What admit() needs. Allocates, so it comes before the sending.
@@ -46,14 +46,15 @@ class grant_lifecycle {
   /// It may not be trusted any more. Only the first call counts. Its holder is told, then it is released.
   void lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept;
 
-  /// Rule 4: trust ends before the release is sent. False: it was lost, and others release it. `trusted`: it was until now.
+  /// Rule 4: trust ends before the release is sent. False: it was lost, and others release it. `trusted`: it was until
+  /// now.
   bool begin_release(grant& grant, bool& trusted, instant now) noexcept;
   /// The release has ended thus. Tells it to the observer, on this thread or (`here` false) on that of the notifier.
   release_result end_release(const std::shared_ptr<grant>& grant, release_result result, bool trusted, const fault& why,
                              instant now, bool here) noexcept;
 
-  /// A lease ends that nobody waits for: what remains to be done is done in the background. `unused`: it was granted, and
-  /// never handed out, so no min_hold counts.
+  /// A lease ends that nobody waits for: what remains to be done is done in the background. `unused`: it was granted,
+  /// and never handed out, so no min_hold counts.
   void leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused = false) noexcept;
   /// The background has released it, or goes on.
   void released(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept {

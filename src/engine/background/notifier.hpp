@@ -13,9 +13,9 @@
 
 namespace dlock::engine {
 
-/// Tells holders that their lease is lost, and the observer what happened in the background. It is served by a thread of
-/// its own, because users' callbacks may block or call back: nothing else may wait for them.
-/// Thread safety: all functions from any thread; deliver() from one at a time.
+/// Tells holders that their lease is lost, and the observer what happened in the background. It is served by a thread
+/// of its own, because users' callbacks may block or call back: nothing else may wait for them. Thread safety: all
+/// functions from any thread; deliver() from one at a time.
 class notifier {
  public:
   /// `on_posted`: deliver() has something to do. `on_notified`: the holder of that lost grant has been told.

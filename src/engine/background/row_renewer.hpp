@@ -13,12 +13,12 @@
 
 namespace dlock::engine {
 
-/// Renews rows and keys whose own expiry keeps their lease (lease_kind::column), each third of their ttl. Any transaction may have
-/// such a row locked (rule 7), and must not delay the renewals of others. So what is due is sent first without waiting, in as
-/// few batches as there may be. What was locked is sent once more, alone, and waits for its row: some connections are used for
-/// that, and the grant with the least time left goes first. Meanwhile it is tried without waiting again and again.
-/// A store that can't say `contended` at once (capabilities::extends_unlocked) gets the second kind alone.
-/// Thread safety: all functions from any thread.
+/// Renews rows and keys whose own expiry keeps their lease (lease_kind::column), each third of their ttl. Any
+/// transaction may have such a row locked (rule 7), and must not delay the renewals of others. So what is due is sent
+/// first without waiting, in as few batches as there may be. What was locked is sent once more, alone, and waits for
+/// its row: some connections are used for that, and the grant with the least time left goes first. Meanwhile it is
+/// tried without waiting again and again. A store that can't say `contended` at once (capabilities::extends_unlocked)
+/// gets the second kind alone. Thread safety: all functions from any thread.
 class row_renewer final : public statement_owner {
  public:
   struct hooks {

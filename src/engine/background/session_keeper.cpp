@@ -10,8 +10,8 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-/// More connections that broke under attempts of one session whose outcomes are unknown end the session (rule 6). In an outage all
-/// connections break at once, and those that are made next may break as well: that alone must not end it.
+/// More connections that broke under attempts of one session whose outcomes are unknown end the session (rule 6). In an
+/// outage all connections break at once, and those that are made next may break as well: that alone must not end it.
 std::size_t most_in_doubt(const service_options& options) noexcept { return 32 + 2 * options.connections; }
 }  // namespace
 

@@ -66,8 +66,8 @@ class session_keeper final : public statement_owner, private session_pins {
   struct hooks {
     /// A grant is lost. Without a lock.
     std::function<void(const std::shared_ptr<grant>&, loss_reason, instant)> lost;
-    /// A session ended: its row may be deleted once the holder of the last grant that was lost with it (or null) has been
-    /// told. Without a lock.
+    /// A session ended: its row may be deleted once the holder of the last grant that was lost with it (or null) has
+    /// been told. Without a lock.
     std::function<void(const std::shared_ptr<session>&, const std::shared_ptr<grant>&, loss_reason, instant)> over;
     /// tick() is wanted by then.
     std::function<void(instant)> sooner;
@@ -76,8 +76,8 @@ class session_keeper final : public statement_owner, private session_pins {
   session_keeper(service_context& shared, statement_executor& statements, notifier& news, hooks callbacks)
       : shared_(shared), statements_(statements), news_(news), hooks_(std::move(callbacks)) {}
 
-  /// A pin on the live session of that ttl class. Empty: there is none, and `open` says whether the caller is to open it;
-  /// if not, another one does, and the waiter is in the queue to be told. Allocates if it is to be opened.
+  /// A pin on the live session of that ttl class. Empty: there is none, and `open` says whether the caller is to open
+  /// it; if not, another one does, and the waiter is in the queue to be told. Allocates if it is to be opened.
   session_pin pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter);
   void leave(opening_waiter& waiter) noexcept;
   /// Why the last session that was to be opened was not; of no text: none has failed since one was opened. Allocates.

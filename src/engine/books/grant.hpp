@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What this process holds, asks for, or has still to free: one object for one grant of one key, from before it is asked
-/// for until nothing of it is left at the server. It is made before anything is sent, and every list that it may come to
-/// stand in links through it, so that nothing that can fail stands between the store's yes and the books.
+/// What this process holds, asks for, or has still to free: one object for one grant of one key, from before it is
+/// asked for until nothing of it is left at the server. It is made before anything is sent, and every list that it may
+/// come to stand in links through it, so that nothing that can fail stands between the store's yes and the books.
 
 #include <algorithm>
 #include <atomic>
@@ -139,8 +139,8 @@ struct grant : std::enable_shared_from_this<grant> {
     const auto longest = kind == lease_kind::session ? ttl : std::max(ttl, own_end.remaining(now));
     return now + 2 * longest + min_hold.load() + std::chrono::seconds{10};
   }
-  /// When it is, by one who goes on trying. `answered`: the store has answered just now. What it could not be asked about may be
-  /// there until its own expiry.
+  /// When it is, by one who goes on trying. `answered`: the store has answered just now. What it could not be asked
+  /// about may be there until its own expiry.
   instant given_up(bool answered) const noexcept {
     return answered || !cancels || give_up == instant::max() ? give_up : give_up + ttl;
   }

@@ -15,7 +15,8 @@
 namespace dlock::engine {
 
 /// The books: which owner of this process holds which key, by how many leases, and which transactions it must outlive.
-/// Adding one can't fail, and finding one among 100,000 of one owner takes as long as among ten. Thread safety: all functions from any thread.
+/// Adding one can't fail, and finding one among 100,000 of one owner takes as long as among ten. Thread safety: all
+/// functions from any thread.
 class held_locks {
  public:
   void add(grant& grant) noexcept;
@@ -35,8 +36,8 @@ class held_locks {
   /// `named`: the program said who the owner is. `enter`: counts one lease more, where that may be.
   found find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept;
 
-  /// The most of what is entered: one lease more, where find() would count it, on a grant that its session keeps, which has
-  /// a lease, and is trusted at `now`. Null: what find() says holds.
+  /// The most of what is entered: one lease more, where find() would count it, on a grant that its session keeps, which
+  /// has a lease, and is trusted at `now`. Null: what find() says holds.
   std::shared_ptr<grant> enter(const owner_state& owner, const lock_key& key, bool named, instant now) noexcept;
   /// How often that said yes. Counted here, because one atomic operation more would be felt.
   std::uint64_t entered() noexcept;
@@ -62,8 +63,8 @@ class held_locks {
   bool pinned_by_transaction(grant& grant) noexcept;
   /// Whether a transaction of this thread has verified it, and has its row locked.
   bool verified_here(grant& grant) noexcept;
-  /// Of an owner's, those that have leases, no transaction, and `wanted`'s consent are taken out, whatever becomes of their
-  /// leases. Throws std::bad_alloc; what is in `all` by then was taken out.
+  /// Of an owner's, those that have leases, no transaction, and `wanted`'s consent are taken out, whatever becomes of
+  /// their leases. Throws std::bad_alloc; what is in `all` by then was taken out.
   void abandon(const owner_state& owner, const std::function<bool(const grant&)>& wanted,
                std::vector<std::shared_ptr<grant>>& all);
 

@@ -9,12 +9,13 @@
 
 namespace dlock::engine {
 
-/// A hash table that links through its members, `T* same_bucket` of each, by `std::uint64_t T::hash() const`. Adding one can't
-/// fail: without memory for more buckets they get longer. Owns nothing. Thread safety: none.
+/// A hash table that links through its members, `T* same_bucket` of each, by `std::uint64_t T::hash() const`. Adding
+/// one can't fail: without memory for more buckets they get longer. Owns nothing. Thread safety: none.
 template <class T>
 class linked_table {
  public:
-  /// The first with that hash for which `is` says so; null: none. Of those with one hash the one added last comes first.
+  /// The first with that hash for which `is` says so; null: none. Of those with one hash the one added last comes
+  /// first.
   template <class Is>
   T* find(std::uint64_t hash, Is&& is) const {
     T* at = buckets_[bucket_of(hash)];

@@ -25,8 +25,8 @@ struct extent {
 };
 
 #ifdef __linux__
-/// The C library keeps the thread_local objects of a thread within the mapping of its stack, above all frames. Ends `stack` at
-/// the first block of these.
+/// The C library keeps the thread_local objects of a thread within the mapping of its stack, above all frames. Ends
+/// `stack` at the first block of these.
 void leave_out_thread_locals(extent& stack) noexcept {
   static_cast<void>(::dl_iterate_phdr(
       [](dl_phdr_info* module, std::size_t size, void* about) {

@@ -21,8 +21,8 @@ namespace dlock {
 
 namespace detail {
 
-/// What a thread knows of owners. It has no destructor: those of other objects of the thread, and of static objects, may
-/// lock and let go after whatever has one is gone.
+/// What a thread knows of owners. It has no destructor: those of other objects of the thread, and of static objects,
+/// may lock and let go after whatever has one is gone.
 struct thread_owner {
   using state = std::shared_ptr<engine::owner_state>;
   state* own = nullptr;  // on the heap

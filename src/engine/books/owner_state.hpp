@@ -33,8 +33,8 @@ bool in_owner_scope() noexcept;
 /// Whether it is this thread's own owner.
 bool is_own_owner(const owner_state& who) noexcept;
 
-/// What to do about the leases of a thread that ends: called for its own owner and for those of its open scopes. `all`: also
-/// those that only their owner can end.
+/// What to do about the leases of a thread that ends: called for its own owner and for those of its open scopes. `all`:
+/// also those that only their owner can end.
 using thread_end_call = void (*)(const owner_state& owner, bool all) noexcept;
 void call_at_thread_end(thread_end_call what) noexcept;
 

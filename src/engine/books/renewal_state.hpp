@@ -8,8 +8,8 @@
 
 namespace dlock::engine {
 
-/// What renews a grant whose own expiry keeps its lease. `due` and `blocked` are guarded by the mutex of row_renewer. The rest
-/// belongs to the renewal that is under way.
+/// What renews a grant whose own expiry keeps its lease. `due` and `blocked` are guarded by the mutex of row_renewer.
+/// The rest belongs to the renewal that is under way.
 struct renewal_state {
   timer_node due{};      ///< by the time of its next renewal
   timer_node blocked{};  ///< by its deadline, while its renewal is to wait for a row lock

@@ -21,8 +21,8 @@ namespace dlock::engine {
 /// What went wrong in that store, and which store it is: each of them once. Without "dlock: ".
 std::string with_store_name(const std::string& store, std::string_view text);
 
-/// What one call asks for, with nothing left open. A call that brings no options of its own shares the service's, which are
-/// known to be good: nothing is copied, or checked again.
+/// What one call asks for, with nothing left open. A call that brings no options of its own shares the service's, which
+/// are known to be good: nothing is copied, or checked again.
 class call_settings {
  public:
   call_settings(const lock_options& given, const detail::lock_settings& of_service) : at_(&of_service) {

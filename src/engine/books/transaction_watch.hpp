@@ -14,14 +14,15 @@ class transaction_impl;
 
 namespace dlock::engine {
 
-/// What the engine wants to know of transactions that the application has open. dlock::odb knows ODB's; a program without
-/// it has none that could be known.
+/// What the engine wants to know of transactions that the application has open. dlock::odb knows ODB's; a program
+/// without it has none that could be known.
 class transaction_watch {
  public:
   virtual ~transaction_watch() = default;
   /// Whether the calling thread is in a transaction of a database that the store's locks live in. Never throws.
   virtual bool open_here(const store& store) noexcept = 0;
-  /// Calls `ended` once that transaction has an outcome, on the thread that ends it. False: there is none, or no memory.
+  /// Calls `ended` once that transaction has an outcome, on the thread that ends it. False: there is none, or no
+  /// memory.
   virtual bool at_end(const store& store, std::function<void()> ended) noexcept = 0;
 };
 
@@ -30,8 +31,8 @@ void watch_transactions(transaction_watch& with) noexcept;
 /// May be null.
 transaction_watch* watched_transactions() noexcept;
 
-/// How a transaction that writes is begun where ODB's plain one won't do: set by the store for that kind of database when it
-/// is linked, for dlock::odb, which links none. `kind`: odb::database_id.
+/// How a transaction that writes is begun where ODB's plain one won't do: set by the store for that kind of database
+/// when it is linked, for dlock::odb, which links none. `kind`: odb::database_id.
 using begin_function = odb::transaction_impl* (*)(odb::database&);
 void set_write_begin(int kind, begin_function begin) noexcept;
 /// May be null.

@@ -18,7 +18,8 @@ struct owner_state;
 struct key_queue;
 struct wait_shard;
 
-/// The right to speak to the store about one key, and to hold it. When it ends, the next in the queue gets it. Move-only.
+/// The right to speak to the store about one key, and to hold it. When it ends, the next in the queue gets it.
+/// Move-only.
 class queue_turn {
  public:
   queue_turn() = default;
@@ -35,17 +36,18 @@ class queue_turn {
   /// Any thread, also while another one calls granted(): a grant may be lost as soon as it is there.
   /// `freed`: the key was ours, and is free now.
   void hand_on(bool freed = false) noexcept;
-  /// The key was granted to that owner: those in the queue for the same one may enter it again. `key`: the same, and it outlives
-  /// the turn from now on.
+  /// The key was granted to that owner: those in the queue for the same one may enter it again. `key`: the same, and it
+  /// outlives the turn from now on.
   void granted(const lock_key& key, const owner_state* owner) noexcept;
-  /// Its holder pauses: those in the queue, and those who come, may shorten that. `pause` is not used after ends_pause().
+  /// Its holder pauses: those in the queue, and those who come, may shorten that. `pause` is not used after
+  /// ends_pause().
   void begins_pause(pause& pause, instant now) noexcept;
   void ends_pause() noexcept;
   /// Its holder leaves the key alone: a single attempt may take the turn from it, until retake(). False: one has.
   void spare() noexcept;
   bool retake() noexcept;
-  /// Why the store could not be asked about the key, for those behind; null: it can. Stays until the key is granted, or until
-  /// this is called again, also by the next one whose turn it is.
+  /// Why the store could not be asked about the key, for those behind; null: it can. Stays until the key is granted, or
+  /// until this is called again, also by the next one whose turn it is.
   void in_trouble(const fault* why) noexcept;
 
  private:
@@ -80,8 +82,8 @@ class queue_waiter {
   queue_waiter* behind_ = nullptr;
 };
 
-/// Threads of one process that want one key stand in the queue here, first come first served; only the first of them speaks
-/// to the database. A key must outlive the turn, and the wait, for which it was given: a line has no copy of it.
+/// Threads of one process that want one key stand in the queue here, first come first served; only the first of them
+/// speaks to the database. A key must outlive the turn, and the wait, for which it was given: a line has no copy of it.
 /// Thread safety: all functions from any thread.
 class wait_queue {
  public:
@@ -91,13 +93,14 @@ class wait_queue {
   /// The turn, if nobody of this process has it; else empty. `once`: also if its holder spares it.
   queue_turn try_enter(const lock_key& key, bool once = false);
   queue_turn try_enter(const lock_key&& key, bool once = false) = delete;
-  /// Gives the waiter the turn (true), or puts it in the queue; then it may have been given the turn before this returns.
+  /// Gives the waiter the turn (true), or puts it in the queue; then it may have been given the turn before this
+  /// returns.
   bool enter(const lock_key& key, queue_waiter& waiter, instant now);
   bool enter(const lock_key&& key, queue_waiter& waiter, instant now) = delete;
   /// Whether `turn` or `enter_again` was set.
   bool signalled(const lock_key& key, const queue_waiter& waiter) noexcept;
-  /// Why the one whose turn it is gets no answer from the store. False: there is no such reason, or no memory for it. `long_since`:
-  /// the caller has waited for so long that to have had no answer at all is a reason.
+  /// Why the one whose turn it is gets no answer from the store. False: there is no such reason, or no memory for it.
+  /// `long_since`: the caller has waited for so long that to have had no answer at all is a reason.
   bool trouble(const lock_key& key, fault& why, bool long_since) const noexcept;
   /// Takes it out of the queue. False: `turn` or `enter_again` was set meanwhile.
   bool leave(const lock_key& key, queue_waiter& waiter) noexcept;

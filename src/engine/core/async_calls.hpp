@@ -19,9 +19,9 @@
 
 namespace dlock::engine {
 
-/// One call that nobody waits for: it keeps the service, and all that its operation refers to, until the application has been
-/// told of its end. What must be asked of the calling thread is asked in its constructor, which throws what is wrong with the
-/// call itself; everything else is told.
+/// One call that nobody waits for: it keeps the service, and all that its operation refers to, until the application
+/// has been told of its end. What must be asked of the calling thread is asked in its constructor, which throws what is
+/// wrong with the call itself; everything else is told.
 class async_call : public async_run {
  public:
   virtual ~async_call() = default;
@@ -32,8 +32,8 @@ class async_call : public async_run {
   /// Throws lock_refused in a forked child, std::system_error if there are no threads to be had.
   async_call(service_core& core, const std::stop_token& cancel);
   virtual operation& about() noexcept = 0;
-  /// On the driver's thread, which must not wait: takes what came of the operation, unless that has thrown, and throws what it
-  /// throws; then destroys it, so that nobody in the queue waits for the application.
+  /// On the driver's thread, which must not wait: takes what came of the operation, unless that has thrown, and throws
+  /// what it throws; then destroys it, so that nobody in the queue waits for the application.
   virtual void take_result() = 0;
   virtual void drop_operation() noexcept = 0;
   /// The application is told: `failure`, or what came of it. On the thread of completions.
@@ -51,8 +51,8 @@ class async_call : public async_run {
   std::exception_ptr failure_{};
 };
 
-/// In whose name an asynchronous call asks: that of an owner_scope of the calling thread, otherwise one of its own. So two of
-/// them exclude each other, also on one thread.
+/// In whose name an asynchronous call asks: that of an owner_scope of the calling thread, otherwise one of its own. So
+/// two of them exclude each other, also on one thread.
 lock_request async_request(service_core& core, const detail::lock_settings& terms,
                            const lock_request::wait_mode& wait_mode);
 

@@ -14,8 +14,8 @@
 
 namespace dlock::engine {
 
-/// Most re-entries: a call without options of its own, by an owner whose lease on the key is of the plainest kind. Null:
-/// acquire() does it.
+/// Most re-entries: a call without options of its own, by an owner whose lease on the key is of the plainest kind.
+/// Null: acquire() does it.
 std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key);
 
 acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
@@ -34,8 +34,8 @@ void release_all(std::span<ended_lease> all) noexcept;
 void free_all(std::span<ended_lease> all) noexcept;
 /// release() for those who need not know.
 void end(const std::shared_ptr<grant>& grant) noexcept;
-/// Sets an expiry of its own to now + ttl, unless it ends later. Throws lock_lost, store_error; std::logic_error inside a
-/// transaction of this thread that verified the grant.
+/// Sets an expiry of its own to now + ttl, unless it ends later. Throws lock_lost, store_error; std::logic_error inside
+/// a transaction of this thread that verified the grant.
 void extend(const std::shared_ptr<grant>& grant, microseconds ttl);
 /// Throws lock_lost unless the grant can be trusted now.
 void ensure_held(grant& grant);
@@ -43,8 +43,8 @@ void ensure_held(grant& grant);
 bool holds(service_core& core, const lock_key& key);
 
 /// Frees a grant by a transaction of the application's: `free` does that, and says whether it is certain. The lease is
-/// over afterwards. Throws lock_lost before it calls `free`, else what `free` throws. False: there are other leases, or a
-/// transaction that it must outlive, and nothing was done.
+/// over afterwards. Throws lock_lost before it calls `free`, else what `free` throws. False: there are other leases, or
+/// a transaction that it must outlive, and nothing was done.
 bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>& free);
 /// On the thread of the transaction, which has verified the grant and has its row locked: the key is not freed before
 /// transaction_ended() was called as often.
@@ -52,15 +52,16 @@ void outlive_transaction(grant& grant) noexcept;
 /// On the thread that ends it, from inside the application's transaction: it only queues what is to be done.
 void transaction_ended(const std::shared_ptr<grant>& grant) noexcept;
 
-/// Rows that statements of the application's transaction grant (claims). `take` runs that transaction: it says what it takes
-/// before it commits, under the session and nonce of the adoption, and gives the fences of all, in their order; 0: that one
-/// was not to be had. Gives a grant for each, or null; what can't be had is released in the background. If `take` throws, all
-/// that it expected is cancelled in the background. Throws what `take` throws; lock_refused, store_error.
+/// Rows that statements of the application's transaction grant (claims). `take` runs that transaction: it says what it
+/// takes before it commits, under the session and nonce of the adoption, and gives the fences of all, in their order;
+/// 0: that one was not to be had. Gives a grant for each, or null; what can't be had is released in the background. If
+/// `take` throws, all that it expected is cancelled in the background. Throws what `take` throws; lock_refused,
+/// store_error.
 std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock_settings& terms, row_renewal renewal,
                                           const std::function<std::vector<std::uint64_t>(row_adoption&)>& take);
 
-/// The present thread ends, and the calls on its stack will never go on: exit() was called in one of them. What they hold in
-/// the name of that owner is released. `all`: so is what his mutexes hold.
+/// The present thread ends, and the calls on its stack will never go on: exit() was called in one of them. What they
+/// hold in the name of that owner is released. `all`: so is what his mutexes hold.
 void abandon(const owner_state& owner, bool all) noexcept;
 
 /// One statement of an operator's: a call, or a verb. Throws store_error.

@@ -72,8 +72,8 @@ void check_owner(const service_core& core, const detail::lock_settings& terms) {
   if (terms.reentry != reentry::allow) {
     refuse("reentry = refuse or busy, and distributed_mutex: it enters again what it holds elsewhere");
   }
-  // Another program of that request reads the row and then frees it if it is as it was read: a renewal in between would make
-  // that do nothing, without a word. So does every other change, but renewals go on and on.
+  // Another program of that request reads the row and then frees it if it is as it was read: a renewal in between would
+  // make that do nothing, without a word. So does every other change, but renewals go on and on.
   if (terms.renewal == renewal::automatic) {
     refuse("renewal = automatic may undo what other programs of that request do: renewal::none or renewal::manual");
   }

@@ -14,10 +14,10 @@
 
 namespace dlock::engine {
 
-// ---- before: on the calling thread, whose owner and transactions are asked for ----------------------------------------
+// ---- before: on the calling thread, whose owner and transactions are asked for --------------------------------------
 
-/// Throws std::invalid_argument for options that are no good, and for what the store, or a row, can't do. `which`: begins
-/// its text.
+/// Throws std::invalid_argument for options that are no good, and for what the store, or a row, can't do. `which`:
+/// begins its text.
 void check_request(const service_core& core, const std::string& which, const row_renewal* row,
                    const detail::lock_settings& terms);
 void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms);
@@ -34,7 +34,7 @@ bool in_transaction(const service_core& core) noexcept;
 /// A lease ends. Whether it was the last one, and the grant is to be freed.
 bool leave(const std::shared_ptr<grant>& grant) noexcept;
 
-// ---- after -------------------------------------------------------------------------------------------------------------
+// ---- after ----------------------------------------------------------------------------------------------------------
 
 /// What an acquire gives. Null: the key was busy until the wait ended; `why_busy` says by whom.
 struct acquired : acquisition::acquired {
@@ -52,8 +52,8 @@ acquired_all result_of(multi_acquisition& op, instant now);
 void tell_in_transaction(service_core& core, const acquired& result);
 void tell_in_transaction(service_core& core, const acquired_all& result);
 
-/// A transaction that the grant had to outlive has ended. `verified`: it had verified the grant, and so had its row locked.
-/// On the thread that ends it, from inside it: this only queues what is to be done.
+/// A transaction that the grant had to outlive has ended. `verified`: it had verified the grant, and so had its row
+/// locked. On the thread that ends it, from inside it: this only queues what is to be done.
 void transaction_over(const std::shared_ptr<grant>& grant, bool verified) noexcept;
 /// Throws of the worst of them lock_lost, or store_error, unless all were freed.
 void check_released(std::span<const ended_lease> all);

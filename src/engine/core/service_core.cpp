@@ -214,8 +214,8 @@ void service_core::session_over(const std::shared_ptr<session>& session, const s
 // ---- threads --------------------------------------------------------------------------------------------------------
 
 void service_core::run_thread(const std::shared_ptr<thread_group>& in, std::function<void(service_core&)> body) {
-  // Detached, because the last lease may be released, and the core with it end, on any thread, also on one of these. Each
-  // holds the core; finish() waits for them where that is possible.
+  // Detached, because the last lease may be released, and the core with it end, on any thread, also on one of these.
+  // Each holds the core; finish() waits for them where that is possible.
   thread_group::start(in, [self = shared_from_this(), body = std::move(body)] {
     serving_ = self.get();
     body(*self);

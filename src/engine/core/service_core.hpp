@@ -47,8 +47,8 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   void finish() noexcept;
   /// Both, for a service that is destroyed; what it has to wait for, and what outlives it, is told.
   void end(std::chrono::milliseconds limit) noexcept;
-  /// After something that may have been the last of it: waits for the threads, at most release_limit, so that nothing of the
-  /// service runs any more. Otherwise returns at once.
+  /// After something that may have been the last of it: waits for the threads, at most release_limit, so that nothing
+  /// of the service runs any more. Otherwise returns at once.
   void join_if_last() noexcept;
   /// All that live in this process.
   static std::vector<std::shared_ptr<service_core>> living();
@@ -67,12 +67,12 @@ class service_core final : public std::enable_shared_from_this<service_core>,
 
   /// Runs what asynchronous calls want done; its threads begin with the first of these. Throws std::system_error.
   async_driver& asynchronous();
-  /// Of a service that has ended, and its threads with it: what was handed to its driver (the release of a lost lease) is done, and
-  /// told, on a thread of its own. Otherwise does nothing.
+  /// Of a service that has ended, and its threads with it: what was handed to its driver (the release of a lost lease)
+  /// is done, and told, on a thread of its own. Otherwise does nothing.
   void drive_after_end() noexcept;
 
-  /// While the present thread tells the application of the end of a call: it does not wait for that one itself. If the handler
-  /// closes the service, which waits for other calls, the thread calls the handlers of those meanwhile.
+  /// While the present thread tells the application of the end of a call: it does not wait for that one itself. If the
+  /// handler closes the service, which waits for other calls, the thread calls the handlers of those meanwhile.
   class telling_end {
    public:
     explicit telling_end(const service_core& core) noexcept : core_(&core), outer_(std::exchange(telling_end_, this)) {}

@@ -187,8 +187,8 @@ void async_driver::end(async_run& run, std::exception_ptr failure) noexcept {
   run.on_cancel_.reset();  // which waits for it, should it run just now
   run.finished(std::move(failure));
   run.state_ = async_run::state::over;
-  // Once it is complete it may be gone. A signal that has come meanwhile leads here again, and none comes later: what it
-  // stood in was left.
+  // Once it is complete it may be gone. A signal that has come meanwhile leads here again, and none comes later: what
+  // it stood in was left.
   if (run.signs_.fetch_or(async_run::is_over) == 0) push(run);
 }
 

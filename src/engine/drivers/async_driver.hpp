@@ -35,8 +35,8 @@ class completion {
   completion* next_ = nullptr;
 };
 
-/// An operation that is run without a thread that waits for it. It must live until complete() was called: its statements,
-/// and its poll, may be under way until then.
+/// An operation that is run without a thread that waits for it. It must live until complete() was called: its
+/// statements, and its poll, may be under way until then.
 class async_run : public completion, public waker, private statement_owner {
  public:
   /// `cancel` ends waits with interruption::cancelled. Allocates all that the driver needs of it.
@@ -47,8 +47,8 @@ class async_run : public completion, public waker, private statement_owner {
 
  protected:
   ~async_run() = default;
-  /// It is over, or has thrown that. On the driver's thread, which must not wait: takes the result and destroys the operation,
-  /// so that what it stood in the queue for goes on. complete() follows.
+  /// It is over, or has thrown that. On the driver's thread, which must not wait: takes the result and destroys the
+  /// operation, so that what it stood in the queue for goes on. complete() follows.
   virtual void finished(std::exception_ptr failure) noexcept = 0;
 
  private:
@@ -79,14 +79,14 @@ class async_run : public completion, public waker, private statement_owner {
   std::unique_ptr<std::optional<std::stop_callback<interrupts>>> on_cancel_{};  // if it can be cancelled
 };
 
-/// Runs operations whose callers do not wait, on two threads of the service, however many they are: one resumes all of them,
-/// and sends what they want sent; nothing that it does may wait. The other one calls what is the application's: handlers, and the
-/// observer. Whatever wakes an operation, an answer, a turn, a cancellation, only marks it, on whichever thread that happens.
-/// Thread safety: start() and refuse() from any thread.
+/// Runs operations whose callers do not wait, on two threads of the service, however many they are: one resumes all of
+/// them, and sends what they want sent; nothing that it does may wait. The other one calls what is the application's:
+/// handlers, and the observer. Whatever wakes an operation, an answer, a turn, a cancellation, only marks it, on
+/// whichever thread that happens. Thread safety: start() and refuse() from any thread.
 class async_driver final : private event_sink {
  public:
-  /// `closing` ends waits with interruption::closed. `on_signal`: drive() has something to do, `on_completion`: complete() has.
-  /// Both may be called under locks, and only signal.
+  /// `closing` ends waits with interruption::closed. `on_signal`: drive() has something to do, `on_completion`:
+  /// complete() has. Both may be called under locks, and only signal.
   async_driver(engine_services& services, std::stop_token closing, std::function<void()> on_signal,
                std::function<void()> on_completion);
   async_driver(const async_driver&) = delete;
@@ -101,7 +101,8 @@ class async_driver final : private event_sink {
   void serve_here() noexcept { service_context::tell_through(this); }
   /// Resumes all that can go on. Returns when to come back.
   instant drive() noexcept;
-  /// Does what there is to be done on the thread of completions. A completion may call this as well: the others go on then.
+  /// Does what there is to be done on the thread of completions. A completion may call this as well: the others go on
+  /// then.
   void complete() noexcept;
   /// Whether complete() has something to do, on the thread that asks.
   bool has_completions() const noexcept;

@@ -11,8 +11,8 @@
 
 namespace dlock::engine {
 
-/// Runs operations on the calling thread, one after the other. The thread executes its own statements: a lone caller has
-/// no hand-over and allocates nothing here.
+/// Runs operations on the calling thread, one after the other. The thread executes its own statements: a lone caller
+/// has no hand-over and allocates nothing here.
 class blocking_driver {
  public:
   /// `closing` ends waits with interruption::closed; `cancel` with interruption::cancelled.

@@ -9,8 +9,8 @@
 
 namespace dlock::engine {
 
-/// Those that wait for a time to come, the first at the front. Each knows its place, so that it can leave; adding one that there
-/// is room for can't fail.
+/// Those that wait for a time to come, the first at the front. Each knows its place, so that it can leave; adding one
+/// that there is room for can't fail.
 template <class Item>
 class deadline_heap {
  public:

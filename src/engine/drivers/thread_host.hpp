@@ -7,8 +7,8 @@
 
 namespace dlock::engine {
 
-/// Where the threads of a service come from. A time source that is one as well makes them itself, as a simulation does, in
-/// which they are no threads. Those of all other time sources are threads of the system.
+/// Where the threads of a service come from. A time source that is one as well makes them itself, as a simulation does,
+/// in which they are no threads. Those of all other time sources are threads of the system.
 class thread_host {
  public:
   /// Starts a detached thread that runs `body`. Throws std::system_error.

@@ -9,8 +9,8 @@
 
 namespace dlock::engine {
 
-/// A waiter that the store notifies polls even so after this time: if a store fails to notify it, the waiter is late, and no
-/// more than that.
+/// A waiter that the store notifies polls even so after this time: if a store fails to notify it, the waiter is late,
+/// and no more than that.
 constexpr std::chrono::microseconds longest_if_notified = std::chrono::seconds{10};
 
 /// How long it is until `deadline`; instant::max() is never, on any clock. Negative: it has passed.

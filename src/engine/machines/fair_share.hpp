@@ -2,8 +2,8 @@
 #pragma once
 
 /// What keeps one process from having a key to itself for as long as it likes, though others wait. There is no order
-/// between processes, and who has just released a key is the first to know that it is free: a loop that takes it again at
-/// once leaves it free for a fraction of a millisecond, which a waiter that polls now and then hardly ever meets.
+/// between processes, and who has just released a key is the first to know that it is free: a loop that takes it again
+/// at once leaves it free for a fraction of a millisecond, which a waiter that polls now and then hardly ever meets.
 /// Nobody tells the one in the loop that others wait, since a waiter writes nothing. So both sides do something:
 ///
 ///   who has had a key again and again for a while yields it for a moment (tenure_tracker);
@@ -11,9 +11,9 @@
 ///
 /// If nobody came, there was nobody, and the next such moment is later.
 ///
-/// Where the store notifies all waiters at once, they race for the key, and the nearest would get it each time. The reply to a
-/// release says how many there are. So a process leaves a key alone that it has released to waiters, and in its next wait it asks
-/// for it later than those that have been passed over more often (acquire_machine::courtesy()).
+/// Where the store notifies all waiters at once, they race for the key, and the nearest would get it each time. The
+/// reply to a release says how many there are. So a process leaves a key alone that it has released to waiters, and in
+/// its next wait it asks for it later than those that have been passed over more often (acquire_machine::courtesy()).
 
 #include <array>
 #include <chrono>
@@ -26,8 +26,8 @@
 
 namespace dlock::engine {
 
-/// How long this process has had its keys, one grant after the other. Pure but for its mutex: time is handed in. Remembers
-/// the keys that were used last; what it forgets is as if it had never been.
+/// How long this process has had its keys, one grant after the other. Pure but for its mutex: time is handed in.
+/// Remembers the keys that were used last; what it forgets is as if it had never been.
 class tenure_tracker {
  public:
   /// So long a key is taken again and again before it is left alone; twice as long each time when nobody came.
@@ -37,7 +37,8 @@ class tenure_tracker {
   static constexpr microseconds yield_time = std::chrono::milliseconds{20};
   /// Who leaves a key alone for so long by himself need not do more.
   static constexpr microseconds idle_gap = std::chrono::milliseconds{5};
-  /// Where the store notifies all waiters at once: by so much earlier one asks for the key who was passed over once more.
+  /// Where the store notifies all waiters at once: by so much earlier one asks for the key who was passed over once
+  /// more.
   static constexpr microseconds precedence = std::chrono::milliseconds{1};
 
   /// How long a key is to be left alone before this process takes it.
@@ -71,8 +72,8 @@ class tenure_tracker {
   std::array<std::array<tenure, 8>, 64> sets_ DLOCK_GUARDED_BY(mutex_){};  // by hash
 };
 
-/// Whether a waiter has seen the same process for a while, with a grant that is another at each poll: then it polls faster until
-/// it has its turn. Pure.
+/// Whether a waiter has seen the same process for a while, with a grant that is another at each poll: then it polls
+/// faster until it has its turn. Pure.
 class starvation_detector {
  public:
   void polled(const seen& holder, instant now) noexcept;

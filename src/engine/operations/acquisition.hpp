@@ -16,7 +16,8 @@ namespace dlock::engine {
 /// One acquire of one key: the line of this process, then the store, with pauses, until it is granted or the wait ends.
 class acquisition final : public operation {
  public:
-  /// What asks the store, and pauses between. It is large, and an operation that waits in the queue does not need it yet.
+  /// What asks the store, and pauses between. It is large, and an operation that waits in the queue does not need it
+  /// yet.
   struct at_store {
     at_store(engine_services& services, waker& woken) : pause(services, woken), watch(services, pause) {}
     poll_wait pause;
@@ -26,8 +27,8 @@ class acquisition final : public operation {
   };
   using room = std::optional<at_store>;
 
-  /// `key` must outlive it, and so must `in`; null: that is on the heap, once it is needed. `look_first`: the key is known to
-  /// be contended.
+  /// `key` must outlive it, and so must `in`; null: that is on the heap, once it is needed. `look_first`: the key is
+  /// known to be contended.
   acquisition(engine_services& services, const lock_key& key, lock_request request, waker& woken, room* in = nullptr,
               bool poll_first = false);
   ~acquisition() override;

@@ -92,8 +92,8 @@ action batch_attempt::take(instant now) {
 }
 
 action batch_attempt::take_resumed(instant now) {
-  // All that was sent has been answered: they go on together. Once one is not to be had, the others ask for nothing more,
-  // but what was granted is known, and what is being undone is seen to its end.
+  // All that was sent has been answered: they go on together. Once one is not to be had, the others ask for nothing
+  // more, but what was granted is known, and what is being undone is seen to its end.
   bool waits = false;
   sent_.clear();
   for (auto& each : members_) {

@@ -10,8 +10,8 @@
 
 namespace dlock::engine {
 
-/// One attempt at each of several keys, all at the same time: what they send goes out together. Those of a kind are asked
-/// for under one session, so that they end together.
+/// One attempt at each of several keys, all at the same time: what they send goes out together. Those of a kind are
+/// asked for under one session, so that they end together.
 class batch_attempt {
  public:
   struct member {

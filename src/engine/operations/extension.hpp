@@ -16,8 +16,8 @@ class extension final : public operation {
   extension(engine_services& services, std::shared_ptr<grant> grant, microseconds ttl, const char* doing = "renew")
       : services_(services), grant_(std::move(grant)), ttl_(ttl), doing_(doing) {}
 
-  /// Throws lock_lost if the grant can't be trusted; std::logic_error, store_error where the statement would wait for this
-  /// very thread.
+  /// Throws lock_lost if the grant can't be trusted; std::logic_error, store_error where the statement would wait for
+  /// this very thread.
   action start(instant now) override;
   /// Throws lock_lost, store_error.
   action resume(instant now) override;

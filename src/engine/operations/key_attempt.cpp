@@ -294,12 +294,12 @@ action key_attempt::freed(instant now) {
   return go(machine_.given_back(now), now);
 }
 
-// ---- a grant of our own session that is nobody's (rule 6) ------------------------------------------------------------
+// ---- a grant of our own session that is nobody's (rule 6) -----------------------------------------------------------
 
-/// A proxy may execute a take twice, and answer for the second one, which found the key held: by us. We have the key's turn,
-/// so no other attempt of this service is under way, and what a holder still has to give back is in one of the two books.
-/// The server may take two texts for the same row, and a claim writes rows without their turns, so there must be no other
-/// attempt at a row at all.
+/// A proxy may execute a take twice, and answer for the second one, which found the key held: by us. We have the key's
+/// turn, so no other attempt of this service is under way, and what a holder still has to give back is in one of the
+/// two books. The server may take two texts for the same row, and a claim writes rows without their turns, so there
+/// must be no other attempt at a row at all.
 bool is_nobodys(engine_services& services, const lock_key& key, const seen& holder) noexcept {
   if (holder.kind != lease_kind::session || holder.nonce == 0 || holder.gone) return false;
   if (key.row() != nullptr && services.shared.row_attempts.load() != 0) return false;

@@ -24,8 +24,9 @@ struct keeping {
   microseconds own_ttl() const noexcept { return kind == lease_kind::session ? microseconds{0} : ttl; }
   /// The ttl of the session that it is asked for with.
   microseconds session_ttl() const noexcept { return kind == lease_kind::session ? ttl : naming_class; }
-  /// Rule 4, of a grant asked for at `sent` and answered at `now`: by the deadline of the very session that it was asked
-  /// with; an expiry of its own counts from the sending (rule 8: the server's clock stood still while the statement waited).
+  /// Rule 4, of a grant asked for at `sent` and answered at `now`: by the deadline of the very session that it was
+  /// asked with; an expiry of its own counts from the sending (rule 8: the server's clock stood still while the
+  /// statement waited).
   instant trusted_until(session& session, instant sent, instant now, microseconds margin) const noexcept;
 
   /// A grant that is to be asked for, without its session and turn. Allocates.
@@ -39,8 +40,8 @@ struct keeping {
   microseconds ttl;
 };
 
-/// Whether a poll has shown a grant of a live session of ours that is no lease, and that no attempt of this process may still get:
-/// it can be cancelled by session and nonce. The caller has the key's turn.
+/// Whether a poll has shown a grant of a live session of ours that is no lease, and that no attempt of this process may
+/// still get: it can be cancelled by session and nonce. The caller has the key's turn.
 bool is_nobodys(engine_services& services, const lock_key& key, const seen& holder) noexcept;
 
 /// One key is asked for, by the rules of acquire_machine: its statements, the session and the grant that they need, and

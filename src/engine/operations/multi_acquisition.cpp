@@ -155,8 +155,8 @@ action multi_acquisition::enter_queue(instant now) {
       own ? std::max(request_.deadline, now + services_.shared.options.release_limit) : request_.deadline;
   if (until <= request_.begun) return busy_here(busy, now);
   if (lone_waits_ > 0) {
-    // As at the store: the busy one is waited for alone, so that the others stay free for other threads. After some such
-    // rounds they are lined up for in their order, which is that of all threads, holding those before.
+    // As at the store: the busy one is waited for alone, so that the others stay free for other threads. After some
+    // such rounds they are lined up for in their order, which is that of all threads, holding those before.
     leave_turns(none);
     if (--lone_waits_ == 0) return enter_queue(now);
   }
@@ -179,8 +179,8 @@ action multi_acquisition::queue_left(action next, instant now) {
   return follow(multi_step::busy, now);
 }
 
-/// Another thread of this process has the turn of that key until the wait has ended. Whether anybody has the key is not known
-/// while that thread gets no answer from the store.
+/// Another thread of this process has the turn of that key until the wait has ended. Whether anybody has the key is not
+/// known while that thread gets no answer from the store.
 action multi_acquisition::busy_here(std::size_t key, instant now) {
   busy_here_ = true;
   fault why;

@@ -18,8 +18,8 @@ class poll_wait final : private pause {
   poll_wait& operator=(const poll_wait&) = delete;
   ~poll_wait() { end(); }
 
-  /// Pauses until `until`, then sends `then`; null: nothing. `turn`: of the key; those in the queue may shorten the pause.
-  /// Finished: the poll has been answered, or the time has come, or it was interrupted.
+  /// Pauses until `until`, then sends `then`; null: nothing. `turn`: of the key; those in the queue may shorten the
+  /// pause. Finished: the poll has been answered, or the time has come, or it was interrupted.
   action start(queue_turn& turn, statement* then, instant until, instant now);
   action resume(instant now);
   action interrupt(instant now) noexcept;

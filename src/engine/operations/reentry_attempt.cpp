@@ -96,8 +96,8 @@ action reentry_attempt::start(instant now) {
   // A session, or renewals of the row, keep it: their ttl holds. An expiry of its own is only ever extended, by one
   // statement, if the inner ttl ends later.
   const auto margin = margin_for(held_->ttl, services_.shared.options.margin);
-  // Its row is locked by the transaction that verified it: an extension would wait for that. Until the transaction ends, the key
-  // can't be granted to anybody.
+  // Its row is locked by the transaction that verified it: an extension would wait for that. Until the transaction
+  // ends, the key can't be granted to anybody.
   if (services_.table.verified_here(*held_)) return finish();
   if (held_->kind != lease_kind::expiring || held_->own_end.remaining(now) + margin >= terms_.ttl) return finish();
   extension_ = std::make_unique<extension>(services_, held_, terms_.ttl, "acquire, to extend the lease that is held");

@@ -18,7 +18,8 @@ class reentry_attempt {
   ~reentry_attempt();
 
   enum class found : std::uint8_t {
-    nothing,  ///< the owner does not hold the key, or by a lease that is out of the caller's reach: as for another owner
+    nothing,      ///< the owner does not hold the key, or by a lease that is out of the caller's reach: as for another
+                  ///< owner
     being_freed,  ///< it does not any more, but a transaction's outcome has left the key to be freed by the background
     entered,      ///< start() must follow
   };

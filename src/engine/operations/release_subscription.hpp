@@ -8,8 +8,8 @@
 
 namespace dlock::engine {
 
-/// A part of an operation: hears from the store when the key that it waits for may be free, and ends the pause then. Does
-/// nothing where the store can't tell.
+/// A part of an operation: hears from the store when the key that it waits for may be free, and ends the pause then.
+/// Does nothing where the store can't tell.
 class release_subscription final : private key_listener {
  public:
   release_subscription(engine_services& services, poll_wait& pause) noexcept : services_(services), pause_(pause) {}

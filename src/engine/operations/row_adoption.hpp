@@ -10,9 +10,9 @@
 
 namespace dlock::engine {
 
-/// Rows that a transaction of the application's grants, instead of the store (claims of dlock::odb): the session and the
-/// nonce that it writes, and the grants that come of it. As an operation it gets the session; the rest is called by whoever
-/// runs that transaction.
+/// Rows that a transaction of the application's grants, instead of the store (claims of dlock::odb): the session and
+/// the nonce that it writes, and the grants that come of it. As an operation it gets the session; the rest is called by
+/// whoever runs that transaction.
 class row_adoption final : public operation {
  public:
   /// `terms` must outlive it.
@@ -31,16 +31,17 @@ class row_adoption final : public operation {
   std::uint64_t nonce() const noexcept { return nonce_; }
   microseconds own_ttl() const noexcept { return keeping_.own_ttl(); }
 
-  /// The rows that the transaction takes: before its commit is sent. Replaces those of a try before. Allocates all that is
-  /// needed afterwards.
+  /// The rows that the transaction takes: before its commit is sent. Replaces those of a try before. Allocates all that
+  /// is needed afterwards.
   void expect(const std::vector<lock_key>& keys);
   void expect_none() noexcept { asked_.clear(); }
   /// The commit was sent at `now`, and it may be done even if there is no answer.
   void commit_sent(bool unsure) noexcept { unsure_ = unsure; }
   bool unsure() const noexcept { return unsure_; }
 
-  /// The transaction has been committed. It was begun at `sent`. `fences`: as many as keys were expected, in their order; 0: that row is not to be
-  /// had. Gives a grant for each, null where it came too late; those are freed in the background.
+  /// The transaction has been committed. It was begun at `sent`. `fences`: as many as keys were expected, in their
+  /// order; 0: that row is not to be had. Gives a grant for each, null where it came too late; those are freed in the
+  /// background.
   std::vector<std::shared_ptr<grant>> committed(const std::vector<std::uint64_t>& fences, instant sent, instant now);
 
  private:

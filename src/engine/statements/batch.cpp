@@ -9,8 +9,8 @@ namespace dlock::engine {
 namespace {
 /// A statement gets so long, however late its connection came.
 constexpr microseconds shortest = std::chrono::milliseconds{10};
-/// A release with less time than that left does not share a statement with those that have more: at its limit the statement is
-/// interrupted for all.
+/// A release with less time than that left does not share a statement with those that have more: at its limit the
+/// statement is interrupted for all.
 constexpr microseconds enough_time = std::chrono::milliseconds{100};
 }  // namespace
 
@@ -26,8 +26,8 @@ bool batch::serves_both(const statement& first, const statement& other) noexcept
   const request& a = first.ask;
   const request& b = other.ask;
   const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
-  // A take-over, and an extension that may wait, are about one holder each. A take that follows a poll may meet a row that somebody has
-  // locked: it must not fail those of others. A poll is nobody's.
+  // A take-over, and an extension that may wait, are about one holder each. A take that follows a poll may meet a row
+  // that somebody has locked: it must not fail those of others. A poll is nobody's.
   if (a.action != b.action || !same_table) return false;
   if (a.action != verb::insert && (a.polled || b.polled)) return false;
   if (a.action == verb::take_over || (a.action == verb::extend && !(a.no_wait && b.no_wait))) return false;

@@ -19,8 +19,8 @@ class batch {
 
   batch();
 
-  /// Takes that statement out of its line, and those that may share it. `together`: whether the store can serve several.
-  /// Precondition: the batch is empty.
+  /// Takes that statement out of its line, and those that may share it. `together`: whether the store can serve
+  /// several. Precondition: the batch is empty.
   void gather(statement& first, statement_queue& from, bool together, instant now);
   /// Whether the store can serve both by one statement.
   static bool serves_both(const statement& first, const statement& other) noexcept;
@@ -30,12 +30,12 @@ class batch {
   /// When its connection counts as hung: that of its most impatient member.
   instant limit(instant now) const noexcept;
 
-  /// Sends it and waits for the answers. `sent`: read just before. `time` gives the other stamp. Members without an answer share
-  /// `of_connection`.
+  /// Sends it and waits for the answers. `sent`: read just before. `time` gives the other stamp. Members without an
+  /// answer share `of_connection`.
   void execute(store& where, connection& on, instant sent, const time_source& time,
                const std::shared_ptr<doubt>& of_connection) noexcept;
-  /// It was not done, because another transaction has its row locked. A take is answered so, and its caller polls first; a
-  /// release waits for the row, where it delays no other statement.
+  /// It was not done, because another transaction has its row locked. A take is answered so, and its caller polls
+  /// first; a release waits for the row, where it delays no other statement.
   bool wants_to_wait_alone(const statement& member) const noexcept;
   void clear() noexcept { size_ = 0; }
 

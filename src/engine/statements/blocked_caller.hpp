@@ -11,8 +11,8 @@
 
 namespace dlock::engine {
 
-/// A thread that waits for answers, and executes a batch with one of its own statements itself where it can. Lives on its
-/// stack. It sleeps on a separate mutex, so that callers that are woken together don't queue for the executor's.
+/// A thread that waits for answers, and executes a batch with one of its own statements itself where it can. Lives on
+/// its stack. It sleeps on a separate mutex, so that callers that are woken together don't queue for the executor's.
 class blocked_caller {
  public:
   struct woken {
@@ -20,8 +20,8 @@ class blocked_caller {
     bool called = false;    ///< another thread relies on it to check for work
   };
 
-  /// A thread that was called and has not come for so long may be stopped, by a debugger for example. Other threads execute its
-  /// statements then.
+  /// A thread that was called and has not come for so long may be stopped, by a debugger for example. Other threads
+  /// execute its statements then.
   static constexpr std::chrono::microseconds grace = std::chrono::milliseconds{5};
 
   explicit blocked_caller(time_source& time) noexcept : time_(time) {}
@@ -36,7 +36,8 @@ class blocked_caller {
   bool missing(instant now) const noexcept { return now >= missing_from_; }
   /// Its thread has the executor's mutex and checks for work.
   void came() noexcept { missing_from_ = instant::max(); }
-  /// There is something to do for it under the executor's mutex, which is held. Until it comes, further calls do nothing.
+  /// There is something to do for it under the executor's mutex, which is held. Until it comes, further calls do
+  /// nothing.
   void call() noexcept {
     if (missing_from_ != instant::max()) return;
     missing_from_ = time_.now() + grace;
@@ -56,7 +57,8 @@ class blocked_caller {
     if (!called_ && !answered_) time_.wait_until(wake_, lock.native(), until);
     return {answered_, std::exchange(called_, false)};
   }
-  /// All statements are answered (`open` is 0); the answering thread is about to call answer(). The executor's mutex is open.
+  /// All statements are answered (`open` is 0); the answering thread is about to call answer(). The executor's mutex is
+  /// open.
   void wait_for_answer() {
     base::unique_lock lock(mutex_);
     while (!answered_) time_.wait_until(wake_, lock.native(), instant::max());

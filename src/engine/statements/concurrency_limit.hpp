@@ -11,8 +11,8 @@
 namespace dlock::engine {
 
 /// How many connections are used at the same time. While there is one for each statement, all are used: no statement
-/// waits for others. In a crowd two are: what comes meanwhile goes out together when one of them is back, so that many share a
-/// round trip and a commit. docs/performance.md says what that gains.
+/// waits for others. In a crowd two are: what comes meanwhile goes out together when one of them is back, so that many
+/// share a round trip and a commit. docs/performance.md says what that gains.
 class concurrency_limit {
  public:
   /// What is under way for longer hangs, or its server is far away. Either way it is of no use to wait for it.

@@ -45,7 +45,8 @@ std::size_t connection_slots::busy_since(instant when) const noexcept {
       slots_.begin(), slots_.end() - 1, [when](const auto& slot) { return slot->is == busy && slot->since > when; }));
 }
 
-/// Whether one of so many is left for releases when that line gets one more: they must not stand behind what is blocked.
+/// Whether one of so many is left for releases when that line gets one more: they must not stand behind what is
+/// blocked.
 bool connection_slots::leaves_one(priority which, std::size_t connections) const noexcept {
   return !may_be_blocked(which) || connections <= 1 || may_be_blocked_ + 1 < connections;
 }

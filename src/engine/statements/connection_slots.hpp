@@ -56,14 +56,15 @@ class connection_slots {
   void end(connection_slot& slot, closing& out) noexcept;
 
   // What is made.
-  /// One that is closed and is to be connected now for what waits in that queue; null: none. `waiting`: statements that want
-  /// connections of its kind.
+  /// One that is closed and is to be connected now for what waits in that queue; null: none. `waiting`: statements that
+  /// want connections of its kind.
   connection_slot* to_connect(priority which, std::size_t waiting, instant now) noexcept;
   void begin_connecting(connection_slot& slot, instant limit) noexcept;
   /// An attempt has succeeded. False: it began before those that lead to another server now, and is of no use.
   bool arrived(connection_slot& slot, std::unique_ptr<connection> fresh, std::shared_ptr<doubt> about,
                closing& out) noexcept;
-  /// connecting -> idle, once it has arrived and all who must know of it do; or closed, if others lead elsewhere by now.
+  /// connecting -> idle, once it has arrived and all who must know of it do; or closed, if others lead elsewhere by
+  /// now.
   void opened(connection_slot& slot, closing& out) noexcept;
   void failed(connection_slot& slot, const fault& why, instant now) noexcept;
   /// Until when attempts are put off, because the last one failed and there is something else to hope for.

@@ -16,8 +16,8 @@ namespace dlock::engine {
 struct statement;
 class blocked_caller;
 
-/// Continues when a statement was answered. Called without a lock, on the thread that executed the statement, which may be
-/// another caller's: it must be short and must not wait.
+/// Continues when a statement was answered. Called without a lock, on the thread that executed the statement, which may
+/// be another caller's: it must be short and must not wait.
 class statement_owner {
  public:
   virtual void answered(statement& of) noexcept = 0;

@@ -24,15 +24,16 @@ namespace dlock::engine {
 /// What the executor wants of the threads around it.
 class executor_threads {
  public:
-  /// Must call statement_executor::connect(which) on a separate thread: it may take its time. Called under the executor's
-  /// lock. False, and the reason: there is no thread to be had.
+  /// Must call statement_executor::connect(which) on a separate thread: it may take its time. Called under the
+  /// executor's lock. False, and the reason: there is no thread to be had.
   virtual bool connect(std::size_t which, fault& why) noexcept = 0;
   /// Must call statement_executor::serve() on a separate thread. Called under the executor's lock. False: there is no
   /// thread to be had.
   virtual bool serve() noexcept = 0;
   /// statement_executor::tick() is to be called no later than then. Called without the lock.
   virtual void tick_by(instant when) noexcept = 0;
-  /// Before each attempt to connect: whether the store is ready, which may take as long; if not, why. Called without the lock.
+  /// Before each attempt to connect: whether the store is ready, which may take as long; if not, why. Called without
+  /// the lock.
   virtual bool ready(fault& why) noexcept {
     static_cast<void>(why);
     return true;
@@ -88,8 +89,9 @@ class statement_executor {
   /// moment, before them, so that it can share their batches; run() doesn't wait for it.
   void run(std::span<statement* const> all, std::span<statement* const> also = {});
   void run(statement& asked);
-  /// Their owners get the answers. What finds no connection before its `queue_deadline` is answered as not sent. `also`: as
-  /// in run(). An owner may be notified before this returns, on this thread too; then its statement is not used any more.
+  /// Their owners get the answers. What finds no connection before its `queue_deadline` is answered as not sent.
+  /// `also`: as in run(). An owner may be notified before this returns, on this thread too; then its statement is not
+  /// used any more.
   void submit(statement& asked) noexcept;
   void submit(std::span<statement* const> all, std::span<statement* const> also = {}) noexcept;
 
@@ -129,8 +131,8 @@ class statement_executor {
   /// `of`: the caller that waits for them; null: their owners are notified.
   void enqueue(std::span<statement* const> all, blocked_caller* of, deferred_effects& effects) noexcept
       DLOCK_REQUIRES(mutex_);
-  /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed those of others
-  /// would come back late from its own.
+  /// Executes one batch with one of the caller's own statements, if it is their turn. A caller that executed those of
+  /// others would come back late from its own.
   bool combine(std::span<statement* const> own, blocked_caller& me) DLOCK_REQUIRES(mutex_);
   /// Executes a renewal, or a statement without a waiting caller or whose caller is missing, if it is its turn.
   bool combine() DLOCK_REQUIRES(mutex_);
@@ -150,8 +152,8 @@ class statement_executor {
   instant limit_of(const statement& asked, bool nearly) noexcept DLOCK_REQUIRES(mutex_);
   /// Whether a connection for that line is nearly there.
   bool nearly(priority which) noexcept DLOCK_REQUIRES(mutex_);
-  /// `of`: the statements of that caller; null: those without a waiting caller, and those whose callers are missing. Returns
-  /// the first limit of those that stay.
+  /// `of`: the statements of that caller; null: those without a waiting caller, and those whose callers are missing.
+  /// Returns the first limit of those that stay.
   instant expire(priority which, instant now, const blocked_caller* of, deferred_effects& effects) noexcept
       DLOCK_REQUIRES(mutex_);
   /// expire() with null, where a limit may have come.

@@ -27,10 +27,11 @@ class statement_queues {
     return found;
   }
 
-  // Renewals go by rules of their own; of the others those that have nobody to execute them, or a caller who is free to.
+  // Renewals go by rules of their own; of the others those that have nobody to execute them, or a caller who is free
+  // to.
 
-  /// Whether fewer statements go before it than there are idle connections. Those that the store can serve with it don't
-  /// count.
+  /// Whether fewer statements go before it than there are idle connections. Those that the store can serve with it
+  /// don't count.
   bool has_turn(const statement& of, std::size_t idle, instant now) const noexcept {
     for (const auto from : without_renewals) {
       const auto* const found = (*this)[from].find([&](const statement& before) {

@@ -78,7 +78,8 @@ bool virtual_clock::wait_in_vain(std::condition_variable& wake, std::unique_lock
     return false;
   }
   const auto begun = now();
-  // Once it moves by itself it goes on so: the end of a wait may be many steps away. Background threads have their turn between.
+  // Once it moves by itself it goes on so: the end of a wait may be many steps away. Background threads have their turn
+  // between.
   const auto limit = by_itself_ > 0 ? std::chrono::milliseconds{2} : timeout_;
   return wake.wait_for(lock, limit) == std::cv_status::timeout && now() == begun;
 }

@@ -6,8 +6,9 @@
 namespace dlock::stores::sql {
 namespace {
 
-// "Rule" means those of docs/protocol.md, which has the same statements. Each changes rows by itself, in autocommit. In SQLite
-// rule 2's sub-query is safe as it is: it has one writer at a time, and a statement reads what the last one committed.
+// "Rule" means those of docs/protocol.md, which has the same statements. Each changes rows by itself, in autocommit. In
+// SQLite rule 2's sub-query is safe as it is: it has one writer at a time, and a statement reads what the last one
+// committed.
 
 // A sum with NULL is NULL: a lease kept by its session has no expiry of its own, and one left from the holder
 // before would free it (rule 1).
@@ -55,8 +56,10 @@ FROM {holders}
 WHERE l.{lock.lock_key} = :key
 )"},
 
-    // Rule 2: about the holder and the fence that were seen, never about whoever holds now: on a server the sub-query takes
-    // no lock and may read a view older than the row lock. A release with min_hold gives a kept row an expiry, which counts
+    // Rule 2: about the holder and the fence that were seen, never about whoever holds now: on a server the sub-query
+    // takes
+    // no lock and may read a view older than the row lock. A release with min_hold gives a kept row an expiry, which
+    // counts
     // even when the session has been closed since.
     {statement_id::take_over, "take over", R"(
 UPDATE {lock}
@@ -120,7 +123,8 @@ INSERT INTO {session} (
 VALUES (:session, :ttl + {now}, :ttl, 0, 0, :host, :pid, :label, {now}, {boot})
 )"},
 
-    // Rule 3: never shortens, because two renewals may run in the wrong order; never revives, never against an operator. beat,
+    // Rule 3: never shortens, because two renewals may run in the wrong order; never revives, never against an
+    // operator. beat,
     // so that the row always changes.
     {statement_id::session_renew, "renew session", R"(
 UPDATE {session}

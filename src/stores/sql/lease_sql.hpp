@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The statements about lock tables that all databases have, each written once. A database gives the words in which its SQL
-/// differs, and has statements of its own beside these.
+/// The statements about lock tables that all databases have, each written once. A database gives the words in which its
+/// SQL differs, and has statements of its own beside these.
 
 #include <array>
 #include <cstddef>

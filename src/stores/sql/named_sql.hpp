@@ -2,8 +2,8 @@
 #pragma once
 
 /// SQL as the sources have it: raw strings with one clause a line, {placeholders} for names of tables and columns, and
-/// parameters by name (":key"). What is here makes of it what a client library wants: once, when a store is made, or where
-/// the values stand in the text.
+/// parameters by name (":key"). What is here makes of it what a client library wants: once, when a store is made, or
+/// where the values stand in the text.
 
 #include <fmt/format.h>
 
@@ -28,8 +28,8 @@ struct named_part {
   std::string_view text;
 };
 
-/// Puts names of tables and columns in place of {lock}, {lock.fence} ..., and these parts, which are not expanded again.
-/// Throws std::logic_error, which names it, for a placeholder that is not known and for a part that is not used.
+/// Puts names of tables and columns in place of {lock}, {lock.fence} ..., and these parts, which are not expanded
+/// again. Throws std::logic_error, which names it, for a placeholder that is not known and for a part that is not used.
 std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts);
 /// The same with what `text_of` gives for a placeholder; nullopt: it is not known.
 std::string expand(std::string_view sql, const std::function<std::optional<std::string>(std::string_view)>& text_of);
@@ -54,8 +54,8 @@ struct statement_text {
   const char* name = "";                  ///< for messages
 };
 
-/// Finds the parameters of a statement whose names of tables are expanded. Throws std::logic_error, which names statement
-/// and parameter, for one that is not among `known`.
+/// Finds the parameters of a statement whose names of tables are expanded. Throws std::logic_error, which names
+/// statement and parameter, for one that is not among `known`.
 statement_text find_parameters(const char* name, std::string_view sql, std::span<const std::string_view> known,
                                marker marker);
 
@@ -69,8 +69,8 @@ struct statement_source {
   const char* sql;
 };
 
-/// All statements of a store, to be found by their ids: those of these lists, one after the other. Throws std::logic_error as
-/// the functions above do, and if the sources are not in the order of their ids.
+/// All statements of a store, to be found by their ids: those of these lists, one after the other. Throws
+/// std::logic_error as the functions above do, and if the sources are not in the order of their ids.
 template <class Id>
 std::vector<statement_text> make_statements(std::initializer_list<std::span<const statement_source<Id>>> lists,
                                             const table_names& names, std::span<const std::string_view> parameters,
@@ -90,8 +90,8 @@ std::vector<statement_text> make_statements(std::initializer_list<std::span<cons
 
 // ---- statements whose values stand in the text ---------------------------------------------------------------------
 
-/// The text with these for its parameters. Throws std::logic_error, which names it, for a parameter without a value and for
-/// a value without a parameter.
+/// The text with these for its parameters. Throws std::logic_error, which names it, for a parameter without a value and
+/// for a value without a parameter.
 std::string write_values(std::string_view sql, std::initializer_list<named_part> values);
 
 /// A value of a statement for a transaction of the application's.
@@ -101,7 +101,8 @@ struct named_value {
   std::string literal{};
 };
 
-/// Such a statement in both forms at once: with markers ('?') and parameters, and as one text. Throws as write_values() does.
+/// Such a statement in both forms at once: with markers ('?') and parameters, and as one text. Throws as write_values()
+/// does.
 verification with_values(std::string_view sql, std::span<const named_value> values);
 
 }  // namespace dlock::stores::sql

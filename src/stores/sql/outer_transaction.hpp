@@ -7,8 +7,8 @@
 
 namespace dlock::stores::sql {
 
-/// Puts the transaction that is current now, if there is one, back at its end. ODB keeps one for each thread: what dlock
-/// does in the middle of the caller's must not replace it.
+/// Puts the transaction that is current now, if there is one, back at its end. ODB keeps one for each thread: what
+/// dlock does in the middle of the caller's must not replace it.
 class outer_transaction {
  public:
   outer_transaction() noexcept : outer_(odb::transaction::has_current() ? &odb::transaction::current() : nullptr) {}

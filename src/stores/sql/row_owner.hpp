@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// How rows name their holder, the same in every database: those of tables that other programs share, and those that are locked in
-/// place.
+/// How rows name their holder, the same in every database: those of tables that other programs share, and those that
+/// are locked in place.
 
 #include <cstdint>
 #include <optional>
@@ -55,7 +55,8 @@ struct row_holder {
   tables_id tables{};
 
   std::string text() const;
-  /// What verify() makes of it, and takes away again: an update that changes nothing would protect nothing on a cluster.
+  /// What verify() makes of it, and takes away again: an update that changes nothing would protect nothing on a
+  /// cluster.
   std::string verified_text() const { return text() + '+'; }
   /// Of either form. Nothing if another program wrote it, or one that has its sessions in other lock tables.
   static std::optional<row_holder> parse(std::string_view text, tables_id ours) noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// SQL about rows of the application's that are locked in place: what is the same in every database, and how a database puts
-/// its own words into it.
+/// SQL about rows of the application's that are locked in place: what is the same in every database, and how a database
+/// puts its own words into it.
 
 #include <optional>
 #include <span>
@@ -22,8 +22,8 @@ namespace dlock::stores::sql {
 
 inline bool by_column(const row_table& table) noexcept { return table.renewal == row_renewal::column; }
 
-/// Whether the fence is a column of its own. Where grants are counted by the version column, ordinary updates raise it while
-/// the row is held: only the owner's text, which names session and attempt, tells a grant then.
+/// Whether the fence is a column of its own. Where grants are counted by the version column, ordinary updates raise it
+/// while the row is held: only the owner's text, which names session and attempt, tells a grant then.
 inline bool has_own_fence(const row_table& table) noexcept {
   return !table.version.empty() && table.version != table.fence;
 }
@@ -65,12 +65,12 @@ enum class row_statement : unsigned char {
 /// - {row}: the condition that names the row, or of a claim all rows
 /// - {me}, {verified_me}: the holder in both of its forms; {my_fence}
 /// - {seen}, {verified_seen}, {seen_fence}, {seen_session}: those of the holder to be taken over
-/// - {next_fence_of_row}; {expiry} of a grant; {expired}, {in_time}; {freed_expiry}; {told_fence}, with which a grant ends
-/// Those that are the same everywhere, such as {granted}, {free} or {ours}, are beside them in row_sql.cpp.
+/// - {next_fence_of_row}; {expiry} of a grant; {expired}, {in_time}; {freed_expiry}; {told_fence}, with which a grant
+/// ends Those that are the same everywhere, such as {granted}, {free} or {ours}, are beside them in row_sql.cpp.
 std::string_view source_of(row_statement which) noexcept;
 
-/// Fills in placeholders: those of the table ({table}, {owner}, {expires_at}, {fence}, {version}), values that were set, words,
-/// and names of the lock tables.
+/// Fills in placeholders: those of the table ({table}, {owner}, {expires_at}, {fence}, {version}), values that were
+/// set, words, and names of the lock tables.
 class row_text {
  public:
   /// All must outlive it. `words` come before those that all databases have.

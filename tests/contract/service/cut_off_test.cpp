@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What becomes of the keys of a service that can't reach its store any more, as if its process had died. Of stores to which the
-/// two look alike: one that keeps its session by itself lives as long as the process, and tests of processes kill that.
+/// What becomes of the keys of a service that can't reach its store any more, as if its process had died. Of stores to
+/// which the two look alike: one that keeps its session by itself lives as long as the process, and tests of processes
+/// kill that.
 
 #include <catch2/generators/catch_generators.hpp>
 #include <functional>

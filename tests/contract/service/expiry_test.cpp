@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What a lock_service does with leases that end by an expiry of their own. Of stores with capabilities::expiring_leases.
+/// What a lock_service does with leases that end by an expiry of their own. Of stores with
+/// capabilities::expiring_leases.
 
 #include <catch2/generators/catch_generators.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Leases on every store: what they can and what not, how they are renewed, given up and lost, and released without an answer.
-/// Expiries may be rounded up to seconds here.
+/// Leases on every store: what they can and what not, how they are renewed, given up and lost, and released without an
+/// answer. Expiries may be rounded up to seconds here.
 
 #include <algorithm>
 #include <catch2/generators/catch_generators.hpp>
@@ -108,7 +108,8 @@ TEST_CASE_METHOD(service_fixture, "lease: work longer than the ttl keeps the key
 TEST_CASE_METHOD(service_fixture, "lease: attempts without an answer hold nothing in the end", "[T14]") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   a.locks.acquire("old").release();
-  // Which of them a store sends for which key is its own affair. Where a take may wait, a poll comes first, and then an insert.
+  // Which of them a store sends for which key is its own affair. Where a take may wait, a poll comes first, and then an
+  // insert.
   for (const auto& verbs :
        {std::vector{verb::take}, std::vector{verb::insert}, std::vector{verb::take, verb::insert}}) {
     const auto never_used = "new" + std::to_string(verbs.size()) + std::to_string(static_cast<int>(verbs.front()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-/// What a lock_service does with several keys at once on every store. The services here are straight on the store, so that
-/// its own batches run.
+/// What a lock_service does with several keys at once on every store. The services here are straight on the store, so
+/// that its own batches run.
 
 #include <algorithm>
 #include <array>

@@ -59,8 +59,9 @@ struct service_fixture {
     const owner_scope foreign;
     return granted(b.locks.try_acquire(key));
   }
-  /// Whether the lease, asked for at that time and renewed since, is held. A slow machine may have lost it: when nothing had renewed
-  /// it for its ttl, and never while the key was free before that showed. Those are failures, whatever the machine does.
+  /// Whether the lease, asked for at that time and renewed since, is held. A slow machine may have lost it: when
+  /// nothing had renewed it for its ttl, and never while the key was free before that showed. Those are failures,
+  /// whatever the machine does.
   bool still_held(const lease& held, const lock_key& key, instant asked, microseconds ttl) {
     if (held.remaining() == 0us) CHECK(now() - asked >= ttl * 3 / 4);
     if (!is_free(key)) return held.remaining() > 0us;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Verbs where a lock is bound to a connection of its holder's: it ends with that, and nobody else learns more than that it is
-/// held. Of stores without expiring leases.
+/// Verbs where a lock is bound to a connection of its holder's: it ends with that, and nobody else learns more than
+/// that it is held. Of stores without expiring leases.
 
 #include "contract/store/store_contract.hpp"
 #include "support/eventually.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Grants that a session keeps: how they are shown, and what becomes of them when it ends. Of stores with capabilities::session_leases.
+/// Grants that a session keeps: how they are shown, and what becomes of them when it ends. Of stores with
+/// capabilities::session_leases.
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What every store must do, whatever it is made of, and what those must do that can more: a suite for each capability. A backend
-/// links the suites that its store is for, and defines make_store_fixture().
+/// What every store must do, whatever it is made of, and what those must do that can more: a suite for each capability.
+/// A backend links the suites that its store is for, and defines make_store_fixture().
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -33,8 +33,9 @@ inline constexpr microseconds for_moments = 30ms;
 /// Lets time pass until `done` says so; a failure after a while.
 void pass_until(store_fixture& fixture, const std::function<bool()>& done);
 
-/// A process as a store sees it: a store object, a connection and, where the store has sessions, one that is opened at once.
-/// Not thread-safe. A ttl of zero asks for a grant that lasts: one that the session keeps, or else one for an hour.
+/// A process as a store sees it: a store object, a connection and, where the store has sessions, one that is opened at
+/// once. Not thread-safe. A ttl of zero asks for a grant that lasts: one that the session keeps, or else one for an
+/// hour.
 class actor {
  public:
   explicit actor(store_fixture& fixture, microseconds session_ttl = for_long, std::string label = "worker");
@@ -62,8 +63,8 @@ class actor {
   outcome session(session_verb action, const id128& whose, microseconds ttl);
 
   reply run(const request& q);
-  /// Whether `fence` is that of a grant so many after the one with the fence `last`; 0: the first of its key. Without fences
-  /// it names a grant of its session, and that is all.
+  /// Whether `fence` is that of a grant so many after the one with the fence `last`; 0: the first of its key. Without
+  /// fences it names a grant of its session, and that is all.
   bool follows(std::uint64_t fence, std::uint64_t last, std::uint64_t grants = 1) const {
     if (counts) return fence == last + grants;
     return store->caps().fence ? fence > last : fence != 0;

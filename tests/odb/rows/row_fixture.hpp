@@ -41,8 +41,8 @@ class row_fixture {
   virtual std::uint64_t execute(odb::connection& connection, const verification& check) = 0;
   /// From now on sent() knows.
   virtual void watch() = 0;
-  /// What the server (SQLite: the library) has had to execute on the application's connections since watch() or the last
-  /// call, in its order.
+  /// What the server (SQLite: the library) has had to execute on the application's connections since watch() or the
+  /// last call, in its order.
   virtual std::vector<std::string> sent() = 0;
   virtual bool is_sqlite() const = 0;
   /// Whether FOR UPDATE can't be told which of several tables it means (MariaDB).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The application's database has one address, which leads to another server after a while: a failover, or DNS. What lies
-// there looks like the locks, and proves nothing.
+// The application's database has one address, which leads to another server after a while: a failover, or DNS. What
+// lies there looks like the locks, and proves nothing.
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <catch2/catch_test_macros.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// redlock:// over five masters, and redis://?scheme=setnx on one, beside programs that lock by the package `redlock` of npm.
+/// redlock:// over five masters, and redis://?scheme=setnx on one, beside programs that lock by the package `redlock`
+/// of npm.
 
 #include <fmt/format.h>
 

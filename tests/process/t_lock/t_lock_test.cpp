@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Processes that lock by dlock and by the published protocol, in one table; all are killed at random. Half of what they do
-/// is for requests that all of them serve, which may be inside together.
+/// Processes that lock by dlock and by the published protocol, in one table; all are killed at random. Half of what
+/// they do is for requests that all of them serve, which may be inside together.
 
 #include <fmt/format.h>
 #include <unistd.h>

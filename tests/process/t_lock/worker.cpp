@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What Neighbour.java does, by dlock. Arguments: the store's URL, a URL for the witness, its table, and ids of requests
-/// that it serves with others. It works until it is killed, and says each visit to the witness.
+/// What Neighbour.java does, by dlock. Arguments: the store's URL, a URL for the witness, its table, and ids of
+/// requests that it serves with others. It works until it is killed, and says each visit to the witness.
 
 #include <fmt/format.h>
 

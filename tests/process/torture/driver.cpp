@@ -75,8 +75,8 @@ class run {
   }
 
  private:
-  /// How much chance a fault needs depends on who holds and who is connected. Each begins anew, so that none of this changes
-  /// the faults after it.
+  /// How much chance a fault needs depends on who holds and who is connected. Each begins anew, so that none of this
+  /// changes the faults after it.
   void throw_anew(std::size_t index) {
     std::seed_seq mix{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32U),
                       static_cast<std::uint32_t>(rounds_), static_cast<std::uint32_t>(index)};
@@ -200,8 +200,8 @@ class run {
     if (after > 0ms) doubts_.push_back({from, boot_time() + micros(after)});
   }
 
-  /// Whether it has been seen what the checks are about: enough grants outside of all times of doubt, and where a dead holder's key is
-  /// free at once, such a death.
+  /// Whether it has been seen what the checks are about: enough grants outside of all times of doubt, and where a dead
+  /// holder's key is free at once, such a death.
   bool enough() const {
     if (terms_.ends_with_connection && deaths_.empty()) return false;
     if (doubts_.empty()) return true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Processes that lock at random, while they are killed and stopped, their connections are ended, and the servers are killed and
-/// restarted. A seed decides the order of the faults. At the end the log of who held what is checked against what the store promises.
+/// Processes that lock at random, while they are killed and stopped, their connections are ended, and the servers are
+/// killed and restarted. A seed decides the order of the faults. At the end the log of who held what is checked against
+/// what the store promises.
 
 #include <chrono>
 #include <cstdint>
@@ -58,9 +59,9 @@ struct torture_report {
 
 torture_report torture(tortured_fixture& fixture, const torture_terms& terms, std::uint64_t seed);
 
-/// The checks that every store must pass, and that each kind of fault it knows has happened. The environment may name the seed,
-/// DLOCK_TORTURE_SEED: then the same faults come in the same order, though not at the same moments, and they may meet other
-/// processes and connections. DLOCK_TORTURE_SECONDS replaces `length`, and prints the report.
+/// The checks that every store must pass, and that each kind of fault it knows has happened. The environment may name
+/// the seed, DLOCK_TORTURE_SEED: then the same faults come in the same order, though not at the same moments, and they
+/// may meet other processes and connections. DLOCK_TORTURE_SECONDS replaces `length`, and prints the report.
 void check_torture(tortured_fixture& fixture, const torture_terms& terms);
 
 }  // namespace dlock::test

@@ -45,8 +45,9 @@ class mysql_torture final : public tortured_fixture {
   const std::string parameters_;
 };
 
-/// Their holders learn at their next renewal that their connection has been ended, and a machine may be busy. The ttl is long, so
-/// that a key that is free at once is told from one that is free because its holder's connection was silent.
+/// Their holders learn at their next renewal that their connection has been ended, and a machine may be busy. The ttl
+/// is long, so that a key that is free at once is told from one that is free because its holder's connection was
+/// silent.
 torture_terms of_bound_locks() {
   constexpr auto ttl = 5s;
   constexpr auto until_noticed = std::chrono::milliseconds{ttl} / 3 + 3s;

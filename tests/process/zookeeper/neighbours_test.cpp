@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// dlock beside programs that lock by Apache Curator and by kazoo, on one path. Who is inside writes a line when it comes and
-/// one before it goes, so what was written by two at once shows.
+/// dlock beside programs that lock by Apache Curator and by kazoo, on one path. Who is inside writes a line when it
+/// comes and one before it goes, so what was written by two at once shows.
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Who waits for a lock that is bound to a connection: a connection waits at the server in his place, and tells. In these tests
-/// nobody who waits looks again of his own accord.
+/// Who waits for a lock that is bound to a connection: a connection waits at the server in his place, and tells. In
+/// these tests nobody who waits looks again of his own accord.
 
 #include <sys/wait.h>
 #include <unistd.h>

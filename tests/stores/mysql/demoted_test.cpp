@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// A primary that steps down by read_only while a user has locks there who may write all the same; and statements that are
-/// too large for the server.
+/// A primary that steps down by read_only while a user has locks there who may write all the same; and statements that
+/// are too large for the server.
 
 #include <catch2/catch_test_macros.hpp>
 #include <string>

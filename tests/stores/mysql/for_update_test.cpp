@@ -216,7 +216,8 @@ TEST_CASE_METHOD(row_fixture, "for_update: a server's limit for resting transact
 }
 
 TEST_CASE_METHOD(row_fixture, "for_update: a row that is made on demand deadlocks by hand, and not by dlock", "[T51]") {
-  // The published way: the row is looked for by a locking read and then inserted. Under REPEATABLE READ both get the gap.
+  // The published way: the row is looked for by a locking read and then inserted. Under REPEATABLE READ both get the
+  // gap.
   make_row("zzz");
   raw_mysql one(fixture.url()), two(fixture.url());
   for (auto* each : {&one, &two}) {

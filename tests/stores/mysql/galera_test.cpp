@@ -38,8 +38,8 @@ std::vector<std::uint16_t> node_ports() {
   return ports;
 }
 
-/// Changes so many rows at the first node that the others are busy with applying them for some 100 ms. What the first node
-/// commits after that is not seen at the others until then.
+/// Changes so many rows at the first node that the others are busy with applying them for some 100 ms. What the first
+/// node commits after that is not seen at the others until then.
 class busy_cluster {
  public:
   busy_cluster() {

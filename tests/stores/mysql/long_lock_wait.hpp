@@ -9,8 +9,8 @@
 
 namespace dlock::test {
 
-/// Statements on this connection wait for a locked row or table for so long, and not for a second: that one of them did shows,
-/// however busy the machine is.
+/// Statements on this connection wait for a locked row or table for so long, and not for a second: that one of them did
+/// shows, however busy the machine is.
 inline void wait_long_for_locks(connection& on, int seconds = 20) {
   fault why;
   auto& native = static_cast<stores::mysql::mysql_connection&>(on);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// scheme=named_lock: what becomes of its locks with their connection, how many connections there are, and which names they have.
+/// scheme=named_lock: what becomes of its locks with their connection, how many connections there are, and which names
+/// they have.
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Statements that meet in the server. A connection beside dlock holds a row for a moment, so that the order is certain;
-/// docs/measurements.md says which rule each of these scenes is the reason for.
+/// Statements that meet in the server. A connection beside dlock holds a row for a moment, so that the order is
+/// certain; docs/measurements.md says which rule each of these scenes is the reason for.
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -99,8 +99,8 @@ TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhi
 
 namespace {
 
-/// A dead holder's key is taken over by somebody else while a take over of ours finds its row locked: neither server makes
-/// it wait for that.
+/// A dead holder's key is taken over by somebody else while a take over of ours finds its row locked: neither server
+/// makes it wait for that.
 void overtaken() {
   stage s;
   actor dead(s.fixture), b(s.fixture), c(s.fixture);

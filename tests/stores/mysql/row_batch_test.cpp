@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Many rows of one table in one statement, where the server, a trigger or the network does not do its part. What holds on
-/// every database is in contract/row.
+/// Many rows of one table in one statement, where the server, a trigger or the network does not do its part. What holds
+/// on every database is in contract/row.
 
 #include <fmt/format.h>
 

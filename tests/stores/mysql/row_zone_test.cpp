@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Statements about shared expiry columns that run in sessions of the application's, whose time zone has an hour in which
-/// each local time comes twice.
+/// Statements about shared expiry columns that run in sessions of the application's, whose time zone has an hour in
+/// which each local time comes twice.
 
 #include <dlock/detail/odb_compat.hpp>
 //

@@ -22,8 +22,8 @@ namespace {
 
 raw_mysql owner() { return raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")); }
 
-/// All that is there of the tables with that prefix, one line for each table and row. The short id of the tables, which no other prefix
-/// has, is shown as that.
+/// All that is there of the tables with that prefix, one line for each table and row. The short id of the tables, which
+/// no other prefix has, is shown as that.
 std::vector<std::string> contents(raw_mysql& client, const std::string& prefix) {
   std::vector<std::string> lines;
   const auto id =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// scheme=t_lock: what a program of the published protocol sees of dlock and dlock of it, step by step, and the faults of
-/// that program, none of which dlock has. tests/process/t_lock has both as processes.
+/// scheme=t_lock: what a program of the published protocol sees of dlock and dlock of it, step by step, and the faults
+/// of that program, none of which dlock has. tests/process/t_lock has both as processes.
 
 #include <fmt/format.h>
 

@@ -17,8 +17,8 @@ namespace dlock::test {
 
 namespace {
 
-/// A time zone of the server's in which an hour comes twice: local time goes back from 02:00 to 01:00 at 2026-10-25 01:00
-/// UTC. Gone at the end.
+/// A time zone of the server's in which an hour comes twice: local time goes back from 02:00 to 01:00 at 2026-10-25
+/// 01:00 UTC. Gone at the end.
 class summer_time {
  public:
   summer_time() {

@@ -16,8 +16,8 @@ namespace dlock::test {
 
 namespace {
 
-/// A new key, and an actor whose first grant of it waits for the floor's row, which somebody beside dlock holds. (A take
-/// would not wait on every server.)
+/// A new key, and an actor whose first grant of it waits for the floor's row, which somebody beside dlock holds. (A
+/// take would not wait on every server.)
 struct waiting_grant {
   explicit waiting_grant(const std::string& more = {}) {
     fixture.more = more;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What keeps a lease where the server is full, loads its data, loses a lock or the connection; and what clean-up leaves.
+/// What keeps a lease where the server is full, loads its data, loses a lock or the connection; and what clean-up
+/// leaves.
 
 #include <fmt/format.h>
 

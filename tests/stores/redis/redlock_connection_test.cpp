@@ -29,8 +29,8 @@ const quorum_connection& links(const std::unique_ptr<connection>& of) {
 
 }  // namespace
 
-// Its keys are still being deleted on the connections that they were sent on. On others the same value would be planted again
-// before that, and deleted as if it were the first.
+// Its keys are still being deleted on the connections that they were sent on. On others the same value would be planted
+// again before that, and deleted as if it were the first.
 TEST_CASE("redlock: an attempt that was sent and failed is not sent once more under its number", "[redis][redlock]") {
   redis_masters masters;
   url_fixture fixture(masters.url("&restart_delay=0&master_timeout=5000"));

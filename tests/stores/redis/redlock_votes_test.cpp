@@ -23,7 +23,8 @@ namespace {
 
 constexpr majority five{3, 5};
 
-/// y, n, g: yes, no, no such key. Y, N, G: of one that does not count. s: silent, and something may be left; e: an error; -: not asked.
+/// y, n, g: yes, no, no such key. Y, N, G: of one that does not count. s: silent, and something may be left; e: an
+/// error; -: not asked.
 std::vector<ballot> all_of(std::string_view text) {
   std::vector<ballot> all;
   for (const char each : text) {

@@ -37,8 +37,8 @@ class cleaner {
     REQUIRE(connection_ != nullptr);
   }
 
-  /// How many rows went. `between` happens when the statement with that number begins: a step looks for sessions (1), then
-  /// for keys (2), and begins a transaction (3); with idle 0, or if there are dead sessions, that comes second.
+  /// How many rows went. `between` happens when the statement with that number begins: a step looks for sessions (1),
+  /// then for keys (2), and begins a transaction (3); with idle 0, or if there are dead sessions, that comes second.
   std::uint64_t sweep(microseconds idle, std::size_t limit = 100, std::function<void()> between = {}, int before = 3) {
     int asked = 0;
     fixture_.cleaners->before_now = [&] {

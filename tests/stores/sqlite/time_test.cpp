@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// The moments at which grants in an SQLite file end, to the microsecond, by a clock that goes by hand; and that the time
-/// of day means nothing to them.
+/// The moments at which grants in an SQLite file end, to the microsecond, by a clock that goes by hand; and that the
+/// time of day means nothing to them.
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

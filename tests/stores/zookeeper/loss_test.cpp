@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// What a holder learns at once: its node or its session was deleted, its session was ended. And what becomes of a session that was
-/// given up while no server could be reached.
+/// What a holder learns at once: its node or its session was deleted, its session was ended. And what becomes of a
+/// session that was given up while no server could be reached.
 
 #include <chrono>
 #include <future>

@@ -14,8 +14,8 @@
 
 namespace dlock::test {
 
-/// Another store, of which one statement serves several requests as a server's does: it fails for all of them, or gets no
-/// answer for all of them. Knows which keys were asked for together; may stop a look at an idle connection.
+/// Another store, of which one statement serves several requests as a server's does: it fails for all of them, or gets
+/// no answer for all of them. Knows which keys were asked for together; may stop a look at an idle connection.
 class whole_batch_store final : public store {
  public:
   explicit whole_batch_store(std::shared_ptr<store> inner) : inner_(std::move(inner)) {}

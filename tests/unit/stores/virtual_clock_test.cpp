@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 using stores::virtual_clock;
 using worker = time_source::worker;
 
-/// A thread that waits on a clock until a time, or until it is told to end; counts how often it came out of its waiting.
+/// A thread that waits on a clock until a time, or until it is told to end; counts how often it came out of its
+/// waiting.
 class sleeper {
  public:
   sleeper(virtual_clock& clock, instant until, bool works = false) : clock_(clock) {

@@ -38,7 +38,8 @@ class DLOCK_SCOPED_CAPABILITY opened {
 
 // ---- for any thread -------------------------------------------------------------------------------------------------
 
-/// A child of fork() has the mutex as it was at that moment: locked for ever, perhaps. Nobody but the forking thread is there.
+/// A child of fork() has the mutex as it was at that moment: locked for ever, perhaps. Nobody but the forking thread is
+/// there.
 bool blocking_waiters::in_child() const noexcept {
   const auto process = process_.load();
   return process != 0 && process != ::getpid();

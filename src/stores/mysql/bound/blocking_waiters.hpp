@@ -22,15 +22,15 @@
 
 namespace dlock::stores::mysql {
 
-/// Connections that wait at the server in the place of those who wait for a key, a few for all keys: each runs a statement that
-/// gets the lock of one key and frees it again, and tells. A key for which no connection is left is not told of. One thread,
-/// which begins with the first watch. Thread safety: watch() and unwatch() from any thread.
+/// Connections that wait at the server in the place of those who wait for a key, a few for all keys: each runs a
+/// statement that gets the lock of one key and frees it again, and tells. A key for which no connection is left is not
+/// told of. One thread, which begins with the first watch. Thread safety: watch() and unwatch() from any thread.
 class blocking_waiters {
  public:
   struct plan {
     std::size_t most = 0;  ///< connections
-    /// Waits up to longest_wait for a key's lock, and has freed it at its end. Its first value is 1 if it had it; it may also
-    /// fail because a lock was not to be had in time.
+    /// Waits up to longest_wait for a key's lock, and has freed it at its end. Its first value is 1 if it had it; it
+    /// may also fail because a lock was not to be had in time.
     std::function<std::string(std::string_view key)> statement{};
     std::string set_up{};                 ///< what a new connection is told first; may be empty
     std::chrono::milliseconds timeout{};  ///< how much later an answer may come

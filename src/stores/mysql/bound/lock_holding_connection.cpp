@@ -63,8 +63,8 @@ std::optional<lock_holding_connection::exclusive_use> lock_holding_connection::w
   // What rested may have been ended by the server. Then nothing is sent that might have been done.
   const bool rested = now - used_ > shortest_rest;
   if (rested ? link_->alive() : link_->usable()) return mine;
-  // Also where the connection stands, but its server takes no locks any more: usable() has to say so from here on, or what it
-  // holds would stay in the books for ever.
+  // Also where the connection stands, but its server takes no locks any more: usable() has to say so from here on, or
+  // what it holds would stay in the books for ever.
   end();
   why = make_own_fault("the connection that kept the locks is gone, and so are they", true, true);
   return std::nullopt;

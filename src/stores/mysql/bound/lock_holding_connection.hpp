@@ -62,12 +62,13 @@ class key_statement {
   mysql_statement statement_;
 };
 
-/// A connection that locks are bound to at the server: they end when it ends. So a caller that has no more time does not end
-/// it: the answer stays to be read by whoever uses the connection next. Thread safety: all functions may be called from
-/// any thread; whoever has the turn sends.
+/// A connection that locks are bound to at the server: they end when it ends. So a caller that has no more time does
+/// not end it: the answer stays to be read by whoever uses the connection next. Thread safety: all functions may be
+/// called from any thread; whoever has the turn sends.
 class lock_holding_connection {
  public:
-  /// Told of the answer, exactly once, by whoever reads it, who has the turn: maybe when the caller is gone. It must not throw.
+  /// Told of the answer, exactly once, by whoever reads it, who has the turn: maybe when the caller is gone. It must
+  /// not throw.
   using handler = std::function<void(bound_answer&)>;
 
   /// `timeout`: without an answer for so long, the connection is ended.
@@ -98,11 +99,12 @@ class lock_holding_connection {
     const cancel_signal* by_;
   };
 
-  /// Before anything else is done with it. One round trip. Null, and the reason, if the server does not take the statement.
+  /// Before anything else is done with it. One round trip. Null, and the reason, if the server does not take the
+  /// statement.
   key_statement* add(std::string sql, const char* doing, bool bytes, fault& why);
 
-  /// Waits for the turn, and reads an answer that was left. Nothing, and the reason: `by` was raised, or (why.connection) the
-  /// connection is gone.
+  /// Waits for the turn, and reads an answer that was left. Nothing, and the reason: `by` was raised, or
+  /// (why.connection) the connection is gone.
   std::optional<exclusive_use> wait_exclusive_use(const cancel_signal& by, fault& why);
 
   bool usable() const noexcept { return link_->usable(); }

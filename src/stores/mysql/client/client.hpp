@@ -19,8 +19,8 @@
 
 namespace dlock::stores::mysql {
 
-/// The way to the servers of a URL: what a scheme makes its connections with. Thread safety: all functions may be called
-/// from any thread.
+/// The way to the servers of a URL: what a scheme makes its connections with. Thread safety: all functions may be
+/// called from any thread.
 class mysql_client {
  public:
   explicit mysql_client(mysql_settings settings, statement_rewrite rewrite = {});
@@ -29,8 +29,8 @@ class mysql_client {
   /// ODB's, for what a scheme does by mapped classes.
   odb::mysql::database& database() noexcept { return database_; }
 
-  /// A scheme's connection, made of `(mysql_opened, arguments..., mysql_hosts&)`. Null, and the reason, if no server takes
-  /// locks within `limit`, or if `cancel` was requested.
+  /// A scheme's connection, made of `(mysql_opened, arguments..., mysql_hosts&)`. Null, and the reason, if no server
+  /// takes locks within `limit`, or if `cancel` was requested.
   template <std::derived_from<mysql_connection> Connection, class... Arguments>
   std::unique_ptr<Connection> open(microseconds limit, const std::stop_token& cancel, fault& why,
                                    const Arguments&... arguments) noexcept {

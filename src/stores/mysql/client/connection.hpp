@@ -18,8 +18,8 @@
 
 namespace dlock::stores::mysql {
 
-/// A connection to a server that takes locks. It knows no table: a scheme derives from it, or uses it, with statements of
-/// its own.
+/// A connection to a server that takes locks. It knows no table: a scheme derives from it, or uses it, with statements
+/// of its own.
 class mysql_connection : public connection {
  public:
   /// `hosts` must outlive it. Throws std::system_error if there is no file descriptor left.
@@ -95,7 +95,8 @@ class mysql_connection : public connection {
   unsigned as_text_ = 0;  // so many more are not tried to be prepared
 };
 
-/// Of a connection that was made in that process: a child of it, which has the same socket, must not say goodbye to the server.
+/// Of a connection that was made in that process: a child of it, which has the same socket, must not say goodbye to the
+/// server.
 inline void leave_to_parent(std::unique_ptr<mysql_connection>& link, pid_t made_in) noexcept {
   if (made_in != ::getpid()) static_cast<void>(link.release());
 }

@@ -39,8 +39,8 @@ class connections_by_url final : public odb::mysql::connection_pool_factory {
   }
 
  private:
-  /// A Galera node may not have seen yet what was granted by another one: BEGIN waits until it has. Without a cluster the
-  /// variable has no effect, and a server without it does not matter.
+  /// A Galera node may not have seen yet what was granted by another one: BEGIN waits until it has. Without a cluster
+  /// the variable has no effect, and a server without it does not matter.
   static void wait_for_cluster(MYSQL* handle) {
     fault ignored;
     if (is_mariadb(handle)) run_mysql(handle, "SET SESSION wsrep_sync_wait=@@wsrep_sync_wait|1", "", nullptr, ignored);

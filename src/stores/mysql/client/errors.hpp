@@ -31,11 +31,12 @@ constexpr unsigned mysql_no_such_thread = 1094;
 
 /// The server prepares no statement, or not this one: its text may be sent instead.
 bool goes_as_text(unsigned code) noexcept;
-/// A TLS handshake failed (2026): whether by its text the network broke. The rest stays as it is: a certificate, a version.
+/// A TLS handshake failed (2026): whether by its text the network broke. The rest stays as it is: a certificate, a
+/// version.
 bool tls_may_succeed_later(std::string_view text) noexcept;
 
-/// For numbers that the table does not list: a server's answer means "not done", but for those that say nothing (1105, 1815)
-/// and those of proxies (from 9000 on); these, and anything of the client library, mean "don't know".
+/// For numbers that the table does not list: a server's answer means "not done", but for those that say nothing (1105,
+/// 1815) and those of proxies (from 9000 on); these, and anything of the client library, mean "don't know".
 mysql_error_class classify_mysql_error(unsigned code) noexcept;
 
 /// The fault to report; `doing` says what was tried ("take", "connect to db1:3306").

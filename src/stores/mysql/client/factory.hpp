@@ -53,8 +53,8 @@ class mysql_factory final : public odb::mysql::connection_factory {
   mysql_factory(const mysql_settings& settings, const statement_rewrite& rewrite)
       : settings_(settings), rewrite_(rewrite), hosts_(settings.hosts.size(), settings.connect_timeout) {}
 
-  /// Tries the hosts in turn, the last good one first; `limit` is the time that they share (mysql_hosts::share). Without
-  /// a link, and the reason, if none does, or if `cancel` was requested.
+  /// Tries the hosts in turn, the last good one first; `limit` is the time that they share (mysql_hosts::share).
+  /// Without a link, and the reason, if none does, or if `cancel` was requested.
   mysql_opened open(microseconds limit, const std::stop_token& cancel, fault& why);
 
   mysql_hosts& hosts() noexcept { return hosts_; }

@@ -10,7 +10,8 @@
 namespace dlock::stores::mysql {
 
 /// Puts the fence of a grant that was made into the answer. The server sends it with its answer, unless the table has a
-/// trigger: then the server sends 0, whatever the trigger does. `select` makes the statement that reads it by session and nonce.
+/// trigger: then the server sends 0, whatever the trigger does. `select` makes the statement that reads it by session
+/// and nonce.
 template <class Select>
 void tell_fence(mysql_connection& connection, std::uint64_t came_along, Select&& select, reply& answer) {
   answer.fence = came_along;

@@ -22,8 +22,8 @@ class mysql_hosts {
   mysql_hosts(std::size_t count, microseconds longest);
 
   /// The host that worked last comes first, then the others as the URL has them. Those that failed within the last
-  /// minute come after these: first the quick ones, which cost no time, then those that did not answer in theirs. Of these
-  /// the one that was given the least comes last, where it gets the most.
+  /// minute come after these: first the quick ones, which cost no time, then those that did not answer in theirs. Of
+  /// these the one that was given the least comes last, where it gets the most.
   std::vector<std::size_t> order(clock::time_point now) const;
 
   /// How long a host is tried, with so much time left and `others` to be tried after it. The last one gets all that a
@@ -35,8 +35,8 @@ class mysql_hosts {
   /// `allowed`: what it was given, if that ran out; else 0.
   void failed(std::size_t host, clock::time_point now, microseconds allowed);
 
-  /// A server that takes part no more (read-only, outside its cluster) keeps its connections. After one of them has found
-  /// that out, all that were made before are of no more use. `seen`: what refusals() was when that one was made.
+  /// A server that takes part no more (read-only, outside its cluster) keeps its connections. After one of them has
+  /// found that out, all that were made before are of no more use. `seen`: what refusals() was when that one was made.
   void refuses(std::size_t host, std::uint64_t seen, clock::time_point now);
   /// How often that happened.
   std::uint64_t refusals(std::size_t host) const noexcept {

@@ -13,8 +13,8 @@
 namespace dlock::stores::mysql {
 
 /// While one of these lives, whatever the client library waits for on its thread ends at `end`, and soon once `cancel`
-/// is requested: TCP, TLS, login and every statement, to the millisecond. Not the look-up of a host's name, which nothing
-/// can end. The library's own timeouts count whole seconds, and each wait by itself.
+/// is requested: TCP, TLS, login and every statement, to the millisecond. Not the look-up of a host's name, which
+/// nothing can end. The library's own timeouts count whole seconds, and each wait by itself.
 ///
 /// MySQL's own library has nothing to hook into: there only its timeouts bound the waiting.
 class mysql_io_bound {

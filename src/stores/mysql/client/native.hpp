@@ -31,8 +31,8 @@ using mysql_rows = std::vector<std::vector<std::optional<std::string>>>;
 mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
                            fault& why);
 
-/// The same for a connection of the application's: the session is as the server makes it, and statements take as long as
-/// they take.
+/// The same for a connection of the application's: the session is as the server makes it, and statements take as long
+/// as they take.
 mysql_handle connect_application(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
                                  fault& why);
 
@@ -45,19 +45,20 @@ bool read_mysql(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& 
 /// 'X''0A1B''': any bytes as a literal that needs no escaping, whatever the character set.
 std::string mysql_literal(std::string_view bytes);
 
-/// Rule 8: time is the server's alone: microseconds since 1970, UTC, whatever the zone of the session, the server or the
-/// machine. It stands still while a statement runs, also while it waits for a row.
+/// Rule 8: time is the server's alone: microseconds since 1970, UTC, whatever the zone of the session, the server or
+/// the machine. It stands still while a statement runs, also while it waits for a row.
 inline constexpr const char* server_clock = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
 
 bool is_mariadb(MYSQL* handle);
 
-/// Whether one statement can be told not to wait for row locks at all: MariaDB since 10.3. MySQL waits a second at least.
+/// Whether one statement can be told not to wait for row locks at all: MariaDB since 10.3. MySQL waits a second at
+/// least.
 bool can_refuse_to_wait(MYSQL* handle);
-/// What such a statement begins with: a row that somebody's transaction has locked is busy at once, not after the lock wait
-/// timeout.
+/// What such a statement begins with: a row that somebody's transaction has locked is busy at once, not after the lock
+/// wait timeout.
 inline constexpr std::string_view quick_prefix = "SET STATEMENT innodb_lock_wait_timeout=0 FOR ";
-/// Galera: what a statement begins with that waits for all that was committed in the cluster before it. It has no effect in an
-/// open transaction (measured).
+/// Galera: what a statement begins with that waits for all that was committed in the cluster before it. It has no
+/// effect in an open transaction (measured).
 inline constexpr std::string_view sync_prefix = "SET STATEMENT wsrep_sync_wait=7 FOR ";
 /// Whether SELECT ... FOR UPDATE SKIP LOCKED is known: MariaDB since 10.6, MySQL since 8.0.1.
 bool can_skip_locked(MYSQL* handle);

@@ -14,7 +14,8 @@ namespace dlock::stores::mysql {
 std::string bare_table(std::string_view quoted);
 /// "`name`", with the quotation marks inside doubled.
 std::string quote_mysql_name(std::string_view name);
-/// Whether a text can stand between single quotation marks as it is: printable ASCII, without them and without backslashes.
+/// Whether a text can stand between single quotation marks as it is: printable ASCII, without them and without
+/// backslashes.
 bool needs_no_escaping(std::string_view text) noexcept;
 /// A text in utf8mb4, as a literal: as it is where it can.
 std::string mysql_text_literal(std::string_view text);

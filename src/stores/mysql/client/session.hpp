@@ -19,9 +19,9 @@ struct session_variable {
 /// Those that this server knows.
 std::vector<session_variable> session_variables(MYSQL* handle);
 
-/// Rule 9, in one round trip: puts the connection into the state that the protocol needs, whatever the server's defaults
-/// and its init_connect say. A variable that the server does not know is left out, which costs one more. False, and the
-/// reason.
+/// Rule 9, in one round trip: puts the connection into the state that the protocol needs, whatever the server's
+/// defaults and its init_connect say. A variable that the server does not know is left out, which costs one more.
+/// False, and the reason.
 bool set_session(MYSQL* handle, std::vector<session_variable> variables, std::string_view doing, fault& why);
 
 /// Whether what runs next is committed by itself. The server told with its last answer.

@@ -32,7 +32,8 @@ struct mysql_bytes {
   std::string_view view() const noexcept { return {bytes.data(), size}; }
 };
 
-/// Where a statement finds the value of a parameter, or puts the value of a column. The place must outlive the statement.
+/// Where a statement finds the value of a parameter, or puts the value of a column. The place must outlive the
+/// statement.
 class mysql_field {
  public:
   enum class type { bytes, text, integer, natural };
@@ -104,8 +105,8 @@ class mysql_statement {
   /// their places are cut off: the statement must not select what would be mistaken then.
   outcome fetch(std::span<const mysql_field> columns, fault& why);
 
-  /// Whether execute() can be done in two steps, between which the caller may wait for the answer as it likes: send() it, and
-  /// receive() what execute() returns. MySQL's own library can't.
+  /// Whether execute() can be done in two steps, between which the caller may wait for the answer as it likes: send()
+  /// it, and receive() what execute() returns. MySQL's own library can't.
   static const bool in_two_steps;
   bool send(fault& why);
   outcome receive(fault& why);

@@ -26,8 +26,8 @@ struct row_lock_connection {
   std::uint64_t noticed = 0;  ///< the watch for its end, while it holds a row
 };
 
-/// The connections of a store, each for one held lock, and what they hold. Thread safety: all functions from any thread; no
-/// I/O but the end of a connection.
+/// The connections of a store, each for one held lock, and what they hold. Thread safety: all functions from any
+/// thread; no I/O but the end of a connection.
 class link_pool {
  public:
   explicit link_pool(std::size_t most) : most_(most) {}
@@ -38,7 +38,8 @@ class link_pool {
     std::shared_ptr<row_lock_connection> link{};
   };
 
-  /// One that is idle, or the right to make one (an empty pointer), which add() or drop() ends. Nothing: all are in use.
+  /// One that is idle, or the right to make one (an empty pointer), which add() or drop() ends. Nothing: all are in
+  /// use.
   std::optional<std::shared_ptr<row_lock_connection>> get();
   /// One that get() gave (or what was made of the right) is of no more use.
   void drop();

@@ -292,8 +292,8 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
   return answer;
 }
 
-/// Of a poll that was contended. MySQL has different numbers for a locked table and for a locked row. In MariaDB a statement about
-/// no row is contended only if the table is locked.
+/// Of a poll that was contended. MySQL has different numbers for a locked table and for a locked row. In MariaDB a
+/// statement about no row is contended only if the table is locked.
 bool for_update_store::table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& polled) const {
   if (!client_.is_mariadb()) return polled.why.native == static_cast<int>(mysql_lock_wait_timeout);
   mysql_rows none;

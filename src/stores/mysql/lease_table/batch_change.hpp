@@ -23,11 +23,11 @@ struct batch_change {
   fault why{};
 };
 
-/// One locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and does it once more without
-/// the locked rows if there are any; MySQL, which can't be told, passes over them at once. What knows neither waits.
-/// An extension is not done once more: its caller repeats it for each row.
-/// `text`: makes the statement; its argument says whether it is to pass over locked rows. `can_skip`: the server can. `count`:
-/// how many rows it names. If a node of a cluster frees fewer, it is asked again when it has seen what others have committed.
+/// One locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and does it once more
+/// without the locked rows if there are any; MySQL, which can't be told, passes over them at once. What knows neither
+/// waits. An extension is not done once more: its caller repeats it for each row. `text`: makes the statement; its
+/// argument says whether it is to pass over locked rows. `can_skip`: the server can. `count`: how many rows it names.
+/// If a node of a cluster frees fewer, it is asked again when it has seen what others have committed.
 batch_change change_rows(lease_connection& on, verb action, bool can_skip, std::size_t count,
                          const std::function<std::string(bool skip)>& text);
 
@@ -39,7 +39,8 @@ void fill_all(std::span<reply> replies, outcome said, const fault& why);
 /// It may have been done, but nobody can tell. As a batch without an answer it is settled on another connection.
 reply doubtful(lease_connection& on);
 
-/// More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and nonce.
+/// More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and
+/// nonce.
 void doubt(lease_connection& on, std::span<reply> replies);
 
 /// What a request of releases or cancels finds of its grant after the change.

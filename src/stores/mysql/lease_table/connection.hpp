@@ -73,8 +73,8 @@ class lease_connection final : public mysql_connection {
   }
   /// The statement that reads: yes and the row, or absent. Else failed or unknown.
   outcome poll(mysql_poll_row& row, fault& why);
-  /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the connection. Large
-  /// texts cost one statement the first time.
+  /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the
+  /// connection. Large texts cost one statement the first time.
   bool fits(const std::string& text);
   /// What a text that does not fit is answered.
   static fault too_large();

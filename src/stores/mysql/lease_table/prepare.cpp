@@ -119,7 +119,8 @@ struct probe {
   }
 };
 
-/// Made of the names of database and prefix, so that lock tables that somebody dropped and made anew are the same for the rows.
+/// Made of the names of database and prefix, so that lock tables that somebody dropped and made anew are the same for
+/// the rows.
 void ensure_tables_id(const probe& tables, sql::schema_mode mode) {
   const auto row = sql::tables_id::floor_row;
   if (!tables.rows(fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}}={}", row), "reading the floor")
@@ -152,8 +153,9 @@ written_version read_version(const probe& tables) {
   return {std::strtoull(rows.at(0).at(0).value_or("0").c_str(), nullptr, 10), rows.at(0).at(1).value_or("0") != "0"};
 }
 
-/// A migration that a crash interrupted: it is finished where the tables turn out to be complete, which a server without
-/// transactions for such changes can't promise. Else the way out is said. Version 1 has nothing to migrate but columns.
+/// A migration that a crash interrupted: it is finished where the tables turn out to be complete, which a server
+/// without transactions for such changes can't promise. Else the way out is said. Version 1 has nothing to migrate but
+/// columns.
 void finish_migration(const probe& tables, odb::mysql::database& database, sql::schema_mode mode) {
   const auto there = read_version(tables);
   if (!there.migrating) return;

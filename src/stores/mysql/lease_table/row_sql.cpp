@@ -43,8 +43,8 @@ LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner}, 32))
 WHERE {row}
 )";
 
-// A plain sub-query: it names the holder of this moment, and an operator cannot mean more. The owner that another program, or one
-// with other lock tables, has written is none of our sessions.
+// A plain sub-query: it names the holder of this moment, and an operator cannot mean more. The owner that another
+// program, or one with other lock tables, has written is none of our sessions.
 constexpr std::string_view revoke_source = R"(
 UPDATE {session}
 SET {session.revoked} = 1
@@ -114,8 +114,8 @@ sql::named_value value_of(const row_id& row, std::size_t column) {
   return made;
 }
 
-/// "a = 1": a condition that names the value of one column. A character that the column's character set lacks would be an
-/// error (1267), or become a question mark: there is no such row. The collation is the column's own, as ever.
+/// "a = 1": a condition that names the value of one column. A character that the column's character set lacks would be
+/// an error (1267), or become a question mark: there is no such row. The collation is the column's own, as ever.
 std::string is_value(const row_id& row, std::size_t column, std::string_view before) {
   const auto name = fmt::format("{}{}", before, row.table->id.at(column));
   const auto literal = value_of(row, column).literal;
@@ -158,8 +158,8 @@ bool by_number(const row_id& row) noexcept {
   return row.values.size() == 1 && !std::holds_alternative<std::string>(row.values[0]);
 }
 
-/// The rows, by their primary keys alone. A text is compared for itself: which values the server takes for the same depends
-/// on the column.
+/// The rows, by their primary keys alone. A text is compared for itself: which values the server takes for the same
+/// depends on the column.
 std::string any_of(std::span<const request> requests, std::string_view before) {
   if (std::all_of(requests.begin(), requests.end(), [](const request& each) { return by_number(*each.row); })) {
     return fmt::format("{}{} IN ({})", before, requests.front().row->table->id.at(0),
@@ -170,9 +170,9 @@ std::string any_of(std::span<const request> requests, std::string_view before) {
          ")";
 }
 
-/// What is changed; `skip`: those rows that this statement itself could lock, so that it waits for nobody. The limit keeps the
-/// sub-query a table of its own, which the server reads first. It has a column beside the key: without one the server may read
-/// the whole index instead of these rows, and lock rows of others on its way.
+/// What is changed; `skip`: those rows that this statement itself could lock, so that it waits for nobody. The limit
+/// keeps the sub-query a table of its own, which the server reads first. It has a column beside the key: without one
+/// the server may read the whole index instead of these rows, and lock rows of others on its way.
 std::string rows_of(std::span<const request> requests, const row_table& as, std::string_view before, bool skip) {
   const auto table = as.table + " FORCE INDEX (PRIMARY)";
   if (!skip) return table;
@@ -282,8 +282,8 @@ verification mysql_row_sql::verify(const request& grant) const {
 
 // ---- many rows of one table -----------------------------------------------------------------------------------------
 
-// Of each row the attempt, and for a release or an extension the grant. It names the primary key in each branch, so that the
-// server reads no other row.
+// Of each row the attempt, and for a release or an extension the grant. It names the primary key in each branch, so
+// that the server reads no other row.
 std::string mysql_row_sql::any_of_ours(std::span<const request> requests, const row_table& as,
                                        std::string_view before) const {
   return "(" +
@@ -299,8 +299,8 @@ std::string mysql_row_sql::any_of_ours(std::span<const request> requests, const 
          ")";
 }
 
-// As for one row: each is judged when it is locked, by its own columns alone. What follows tells who was granted what: the
-// owner's text names the attempt.
+// As for one row: each is judged when it is locked, by its own columns alone. What follows tells who was granted what:
+// the owner's text names the attempt.
 std::string mysql_row_sql::change_all(std::span<const request> requests, bool skip) const {
   const auto& first = requests.front();
   const auto before = sql::qualifier(*first.row->table, quote);

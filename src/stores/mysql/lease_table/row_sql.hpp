@@ -24,9 +24,9 @@ enum class session_zone {
   any_mysql,    ///< likewise, where a literal may have an offset (since 8.0.19)
 };
 
-/// SQL about rows of the application's that are locked in place. All values stand in the texts: tables are many, and none
-/// is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Thread safety: all functions may be
-/// called from any thread.
+/// SQL about rows of the application's that are locked in place. All values stand in the texts: tables are many, and
+/// none is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Thread safety:
+/// all functions may be called from any thread.
 class mysql_row_sql {
  public:
   /// `database` is that of the lock tables: the application's connections may have another one.

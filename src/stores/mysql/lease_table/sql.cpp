@@ -9,8 +9,8 @@ namespace {
 
 // "Rule" means those of docs/protocol.md, which has the same statements.
 
-// A server that has become a replica still lets privileged users write: so takes and renewals ask. As text, because newer
-// servers have words for the variable's values.
+// A server that has become a replica still lets privileged users write: so takes and renewals ask. As text, because
+// newer servers have words for the variable's values.
 constexpr sql::named_part words[] = {
     {"now", server_clock},
     {"next_fence", "LAST_INSERT_ID({lock.fence} + 1)"},
@@ -29,9 +29,10 @@ constexpr sql::named_part words[] = {
     {"connection", "CONNECTION_ID()"},
 };
 
-// What a batch changes where the server can pass over locked rows: those that this statement itself could lock, so that it
-// waits for nobody. The limit keeps the sub-query a table of its own, which the server reads first. It has a column beside the
-// key: without one the server may read the whole index instead of these rows, and lock rows of others on its way.
+// What a batch changes where the server can pass over locked rows: those that this statement itself could lock, so that
+// it waits for nobody. The limit keeps the sub-query a table of its own, which the server reads first. It has a column
+// beside the key: without one the server may read the whole index instead of these rows, and lock rows of others on its
+// way.
 constexpr const char* unlocked_rows = R"((
   SELECT {lock.lock_key} AS unlocked_key, {lock.fence} AS unlocked_fence
   FROM {lock} FORCE INDEX (PRIMARY)

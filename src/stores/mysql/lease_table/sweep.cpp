@@ -63,8 +63,8 @@ class sweep_statements {
     return true;
   }
 
-  /// Of those that `which` names only those stay whose row nobody has locked. MariaDB is told with each statement not to
-  /// wait instead.
+  /// Of those that `which` names only those stay whose row nobody has locked. MariaDB is told with each statement not
+  /// to wait instead.
   template <class Candidates, class Name>
   bool leave_out_locked(const std::string& from, const std::string& column, Candidates& candidates, Name name) {
     if (candidates.empty() || !connection_.quick_prefix().empty()) return true;

@@ -45,7 +45,8 @@ reply changed(lease_connection& on, statement_id which, mysql_done& done) {
   return answer;
 }
 
-/// Of what is ours: a "no" of a node that has not seen our grant yet would be a loss that never was, or leave a key held.
+/// Of what is ours: a "no" of a node that has not seen our grant yet would be a loss that never was, or leave a key
+/// held.
 reply changed(lease_connection& on, statement_id which) {
   mysql_done done;
   reply answer;
@@ -77,8 +78,8 @@ reply unless_there(reply answer) {
   return {outcome::no, 0, {}, {}};
 }
 
-/// A user who may write in spite of read_only gets the answer that all others get from the server (1290). `ask`: a "no" may
-/// come of it.
+/// A user who may write in spite of read_only gets the answer that all others get from the server (1290). `ask`: a "no"
+/// may come of it.
 reply unless_demoted(lease_connection& on, reply answer, bool ask = true) {
   if (answer.result != outcome::no || !ask) return answer;
   mysql_rows rows;
@@ -128,8 +129,8 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
   return refuse("no such verb");
 }
 
-/// A dead holder may have left a transaction open that has the row locked. MySQL can't bound the wait of an UPDATE below
-/// a second (MariaDB can, and its statements do), so it is asked first, by a read that locks and does not wait.
+/// A dead holder may have left a transaction open that has the row locked. MySQL can't bound the wait of an UPDATE
+/// below a second (MariaDB can, and its statements do), so it is asked first, by a read that locks and does not wait.
 bool asks_first(const lease_connection& on, const request& asked) noexcept {
   if (!on.quick_prefix().empty()) return false;
   return asked.action == verb::take_over || (asked.action == verb::take && asked.polled) ||
@@ -204,7 +205,8 @@ reply mysql_store::session(connection& on, session_verb action, const session_re
     values.ttl = of.ttl.count();
     switch (action) {
       case session_verb::open:
-        // What follows may be a claim of rows, in a transaction of the application's. If this fails, the claim says why.
+        // What follows may be a claim of rows, in a transaction of the application's. If this fails, the claim says
+        // why.
         static_cast<void>(read_tables_id(with));
         values.host.assign(clip_utf8(of.host, 255));
         values.pid = of.pid;

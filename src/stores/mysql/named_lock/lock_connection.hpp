@@ -18,8 +18,8 @@
 
 namespace dlock::stores::mysql::named_lock {
 
-/// The connection of one session, on which all its named locks are held. The server ends it, and with it all of them, when
-/// the client has been silent for the session's ttl. Thread safety: all functions may be called from any thread.
+/// The connection of one session, on which all its named locks are held. The server ends it, and with it all of them,
+/// when the client has been silent for the session's ttl. Thread safety: all functions may be called from any thread.
 class lock_connection {
  public:
   /// What it holds under a name.

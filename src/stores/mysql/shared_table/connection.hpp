@@ -85,8 +85,8 @@ class shared_connection final : public mysql_connection {
   shared_connection(mysql_opened from, const scheme_sql& sql, mysql_hosts& hosts);
 
   shared_values& values() noexcept { return values_; }
-  /// Runs the statement of a verb that writes. No row matched, or the key was there: no. What is ours may not have reached this
-  /// node of a cluster yet, so a "no" about that is asked again.
+  /// Runs the statement of a verb that writes. No row matched, or the key was there: no. What is ours may not have
+  /// reached this node of a cluster yet, so a "no" about that is asked again.
   reply change(verb action) { return change(at(action), action == verb::extend || action == verb::release); }
   /// verb::extend, told not to wait for a locked row. Precondition: quick().
   reply extend_quickly();

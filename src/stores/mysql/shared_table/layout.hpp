@@ -80,8 +80,8 @@ class layout {
 /// Why a text can't be a key in such a column; empty: it can.
 std::string unfit_for(const column& key, std::string_view text);
 
-/// A text as a column has it, so that its index serves the comparison whatever its character set is: the parameter `:key`,
-/// or a value. Of a number: its digits.
+/// A text as a column has it, so that its index serves the comparison whatever its character set is: the parameter
+/// `:key`, or a value. Of a number: its digits.
 std::string key_parameter(const column& key, std::string_view marker = ":key");
 std::string value_literal(const column& of, std::string_view value);
 

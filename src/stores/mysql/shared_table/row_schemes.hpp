@@ -8,8 +8,8 @@
 
 namespace dlock::stores::mysql::shared_table {
 
-/// The schemes whose rows have a key, an owner and an expiry: unique_insert, where a row is a lock, and state_row, where a row
-/// stays and its state says whether it is taken. They differ by their statements alone.
+/// The schemes whose rows have a key, an owner and an expiry: unique_insert, where a row is a lock, and state_row,
+/// where a row stays and its state says whether it is taken. They differ by their statements alone.
 struct row_scheme_settings : table_settings {
   /// What the URL names comes before `options`. Throws std::invalid_argument naming the parameter and its value.
   row_scheme_settings(store_url url, const unique_insert_options& options);

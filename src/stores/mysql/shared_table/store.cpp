@@ -178,9 +178,9 @@ reply shared_table_store::revoke(connection& connection, const request& key) noe
   });
 }
 
-/// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key, if it has
-/// expired still; what somebody has locked waits for the next time. MariaDB is told with each statement not to wait for it,
-/// MySQL is asked before.
+/// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key,
+/// if it has expired still; what somebody has locked waits for the next time. MariaDB is told with each statement not
+/// to wait for it, MySQL is asked before.
 reply shared_table_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
   auto& with = static_cast<native&>(connection);
   return reply_or_in_doubt(with, "clean up", [&] {

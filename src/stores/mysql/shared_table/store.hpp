@@ -20,9 +20,9 @@ inline microseconds rounded_up(microseconds ttl, microseconds unit) noexcept {
   return (ttl + unit - microseconds{1}) / unit * unit;
 }
 
-/// A store on a table that other programs share. Its leases end by an expiry in the row, which the service renews; the row
-/// names session and attempt of its holder, so that what comes late is known by its name. A scheme says which table, and with
-/// which statements.
+/// A store on a table that other programs share. Its leases end by an expiry in the row, which the service renews; the
+/// row names session and attempt of its holder, so that what comes late is known by its name. A scheme says which
+/// table, and with which statements.
 class shared_table_store : public store, private store_admin {
  public:
   /// The scheme's statements for a table. Throws store_error where the table lacks something.
@@ -86,7 +86,8 @@ class shared_table_store : public store, private store_admin {
 
   /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
   static reply take(native& with, const scheme_sql& sql, const request& request);
-  /// An extension that is not to wait, where the server can't be told that: first asks for the row, by a read that locks.
+  /// An extension that is not to wait, where the server can't be told that: first asks for the row, by a read that
+  /// locks.
   reply extend_unlocked(native& with, const request& request);
   reply poll(native& with, const request& request) const;
   reply holders(connection& connection, const std::string& condition, std::vector<holder_info>& found) noexcept;

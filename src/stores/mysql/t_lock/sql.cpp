@@ -19,9 +19,10 @@ namespace {
 constexpr std::size_t longest_owner = 64;  // that of a request; ours are session, attempt, and a fence of ten digits
 constexpr long longest_skew_ms = 3'600'000;
 
-// Ours are by the server's clock on both sides. Another program's clock may be behind, whatever its ids look like. What it adds
-// up may have overflowed, either way; MySQL refuses to reckon on with that.
-// "<session>/<attempt>/<fence>", in full: what t_lock_store::holder_named() takes for ours, whatever the column's collation.
+// Ours are by the server's clock on both sides. Another program's clock may be behind, whatever its ids look like. What
+// it adds up may have overflowed, either way; MySQL refuses to reckon on with that.
+// "<session>/<attempt>/<fence>", in full: what t_lock_store::holder_named() takes for ours, whatever the column's
+// collation.
 constexpr const char* ours_sql =
     "CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin "
     "REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$'";
@@ -30,8 +31,7 @@ constexpr const char* end_sql = R"(
 GREATEST(0, LEAST(timeout, 253402300799000)) + IF({ours}, 0, {skew})
 )";
 
-constexpr scheme_texts sql_texts{
-    .take = R"(
+constexpr scheme_texts sql_texts{.take = R"(
 UPDATE {table}
 SET request_id = CONCAT(:owner, '/', version + 1),
     lock_count = 1,
@@ -40,8 +40,9 @@ SET request_id = CONCAT(:owner, '/', version + 1),
 WHERE lock_key = {:key}
   AND (request_id = '' OR {passed})
 )",
-    // Its fence is 1. The server's answer doesn't say so: beside an AUTO_INCREMENT column it gives that column's number.
-    .insert = R"(
+                                 // Its fence is 1. The server's answer doesn't say so: beside an AUTO_INCREMENT column
+                                 // it gives that column's number.
+                                 .insert = R"(
 INSERT INTO {table}
 SET lock_key = :key,
     request_id = CONCAT(:owner, '/1'),
@@ -49,12 +50,12 @@ SET lock_key = :key,
     timeout = {now} + :ttl DIV 1000 + {skew},
     version = 1
 )",
-    .poll = R"(
+                                 .poll = R"(
 SELECT request_id <> '', LEFT(request_id, 100), {remaining}, version
 FROM {table}
 WHERE lock_key = {:key}
 )",
-    .take_over = R"(
+                                 .take_over = R"(
 UPDATE {table}
 SET request_id = CONCAT(:owner, '/', version + 1),
     lock_count = 1,
@@ -64,7 +65,7 @@ WHERE lock_key = {:key}
   AND request_id = CONCAT(:holder, '/', :fence)
   AND {passed}
 )",
-    .extend = R"(
+                                 .extend = R"(
 UPDATE {table}
 SET timeout = GREATEST(timeout, {now} + :ttl DIV 1000 + {skew}),
     version = version + 1
@@ -72,7 +73,7 @@ WHERE lock_key = {:key}
   AND request_id LIKE :owner
   AND NOT ({passed})
 )",
-    .release = R"(
+                                 .release = R"(
 UPDATE {table}
 SET request_id = '',
     lock_count = 0,
@@ -81,7 +82,7 @@ SET request_id = '',
 WHERE lock_key = {:key}
   AND request_id LIKE :owner
 )",
-    .held = R"(
+                                 .held = R"(
 SELECT lock_key, LEFT(request_id, 100), {remaining}, version
 FROM {table}
 WHERE request_id <> ''
@@ -93,8 +94,8 @@ constexpr const char* mine_sql = R"(
 CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(:owner USING utf8mb4) AS BINARY)
 )";
 
-// What the request had is counted on also where its time has passed, as other programs do: one that comes late with its release,
-// which does not look at the time, must not free what we have by then.
+// What the request had is counted on also where its time has passed, as other programs do: one that comes late with its
+// release, which does not look at the time, must not free what we have by then.
 constexpr const char* enter_sql = R"(
 UPDATE {table}
 SET lock_count = IF({mine}, GREATEST(lock_count, 0) + 1, 1),

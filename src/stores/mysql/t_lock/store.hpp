@@ -26,8 +26,8 @@ enum class other : std::size_t { clock, row, enter, stay, leave };
 /// Throws store_error where the table lacks something.
 shared_table::scheme_sql make_sql(const shared_table::layout& table, const t_lock_settings& settings);
 
-/// Reads the fence of a grant from its row, where the server's answer had none. `owner`: session and attempt. Finds no row if
-/// the grant is over.
+/// Reads the fence of a grant from its row, where the server's answer had none. `owner`: session and attempt. Finds no
+/// row if the grant is over.
 std::string granted_fence_sql(const shared_table::scheme_sql& sql, const std::string& table, const request& grant,
                               std::string_view owner);
 

@@ -25,8 +25,8 @@ class script_connection : public redis_connection {
  public:
   using redis_connection::redis_connection;
 
-  /// Rule 15: what another start of the server may have lost proves nothing, so it counts as another server, unless it keeps
-  /// everything. `data`: names what is stored there, if something does.
+  /// Rule 15: what another start of the server may have lost proves nothing, so it counts as another server, unless it
+  /// keeps everything. `data`: names what is stored there, if something does.
   void name_server(std::string_view data);
   /// One that refused everything ends the others to it too: who is idle would learn it by the next statement only.
   bool alive() noexcept override { return redis_connection::alive() && refusals_->load() == made_at_; }
@@ -102,7 +102,8 @@ bool may_hold_locks(const server_facts& server, const redis_settings& settings, 
 inline std::string_view address_in(std::string_view incarnation) {
   return incarnation.substr(0, incarnation.rfind(' '));
 }
-/// Whether what was sent on that connection can't run any more: it is ended at the server, or the server has been started anew.
+/// Whether what was sent on that connection can't run any more: it is ended at the server, or the server has been
+/// started anew.
 bool end_lost_connection(redis_connection& on, const connection_identity& lost) noexcept;
 
 }  // namespace dlock::stores::redis

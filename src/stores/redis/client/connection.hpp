@@ -24,7 +24,8 @@ class redis_connection : public connection {
   redis_connection(stream_socket socket, std::chrono::milliseconds timeout);
 
   ~redis_connection() override;
-  /// `closed` is called when the server closes the connection, also while that lies idle. `by` lives as long as the connection.
+  /// `closed` is called when the server closes the connection, also while that lies idle. `by` lives as long as the
+  /// connection.
   void watch_hang_up(std::shared_ptr<hangup_watch> by, std::function<void()> closed) noexcept;
 
   void interrupt() noexcept override;
@@ -43,8 +44,8 @@ class redis_connection : public connection {
   const connection_identity& identity() const noexcept override { return identity_; }
   void set_identity(connection_identity identity) { identity_ = std::move(identity); }
 
-  /// Sends them in one go. One answer for each; the first one that is empty did not come in time, nor did those behind it, and
-  /// the connection is of no more use.
+  /// Sends them in one go. One answer for each; the first one that is empty did not come in time, nor did those behind
+  /// it, and the connection is of no more use.
   std::vector<answer> ask(const command_text& commands);
   /// One command, which takes no keys.
   answer ask(std::initializer_list<std::string_view> words);

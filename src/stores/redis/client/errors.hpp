@@ -12,8 +12,8 @@ namespace dlock::stores::redis {
 bool is_unknown_script(std::string_view error) noexcept;
 /// This server does nothing for us, and another one may.
 bool is_elsewhere(std::string_view error) noexcept;
-/// What an error that the server answered with says. It was certainly not done: a server refuses a script before its first
-/// write, or not at all.
+/// What an error that the server answered with says. It was certainly not done: a server refuses a script before its
+/// first write, or not at all.
 fault fault_of_error(std::string_view error, const char* doing);
 /// The connection broke, or there was no answer in time.
 fault lost_connection(const std::string& text);

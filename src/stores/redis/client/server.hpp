@@ -22,10 +22,11 @@ struct server_facts {
   std::string policy{};  ///< maxmemory-policy, where memory is limited or it is allkeys-*: which keys it deletes then
   persistence keeps = persistence::none;
 
-  /// `info`: the answer to INFO. `fsync`: that to CONFIG GET *appendfsync*, which may be an error: then the least is assumed.
+  /// `info`: the answer to INFO. `fsync`: that to CONFIG GET *appendfsync*, which may be an error: then the least is
+  /// assumed.
   static server_facts read(std::string_view info, const answer& fsync);
-  /// Whether locks may live there. `expire`: their keys have an expiry in the server. Throws std::invalid_argument, with the
-  /// server's name and what is to be changed.
+  /// Whether locks may live there. `expire`: their keys have an expiry in the server. Throws std::invalid_argument,
+  /// with the server's name and what is to be changed.
   void must_do(const redis_settings& settings, bool expire) const;
 };
 

@@ -34,14 +34,17 @@ class stream_socket {
   };
   /// All addresses of a host. Throws std::runtime_error. name_lookup bounds how long that takes.
   static std::vector<peer> look_up(const std::string& host, unsigned port);
-  /// To the first that answers. Each is given its part of the time: one that drops what it is sent must not use up all of it.
+  /// To the first that answers. Each is given its part of the time: one that drops what it is sent must not use up all
+  /// of it.
   static stream_socket connect(const std::vector<peer>& all, clock::time_point until, const std::stop_token& cancel);
-  /// One that is being connected: when it can be written to, connected() tells what came of it. Throws std::runtime_error.
+  /// One that is being connected: when it can be written to, connected() tells what came of it. Throws
+  /// std::runtime_error.
   static stream_socket begin(const peer& to);
   /// Empty: it is connected. Else what is wrong.
   std::string connected() const;
   int descriptor() const noexcept { return descriptor_; }
-  /// Everything that follows is encrypted, from when secured() has said done. `host`: whose certificate it must be. Throws std::runtime_error.
+  /// Everything that follows is encrypted, from when secured() has said done. `host`: whose certificate it must be.
+  /// Throws std::runtime_error.
   void begin_tls(const tls_settings& settings, const std::string& host);
   /// Without waiting. broken: and why.
   tls_session::result secured(std::string& why);

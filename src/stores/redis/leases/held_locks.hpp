@@ -13,8 +13,8 @@
 
 namespace dlock::stores::redis::leases {
 
-/// Which locks the sessions of this process hold, as far as the store has answered: a renewal looks for some of them at the
-/// server. Thread-safe.
+/// Which locks the sessions of this process hold, as far as the store has answered: a renewal looks for some of them at
+/// the server. Thread-safe.
 class held_locks {
  public:
   struct held {

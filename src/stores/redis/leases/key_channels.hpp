@@ -17,9 +17,9 @@
 
 namespace dlock::stores::redis::leases {
 
-/// Hears what is published when a key becomes free, on one connection for all who wait, by a thread of its own that begins
-/// with the first of them. A lock's channel has the name of its hash.
-/// Thread safety: watch() and unwatch() from any thread.
+/// Hears what is published when a key becomes free, on one connection for all who wait, by a thread of its own that
+/// begins with the first of them. A lock's channel has the name of its hash. Thread safety: watch() and unwatch() from
+/// any thread.
 class key_channels {
  public:
   /// `prefix`: begins the names of locks.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Times are microseconds by the server's clock. A script runs alone and as a whole: what it has read is true until it ends.
-// Numbers are doubles there, exact to 2^53: until the year 2255 for times, and for tokens that begin with them.
+// Times are microseconds by the server's clock. A script runs alone and as a whole: what it has read is true until it
+// ends. Numbers are doubles there, exact to 2^53: until the year 2255 for times, and for tokens that begin with them.
 #include "stores/redis/leases/scripts.hpp"
 
 #include <array>
@@ -20,13 +20,14 @@ constexpr std::string_view whole = R"(
 local function whole(n) return string.format('%.0f', n) end
 )";
 
-// A server whose memory is full refuses a script's first write if that one may need memory, and none after it. What ends, keeps or
-// takes back a lease must not depend on memory that other programs use up, so it begins with a PERSIST or HDEL that changes nothing.
+// A server whose memory is full refuses a script's first write if that one may need memory, and none after it. What
+// ends, keeps or takes back a lease must not depend on memory that other programs use up, so it begins with a PERSIST
+// or HDEL that changes nothing.
 
-/// The end of a script that grants: `fence` and `expires` are the row's. Where tokens go by the clock, a free key's hash ends by
-/// itself, so a held key's must not, and stands in the index again.
-/// Tokens that go by the clock exceed it at each grant: those of a primary that was cut off, too, which counts for itself.
-/// Rule 1: a grant that its session keeps clears an expiry left from before, which would free it.
+/// The end of a script that grants: `fence` and `expires` are the row's. Where tokens go by the clock, a free key's
+/// hash ends by itself, so a held key's must not, and stands in the index again. Tokens that go by the clock exceed it
+/// at each grant: those of a primary that was cut off, too, which counts for itself. Rule 1: a grant that its session
+/// keeps clears an expiry left from before, which would free it.
 constexpr std::string_view grant = R"(
 fence = math.max(fence, ARGV[4]) + 1
 if ARGV[5] == '1' then fence = math.max(fence, now) end
@@ -46,7 +47,8 @@ return fence
 )";
 
 /// What an heir has is other data than its primary's: that may have had more. Its own restarts keep the new name.
-/// A user who may not write is refused here, and not at the first acquire. A server that takes no writes now may do so later.
+/// A user who may not write is refused here, and not at the first acquire. A server that takes no writes now may do so
+/// later.
 constexpr std::string_view hello = R"(
 local nothing = redis.pcall('HDEL', KEYS[1], '')
 if type(nothing) == 'table' and nothing.err then
@@ -77,7 +79,8 @@ if row[1] and not (row[3] and tonumber(row[3]) <= now) then return false end
 local fence, expires = row[2], row[3]
 )";
 
-/// The epoch is read again: somebody may have deleted the key, and the floor with it, after the connection learned its epoch.
+/// The epoch is read again: somebody may have deleted the key, and the floor with it, after the connection learned its
+/// epoch.
 constexpr std::string_view insert = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 then return false end
 redis.call('ZADD', KEYS[2], 0, ARGV[6])
@@ -125,8 +128,8 @@ local function free()
 end
 )";
 
-/// Rule 12: with min_hold holder and fence stay, and a waiter learns until when; without it the clock does not matter. Without
-/// the right to publish no waiter is notified, but the key is freed.
+/// Rule 12: with min_hold holder and fence stay, and a waiter learns until when; without it the clock does not matter.
+/// Without the right to publish no waiter is notified, but the key is freed.
 constexpr std::string_view release = R"(
 local row = redis.call('HMGET', KEYS[1], 'session', 'fence', 'acquired')
 if row[1] ~= ARGV[1] or row[2] ~= ARGV[2] then return 0 end
@@ -165,7 +168,8 @@ redis.call('ZADD', KEYS[2], ends, ARGV[1])
 return 1
 )";
 
-/// A key's hash that somebody has deleted, or a server evicted, would be missed by its holder alone: so it looks for some of them.
+/// A key's hash that somebody has deleted, or a server evicted, would be missed by its holder alone: so it looks for
+/// some of them.
 constexpr std::string_view renew_session = R"(
 local row = redis.call('HMGET', KEYS[1], 'expires', 'revoked')
 if not row[1] or row[2] or tonumber(row[1]) <= now then return 0 end

@@ -89,8 +89,8 @@ std::string redis_store::session_name(const id128& id) const { return sessions_ 
 
 namespace {
 
-/// How long the hash of a free key stays where tokens go by the clock: a token comes from the clock again after that, and so is
-/// greater unless the clock was set back by more.
+/// How long the hash of a free key stays where tokens go by the clock: a token comes from the clock again after that,
+/// and so is greater unless the clock was set back by more.
 constexpr std::string_view free_hash_stays_ms = "600000";
 
 /// Of a session's locks, by one renewal: some 200 microseconds of the server.

@@ -31,8 +31,8 @@ struct master_group {
       false};  ///< a connection has ended so that a new one looks names up, and that is not there yet
 };
 
-/// A connection to each of the masters. All are asked at the same time; one that does not answer in time is not waited for again
-/// until it has caught up.
+/// A connection to each of the masters. All are asked at the same time; one that does not answer in time is not waited
+/// for again until it has caught up.
 class quorum_connection final : public connection {
  public:
   using clock = master_link::clock;

@@ -35,14 +35,14 @@ class master {
                const std::stop_token& cancel);
   /// At none of its addresses was there a server.
   void not_found();
-  /// It has not been found since its name was looked up, and that was a while ago: it may have moved. Says so to one caller,
-  /// and then not before the same time has passed again; ten times that if the name service did not help. Never of a host that
-  /// is named by its address.
+  /// It has not been found since its name was looked up, and that was a while ago: it may have moved. Says so to one
+  /// caller, and then not before the same time has passed again; ten times that if the name service did not help. Never
+  /// of a host that is named by its address.
   bool look_up_due(stream_socket::clock::time_point now);
   /// Throws std::runtime_error if there are none.
   std::vector<stream_socket::peer> addresses() const;
-  /// From when on its word is one: it may have forgotten what it granted before this start of it, which another run shows, or
-  /// how long it has been up, unless it keeps everything.
+  /// From when on its word is one: it may have forgotten what it granted before this start of it, which another run
+  /// shows, or how long it has been up, unless it keeps everything.
   stream_socket::clock::time_point votes_from(const server_facts& server, stream_socket::clock::time_point now);
 
  private:
@@ -65,8 +65,9 @@ struct connection_ref {
   bool operator==(const connection_ref&) const = default;
 };
 
-/// Where something may still be under way that one of our connections has sent: its connections to masters that are open, or
-/// were closed before all was answered. The latter are forgotten after an hour, by when nobody asks for them. Thread-safe.
+/// Where something may still be under way that one of our connections has sent: its connections to masters that are
+/// open, or were closed before all was answered. The latter are forgotten after an hour, by when nobody asks for them.
+/// Thread-safe.
 class unacknowledged_connections {
  public:
   using time_point = stream_socket::clock::time_point;
@@ -89,8 +90,8 @@ class unacknowledged_connections {
   time_point cleanup_cursor_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// A connection to one master that never waits: who owns it polls for all of them. It comes back by itself, a while after it
-/// broke. Not thread-safe.
+/// A connection to one master that never waits: who owns it polls for all of them. It comes back by itself, a while
+/// after it broke. Not thread-safe.
 class master_link {
  public:
   using clock = stream_socket::clock;

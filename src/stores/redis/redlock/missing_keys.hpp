@@ -16,8 +16,8 @@ class missing_keys {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// What a renewal found on each master; true: no key. Which of them had none at the renewal before either. Remembered until
-  /// `until`, when the lease has ended unless it was renewed again.
+  /// What a renewal found on each master; true: no key. Which of them had none at the renewal before either. Remembered
+  /// until `until`, when the lease has ended unless it was renewed again.
   std::vector<bool> again(const std::string& lease, const std::vector<bool>& missing, time_point now, time_point until);
   /// The lease has ended.
   void forget(const std::string& lease);

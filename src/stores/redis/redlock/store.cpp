@@ -119,8 +119,8 @@ void redlock_store::take(quorum_connection& on, std::span<const request> request
   const auto all = on.ask(calls.text, clock::now() + timeout(requests), ask_late::no);
   auto ballots = count(requests, all);
   auto problem = trouble(on);
-  // What takes it back may still be under way on these connections. On others the same value would be granted again before,
-  // and deleted then: so only an attempt with another number may follow.
+  // What takes it back may still be under way on these connections. On others the same value would be granted again
+  // before, and deleted then: so only an attempt with another number may follow.
   if (std::any_of(all.begin(), all.end(), [](const auto& each) { return each.sent; })) problem.connection = false;
   take_back(on, requests, ballots);
   for (std::size_t i = 0; i < requests.size(); ++i) {

@@ -53,9 +53,10 @@ class redlock_store final : public store, private store_admin {
   void take_back(quorum_connection& on, std::span<const request> requests,
                  std::vector<std::vector<ballot>>& ballots) const;
   void run(quorum_connection& on, std::span<const request> requests, std::span<reply> replies) const;
-  /// Gives the key of a lease that a majority has extended to the masters that have none: they were restarted, or not there.
-  /// So a lease outlives the restart of all masters, one after the other. Only where there was none at the renewal before
-  /// either: else a release on another connection may have deleted it a moment ago, and is on its way to the others.
+  /// Gives the key of a lease that a majority has extended to the masters that have none: they were restarted, or not
+  /// there. So a lease outlives the restart of all masters, one after the other. Only where there was none at the
+  /// renewal before either: else a release on another connection may have deleted it a moment ago, and is on its way to
+  /// the others.
   void restore(quorum_connection& on, std::span<const request> requests,
                const std::vector<std::vector<ballot>>& ballots) const;
   /// Keys on a master that dlock has locked. False: it did not answer.

@@ -25,8 +25,8 @@ outcome without_majority(std::span<const ballot> all) noexcept {
   return count(all, vote::silent) > 0 ? outcome::unknown : outcome::failed;
 }
 
-/// Who say that the lease has ended. A master that was restarted lately may have forgotten the key, and nobody can have been granted it
-/// there since, so its missing key says nothing.
+/// Who say that the lease has ended. A master that was restarted lately may have forgotten the key, and nobody can have
+/// been granted it there since, so its missing key says nothing.
 std::size_t against(std::span<const ballot> all) noexcept { return count(all, vote::no) + counted(all, vote::gone); }
 
 }  // namespace

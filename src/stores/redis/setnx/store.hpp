@@ -19,8 +19,8 @@ struct setnx_settings : redis_settings {
   static setnx_settings parse(store_url url);
 };
 
-/// The lock that most programs on Redis use: SET NX PX, and a script that deletes what is still theirs. A value names the
-/// session and the attempt, so it is never the same twice.
+/// The lock that most programs on Redis use: SET NX PX, and a script that deletes what is still theirs. A value names
+/// the session and the attempt, so it is never the same twice.
 class setnx_store final : public store, private store_admin {
  public:
   explicit setnx_store(const setnx_settings& settings);

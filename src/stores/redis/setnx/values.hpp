@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The key, value and scripts of the lock that most programs on Redis use: SET NX PX, and a script that deletes what is still
-/// theirs. On one server, or on several.
+/// The key, value and scripts of the lock that most programs on Redis use: SET NX PX, and a script that deletes what is
+/// still theirs. On one server, or on several.
 
 #include <array>
 #include <string>
@@ -13,8 +13,9 @@
 
 namespace dlock::stores::redis::setnx {
 
-/// poll: KEYS: lock. Value and PTTL, or nothing. extend: KEYS: lock. ARGV: value, ttl. 1; 0: the key has another value; -1: there is
-/// no key. release: KEYS: lock. ARGV: value. As extend; for an attempt that is cancelled too, because the value names both.
+/// poll: KEYS: lock. Value and PTTL, or nothing. extend: KEYS: lock. ARGV: value, ttl. 1; 0: the key has another value;
+/// -1: there is no key. release: KEYS: lock. ARGV: value. As extend; for an attempt that is cancelled too, because the
+/// value names both.
 enum class script : std::size_t { poll, extend, release };
 extern const std::array<std::string, 3> scripts;
 

@@ -20,14 +20,14 @@
 
 namespace dlock::stores::sqlite {
 
-/// One connection to a file: ODB's, with statements prepared on its native handle. It knows no table: a scheme derives from
-/// it, or uses it, with statements of its own.
+/// One connection to a file: ODB's, with statements prepared on its native handle. It knows no table: a scheme derives
+/// from it, or uses it, with statements of its own.
 class sqlite_connection : public connection {
  public:
   explicit sqlite_connection(std::shared_ptr<sqlite_file> file) : file_(std::move(file)) {}
 
-  /// Once, before anything else. False and the reason on failure, or if `cancel` is requested. `create`: makes the file if
-  /// it is missing. Throws only std::bad_alloc.
+  /// Once, before anything else. False and the reason on failure, or if `cancel` is requested. `create`: makes the file
+  /// if it is missing. Throws only std::bad_alloc.
   bool open(microseconds limit, bool create, fault& why, const std::stop_token& cancel = {});
 
   void interrupt() noexcept override;
@@ -37,9 +37,9 @@ class sqlite_connection : public connection {
   /// Before each batch: SQLITE_OK, or why nothing may be executed (interrupted, file replaced). One stat().
   int check() noexcept;
 
-  /// Runs a statement that the caller keeps to its end: prepares it at first use, calls bind(statement, now) before each try
-  /// and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it. Throws what
-  /// bind and row do: for lack of memory. The statement must end before the connection does.
+  /// Runs a statement that the caller keeps to its end: prepares it at first use, calls bind(statement, now) before
+  /// each try and row(statement) for each row. A row counts only if SQLITE_DONE is returned; a later try repeats it.
+  /// Throws what bind and row do: for lack of memory. The statement must end before the connection does.
   template <class Bind, class Row>
   int run(sqlite_statement& statement, std::string_view sql, sqlite_busy_retry& retry, Bind&& bind, Row&& row);
 

@@ -9,14 +9,15 @@
 
 namespace dlock::stores::sqlite {
 
-/// Which of the file, its -wal and its -shm this process may not write to, with modes and owners; empty: it may write to
-/// all that are there.
+/// Which of the file, its -wal and its -shm this process may not write to, with modes and owners; empty: it may write
+/// to all that are there.
 std::string not_writable(const std::string& path);
 /// The same of the folder, where -wal and -shm come and go.
 std::string folder_not_writable(const std::string& path);
 
 /// `code` (plain or extended) as a fault: one table says what may be tried again and what ends the
-/// connection. `detail` is SQLite's own message; empty: the code's general text. Where a right is missing, it looks which.
+/// connection. `detail` is SQLite's own message; empty: the code's general text. Where a right is missing, it looks
+/// which.
 fault sqlite_fault(int code, const std::string& path, std::string detail = {});
 
 /// What to do about SQLITE_BUSY_SNAPSHOT: no try of the same transaction helps.
@@ -27,8 +28,8 @@ inline constexpr const char* busy_snapshot_advice =
 /// Another connection has the file: the same statement may be tried again at once.
 inline bool is_busy(int code) noexcept { return (code & 0xff) == SQLITE_BUSY; }
 
-/// Whether a connection that could not be made may be made later, as things are. Else somebody has to mend something first:
-/// that the file can't be reached would be no answer to who passed a picture.
+/// Whether a connection that could not be made may be made later, as things are. Else somebody has to mend something
+/// first: that the file can't be reached would be no answer to who passed a picture.
 bool may_open_later(int code) noexcept;
 
 /// Whether a write that ended with `code` may still turn out to be committed: the log was written but could

@@ -15,8 +15,8 @@
 
 namespace dlock::stores::sqlite {
 
-/// What a scheme makes of a statement that ODB generated, before it is executed: its tables may have another prefix. Empty:
-/// nothing.
+/// What a scheme makes of a statement that ODB generated, before it is executed: its tables may have another prefix.
+/// Empty: nothing.
 using statement_rewrite = std::function<std::string(std::string_view)>;
 
 /// ODB's connection, which rewrites the statements of ODB's schema catalogue.

@@ -19,8 +19,8 @@ class lease_connection final : public sqlite_connection {
   explicit lease_connection(const std::shared_ptr<lease_file>& file) : sqlite_connection(file), file_(*file) {}
 
   using sqlite_connection::run;
-  /// Runs a statement of the lock tables to its end: begin() before each try, when values.now is set, and row(statement) for
-  /// each row.
+  /// Runs a statement of the lock tables to its end: begin() before each try, when values.now is set, and
+  /// row(statement) for each row.
   template <class Begin, class Row>
   int run(statement_id which, sqlite_busy_retry& retry, lease_values& values, Begin&& begin, Row&& row) {
     const auto& text = file_.sql.statement(which);

@@ -24,8 +24,8 @@ class lease_file final : public sqlite_file {
   const lease_sql sql;
   const sql::table_names& names;
 
-  /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set while
-  /// this boot lasts. Known after prepare().
+  /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set
+  /// while this boot lasts. Known after prepare().
   microseconds row_epoch() const noexcept { return microseconds{row_epoch_.load(std::memory_order_relaxed)}; }
   void row_epoch(microseconds found) noexcept { row_epoch_.store(found.count(), std::memory_order_relaxed); }
 

@@ -48,7 +48,8 @@ WHERE {lock.expires_at_us} IS NOT NULL
 
 // Row 3 is what row_epoch() is: added to this boot's clock it is about the wall clock's time, and it stays what it is
 // until the next boot. So the expiry of a row locked in place, which only its own application could find, ends after a
-// reboot about when it would have ended without. Row 4, the id of the lock tables, is no matter of boots, but is made here too.
+// reboot about when it would have ended without. Row 4, the id of the lock tables, is no matter of boots, but is made
+// here too.
 constexpr const char* add_rows =
     "INSERT INTO {floor} ({floor.id}, {floor.fence}) VALUES (2, :now), (3, :epoch), (4, :tables) ON CONFLICT DO "
     "NOTHING";

@@ -21,8 +21,8 @@ using sql::row_word;
 
 constexpr char quote = '"';
 
-// A shared expiry has passed strictly, and in text only: that is how other programs compare it, and an integer is less than
-// any text.
+// A shared expiry has passed strictly, and in text only: that is how other programs compare it, and an integer is less
+// than any text.
 constexpr row_word words[] = {
     {"next_fence_of_row", "COALESCE({fence}, 0) + 1"},
     {"told_fence", " RETURNING {fence}"},

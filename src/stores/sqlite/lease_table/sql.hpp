@@ -58,8 +58,8 @@ class lease_sql {
   const sql::statement_text& statement(statement_id which) const noexcept {
     return statements_[static_cast<std::size_t>(which)];
   }
-  /// The statement `poll` for many keys, its parameters 1 to most_polls: the key comes behind the columns of that one. A
-  /// parameter that is NULL is no key.
+  /// The statement `poll` for many keys, its parameters 1 to most_polls: the key comes behind the columns of that one.
+  /// A parameter that is NULL is no key.
   const std::string& poll_all() const noexcept { return poll_all_; }
 
  private:

@@ -134,8 +134,8 @@ reply execute_one(lease_connection& connection, sqlite_busy_retry& retry, const 
   return {};
 }
 
-/// Several writes cost one commit. The answers count only once that is done. False: the database refused it, perhaps for one of
-/// them, and nothing was done.
+/// Several writes cost one commit. The answers count only once that is done. False: the database refused it, perhaps
+/// for one of them, and nothing was done.
 bool run_batch(lease_connection& connection, sqlite_busy_retry& retry, std::span<const request> requests,
                std::span<reply> replies) {
   reply failed;

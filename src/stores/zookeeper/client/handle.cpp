@@ -69,8 +69,8 @@ std::string found(const std::string& servers, const zookeeper_settings& settings
   return known;
 }
 
-/// Nobody listens there. The library compares addresses without their ports: with that of the server which it is to leave, as
-/// 127.0.0.1 may be, it would stay.
+/// Nobody listens there. The library compares addresses without their ports: with that of the server which it is to
+/// leave, as 127.0.0.1 may be, it would stay.
 constexpr const char* nowhere = "127.255.255.254:1";
 
 /// What the library has to say is no business of the application's standard error.
@@ -170,7 +170,8 @@ void zookeeper_handle::leave(zhandle_t* retired) noexcept {
                   [](auto& each) { return each.wait_for(std::chrono::seconds{0}) == std::future_status::ready; });
     leaving_.reserve(leaving_.size() + 1);
     stuck_.reserve(stuck_.size() + 1);
-    // While it is connected its end would be that of the session. With other servers to go to it closes its connection at once.
+    // While it is connected its end would be that of the session. With other servers to go to it closes its connection
+    // at once.
     const bool left_it = ::zoo_set_servers(retired, nowhere) == ZOK && ::zoo_state(retired) != ZOO_CONNECTED_STATE;
     if (!left_it) return stuck_.push_back(retired);
     try {

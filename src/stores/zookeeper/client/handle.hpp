@@ -41,13 +41,14 @@ class node_listener {
   virtual void changed() = 0;
 };
 
-/// A session at the servers, and the library's handle of it, which connects again by itself. Requests are answered by a thread of
-/// the library's, or at once by the caller's if they can't be sent; what is sent on one handle is executed in that order.
-/// Thread-safe.
+/// A session at the servers, and the library's handle of it, which connects again by itself. Requests are answered by a
+/// thread of the library's, or at once by the caller's if they can't be sent; what is sent on one handle is executed in
+/// that order. Thread-safe.
 class zookeeper_handle {
  public:
-  /// Connects in the background. `on_loss` is called, by a thread of the library's, when a connection breaks or the servers have
-  /// ended the session; it only signals. Throws std::runtime_error with what is wrong. Waits for the name service for half a connect_timeout at most.
+  /// Connects in the background. `on_loss` is called, by a thread of the library's, when a connection breaks or the
+  /// servers have ended the session; it only signals. Throws std::runtime_error with what is wrong. Waits for the name
+  /// service for half a connect_timeout at most.
   zookeeper_handle(const zookeeper_settings& settings, std::chrono::milliseconds session_timeout,
                    std::function<void()> on_loss = {});
   ~zookeeper_handle();
@@ -67,11 +68,13 @@ class zookeeper_handle {
   std::size_t waiting();
   /// What the servers have agreed to.
   std::chrono::milliseconds timeout();
-  /// Ends the session at the servers, and with it all that it has made, if they can be reached; false: not certain. Every
-  /// request that is not answered yet is answered, listeners are told, and nothing after it. Not by a thread of the library's.
+  /// Ends the session at the servers, and with it all that it has made, if they can be reached; false: not certain.
+  /// Every request that is not answered yet is answered, listeners are told, and nothing after it. Not by a thread of
+  /// the library's.
   bool close() noexcept;
-  /// Leaves a server that does not answer for another one, or the same: the session goes on there. By itself the library does that
-  /// when two thirds of the session's timeout have passed, which is later than a lease lasts. Waits for the name service likewise.
+  /// Leaves a server that does not answer for another one, or the same: the session goes on there. By itself the
+  /// library does that when two thirds of the session's timeout have passed, which is later than a lease lasts. Waits
+  /// for the name service likewise.
   void reconnect() noexcept;
 
   /// `mode`: ZOO_EPHEMERAL ... Answers with path and transaction.

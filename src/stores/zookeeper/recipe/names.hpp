@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What the nodes of locks are called. Each key has a node, and below it stands one for each who holds the key or waits for it,
-/// in the order of the numbers that the server puts behind their names.
+/// What the nodes of locks are called. Each key has a node, and below it stands one for each who holds the key or waits
+/// for it, in the order of the numbers that the server puts behind their names.
 
 #include <cstdint>
 #include <optional>
@@ -22,15 +22,15 @@ std::optional<std::string> key_of_name(std::string_view name);
 
 /// The number in a node's name, of whichever recipe that we know; none: it stands for nobody who asks for the lock.
 std::optional<std::int32_t> number_in(std::string_view name);
-/// A node below a key's that is no contender: of a recipe that dlock does not know, such as a read lock or a semaphore, whose locks
-/// it can't respect. Empty: there is none.
+/// A node below a key's that is no contender: of a recipe that dlock does not know, such as a read lock or a semaphore,
+/// whose locks it can't respect. Empty: there is none.
 std::string foreign_in(const std::vector<std::string>& names);
 /// For the error about that.
 std::string foreign_text(const std::string& path, const std::string& node);
 /// The name of the one who holds the lock; empty: nobody.
 std::string first_of(const std::vector<std::string>& names);
-/// The name that stands right before that one; empty: it is the first. None: it is not among them, so the list is of a time
-/// before it was made, or after, and tells nothing of its place.
+/// The name that stands right before that one; empty: it is the first. None: it is not among them, so the list is of a
+/// time before it was made, or after, and tells nothing of its place.
 std::optional<std::string> before(const std::vector<std::string>& names, std::string_view mine);
 
 /// 32 hexadecimal digits, which name an attempt for ever: by them it is found when the answer to its creation was lost.

@@ -20,16 +20,17 @@ struct lock_node {
   std::uint64_t fence = 0;  ///< the transaction that made it
 };
 
-/// Nodes that nobody else would delete while the session lives, so they are looked for at the next renewals: those of attempts
-/// that were given up before they were found, because a server that had the request from a connection before may still make them,
-/// and those that could not be deleted. Thread-safe. Not to be destroyed before the handle is closed.
+/// Nodes that nobody else would delete while the session lives, so they are looked for at the next renewals: those of
+/// attempts that were given up before they were found, because a server that had the request from a connection before
+/// may still make them, and those that could not be deleted. Thread-safe. Not to be destroyed before the handle is
+/// closed.
 class orphan_nodes {
  public:
   void add(std::string path, std::string prefix);
   /// Deletes those that are found.
   void search(zookeeper_handle& handle);
-  /// Deletes a node of ours for nobody who waits: again after each lost connection, and at the next renewals, until it is gone
-  /// or the session is over.
+  /// Deletes a node of ours for nobody who waits: again after each lost connection, and at the next renewals, until it
+  /// is gone or the session is over.
   void remove_with_retry(zookeeper_handle& handle, const std::string& path, const std::string& name);
 
  private:
@@ -63,8 +64,8 @@ class listener_guard {
   bool closed_ DLOCK_GUARDED_BY(mutex_) = false;  // or told the last time
 };
 
-/// The place of a session in the queue of a key, from watch() to unwatch(): a node, and a watch on the one before it, so that of
-/// all who wait one is woken. What happens is told by a thread of the library's.
+/// The place of a session in the queue of a key, from watch() to unwatch(): a node, and a watch on the one before it,
+/// so that of all who wait one is woken. What happens is told by a thread of the library's.
 ///
 ///   create -> list -> first: the node is to be had, the listener is told
 ///                  -> behind another: watch that one; when it is gone: list again
@@ -83,13 +84,13 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
       : handle_(handle), orphans_(orphans), terms_(std::move(given)), listener_(listener) {}
 
   void begin() { create(); }
-  /// Ends it: the listener isn't called any more. The node is deleted, unless take() has given it away. May be called again,
-  /// also when the handle has been closed meanwhile.
+  /// Ends it: the listener isn't called any more. The node is deleted, unless take() has given it away. May be called
+  /// again, also when the handle has been closed meanwhile.
   void leave() noexcept;
   /// The same for a session that ends: the listener is told so.
   void end() noexcept;
-  /// yes: the node is the first of the queue, and the caller's from then on. no: it is not the first yet. failed: there is no
-  /// place in the queue.
+  /// yes: the node is the first of the queue, and the caller's from then on. no: it is not the first yet. failed: there
+  /// is no place in the queue.
   outcome take(lock_node& into);
   /// Of the node; empty: not known yet, or given away.
   std::string name();

@@ -21,8 +21,8 @@
 
 namespace dlock::stores::zookeeper {
 
-/// Calls a function once when a node of ours is gone that we did not delete. The servers send that event without being asked again.
-/// Thread-safe. Nothing of it runs once the handle is closed.
+/// Calls a function once when a node of ours is gone that we did not delete. The servers send that event without being
+/// asked again. Thread-safe. Nothing of it runs once the handle is closed.
 class node_watch final : public node_listener, public std::enable_shared_from_this<node_watch> {
  public:
   node_watch(zookeeper_handle& handle, std::string path, std::function<void()> gone)
@@ -94,7 +94,8 @@ class zookeeper_session {
 
   orphan_nodes& orphans() noexcept { return orphans_; }
 
-  /// A renewal that was sent at `sent` was answered before `answered`. Whether the session lives for `ttl` from `sent` on.
+  /// A renewal that was sent at `sent` was answered before `answered`. Whether the session lives for `ttl` from `sent`
+  /// on.
   bool renewed(instant sent, instant answered, microseconds ttl);
   /// Places in queues are told so and left.
   void leave_queues() noexcept;

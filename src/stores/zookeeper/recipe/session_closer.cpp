@@ -43,8 +43,8 @@ void session_closer::add(std::shared_ptr<zookeeper_session> session) {
   probe(room_, handle);
 }
 
-/// A connection that looks alive may be silent, so an answer is asked for. By threads of the library's, which must not end a handle
-/// and therefore own no session.
+/// A connection that looks alive may be silent, so an answer is asked for. By threads of the library's, which must not
+/// end a handle and therefore own no session.
 void session_closer::probe(const std::weak_ptr<waiting_room>& room, zookeeper_handle& handle) {
   handle.when_connected([room, &handle](const answer&) {
     handle.read("/", [room, &handle](const answer& read) {

@@ -17,8 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// What the servers are asked for. A third more than the ttl is needed: the answer to a renewal proves that the leader has heard
-/// of the session when the one before was sent, which is a third of the ttl ago.
+/// What the servers are asked for. A third more than the ttl is needed: the answer to a renewal proves that the leader
+/// has heard of the session when the one before was sent, which is a third of the ttl ago.
 milliseconds timeout_for(microseconds ttl) { return std::chrono::ceil<milliseconds>(ttl + ttl / 2); }
 milliseconds least_for(microseconds ttl) { return std::chrono::ceil<milliseconds>(ttl + ttl / 3); }
 

@@ -16,8 +16,8 @@
 
 namespace dlock::stores::zookeeper {
 
-/// Locks as queues of ephemeral nodes, which the servers delete with the session that has made them. A session of dlock's is one
-/// of ZooKeeper's.
+/// Locks as queues of ephemeral nodes, which the servers delete with the session that has made them. A session of
+/// dlock's is one of ZooKeeper's.
 class zookeeper_store final : public store, private store_admin {
  public:
   explicit zookeeper_store(zookeeper_settings settings) : settings_(std::move(settings)) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The tables of the simulation must do what those of real stores do. Its network, and what goes wrong on that, is left out.
+// The tables of the simulation must do what those of real stores do. Its network, and what goes wrong on that, is left
+// out.
 #include <memory>
 
 #include "contract/backends/simulated/direct_store.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Rows of the simulated tables, and an application that changes them. Its statements are the few forms of SQL that the suite uses.
+// Rows of the simulated tables, and an application that changes them. Its statements are the few forms of SQL that the
+// suite uses.
 #include <fmt/format.h>
 
 #include <charconv>

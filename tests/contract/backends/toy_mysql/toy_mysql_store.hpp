@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// A scheme of its own on MySQL, as small as one can be: one table, and leases that end by their expiry alone. It shows what
-/// is left to write of a store over stores/mysql/client.
+/// A scheme of its own on MySQL, as small as one can be: one table, and leases that end by their expiry alone. It shows
+/// what is left to write of a store over stores/mysql/client.
 
 #include <fmt/format.h>
 
