@@ -9,16 +9,16 @@ namespace dlock::stores::redis::leases {
 
 /// One script for each verb. docs/redis.md has the table of keys and fields.
 enum class script : std::size_t {
-  hello,  ///< KEYS: meta. ARGV: run, a new name for the data, whether tokens go by the clock, promotion. Name of the
-          ///< data, epoch
-  take,  ///< KEYS: lock, index. ARGV: session, nonce, ttl ('': kept), epoch, whether tokens go by the clock, key. The
-         ///< fence, or nothing
-  insert,     ///< KEYS: as take, and: meta. ARGV: as take
-  take_over,  ///< KEYS: as take, and: the holder's session. ARGV: as take, and: holder, its fence
-  poll,       ///< KEYS: lock. ARGV: what names of sessions begin with
-  extend,     ///< KEYS: lock. ARGV: session, fence, ttl. 1 or 0
-  release,    ///< KEYS: lock, index. ARGV: session, fence, how many ms a free hash stays ('': until clean-up), key,
-            ///< min_hold. 1 or 0
+  hello,   ///< KEYS: meta. ARGV: run, a new name for the data, whether tokens go by the clock, promotion. Name of the
+           ///< data, epoch
+  take,    ///< KEYS: lock, index. ARGV: session, nonce, ttl ('': kept), epoch, whether tokens go by the clock, key. The
+           ///< fence, or nothing
+  insert,  ///< KEYS: as take, and: meta. ARGV: as take
+  take_over,      ///< KEYS: as take, and: the holder's session. ARGV: as take, and: holder, its fence
+  poll,           ///< KEYS: lock. ARGV: what names of sessions begin with
+  extend,         ///< KEYS: lock. ARGV: session, fence, ttl. 1 or 0
+  release,        ///< KEYS: lock, index. ARGV: session, fence, how many ms a free hash stays ('': until clean-up), key,
+                  ///< min_hold. 1 or 0
   cancel,         ///< the same. ARGV: session, nonce, as release without min_hold. 1 or 0
   open_session,   ///< KEYS: session, sessions. ARGV: session, ttl, host, pid, label. 1 or 0
   renew_session,  ///< the same. ARGV: session, ttl, what names of locks begin with, and pairs of a key and its fence.
