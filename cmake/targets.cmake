@@ -69,6 +69,10 @@ function(dlock_add_library name)
   endif()
   dlock_target_defaults(${target})
   dlock_use_pch(${target} dlock_pch)
+  # Core stays apart: the check of layers compares its objects, and whoever changes it waits for it most.
+  if(NOT name STREQUAL core)
+    dlock_use_unity(${target})
+  endif()
 endfunction()
 
 # dlock_register_store(<name>): a program that links dlock::<name> knows its URL schemes. The program's sources name nothing of that

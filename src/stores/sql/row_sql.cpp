@@ -71,7 +71,7 @@ WHERE {row}
 )";
 
 // An update that changes nothing would not be part of what a cluster certifies, so the owner's text goes to and fro.
-constexpr std::string_view verify = R"(
+constexpr std::string_view verify_row = R"(
 UPDATE {table}
 SET {owner} = {if}({owner} = {me}, {verified_me}, {me})
 WHERE {row}
@@ -123,7 +123,7 @@ std::string_view source_of(row_statement which) noexcept {
     case row_statement::release: return release;
     case row_statement::cancel: return cancel;
     case row_statement::poll: return poll;
-    case row_statement::verify: return verify;
+    case row_statement::verify: return verify_row;
     case row_statement::claim: break;
   }
   return claim;

@@ -23,7 +23,7 @@ constexpr char quote = '`';
 constexpr std::string_view column_clock = "UNIX_TIMESTAMP()";
 
 // A shared expiry has passed by the rule of the programs that share the column: expiry < now(), in whole seconds.
-constexpr row_word words[] = {
+constexpr row_word row_words[] = {
     {"next_fence_of_row", "LAST_INSERT_ID({fence} + 1)"},
     {"told_fence", ""},
     {"expired", "UNIX_TIMESTAMP({expires_at}) < UNIX_TIMESTAMP()", row_word::by_column},
@@ -195,7 +195,7 @@ mysql_row_sql::mysql_row_sql(const sql::table_names& names, const std::string& d
 }
 
 sql::row_text mysql_row_sql::text(const row_table& table) const {
-  sql::row_text made(table, words, names_);
+  sql::row_text made(table, row_words, names_);
   made.set("tables", tables().text());
   return made;
 }

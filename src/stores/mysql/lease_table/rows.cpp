@@ -55,7 +55,7 @@ reply grant(lease_connection& connection, const mysql_row_sql& sql, const reques
   return answer;
 }
 
-std::int64_t number(const std::optional<std::string>& from) {
+std::int64_t integer_of(const std::optional<std::string>& from) {
   return from ? std::strtoll(from->c_str(), nullptr, 10) : 0;
 }
 
@@ -63,12 +63,12 @@ std::int64_t number(const std::optional<std::string>& from) {
 
 seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_rows::value_type& row) {
   seen shown;
-  shown.fence = static_cast<std::uint64_t>(number(row.at(1)));
+  shown.fence = static_cast<std::uint64_t>(integer_of(row.at(1)));
   const auto text = row.at(0).value_or("");
   if (text.empty()) return shown;
-  const bool kept = number(row.at(2)) != 0;
+  const bool kept = integer_of(row.at(2)) != 0;
   shown.kind = kept ? lease_kind::session : sql::kind_of_expiry(table);
-  const auto remaining = number(row.at(4));
+  const auto remaining = integer_of(row.at(4));
   shown.expired = remaining <= 0;
   shown.remaining = microseconds{std::max<std::int64_t>(0, remaining)};
   const auto owner = sql::row_holder::parse(text, sql.tables());
@@ -84,9 +84,9 @@ seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_r
   }
   shown.holder = owner->session;
   shown.nonce = owner->nonce;
-  const bool no_session = number(row.at(3)) != 0;
+  const bool no_session = integer_of(row.at(3)) != 0;
   shown.gone = kept && no_session;
-  if (!no_session) shown.who = describe_holder(row.at(5).value_or(""), number(row.at(6)), row.at(7).value_or(""));
+  if (!no_session) shown.who = describe_holder(row.at(5).value_or(""), integer_of(row.at(6)), row.at(7).value_or(""));
   return shown;
 }
 
@@ -133,9 +133,9 @@ reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, co
   const bool theirs = now.holder == sql::foreign_owner;
   holder_info info{.session = theirs ? id128{} : now.holder, .fence = now.fence, .kind = now.kind};
   info.host = found.at(5).value_or("");
-  info.pid = number(found.at(6));
+  info.pid = integer_of(found.at(6));
   info.label = theirs ? now.who : found.at(7).value_or("");
-  info.revoked = kept && number(found.at(8)) != 0;
+  info.revoked = kept && integer_of(found.at(8)) != 0;
   info.dead = !theirs && kept && (now.gone || now.expired);
   if (!theirs || !kept) info.remaining = now.remaining;
   out.push_back(std::move(info));

@@ -11,7 +11,7 @@ namespace dlock::stores::redis::leases {
 namespace {
 
 // Each call of redis.call() takes about a microsecond, and each function that a script defines a tenth of one.
-constexpr std::string_view clock = R"(
+constexpr std::string_view read_clock = R"(
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 )";
@@ -283,12 +283,12 @@ std::string joined(std::initializer_list<std::string_view> parts) {
 
 std::span<const std::string> scripts() {
   const auto timed = [](std::string_view script, std::string_view before = "") {
-    return joined({clock, whole, before, script});
+    return joined({read_clock, whole, before, script});
   };
   static const std::array all{timed(hello),
-                              joined({clock, take, grant}),
-                              joined({clock, insert, grant}),
-                              joined({clock, take_over, grant}),
+                              joined({read_clock, take, grant}),
+                              joined({read_clock, insert, grant}),
+                              joined({read_clock, take_over, grant}),
                               timed(poll),
                               timed(extend),
                               joined({free, release}),

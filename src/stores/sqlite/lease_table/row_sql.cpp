@@ -23,7 +23,7 @@ constexpr char quote = '"';
 
 // A shared expiry has passed strictly, and in text only: that is how other programs compare it, and an integer is less
 // than any text.
-constexpr row_word words[] = {
+constexpr row_word row_words[] = {
     {"next_fence_of_row", "COALESCE({fence}, 0) + 1"},
     {"told_fence", " RETURNING {fence}"},
     {"expiry", ":expiry"},
@@ -88,7 +88,7 @@ std::string expiry_at(const row_table& table, microseconds end) {
 
 }  // namespace
 
-sql::row_text row_text(const row_table& table, const sql::table_names& names) { return {table, words, names}; }
+sql::row_text row_text(const row_table& table, const sql::table_names& names) { return {table, row_words, names}; }
 
 sql::statement_text row_statement_text(row_statement which, const row_table& table, const sql::table_names& names) {
   std::vector<std::string> ids;
