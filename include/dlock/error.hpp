@@ -8,6 +8,7 @@
 //
 #include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -58,7 +59,13 @@ std::string error_text(const std::string& text);
 /// The common base. what() begins with "dlock: " and says which key, how long, in which unit.
 class error : public std::system_error {
  public:
-  error(errc code, const std::string& text) : std::system_error(make_error_code(code), detail::error_text(text)) {}
+  error(errc code, const std::string& text)
+      : std::system_error(make_error_code(code)), text_(detail::error_text(text)) {}
+  /// The text alone: std::system_error would add code().message(), which says less of the same.
+  const char* what() const noexcept override { return text_.what(); }
+
+ private:
+  std::runtime_error text_;  // copying it never throws
 };
 
 /// The key stayed busy for the whole wait. Trying again later is reasonable.

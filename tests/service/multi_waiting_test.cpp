@@ -43,7 +43,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its hol
     return message_of([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1s}); });
   });
   CHECK(clock.now() - begun >= 1s);
-  CHECK(text.starts_with("dlock: key 'b': waited "));
+  CHECK(text.starts_with("dlock: key 'b': still busy after "));
   CHECK(text.find(", held by ") != std::string::npos);
   CHECK(is_free("a"));
   CHECK(is_free("c"));

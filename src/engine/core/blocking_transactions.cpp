@@ -81,9 +81,9 @@ std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock
   validate(terms, core.shared().options);
   check_request(core, "rows to be claimed", &renewal, terms);
   check_owner(core, terms);
-  if (terms.cancel.stop_requested()) throw lock_refused(errc::cancelled, "rows to be claimed");
+  if (terms.cancel.stop_requested()) throw lock_refused(errc::cancelled, "a claim of rows was cancelled");
   const service_core::call here(core);
-  if (core.closing().stop_requested()) throw lock_refused(errc::closed, "rows to be claimed");
+  if (core.closing().stop_requested()) throw lock_refused(errc::closed, "a claim of rows: the lock service is closed");
   blocking_driver driver(core.all());
   row_adoption op(core.all(), terms, renewal == row_renewal::column, current_owner(), driver.now(), driver.signal());
   driver.run(op);

@@ -24,7 +24,7 @@ void ensure_held(grant& grant, instant now) {
 }
 
 void check_may_wait(const engine_services& services, const lock_key& key) {
-  if (services.closed.load()) throw lock_refused(errc::closed, fmt::format("key '{}'", printable(key)));
+  if (services.closed.load()) throw lock_refused(errc::closed, fmt::format("key '{}': the lock service is closed", printable(key)));
   if (fault why; !services.may_wait(why)) throw_waits_for_itself(key, "", why);
 }
 
@@ -41,22 +41,25 @@ void throw_failed(engine_services& services, const lock_key& key, const fault& w
 }
 
 void throw_no_such_row(const lock_key& key) {
-  throw lock_refused(errc::no_such_row, fmt::format("row '{}'", printable(key)));
+  throw lock_refused(errc::no_such_row, fmt::format("row '{}' does not exist", printable(key)));
 }
 
 void throw_too_many(const engine_services& services, const lock_key& key) {
   throw lock_refused(errc::too_many_waiters,
-                     fmt::format("key '{}': max_waiters = {}", printable(key), services.shared.options.max_waiters));
+                     fmt::format("key '{}': {} callers wait for locks already (max_waiters)", printable(key),
+                                 services.shared.options.max_waiters));
 }
 
 void throw_interrupted(interruption why, const lock_key& key, microseconds waited) {
-  throw lock_refused(why == interruption::closed ? errc::closed : errc::cancelled,
-                     fmt::format("key '{}': waited {} ms", printable(key), in_ms(waited)));
+  const bool closed = why == interruption::closed;
+  throw lock_refused(closed ? errc::closed : errc::cancelled,
+                     fmt::format("key '{}': {} after a wait of {} ms", printable(key),
+                                 closed ? "the lock service was closed" : "cancelled", in_ms(waited)));
 }
 
 std::string busy_text(const engine_services& services, const lock_key& key, const seen& holder, const id128& mine,
                       microseconds waited, bool row_locked) {
-  const auto text = fmt::format("key '{}': waited {} ms", printable(key), in_ms(waited));
+  const auto text = fmt::format("key '{}': still busy after {} ms", printable(key), in_ms(waited));
   if (row_locked) {
     return text +
            ", held by nobody, but an open transaction has written or locked its row: of another program, or of "
@@ -76,7 +79,7 @@ std::string busy_here_text(const engine_services& services, const lock_request& 
                            microseconds waited) {
   const bool own = services.table.find(*asked.owner, key, true, false).held != nullptr;
   return fmt::format(
-      "key '{}': waited {} ms{}", printable(key), in_ms(waited),
+      "key '{}': still busy after {} ms{}", printable(key), in_ms(waited),
       own && asked.terms.reentry == reentry::busy
           ? ": its owner holds it already, and reentry::busy doesn't enter it again"
       : own ? ": this thread holds it itself, by a lease that is not on its stack (in a coroutine, on the "
