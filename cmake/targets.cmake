@@ -45,6 +45,26 @@ function(dlock_use_unity target)
   endif()
 endfunction()
 
+# dlock_use_unity_by_folder(<target>): the same, but only sources of one folder are compiled together: scripts/check_layers.sh compares
+# what the objects of one folder need of another's.
+function(dlock_use_unity_by_folder target)
+  dlock_use_unity(${target})
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    string(REPLACE "/" "." group "${folder}")
+    set(others ${sources})
+    list(FILTER others INCLUDE REGEX "^${folder}/[^/]*$")
+    list(LENGTH others count)
+    if(count GREATER 1)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${group}")
+    else()
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # dlock_add_library(<name> [HEADERS <below include/>...] SOURCES <file>... [GENERATED_HEADERS <below the build's include/>...])
 # Makes dlock_<name>, alias dlock::<name>, with the headers as its public file set.
 function(dlock_add_library name)
@@ -69,9 +89,9 @@ function(dlock_add_library name)
   endif()
   dlock_target_defaults(${target})
   dlock_use_pch(${target} dlock_pch)
-  # Core stays apart: the check of layers compares its objects, and whoever changes it waits for it most.
+  # Core's sources stay apart: they are changed most, and its folders have no circles between objects.
   if(NOT name STREQUAL core)
-    dlock_use_unity(${target})
+    dlock_use_unity_by_folder(${target})
   endif()
 endfunction()
 

@@ -161,10 +161,18 @@ offend_each "only the executor's batches speak to the store" \
 
 # ---- the objects of a build ---------------------------------------------------------------------------------------
 
+of_ours() { [ -f "src/$1" ] || { [[ $1 == */unity.cpp ]] && [ -d "src/${1%/*}" ]; }; }
 # "a.cpp b.cpp symbol" for each symbol that one source needs of another. Virtual calls and functions that are passed are not seen.
+# Sources of one folder that were compiled together (dlock_use_unity_by_folder) count as <folder>/unity.cpp.
 arrows() { # build folder
-  (cd "$1/src/CMakeFiles" && find . -path './dlock_*.dir/*.cpp.o' ! -path '*_pch.dir/*' -exec nm -A {} +) |
+  (cd "$1/src/CMakeFiles" && find . -path './dlock_*.dir/*.c*.o' ! -path '*_pch.dir/*' -exec nm -A {} +) |
     sed -E 's,^\./[^/]*/([^:]*)\.o:,\1 ,' | awk '
+      $1 ~ /^Unity\/unity_/ {
+        sub(/^Unity\/unity_/, "", $1)
+        sub(/_cxx\.cxx$/, "", $1)
+        gsub(/\./, "/", $1)
+        $1 = $1 "/unity.cpp"
+      }
       $NF !~ /dlock/ { next }
       $(NF - 1) ~ /^[TDBR]$/ { home[$NF] = $1 }
       $(NF - 1) == "U" { uses[$1 " " $NF] }
@@ -175,7 +183,7 @@ arrows() { # build folder
           if (to != "" && to != part[1]) print part[1], to, part[2]
         }
       }' | while read -r from to symbol; do
-    if [ -f "src/$from" ] && [ -f "src/$to" ]; then printf '%s %s %s\n' "$from" "$to" "$symbol"; fi
+    if of_ours "$from" && of_ours "$to"; then printf '%s %s %s\n' "$from" "$to" "$symbol"; fi
   done | sort
 }
 if [ $# -gt 0 ]; then

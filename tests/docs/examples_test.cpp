@@ -118,7 +118,7 @@ int ship_42(dlock::lock_service& locks) {
   try {
     return locks.with_lock("order:42", {.ttl = 30s, .wait = 2s}, [&] { return ship(42); });
   } catch (const dlock::lock_timeout& busy) {
-    return try_later(busy.what());  // "dlock: key 'order:42': still busy after 2000 ms, held by app1/4312 shipping: ..."
+    return try_later(busy.what());  // "dlock: key 'order:42': still busy after 2000 ms, held by app1/4312: ..."
   } catch (const dlock::lock_lost& lost) {
     return discard(to_string(lost.reason()));  // ship() has run, but perhaps not alone
   } catch (const dlock::store_error& broken) {

@@ -24,7 +24,8 @@ void ensure_held(grant& grant, instant now) {
 }
 
 void check_may_wait(const engine_services& services, const lock_key& key) {
-  if (services.closed.load()) throw lock_refused(errc::closed, fmt::format("key '{}': the lock service is closed", printable(key)));
+  if (services.closed.load())
+    throw lock_refused(errc::closed, fmt::format("key '{}': the lock service is closed", printable(key)));
   if (fault why; !services.may_wait(why)) throw_waits_for_itself(key, "", why);
 }
 
@@ -45,9 +46,8 @@ void throw_no_such_row(const lock_key& key) {
 }
 
 void throw_too_many(const engine_services& services, const lock_key& key) {
-  throw lock_refused(errc::too_many_waiters,
-                     fmt::format("key '{}': {} callers wait for locks already (max_waiters)", printable(key),
-                                 services.shared.options.max_waiters));
+  throw lock_refused(errc::too_many_waiters, fmt::format("key '{}': {} callers wait for locks already (max_waiters)",
+                                                         printable(key), services.shared.options.max_waiters));
 }
 
 void throw_interrupted(interruption why, const lock_key& key, microseconds waited) {

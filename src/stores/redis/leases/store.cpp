@@ -124,7 +124,7 @@ constexpr const char* name_of(verb action) noexcept {
   return "cancel";
 }
 
-reply poll(const answer& response) {
+reply polled(const answer& response) {
   reply found{.result = outcome::yes};
   auto& holder = found.holder;
   holder.holder = id_in(response[0].text());
@@ -147,7 +147,7 @@ reply judged(verb action, const answer& response) {
     case verb::take_over:
       if (response.is_nothing()) return {.result = outcome::no};
       return {.result = outcome::yes, .fence = fence_in(response)};
-    case verb::poll: return response.is_nothing() ? reply{.result = outcome::absent} : poll(response);
+    case verb::poll: return response.is_nothing() ? reply{.result = outcome::absent} : polled(response);
     case verb::release:
       if (response.number() > 1)
         return {.result = outcome::yes, .waiters = static_cast<unsigned>(response.number() - 1)};

@@ -92,4 +92,7 @@ inline id128 sqlite_statement::id(int column) const noexcept {
   return read;
 }
 
+/// For a statement that gives no rows, or whose rows do not matter.
+inline constexpr auto no_rows = [](const sqlite_statement&) {};
+
 }  // namespace dlock::stores::sqlite

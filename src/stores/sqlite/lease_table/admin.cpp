@@ -28,8 +28,6 @@ namespace {
 using entities::held_lock_view;
 using query = odb::sqlite::query_base;
 
-constexpr auto no_rows = [](const sqlite_statement&) {};
-
 /// A limit that SQLite's signed integers can hold.
 std::int64_t clamped(std::size_t limit) noexcept {
   return static_cast<std::int64_t>(std::min(limit, static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())));

@@ -16,7 +16,6 @@ namespace {
 
 using sql::row_statement;
 
-constexpr auto no_rows = [](const sqlite_statement&) {};
 /// What is left of a lock whose end nobody knows: a waiter polls again at its leisure.
 constexpr microseconds no_end = std::chrono::hours{1};
 
