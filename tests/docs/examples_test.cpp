@@ -48,12 +48,7 @@ int ship_in_any_way(dlock::lock_service& locks, const order& o, int& skipped) {
     held.ensure_held();  // throws lock_lost if it is not ours any more
   }
 
-  // One attempt. The lease lives until the end of the if.
-  if (const auto held = locks.try_acquire("report:hourly")) {
-    shipped += ship(o);
-  }
-
-  // The same as a statement.
+  // One attempt.
   DISTRIBUTED_TRY_LOCKED("report:daily") {
     shipped += ship(o);
   } else {

@@ -3,7 +3,7 @@
 
 /// Locks that a majority of independent Redis (6.0 or later) or Valkey servers grants, as the page "Redlock" of Redis
 /// describes them: the keys and values of redis://?scheme=setnx, on each of the masters. Programs that lock by another
-/// library of that kind, over the same masters, and dlock exclude each other. docs/redlock.md says what it promises and
+/// library of that kind, over the same masters, and dlock exclude each other. docs/redis.md says what it promises and
 /// what not; in short: no fencing token, and it relies on clocks. Linking dlock::redis makes the scheme known to
 /// open_store().
 ///
