@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # Installs what dlock needs to build and to test, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#   scripts/setup.sh [format|galera]      "format" adds clang-format, "galera" the provider of Galera clusters
+#   scripts/setup.sh [format|galera|site]   "format" adds clang-format, "galera" the provider of Galera clusters;
+#                                           "site" installs what the web site needs, and nothing else
 # It asks dpkg first and does nothing (no root, no apt) when everything is there. No package script may
 # start a service while it installs: the tests run a MariaDB server of their own, never the system's.
 #
@@ -79,7 +80,11 @@ odb_gcc() {
 }
 missing_packages() {
   local package
-  for package in "${base_packages[@]}" $(odb_gcc); do
+  for package in "${base_packages[@]}"; do
+    if [ -z "$(installed "$package")" ]; then printf '%s\n' "$package"; fi
+  done
+  if [ -n "${site_only:-}" ]; then return 0; fi
+  for package in $(odb_gcc); do
     if [ -z "$(installed "$package")" ]; then printf '%s\n' "$package"; fi
   done
   if ! command -v node >/dev/null; then echo nodejs; fi
@@ -174,7 +179,7 @@ boost_package() {
 install_missing() {
   local package wanted=()
   update_lists
-  add_suites
+  if [ -z "${site_only:-}" ]; then add_suites; fi
   while read -r package; do
     case $package in
       boost) wanted+=("$(boost_package)") ;;
@@ -198,6 +203,7 @@ main() {
   case "${1:-}" in
     format) base_packages+=(clang-format) ;;
     galera) base_packages+=(galera-4) ;;
+    site) base_packages=(python3 mkdocs mkdocs-material doxygen) site_only=1 ;;
   esac
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     die "this script knows apt only; the head of it lists what to install by hand"
