@@ -24,7 +24,7 @@ namespace dlock {
 /// composer escapes ':' and '%' in what was appended. To refuse a value throw std::invalid_argument with the
 /// reason; the composer adds which part of which key it was.
 ///
-/// Deliberately not parts: floating point (equal values print differently), bool (two keys for everything),
+/// Deliberately not parts: floating point (equal values print differently), bool (two keys for all values),
 /// single characters (a letter or a number?) and pointers other than const char* (an address means nothing on
 /// another machine). The compile error says what to write instead.
 ///
@@ -91,7 +91,7 @@ void append_part(std::string& out, const std::array<Byte, 16>& bytes) {
 }
 
 /// The value inside. Throws: std::invalid_argument when there is none: all rows without a value would share
-/// one key, which nobody means.
+/// one key, which no author means.
 template <class T>
 requires requires(std::string& out, const T& value) { append_part(out, value); }
 void append_part(std::string& out, const std::optional<T>& value) {

@@ -45,7 +45,7 @@ class service {
  public:
   using executor_type = net::any_io_executor;
 
-  /// `executor`: for handlers that have none of their own. Coroutines have theirs.
+  /// `executor`: for handlers without an executor. Coroutines have theirs.
   service(lock_service& locks, executor_type executor) : locks_(&locks), executor_(std::move(executor)) {}
 
   executor_type get_executor() const noexcept { return executor_; }

@@ -16,7 +16,7 @@
 ///
 /// All handlers of a service are called on one thread of the service, which serves nothing else but the observer's
 /// events of such calls. So a handler that blocks keeps other handlers waiting, but nothing else: no renewal, no lease,
-/// no other thread. What a handler throws is caught, counted and told to the observer (handler_failed). It may call
+/// no other thread. What a handler throws is caught, counted and reported to the observer (handler_failed). It may call
 /// dlock; release() in it takes a round trip, async_release() none.
 ///
 /// Owner: that of the innermost owner_scope in force at the call, else a new owner for each call. So two such calls

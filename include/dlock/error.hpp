@@ -36,7 +36,7 @@ enum class loss_reason {
   none = 0,         ///< it was not lost
   renewal_refused,  ///< the server no longer has our session, or an operator has revoked it
   unreachable,      ///< no renewal was confirmed before the local deadline
-  expired,          ///< a lease with an expiry of its own (renewal::none, renewal::manual) ran out
+  expired,          ///< a lease that ends by an expiry (renewal::none, renewal::manual) ran out
   taken_over,       ///< the lock row names another holder, or was deleted
   max_hold,         ///< lock_options::max_hold was reached
   server_changed,   ///< the connection now leads to another server: its rows prove nothing

@@ -41,8 +41,9 @@ class stale_fence : public error {
 ///   fence_gate gate;
 ///   gate.require("report:daily", token, [&] { archive.write(text); });
 ///
-/// `write` runs while nobody else passes with the same resource, so that no older token can write after a newer one. A
-/// token counts as seen before `write` runs, also if that throws. An equal token is admitted: it is the same holder.
+/// `write` runs while no other caller passes with the same resource, so that no older token can write after a newer
+/// one. A token counts as seen before `write` runs, also if that throws. An equal token is admitted: it is the same
+/// holder.
 ///
 /// All functions throw std::invalid_argument for token 0, which is that of an empty lease.
 /// Thread safety: any thread. `write` must not come back to the same resource. Cost: no statement.
@@ -85,7 +86,7 @@ class fence_gate {
  private:
   struct entry;
   struct entries;
-  // While it lives, nobody else passes with that resource.
+  // While it lives, no other caller passes with that resource.
   class passage {
    public:
     passage(fence_gate& gate, std::string_view resource, std::uint64_t token);
@@ -137,7 +138,7 @@ struct fenced_update {
   /// newer holder.
   std::string seen_sql() const;
 
-  /// One row: written. None: with rows::found refused; with rows::changed that can't be told.
+  /// One row: written. None: with rows::found refused; with rows::changed it can't be known.
   static verdict judge(std::uint64_t affected, rows counted) noexcept;
 };
 

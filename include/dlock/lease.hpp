@@ -63,7 +63,7 @@ class [[nodiscard]] lease {
 
   std::string_view key() const& noexcept;
   std::string_view key() const&& = delete;  ///< acquire("k").key(): the lease would be gone with what this shows
-  /// +1 at every grant of the key (a scheme with a counter of its own may grow faster), unchanged by re-entry and
+  /// +1 at every grant of the key (a scheme with another counter may grow faster), unchanged by re-entry and
   /// renewal. Hand it to whatever the lock protects, which must refuse a smaller one. Throws std::logic_error where the
   /// store's table has no such number (docs/stores.md): an invented one could go back. Cost: no statement.
   std::uint64_t fencing_token() const;
@@ -81,7 +81,7 @@ class [[nodiscard]] lease {
   /// Throws lock_lost if the lease can't be trusted now. Cost: no statement.
   void ensure_held() const;
 
-  /// Proves inside a transaction of the application's that the lease is ours, and keeps everybody from being granted
+  /// Proves inside a transaction of the application's that the lease is ours, and keeps all others from being granted
   /// the key until that transaction ends: what it writes can't come too late. `in`: an odb::transaction or
   /// odb::connection, see dlock/odb/verify.hpp. Throws lock_lost, store_error; then the transaction has been rolled
   /// back. Cost: one statement, on the transaction's connection.

@@ -72,7 +72,7 @@ class lock_key {
   /// The bytes that go to the store. Valid as long as this key.
   std::string_view view() const& noexcept { return bytes_; }
   std::string_view view() const&& = delete;  ///< lock_key("k").view(): the bytes would be gone with the key
-  /// The same as a string of its own: key<"order:{o.id}">(o).str().
+  /// The same as a new string: key<"order:{o.id}">(o).str().
   std::string str() const { return bytes_; }
 
   /// Computed once, at construction. Equal keys have equal hashes within one process; never store it or send it.

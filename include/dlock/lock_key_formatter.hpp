@@ -8,7 +8,7 @@
 
 #include "dlock/lock_key.hpp"
 
-/// Lets fmt and spdlog print a dlock::lock_key with "{}", as printable() writes it. A header of its own, so
+/// Lets fmt and spdlog print a dlock::lock_key with "{}", as printable() writes it. A separate header, so
 /// that lock_key.hpp needs no fmt.
 template <>
 struct fmt::formatter<dlock::lock_key> {

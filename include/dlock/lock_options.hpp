@@ -24,13 +24,12 @@ enum class renewal {
 
 /// What happens when the current owner (owner.hpp) asks for a key that it holds already.
 enum class reentry {
-  /// A second lease on the same grant: same fence, no statement; only the outermost release frees the key. The options
-  /// of
-  /// the inner one hold as far as they can: ttl extends an expiry of its own (not inside a transaction of this thread
-  /// that
-  /// verified the lease, which has its row locked), and means nothing to a lease that is renewed,
-  /// min_hold extends the outer one's. Another `renewal`, or a max_hold that would end the outer lease earlier than its
-  /// own, can't: std::invalid_argument.
+  /// A second lease on the same grant, with the same fence and without a statement; only the outermost release frees
+  /// the
+  /// key. The options of the inner lease count as far as they can: `ttl` extends the expiry of a lease that is not
+  /// renewed (but not inside a transaction of this thread that verified the lease, which has its row locked), and
+  /// min_hold extends the outer one's. Another `renewal`, or a max_hold that would end the outer lease earlier, is
+  /// std::invalid_argument.
   allow,
   refuse,  ///< throws lock_refused with errc::already_held
   busy,    ///< answers busy, as to another owner: for throttles

@@ -19,7 +19,7 @@
 /// The first argument (after the lease's name) is the lock_service, or left out for the default one; then comes the key
 /// or a list of keys (then the lease is a multi_lease), the rest is one lock_options; what it leaves open is inherited
 /// from the service's defaults. Key and options are evaluated once, before the body. The lease lives until the end of
-/// the statement; it is const, so nobody releases it in mid-body (to renew by hand, use with_lock). return, break,
+/// the statement; it is const, so no code releases it in mid-body (to renew by hand, use with_lock). return, break,
 /// continue and exceptions leave the statement as they leave a plain block, and release.
 ///
 /// A closing brace can't report that the lock was lost meanwhile (destructors do not throw): call

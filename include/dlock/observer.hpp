@@ -54,7 +54,7 @@ inline constexpr auto event_kinds = [] {
   return all;
 }();
 
-/// Told of everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called
+/// Gets everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called
 /// without dlock's internal locks held, so it may call back: on the caller's thread for what a call did, on one thread
 /// of the service for what asynchronous calls did, on another one for what happened by itself (losses, renewals,
 /// background work). A slow observer slows callers, handlers and the telling of losses down, never renewals.

@@ -36,7 +36,7 @@ namespace detail {
 struct thread_owner;
 }  // namespace detail
 
-/// Somebody who may hold locks. Copies are the same owner. Thread safety: like std::shared_ptr.
+/// What may hold locks: a thread, a task, a request. Copies are the same owner. Thread safety: like std::shared_ptr.
 class owner {
  public:
   /// A new owner, different from every other.
@@ -47,7 +47,7 @@ class owner {
   /// programs that are not dlock's may shorten that. Every other store refuses to lock for it, and a lock in its name
   /// can't be renewed automatically, nor be refused to itself (reentry::refuse, distributed_mutex):
   /// std::invalid_argument, at the call. The id: 1 to 64 printable ASCII characters without blanks and '/', or
-  /// std::invalid_argument that names it. Whoever can choose somebody else's id has his locks.
+  /// std::invalid_argument that names it. A program that can choose another owner's id has its locks.
   explicit owner(std::string_view request_id);
   /// The present thread's: that of the innermost owner_scope, else the thread's own. In a scope of its own the latter
   /// counts as said by the program, and enters again as every other owner does.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// One sentence instead of the many errors of a compiler that is told to compile something older.
+/// One sentence instead of the many errors of a compiler that is set to an older standard.
 
 #if defined(ODB_COMPILER)
 #error \

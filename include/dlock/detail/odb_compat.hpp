@@ -2,7 +2,7 @@
 #pragma once
 
 /// Makes the headers of ODB's runtime compile as C++20. Include it before any <odb/...> header and before
-/// anything that ODB's compiler generated; it defines nothing of its own.
+/// anything that ODB's compiler generated; it defines nothing itself.
 ///
 /// Runtimes before 2.5 declare their allocation functions with dynamic exception specifications,
 /// `throw (std::bad_alloc)`, which C++17 removed. They stand in one header. The specifications are no part

@@ -78,7 +78,7 @@ row_reader row_reader_of(odb::database& db) {
 /// Throws std::invalid_argument (as row(), `most`, an unfit query), lock_refused (closed, forked), store_error.
 /// Cost: BEGIN, three statements (one, if nothing is free), COMMIT, for any number of rows; if fewer than `most` came,
 /// one more SELECT in a transaction, and an acquire and a load for each row of a dead holder. An index for the
-/// condition and the order keeps other claims from finding rows locked that nobody takes.
+/// condition and the order keeps other claims from finding rows locked that no claim takes.
 template <class T>
 std::vector<locked_row<T>> claim(lock_service& service, odb::database& db, const odb::query_base& query,
                                  std::size_t most, const lock_options& options = {}) {

@@ -10,7 +10,7 @@
 /// A grant raises the row's version: copies that anybody loaded before can't be written any more (odb::object_changed),
 /// the one loaded here can. Renewal changes nothing of the row (but for expiring_lock_columns, its expiry).
 ///
-/// Everything here runs in transactions of its own, on connections that `db` gives. A transaction that the caller has
+/// Everything here runs in separate transactions, on connections that `db` gives. A transaction that the caller has
 /// open stays the current one and is not used: what it did to the row is not seen before it commits, and update() and
 /// commit() wait for it. To write in the caller's transaction, use update(transaction). A current odb::session is not
 /// used either.
@@ -30,7 +30,7 @@
 namespace dlock {
 
 namespace detail {
-/// Runs it in a transaction of its own, which only reads.
+/// Runs it in a separate transaction, which only reads.
 void read_rows(lock_service& service, odb::database& db, const std::function<void()>& read);
 
 /// How an entity is written. ODB raises its version in memory at once, not at the commit.
@@ -83,9 +83,9 @@ class [[nodiscard]] locked_row {
   /// Writes the entity and frees the row. Nothing is written unless the row is ours. It is empty afterwards in each
   /// case. As an inner lock (lease::reentered(), or while one is open) it writes, and the outer one stays.
   ///
-  /// Throws lock_lost; odb::object_changed: somebody wrote the row without a lock; whatever ODB throws; then nothing is
-  /// written. store_error(outcome_unknown): the connection broke at the commit: it may be written or not.
-  /// Cost: BEGIN, two statements, COMMIT. A deadlock, or SQLite being busy, is tried again for a while.
+  /// Throws lock_lost; odb::object_changed: a program wrote the row without a lock; whatever ODB throws; then nothing
+  /// is written. store_error(outcome_unknown): the connection broke at the commit: it may be written or not. Cost:
+  /// BEGIN, two statements, COMMIT. A deadlock, or SQLite being busy, is tried again for a while.
   void commit() {
     must("commit()");
     const auto entity = std::move(entity_);

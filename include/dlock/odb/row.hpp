@@ -31,7 +31,7 @@ std::string add_lock_columns(lock_service& service, odb::database& db, const row
 }  // namespace detail
 
 /// The key of the row of T with that id. `db` must lead to the database in which the service's locks live: the same
-/// server (SQLite: the same file). Both are used by connections of their own: the lock user needs SELECT and UPDATE on
+/// server (SQLite: the same file). Both are used by connections of dlock: the lock user needs SELECT and UPDATE on
 /// the table.
 ///
 /// The key holds what is known of the table; it may outlive `db`. Ids are compared as they are written: two texts that

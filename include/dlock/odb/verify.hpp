@@ -6,7 +6,7 @@
 ///   odb::transaction t{begin_write(db)};   // dlock/odb/database.hpp; on SQLite it is db.begin_immediate()
 ///   held.verify(t);                        // or verify(t, from, to): several leases, in a safe order
 ///   db.update(wallet);
-///   t.commit();                            // until here nobody can be granted the key
+///   t.commit();                            // until here no one else can be granted the key
 ///
 /// The check is one UPDATE of the lock's own row on the transaction's connection. If it finds the row ours, the row
 /// stays locked by this transaction: a take-over waits for the commit, whatever happens to this process or its clock.

@@ -33,8 +33,8 @@ class time_source {
   /// Waits on `wake` until notified or until `until`; may wake spuriously. `lock` is held on entry and on return.
   /// Allocates nothing.
   virtual void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) = 0;
-  /// Wakes all who wait on `wake`. Called after what they wait for was changed, with the mutex that they wait with
-  /// held.
+  /// Wakes all threads that wait on `wake`. Called after what they wait for was changed, with the mutex that they wait
+  /// with held.
   virtual void notify(std::condition_variable& wake) noexcept { wake.notify_all(); }
 
   /// A thread that works for a service in the background.

@@ -22,8 +22,8 @@ struct holder_info {
   lease_kind kind = lease_kind::expiring;  ///< what keeps it
   bool revoked = false;                    ///< an operator forced it: its renewals are refused
   std::chrono::microseconds since{0};  ///< how long ago it was granted, by the server's clock; a row doesn't keep it: 0
-  std::chrono::microseconds remaining{0};  ///< until its expiry if nobody renews; 0: over, or it has none
-  /// Its session is gone or has expired: nobody holds it any more, and the next one who asks gets it.
+  std::chrono::microseconds remaining{0};  ///< until its expiry if it is not renewed; 0: over, or it has none
+  /// Its session is gone or has expired: the key has no holder any more, and the next caller gets it.
   bool dead = false;
 };
 

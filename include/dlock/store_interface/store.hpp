@@ -2,7 +2,7 @@
 #pragma once
 
 /// The seam between dlock and a place where locks live. Applications choose a store by URL or by a function of
-/// dlock/stores/; this header is for those who write one. A store executes verbs on a connection and says what came of
+/// dlock/stores/; this header is for authors of stores. A store executes verbs on a connection and says what came of
 /// it. It has no retry policy (a deadlock, which the server asks to be retried, excepted), no waiting policy and no
 /// client clock; its verbs never throw; "unknown" is an answer. docs/stores.md says how to write one.
 
@@ -50,7 +50,7 @@ class store_listener {
  public:
   /// A connection to the server broke, or the server ended a session: the service renews its sessions at once.
   virtual void renew_now() noexcept = 0;
-  /// That session held the key with this fencing token, and somebody else has deleted the lock at the server: the
+  /// That session held the key with this fencing token, and another program has deleted the lock at the server: the
   /// service treats the lease as lost (loss_reason::taken_over).
   virtual void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept = 0;
 
@@ -66,7 +66,7 @@ class store {
   /// For messages: the URL without its password.
   virtual const std::string& name() const noexcept = 0;
   virtual capabilities caps() const noexcept = 0;
-  /// Whether a take may wait up to a second for a row that somebody's transaction has locked. Asked at each acquire: a
+  /// Whether a take may wait up to a second for a row that another transaction has locked. Asked at each acquire: a
   /// store may know it only once it is connected, and a server that takes over may be another one.
   virtual bool takes_wait() const noexcept { return false; }
   /// Without capabilities::any_key: why the text can't be a key here; empty: it can. Asked at each call, before
@@ -77,7 +77,7 @@ class store {
   /// (unreachable, schema missing or of another version) or std::invalid_argument (a setting that can't work).
   virtual void prepare() = 0;
 
-  /// A new connection, or null and the reason. `limit`: how long somebody waits for it, which a store with several
+  /// A new connection, or null and the reason. `limit`: how long the caller waits for it, which a store with several
   /// servers to choose from divides among them. It may take longer: whoever asked has left then, and the next one gets
   /// it.
   virtual std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept = 0;
@@ -96,9 +96,9 @@ class store {
 
   /// capabilities::tells_free: notifies `listener` once when the watch begins to work (the key may have become free
   /// before), whenever the key may have become free after that, and when the watch stops working. Returns at once: a
-  /// round trip that it takes is made in the background; if that fails, it notifies nobody. `session`: the waiter's, at
-  /// most one watch of a key for each; zero: some session, as often as it likes. A store that keeps a queue at the
-  /// server may give the session its place there, and a take of it what that place obtains.
+  /// round trip that it takes is made in the background; if that fails, no listener is notified. `session`: the
+  /// waiter's, at most one watch of a key for each; zero: some session, as often as it likes. A store that keeps a
+  /// queue at the server may give the session its place there, and a take of it what that place obtains.
   virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
   /// Ends it: the listener isn't called any more once this returns. Waits for no server. Harmless if there is none.
   virtual void unwatch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}

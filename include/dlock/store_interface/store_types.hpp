@@ -19,7 +19,7 @@ using std::chrono::microseconds;
 /// What may be done to a lock row. docs/protocol.md has the statement of each.
 enum class verb : std::uint8_t {
   take,       ///< grant if free: no holder, or the row's own expiry has passed
-  insert,     ///< first use of a key: make the row, granted, fence = floor + 1; no: somebody else made it
+  insert,     ///< first use of a key: make the row, granted, fence = floor + 1; no: another process made it
   poll,       ///< who holds it, with which fence, is that one alive; absent: there is no such row
   take_over,  ///< grant if holder and fence (rows: and nonce) are those of request::expected and that session is gone
   extend,     ///< own expiry = max(expiry, now + ttl) if session and fence are ours and it has not passed
@@ -48,7 +48,7 @@ struct fault {
 
 /// A holder as a poll has shown it.
 struct seen {
-  id128 holder{};  ///< its session; zero: nobody, the key is free
+  id128 holder{};  ///< its session; zero: the key is free
   std::uint64_t fence = 0;
   std::uint64_t nonce = 0;  ///< of the attempt that was granted; 0: the store does not show it. Rows always have it
   lease_kind kind = lease_kind::expiring;
@@ -64,8 +64,8 @@ struct request {
   std::string_view resource{};  ///< the key's bytes, 1 to 255; must outlive the call
   id128 session{};              ///< ours
   const row_id* row = nullptr;  ///< the row that the key names, locked in place; null: a key. Must outlive the call
-  std::uint64_t nonce = 0;      ///< names this attempt of the session for ever; release, extend: that of our grant
-  std::uint64_t fence = 0;      ///< release, extend: that of our grant
+  std::uint64_t nonce = 0;  ///< names this attempt of the session, never used again; release, extend: that of our grant
+  std::uint64_t fence = 0;  ///< release, extend: that of our grant
   lease_kind kind = lease_kind::session;  ///< take, insert, take_over: what is asked for
   microseconds ttl{0};                    ///< take, insert, take_over, extend: the own expiry; 0 for session
   microseconds min_hold{0};               ///< release
@@ -84,7 +84,7 @@ struct reply {
   std::uint64_t fence = 0;  ///< take, insert, take_over said yes: the new fencing token
   seen holder{};            ///< poll said yes
   fault why{};              ///< failed, unknown
-  unsigned waiters = 0;     ///< release said yes: so many were notified at once, who now race for the key
+  unsigned waiters = 0;     ///< release said yes: so many waiters were notified at once, and now race for the key
   unsigned statements = 1;  ///< sent for it; where one served a batch, the first reply tells, the others have 0
 };
 
@@ -119,7 +119,7 @@ struct capabilities {
   bool rows = false;            ///< rows of the application's tables, and lease_kind::column on them
   bool batch = true;            ///< several requests of one verb in one statement; otherwise they are sent one by one
   bool renewed_leases =
-      false;          ///< lease_kind::column of keys: an expiry of their own, which the service renews by `extend`
+      false;          ///< lease_kind::column of keys: each has an expiry, which the service renews by `extend`
   bool fence = true;  ///< a grant's fence is greater than all before of its key; false: it names the grant and no more
   bool min_hold = true;      ///< request::min_hold; false: nothing tells the store when a key was granted
   bool tells_free = false;   ///< store::watch(): the store notifies a waiter when its key may be free
@@ -127,7 +127,7 @@ struct capabilities {
   /// Other transactions may have some of the rows locked, and the store keeps request::no_wait: then one of them delays
   /// no renewal but its own. False: `extend` is always sent alone, and may wait.
   bool extends_unlocked = false;
-  bool any_key = true;  ///< any 1 to 255 bytes are a key of their own; false: unfit_key() is asked about each
+  bool any_key = true;  ///< any 1 to 255 bytes are a separate key; false: unfit_key() is asked about each
 };
 
 }  // namespace dlock

@@ -19,13 +19,13 @@
 
 namespace dlock::stores {
 
-/// Time that moves only when told, and knows when nothing moves any more. Thread safety: any thread.
+/// Time that moves only when the test moves it, and knows when nothing moves any more. Thread safety: any thread.
 class virtual_clock final : public time_source {
  public:
   virtual_clock() = default;
   /// `timeout`: a test that forgot to move the clock doesn't hang. When a call has waited for so long in real time
   /// while the clock stood still, the clock moves by itself, from one awaited time to the next, after 1,000 of them in
-  /// ever longer leaps, until somebody calls advance(), and says so on the standard error. So a forgotten wait ends in
+  /// ever longer leaps, until a test calls advance(), and says so on the standard error. So a forgotten wait ends in
   /// lock_timeout; one with wait_forever ends too, at the latest when the others' leases have run out. Default 20 s; 0:
   /// never.
   explicit virtual_clock(std::chrono::milliseconds timeout) noexcept : timeout_(timeout) {}
@@ -65,7 +65,7 @@ class virtual_clock final : public time_source {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:
-  waiter* first_ = nullptr;  // a list of those who wait
+  waiter* first_ = nullptr;  // a list of the waiters
   std::size_t workers_ = 0;
 };
 

@@ -14,7 +14,7 @@
 /// | key       | resource   | the column that says what is locked: text or bytes with a unique index of its own           |
 /// | held      | 32         | 1 to 10000: how many locks one service may hold at once; each needs a connection            |
 /// | make_rows | 0          | 1: a key without a row gets one, of the key alone. 0: that is an error (store_failed)       |
-/// | waiters   | 2          | 0 to 64: connections that wait at the server for busy keys, so that nobody has to poll      |
+/// | waiters   | 2          | 0 to 64: connections that wait at the server for busy keys, so that no thread has to poll   |
 /// |           |            | again and again; keys beyond them are polled with back-off                                  |
 ///
 /// Those of dlock/stores/mysql.hpp that say how to reach the server hold too, with one host; `schema` and `prefix` are

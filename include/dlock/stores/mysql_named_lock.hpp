@@ -12,7 +12,7 @@
 /// |-----------|-----------------|--------------------------------------------------------------------------------------|
 /// | prefix    | the database's  | what the names of the locks begin with: up to 64 printable ASCII characters. Named   |
 /// |           | name and ':'    | locks belong to the server, whatever the database                                    |
-/// | waiters   | 2               | 0 to 64: connections that wait at the server for busy keys, so that nobody has to    |
+/// | waiters   | 2               | 0 to 64: connections that wait at the server for busy keys, so that no thread polls   |
 /// |           |                 | poll again and again; keys beyond them are polled with back-off                      |
 ///
 /// Those of dlock/stores/mysql.hpp that say how to reach the server hold too, with one host; `schema` is an error.

@@ -12,8 +12,8 @@
 /// errors. The rest depends on the scheme.
 ///
 /// Leases: expiring ones, which the service renews with one statement each per third of the ttl (renewal::automatic),
-/// or the caller, or nobody. There are no verify(), min_hold and rows locked in place. Keys that the column takes for
-/// equal (letter case, blanks at the end, as its collation has it) are one lock; a key that does not fit is
+/// or the caller, or no program. There are no verify(), min_hold and rows locked in place. Keys that the column takes
+/// for equal (letter case, blanks at the end, as its collation has it) are one lock; a key that does not fit is
 /// std::invalid_argument.
 ///
 /// unique_insert and state_row have no fencing tokens, because no column counts grants and a deleted row keeps no
@@ -34,9 +34,9 @@ namespace dlock::stores {
 /// |-----------|------------------|-------------------------------------------------------------------------------------|
 /// | table     | lock_table       | (the table)                                                                         |
 /// | key       | resource         | what is locked: text or bytes with a unique index of its own                        |
-/// | owner     | lock_owner       | who holds it: text of 49 characters or more; '' is nobody                           |
+/// | owner     | lock_owner       | who holds it: text of 49 characters or more; '' means free                          |
 /// | expiry    | lock_expire_time | until when: TIMESTAMP or DATETIME, which others compare with NOW()                  |
-/// | state     | (none)           | a number that must be set and that nobody reads, where the table has one: dlock     |
+/// | state     | (none)           | a number that must be set and that no one reads, where the table has one: dlock     |
 /// |           |                  | writes 1                                                                            |
 struct unique_insert_options {
   std::string table = "lock_table";
@@ -56,7 +56,7 @@ struct unique_insert_options {
 /// | key       | lock_name       | what is locked: text or bytes with a unique index of its own                         |
 /// | state     | lock_state      | a number: 0 is free, everything else is taken; dlock writes 1                        |
 /// | owner     | lock_info       | who holds it: text of 49 characters or more                                          |
-/// | expiry    | expiration_time | until when: TIMESTAMP or DATETIME, which others compare with NOW(); NULL: for ever   |
+/// | expiry    | expiration_time | until when: TIMESTAMP or DATETIME, which others compare with NOW(); NULL: no end    |
 struct state_row_options {
   std::string table = "lock_table";
   std::string key = "lock_name";
@@ -67,7 +67,7 @@ struct state_row_options {
 
 /// The table t_lock(lock_key, request_id, lock_count, timeout, version), and its well-known protocol: read the row,
 /// then compare-and-set by version. lease::fencing_token() is the row's version at the grant: it grows as long as
-/// nobody deletes a row of the table or sets a version back, which neither dlock nor the protocol does. Keys are at
+/// no program deletes a row of the table or sets a version back, which neither dlock nor the protocol does. Keys are at
 /// most as long as the column (32 characters). What the URL does not name.
 ///
 /// | parameter | default | meaning                                                                                   |
@@ -80,8 +80,8 @@ struct state_row_options {
 /// Its leases are not renewed automatically, and take a statement more. Other programs of it must not lock for less
 /// time.
 ///
-/// A program whose clock is wrong by more than `skew` can take any lock early, as it can take those of its own kind:
-/// hand the fencing token to what the lock protects.
+/// A program whose clock is wrong by more than `skew` can take any lock early, as it can take those of the same
+/// protocol: hand the fencing token to what the lock protects.
 struct t_lock_options {
   std::string table = "t_lock";           ///< 1 to 64 characters
   std::chrono::milliseconds skew{1'000};  ///< 0 to an hour

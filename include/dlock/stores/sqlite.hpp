@@ -11,7 +11,7 @@
 ///   if they are missing or of another version; none trusts that they are there.
 /// - prefix: of the table names, 1 to 40 letters, digits and '_'. Default dlock_.
 /// - busy_timeout: how long, in ms, a statement waits while others write to the file. Default 5000; 1 to 3600000.
-///   At most 1000 counts where somebody waits for a key or frees one: then the key is busy, and asked for again within
+///   At most 1000 counts where a call waits for a key or frees one: then the key is busy, and asked for again within
 ///   the wait.
 /// - filesystem: local (default) refuses a file on NFS, SMB, 9p, FUSE and other file systems that machines may share,
 ///   one that is mounted without its folder, and one with hard links. any does not look.

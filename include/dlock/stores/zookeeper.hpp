@@ -17,13 +17,13 @@
 /// | base              | a path, /dlock           | the node below which each key has one: base=/locks and the key   |
 /// |                   |                          | "stock" are the path /locks/stock of the other programs          |
 /// | names             | curator, kazoo; curator  | whose nodes ours are called like. dlock respects both; each of   |
-/// |                   |                          | the two respects only its own, unless told otherwise             |
+/// |                   |                          | the two respects only its own, unless you say more               |
 /// | connect_timeout   | ms, 5000; 1 to 3600000   | how long the start waits for a server                            |
 /// | statement_timeout | ms, 5000; 1 to 3600000   | without an answer for so long a statement has an unknown outcome |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. lock_options::ttl is at most three
 /// quarters of the servers' maxSessionTimeout (30 s where that is not set); docs/zookeeper.md says what it means here.
-/// Not there: leases with an expiry of their own (renewal::none, renewal::manual), min_hold, leases of rows, TLS.
+/// Not there: leases that end by an expiry (renewal::none, renewal::manual), min_hold, leases of rows, TLS.
 
 #include <memory>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Stands before ODB's header of this name in the include path of everybody who links dlock::odb, so that ODB's headers
+// Stands before ODB's header of this name in the include path of each target that links dlock::odb, so that ODB's headers
 // compile as C++20 whichever of them comes first: dlock/detail/odb_compat.hpp says what is wrong with it. No include
 // guard: ODB's own header has one.
 #pragma GCC system_header
