@@ -113,7 +113,7 @@ class spdlog_observer final : public observer {
       std::vector<suppressed> left;
       for (std::size_t i = 0; i != kinds; ++i) take_suppressed(i, left);
       write(left);
-    } catch (...) {  // a destructor has nobody to tell
+    } catch (...) {  // a destructor has no caller to report to
     }
   }
 

@@ -186,7 +186,7 @@ void claiming::add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
       if (error.code() != errc::no_such_row) throw;
     }
     if (!held) continue;
-    // Somebody may have been faster, have done the work and freed the row: it must still be what was asked for.
+    // Another process may have been faster, have done the work and freed the row: it must still be what was asked for.
     std::vector<claimed_row> loaded;
     reading([&] { loaded = read_.rows(query(by_ids({&key, 1}))); });
     if (loaded.empty()) continue;

@@ -19,7 +19,7 @@ namespace dlock::detail {
 
 namespace {
 
-/// Gives the entity its version back unless it was told that the write was committed.
+/// Gives the entity its version back unless the write was committed.
 class until_committed {
  public:
   explicit until_committed(const entity_write& write) : write_(write) {}

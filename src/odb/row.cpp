@@ -149,7 +149,7 @@ std::shared_ptr<const row_table> described(engine::service_core& home, stores::s
     case outcome::yes: break;
     case outcome::no: {
       auto address = application.address(db);
-      // SQLite's begins with the numbers of its file, which tell nobody anything.
+      // SQLite's begins with the numbers of its file, which mean nothing to a reader.
       if (db.id() == odb::id_sqlite) address = address.substr(std::min(address.find('/'), address.size()));
       throw std::invalid_argument(
           fmt::format("dlock: table {} is in {}, but the locks live in {}: rows can be locked in place only where both "

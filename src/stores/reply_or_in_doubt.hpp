@@ -8,8 +8,8 @@
 
 namespace dlock::stores {
 
-/// It is not known what was sent, nor what of it was answered. Who settles that ends this connection at the server, by
-/// its identity: nobody may go on with it.
+/// It is not known what was sent, nor what of it was answered. To settle that, this connection is ended at the server,
+/// by its identity: it must not be used any more.
 inline void end_in_doubt(connection& on, reply& result) noexcept {
   result.result = outcome::unknown;
   result.why.transient = result.why.connection = true;

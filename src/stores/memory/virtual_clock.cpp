@@ -13,7 +13,7 @@ namespace {
 thread_local const virtual_clock* works_for = nullptr;
 }  // namespace
 
-/// Somebody who waits: on the stack of his thread, in the list as long as he waits.
+/// A waiter: on the stack of its thread, in the list as long as it waits.
 struct virtual_clock::waiter {
   std::condition_variable* const wake;
   std::mutex* const mutex;
@@ -23,7 +23,7 @@ struct virtual_clock::waiter {
   waiter* next = nullptr;
   bool called = false;  // woken: he only has not run yet
   bool due = false;     // to be woken, by advance()
-  unsigned pins = 0;    // by who wakes him: he does not leave, so that his mutex lives
+  unsigned pins = 0;    // by the thread that wakes it: it does not leave, so that its mutex lives
 };
 
 instant virtual_clock::now() const noexcept { return instant{std::chrono::microseconds{us_.load()}}; }

@@ -74,7 +74,7 @@ class application_database {
   virtual bool may_be_done(const fault& why) const noexcept = 0;
 
   // ---- SQL text ---------------------------------------------------------------------------------------------------
-  /// Conditions, for a WHERE: nobody holds the row; its holder may be dead (a hint, to be looked at row by row).
+  /// Conditions, for a WHERE: the row has no holder; its holder may be dead (a hint, to be looked at row by row).
   virtual std::string free_rows(const row_table& table) const = 0;
   virtual std::string abandoned_rows(const row_table& table) const = 0;
   /// What a SELECT ends with so that it locks the rows of this table that it reads and passes over locked ones; may be

@@ -6,7 +6,7 @@
 
 namespace dlock::stores::sql {
 
-/// What an operator is told of a held lock. The time left is never negative; that since the grant is as it was read.
+/// What an operator sees of a held lock. The time left is never negative; that since the grant is as it was read.
 holder_info described(const entities::held_lock_view& row);
 
 }  // namespace dlock::stores::sql

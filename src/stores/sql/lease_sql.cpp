@@ -27,7 +27,7 @@ constexpr const char* holders = R"({lock} l
 LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id})";
 
 constexpr statement_source<statement_id> sources[] = {
-    // Rule 1: free means nobody holds it, or the row's own expiry has passed.
+    // Rule 1: free means that it has no holder, or that the row's own expiry has passed.
     {statement_id::take, "take", R"(
 UPDATE {lock}
 SET {grant}

@@ -2,7 +2,7 @@
 #pragma once
 
 /// The statements about lock tables that all databases have, each written once. A database gives the words in which its
-/// SQL differs, and has statements of its own beside these.
+/// SQL differs, and has further statements beside these.
 
 #include <array>
 #include <cstddef>
@@ -68,7 +68,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::count
 
 /// The first of these statements, up to `revoke`, in the order of their ids.
 std::span<const statement_source<statement_id>> shared_statements() noexcept;
-/// The text of such a statement, with the names of tables and parameters still in it: for who fills in values.
+/// The text of such a statement, with the names of tables and parameters still in it: for callers that fill in values.
 const char* source_of(statement_id which) noexcept;
 /// Likewise, of verify(): its parameters are key, session and fence.
 const char* verify_source() noexcept;

@@ -63,7 +63,7 @@ WHERE {row}
   AND {owned}
 )";
 
-// What became of the holder's session is read by a statement of its own.
+// What became of the holder's session is read by a separate statement.
 constexpr std::string_view poll = R"(
 SELECT {owner}, {fence}, {free_from}
 FROM {table}

@@ -22,7 +22,7 @@ namespace dlock::stores::sql {
 
 inline bool by_column(const row_table& table) noexcept { return table.renewal == row_renewal::column; }
 
-/// Whether the fence is a column of its own. Where grants are counted by the version column, ordinary updates raise it
+/// Whether the fence is a separate column. Where grants are counted by the version column, ordinary updates raise it
 /// while the row is held: only the owner's text, which names session and attempt, tells a grant then.
 inline bool has_own_fence(const row_table& table) noexcept {
   return !table.version.empty() && table.version != table.fence;
@@ -61,7 +61,7 @@ enum class row_statement : unsigned char {
   verify,
   claim,
 };
-/// A statement, with placeholders. The database gives as words of its own:
+/// A statement, with placeholders. The database gives as its words:
 /// - {row}: the condition that names the row, or of a claim all rows
 /// - {me}, {verified_me}: the holder in both of its forms; {my_fence}
 /// - {seen}, {verified_seen}, {seen_fence}, {seen_session}: those of the holder to be taken over

@@ -34,7 +34,7 @@ void ensure_schema(odb::database& db, schema_mode mode, const table_names& names
 /// did not fit: to be put behind it. Empty: that is not what is the matter.
 std::string advice_on_older_tables(const table_names& names, std::string_view text);
 
-/// Where tables have lost their floor, a new one is so much above the fences that are still there: nobody knows how
+/// Where tables have lost their floor, a new one is so much above the fences that are still there: no one knows how
 /// high those were that clean-up has deleted.
 inline constexpr int above_lost_floor = 1'000'000;
 

@@ -23,7 +23,7 @@ namespace dlock::stores::sql {
 class table_names {
  public:
   static constexpr std::string_view default_prefix = "dlock_";
-  /// What ODB calls the set of our tables: the program may have mapped classes of its own.
+  /// What ODB calls the set of our tables: the program may have mapped other classes.
   static constexpr const char* schema = "dlock";
 
   /// Throws std::invalid_argument unless the prefix is 1 to 40 letters, digits or underscores. `quote` is the

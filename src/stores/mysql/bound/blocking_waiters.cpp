@@ -75,7 +75,7 @@ void blocking_waiters::watch(std::string_view key, key_listener& listener) noexc
     about.begins = true;
     changed_.raise();
   } catch (const std::exception&) {
-    // Without memory, or a thread: nobody is notified, and the key is polled.
+    // Without memory, or a thread: no waiter is notified, and the key is polled.
   }
 }
 

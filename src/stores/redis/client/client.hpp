@@ -28,7 +28,7 @@ class script_connection : public redis_connection {
   /// Rule 15: what another start of the server may have lost proves nothing, so it counts as another server, unless it
   /// keeps everything. `data`: names what is stored there, if something does.
   void name_server(std::string_view data);
-  /// One that refused everything ends the others to it too: who is idle would learn it by the next statement only.
+  /// One that refused everything ends the others to it too: an idle one would learn it by its next statement only.
   bool alive() noexcept override { return redis_connection::alive() && refusals_->load() == made_at_; }
   /// Its server is no primary any more, or not yet.
   void is_refused() noexcept;
@@ -56,7 +56,7 @@ class redis_client {
       : settings_(std::move(settings)), scripts_(scripts) {}
 
   const redis_settings& settings() const noexcept { return settings_; }
-  /// Throws store_error, of what open() has told.
+  /// Throws store_error, of what open() has reported.
   [[noreturn]] void fail(const fault& why) const;
   /// What the greeting and a scheme's first words may take of that limit.
   static std::chrono::milliseconds remaining(clock::time_point until) noexcept {

@@ -33,7 +33,7 @@ class redis_connection : public connection {
   void answer_by(stream_socket::clock::time_point when) noexcept { answer_by_ = when; }
   struct end {
     std::string text{};
-    bool lasts = false;  ///< until somebody changes the settings or the server
+    bool lasts = false;  ///< until an operator changes the settings or the server
   };
   /// Why an answer did not come; an empty text: it did, or nothing is known.
   const end& ended() const noexcept { return ended_; }

@@ -26,7 +26,7 @@ constexpr std::array kinds{
     kind_of_error{"NOREPLICAS", true, false},  // min-replicas-to-write
     kind_of_error{"MISCONF", true, false},     // it can't save, and so takes no writes
     kind_of_error{"OOM", true, false},         // maxmemory
-    kind_of_error{"BUSY", true, false},        // somebody's script runs for long
+    kind_of_error{"BUSY", true, false},        // a script runs for long
     kind_of_error{"TRYAGAIN", true, false},    //
     kind_of_error{"-ERR max number", true, false},
     kind_of_error{"ERR max number of clients", true, false},

@@ -31,8 +31,8 @@ class script_calls {
   }
   /// A plain command.
   void add(std::initializer_list<std::string_view> words);
-  /// One answer for each, as redis_connection::ask(). What a server does not know it is told, and asked again. One that
-  /// refuses, because another is the primary, is not asked again on this connection.
+  /// One answer for each, as redis_connection::ask(). A script that the server does not know is sent to it, and called
+  /// again. One that refuses, because another is the primary, is not asked again on this connection.
   std::vector<answer> run();
 
  private:

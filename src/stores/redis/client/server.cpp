@@ -21,7 +21,7 @@ std::string_view field(std::string_view info, std::string_view name) {
   return {};
 }
 
-/// Of names and values in turn. Empty: it is not told.
+/// Of names and values in turn. Empty: the answer does not have it.
 std::string_view setting(const answer& response, std::string_view name) {
   for (std::size_t i = 0; i + 1 < response.size(); i += 2) {
     if (response[i].text() == name) return response[i + 1].text();
@@ -51,7 +51,7 @@ server_facts server_facts::read(std::string_view info, const answer& fsync) {
   const auto former = field(info, "second_repl_offset");
   if (!former.empty() && former != "-1") facts.promotion = field(info, "master_replid");
   facts.cluster = field(info, "cluster_enabled") == "1";
-  // Somebody who has set allkeys-* means to limit memory. What may be set for other keys counts where memory is
+  // An operator who has set allkeys-* means to limit memory. What may be set for other keys counts where memory is
   // limited.
   const auto policy = field(info, "maxmemory_policy");
   if (field(info, "maxmemory") != "0" || policy.starts_with("allkeys")) facts.policy = policy;

@@ -68,7 +68,7 @@ class stream_socket {
   redis::tls_problem tls_problem() const;
   /// Waits for something to read, there or at `other`, or for the limit.
   void wait_with(int other, std::chrono::milliseconds limit) const noexcept;
-  /// Neither closed by the other side nor with something to read that nobody asked for.
+  /// Neither closed by the other side nor with something to read that was not asked for.
   bool quiet() const noexcept;
   /// From any thread: what runs returns soon.
   void shut_down() const noexcept;

@@ -20,7 +20,7 @@ struct tls_settings {
   std::string key{};
 };
 
-/// What lasts until somebody changes the settings, or the server.
+/// What lasts until an operator changes the settings, or the server.
 class lasting_problem : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -10,7 +10,7 @@ namespace dlock::stores::redis::leases {
 
 namespace {
 
-/// Of a step of clean-up. Each window is a script of its own, so that others get their turn between two.
+/// Of a step of clean-up. Each window is a separate script, so that others get their turn between two.
 constexpr int windows = 10;
 /// So many sessions are looked at by one script, and at most so many are remembered as dead at a time.
 constexpr std::int64_t window = 500, most_dead = 10'000;

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using clock = stream_socket::clock;
 
 namespace {
-/// While somebody waits: a connection that broke in silence must not be trusted for long.
+/// While a thread waits: a connection that broke in silence must not be trusted for long.
 constexpr auto ask_every = 2s;
 constexpr std::chrono::milliseconds first_pause = 100ms;
 constexpr std::chrono::milliseconds longest_pause = 5s;
@@ -58,7 +58,7 @@ void key_channels::watch(std::string_view key, key_listener& listener) noexcept 
       changed_.raise();
     }
   } catch (const std::exception&) {
-    // Without memory, or a thread: nobody is notified, and the key is polled.
+    // Without memory, or a thread: no waiter is notified, and the key is polled.
   }
 }
 
@@ -147,7 +147,7 @@ bool key_channels::serve(redis_connection& on, const std::stop_token& stop) {
   return confirmed;
 }
 
-/// Tells the server what begins and what ends; `anew`: to one that has been told nothing yet.
+/// Tells the server what begins and what ends; `anew`: to one that knows nothing yet.
 bool key_channels::subscribe(redis_connection& on, bool anew) {
   command_text commands;
   {

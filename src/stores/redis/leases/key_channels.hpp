@@ -17,7 +17,7 @@
 
 namespace dlock::stores::redis::leases {
 
-/// Hears what is published when a key becomes free, on one connection for all who wait, by a thread of its own that
+/// Hears what is published when a key becomes free, on one connection for all waiters, by a separate thread that
 /// begins with the first of them. A lock's channel has the name of its hash. Thread safety: watch() and unwatch() from
 /// any thread.
 class key_channels {
@@ -34,7 +34,7 @@ class key_channels {
  private:
   struct heard_key {
     std::vector<key_listener*> listeners{};
-    bool ask = false;    ///< begun or ended since the server was told
+    bool ask = false;    ///< subscribed or ended since the server was last informed
     bool works = false;  ///< the server has confirmed it
   };
   /// What another thread ends a wait of this one by.

@@ -79,8 +79,8 @@ if row[1] and not (row[3] and tonumber(row[3]) <= now) then return false end
 local fence, expires = row[2], row[3]
 )";
 
-/// The epoch is read again: somebody may have deleted the key, and the floor with it, after the connection learned its
-/// epoch.
+/// The epoch is read again: an operator may have deleted the key, and the floor with it, after the connection learned
+/// its epoch.
 constexpr std::string_view insert = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 then return false end
 redis.call('ZADD', KEYS[2], 0, ARGV[6])
@@ -168,7 +168,7 @@ redis.call('ZADD', KEYS[2], ends, ARGV[1])
 return 1
 )";
 
-/// A key's hash that somebody has deleted, or a server evicted, would be missed by its holder alone: so it looks for
+/// Only its holder would miss a key's hash that was deleted or evicted: so it looks for
 /// some of them.
 constexpr std::string_view renew_session = R"(
 local row = redis.call('HMGET', KEYS[1], 'expires', 'revoked')
@@ -192,7 +192,7 @@ redis.call('ZREM', KEYS[2], ARGV[1])
 return redis.call('DEL', KEYS[1])
 )";
 
-/// Nobody, for a free key and one whose own expiry has passed.
+/// No holder, for a free key and one whose own expiry has passed.
 constexpr std::string_view describe = R"(
 local function describe(lock, key, sessions)
   local row = redis.call('HMGET', lock, 'session', 'fence', 'acquired', 'expires')

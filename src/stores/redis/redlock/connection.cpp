@@ -100,7 +100,7 @@ void quorum_connection::refuse_twins(clock::time_point now) {
 bool quorum_connection::open(clock::time_point until, const std::stop_token& cancel) {
   for (const auto& each : of_->masters) each->ask_for_name(cancel);
   for (const auto& each : of_->masters) each->look_up(clock::now(), until, cancel);
-  // A name service that takes long, and has no answer, keeps nobody from where the masters were.
+  // A name service that takes long, and has no answer, keeps no call from where the masters were.
   const auto begun = clock::now();
   auto end = begun < until ? until : begun + of_->settings.master_timeout;
   bool tried = false;

@@ -78,7 +78,7 @@ class quorum_connection final : public connection {
   void ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late, std::vector<heard>& all);
   /// Waits until something comes, at most so long.
   void wait(clock::time_point until);
-  /// Sees who has gone, caught up or come back. Waits a moment for those that are about to.
+  /// Sees which masters have gone, caught up or come back. Waits a moment for those that are about to.
   void catch_up(clock::time_point until);
   void refuse_twins(clock::time_point now);
   /// Names are looked up only by new connections, which there may never be while a majority is there.

@@ -66,8 +66,8 @@ struct connection_ref {
 };
 
 /// Where something may still be under way that one of our connections has sent: its connections to masters that are
-/// open, or were closed before all was answered. The latter are forgotten after an hour, by when nobody asks for them.
-/// Thread-safe.
+/// open, or were closed before all was answered. The latter are forgotten after an hour, by when they are no longer
+/// asked for. Thread-safe.
 class unacknowledged_connections {
  public:
   using time_point = stream_socket::clock::time_point;
@@ -90,7 +90,7 @@ class unacknowledged_connections {
   time_point cleanup_cursor_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// A connection to one master that never waits: who owns it polls for all of them. It comes back by itself, a while
+/// A connection to one master that never waits: its owner polls for all of them. It comes back by itself, a while
 /// after it broke. Not thread-safe.
 class master_link {
  public:
@@ -139,7 +139,7 @@ class master_link {
  private:
   enum class state { down, connecting, securing, greeting, ready };
   struct pending_reply {
-    std::vector<answer>* to = nullptr;  ///< null: nobody wants them any more
+    std::vector<answer>* to = nullptr;  ///< null: they are not wanted any more
     std::size_t answers = 0;
   };
 

@@ -226,7 +226,7 @@ namespace {
 
 using ask_late = quorum_connection::ask_late;
 
-/// Nobody, if no majority has it.
+/// No holder, if no majority has it.
 void add_holder(std::string_view key, const sight& sight, bool ours_only, std::vector<holder_info>& to) {
   if (sight.result != outcome::yes || !sight.held) return;
   const auto holder = setnx::holder_in(sight.value);
@@ -269,7 +269,7 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
         if (!gone) unsure[m] = true;
       }
     }
-    // What may still come to fewer keeps nobody out, and ends by its expiry.
+    // What may still come to fewer excludes no one, and ends by its expiry.
     return !group_->of.blocks(static_cast<std::size_t>(std::count(unsure.begin(), unsure.end(), true)));
   } catch (const std::exception&) {
     return false;

@@ -42,7 +42,7 @@ vote vote_of(verb action, const answer& response) noexcept {
 outcome take_outcome(std::span<const ballot> all, majority of) noexcept {
   const auto yes = counted(all, vote::yes);
   if (yes >= of.quorum) return outcome::yes;
-  // The count is ours alone, so this is no grant. What may be left of it can still keep everybody out.
+  // The count is ours alone, so this is no grant. What may be left of it can still keep all others out.
   if (of.blocks(count(all, [](const ballot& each) { return each.remains; }))) return outcome::unknown;
   return yes + counted(all, vote::no) >= of.quorum ? outcome::no : outcome::failed;
 }

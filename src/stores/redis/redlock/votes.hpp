@@ -51,9 +51,9 @@ outcome cancel_outcome(std::span<const ballot> all, majority of) noexcept;
 /// What a poll found.
 struct sight {
   outcome result = outcome::failed;
-  std::string_view value{};   ///< of who has most masters
+  std::string_view value{};   ///< of the holder with most masters
   bool held = false;          ///< by a majority of them
-  microseconds remaining{0};  ///< until a majority is free, if nobody does anything
+  microseconds remaining{0};  ///< until a majority is free, if nothing else happens
 };
 sight poll_result(std::span<const ballot> all, majority of);
 

@@ -91,7 +91,7 @@ void setnx_store::execute(connection& on, std::span<const request> requests, std
 
 namespace {
 
-/// Nobody, if the key was free by then.
+/// No holder, if the key was free by then.
 void add_holder(std::string_view key, const answer& response, bool ours_only, std::vector<holder_info>& to) {
   if (response.is_nothing()) return;
   const auto holder = holder_in(response[0].text());

@@ -23,7 +23,7 @@ extern const std::array<std::string, 3> scripts;
 std::string unfit(std::string_view key);
 /// "dlock:<session>:<attempt>"
 std::string value_of(const id128& session, std::uint64_t attempt);
-/// Of somebody else's value: a holder without a session.
+/// Of another program's value: a holder without a session.
 id128 foreign_holder() noexcept;
 /// The holder that a value names.
 seen holder_in(std::string_view value);

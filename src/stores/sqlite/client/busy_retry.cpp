@@ -27,7 +27,7 @@ int sqlite_busy_retry::begin() noexcept {
   auto& queue = connection_.file().queue;
   in_queue_ = queue.enter(connection_.waiter(), end_, connection_.interrupted());
   if (!in_queue_) return connection_.interrupted().load() ? SQLITE_INTERRUPT : SQLITE_BUSY;
-  // Lets renewals of this process go first, without waiting for those that wait for somebody else.
+  // Lets renewals of this process go first, without waiting for those that wait for another process.
   for (int i = 0; i < 4 && queue.urgent_waiting(); ++i) std::this_thread::sleep_for(microseconds{100});
   return SQLITE_OK;
 }
@@ -47,7 +47,7 @@ bool sqlite_busy_retry::again(int& code) noexcept {
 
 void sqlite_busy_retry::pause() noexcept {
   if (lane_ == lane::renewal) {
-    // Halved after each 16 tries: who has waited long gets in before who has just come.
+    // Halved after each 16 tries: a writer that has waited long gets in before one that has just come.
     const auto shorter = microseconds{100} / (1 << std::min(tries_++ / 16, 4U));
     std::this_thread::sleep_for(std::max(shorter, microseconds{20}));
     return;

@@ -12,14 +12,14 @@ class sqlite_connection;
 
 /// How a statement waits while others have the file.
 enum class lane {
-  read,     ///< readers wait for nobody (but for a recovery, and that is short)
+  read,     ///< readers wait for no writer (but for a recovery, and that is short)
   write,    ///< queues behind the writers of this process
-  renewal,  ///< a session's life depends on it: queues behind nobody, polls more often
+  renewal,  ///< a session's life depends on it: does not queue, polls more often
 };
 
 /// The busy loop of one statement, or of several in one transaction. SQLite's own sleeps longer and longer
 /// between its tries, so that a renewal among busy writers starves for seconds; this one polls
-/// several times a millisecond, a renewal more often: a share of the file for everybody.
+/// several times a millisecond, a renewal more often: a share of the file for each.
 class sqlite_busy_retry {
  public:
   /// The limit counts from here.

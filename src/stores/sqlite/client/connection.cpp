@@ -109,7 +109,7 @@ int sqlite_connection::ready(sqlite_statement& statement, std::string_view sql) 
 }
 
 void sqlite_connection::roll_back() noexcept {
-  // Whatever happened, an interrupt too: an open transaction would stop everybody. Nothing to do after a commit.
+  // Whatever happened, an interrupt too: an open transaction would stop all writers. Nothing to do after a commit.
   if (::sqlite3_get_autocommit(handle()) == 0) ::sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 

@@ -21,7 +21,7 @@
 namespace dlock::stores::sqlite {
 
 /// One connection to a file: ODB's, with statements prepared on its native handle. It knows no table: a scheme derives
-/// from it, or uses it, with statements of its own.
+/// from it, or uses it, with other statements.
 class sqlite_connection : public connection {
  public:
   explicit sqlite_connection(std::shared_ptr<sqlite_file> file) : file_(std::move(file)) {}

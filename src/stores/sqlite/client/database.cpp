@@ -20,9 +20,9 @@ namespace {
 thread_local std::chrono::steady_clock::time_point began_to_wait{};
 
 /// What SQLite calls while others write to the file: whether to try again. SQLite's own handler pauses longer and
-/// longer, up to 100 ms, so who has waited long comes to a free file last: of four processes that write all the time,
-/// one did nearly all. Short pauses of chance length give each its share. Who has waited for a second waits for one
-/// long transaction, and need not be quick.
+/// longer, up to 100 ms, so a process that has waited long comes to a free file last: of four processes that write all
+/// the time, one did nearly all. Short pauses of chance length give each its share. A process that has waited for a
+/// second waits for one long transaction, and need not be quick.
 int wait_while_busy(void* timeout, int tries) {
   using namespace std::chrono_literals;
   const auto now = std::chrono::steady_clock::now();

@@ -28,8 +28,8 @@ inline constexpr const char* busy_snapshot_advice =
 /// Another connection has the file: the same statement may be tried again at once.
 inline bool is_busy(int code) noexcept { return (code & 0xff) == SQLITE_BUSY; }
 
-/// Whether a connection that could not be made may be made later, as things are. Else somebody has to mend something
-/// first: that the file can't be reached would be no answer to who passed a picture.
+/// Whether a connection that could not be made may be made later, as things are. Else an operator has to mend something
+/// first: "can't be reached" would be no answer to a user who passed a picture.
 bool may_open_later(int code) noexcept;
 
 /// Whether a write that ended with `code` may still turn out to be committed: the log was written but could

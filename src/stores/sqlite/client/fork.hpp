@@ -21,7 +21,8 @@ class sqlite_open_mark {
 
 /// Whether this process came by fork() from one that had the file open then. SQLite keeps a list of the locks that the
 /// process has on a file, and the child inherits the list without the locks: its own connections, new ones too, would
-/// believe in locks that nobody has, or wait for ever for threads that do not exist. It could lose committed grants.
+/// believe in locks that no process has, or wait without end for threads that do not exist. It could lose committed
+/// grants.
 bool carried_over_fork(const file_id& file) noexcept;
 
 }  // namespace dlock::stores::sqlite

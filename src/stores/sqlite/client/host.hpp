@@ -14,13 +14,13 @@ class sqlite_host {
   virtual ~sqlite_host() = default;
 
   /// Which boot this is; empty: the system does not say. Equal ids mean one boot. Different ones prove nothing:
-  /// containers of one kernel may each be told an id of their own.
+  /// containers of one kernel may each see another id.
   virtual std::string boot_id() const;
   /// Microseconds since the boot, time asleep included. The same for all processes of the kernel.
   virtual std::int64_t now() const noexcept;
   /// Microseconds since 1970, UTC: only for rows whose expiry other programs compare with datetime('now').
   virtual std::int64_t wall_clock() const noexcept;
-  /// Whether now() differs from that of the kernel's other processes: this one is in a time namespace of its own.
+  /// Whether now() differs from that of the kernel's other processes: this one is in another time namespace.
   virtual bool shifted_clock() const;
 
   /// What statfs() calls the file system that a file or folder is on; 0: it can't be asked.
@@ -30,7 +30,7 @@ class sqlite_host {
   /// How many names the file has; 0: it can't be asked.
   virtual std::uint64_t names(const std::string& path) const noexcept;
 
-  /// The real machine; lives for ever.
+  /// The real machine; lives as long as the process.
   static const std::shared_ptr<const sqlite_host>& here();
 };
 

@@ -16,7 +16,7 @@ struct sqlite_settings {
   std::chrono::milliseconds busy_timeout{};
   bool any_file_system = false;  ///< also where machines share files
 
-  /// Of a statement that somebody waits for with an acquire or a release: a file that is busy for longer makes the key
+  /// Of a statement of an acquire or a release: a file that is busy for longer makes the key
   /// count as busy, which is for the caller to wait for. The engine interrupts what takes much longer than this.
   std::chrono::milliseconds statement_timeout() const noexcept {
     return std::min(busy_timeout, std::chrono::milliseconds{1000});

@@ -14,7 +14,7 @@ bool sqlite_write_queue::enter(waiter& me, time_point until, const std::atomic<b
   (last_ ? last_->behind_ : first_) = &me;
   last_ = &me;
   me.wake_.wait_until(lock.native(), until, [&] { return me.turn_ || cancelled.load(); });
-  // A turn that came together with the end of the wait is taken: it was unlinked already and nobody else has it.
+  // A turn that came together with the end of the wait is taken: it was unlinked already and no other thread has it.
   if (me.turn_) return true;
   unlink(me);
   return false;

@@ -14,7 +14,7 @@ namespace dlock::stores::sqlite {
 /// queue: whoever finds the file busy polls. With this, one thread of a process polls and the others sleep.
 /// Renewals don't queue; they announce themselves, and the poller lets them pass.
 ///
-/// Thread safety: all functions may be called from any thread, with waiters of their own.
+/// Thread safety: all functions may be called from any thread, each with its waiter.
 class sqlite_write_queue {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -30,7 +30,7 @@ class sqlite_write_queue {
 
   /// False if `until` passed or `cancelled` became true first.
   bool enter(waiter& me, time_point until, const std::atomic<bool>& cancelled);
-  /// The turn goes to the one who has waited longest.
+  /// The turn goes to the thread that has waited longest.
   void leave();
   /// Makes enter(me, ...) look at its `cancelled` now.
   void nudge(waiter& me);
@@ -38,7 +38,7 @@ class sqlite_write_queue {
   /// How many wait for their turn now.
   std::size_t waiting();
 
-  /// While one of these exists, those who queue let others pass first.
+  /// While one of these exists, queued threads let others pass first.
   class urgent {
    public:
     explicit urgent(sqlite_write_queue& queue) noexcept : queue_(queue) { ++queue_.urgent_; }

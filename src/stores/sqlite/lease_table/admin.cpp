@@ -80,7 +80,7 @@ reply select_held(lease_connection& connection, const query& condition, std::vec
   return connection.refused(code, false);
 }
 
-/// Who holds a row of the application's. Nobody: `out` stays as it is.
+/// The holder of a row of the application's. None: `out` stays as it is.
 reply find_row_holder(lease_connection& connection, const row_id& row, std::vector<holder_info>& out) {
   sqlite_busy_retry retry(connection, lane::read, connection.file().settings.statement_timeout());
   const bool column = row.table->renewal == row_renewal::column;

@@ -108,7 +108,7 @@ void make_schema(lease_connection& connection) {
     sql::ensure_schema(file.database(), file.schema, file.names, file.settings.name);
     if (const std::string why = unfit_tables(connection); !why.empty()) refuse_tables(file, why);
     if (connection.odb().writes) {
-      // Above what can be seen: if the row was lost, nobody knows what has been given out and swept.
+      // Above what can be seen: if the row was lost, no one knows what has been given out and swept.
       const auto above = std::to_string(there ? sql::above_lost_floor : 0);
       connection.odb().execute(sql::expand(file.names, R"(
 INSERT INTO {floor} ({floor.id}, {floor.fence})

@@ -3,9 +3,9 @@
 /// What another boot of the host left in the file.
 ///
 /// All times in it are of CLOCK_BOOTTIME, which all processes of a kernel share and which starts anew with each boot.
-/// That another boot id was written proves nothing: containers of one kernel may be told ids of their own. A time that
-/// is still to come does: nobody of this boot can have written it. Where there is none, nothing is touched: whatever
-/// another boot left was written when its clock showed what it shows now, or less, so its ttl is over soon.
+/// That another boot id was written proves nothing: containers of one kernel may see different ids. A time that
+/// is still to come does: no process of this boot can have written it. Where there is none, nothing is touched:
+/// whatever another boot left was written when its clock showed what it shows now, or less, so its ttl is over soon.
 
 #include "stores/sql/scoped_transaction.hpp"
 #include "stores/sqlite/lease_table/prepare.hpp"
@@ -99,7 +99,7 @@ void forget_other_boots(lease_connection& connection) {
     if (!file.run("SELECT 1 WHERE {of_the_future} OR {lacks_rows}")) return;
     connection.odb().writes = true;
     sql::scoped_transaction scope(connection.odb());
-    // Again, now that nobody else writes: what was written before is of the past, unless another boot wrote it.
+    // Again, now that no other process writes: what was written before is of the past, unless another boot wrote it.
     if (file.run("SELECT 1 WHERE {of_the_future}")) {
       for (const char* sql : free_the_dead) file.run(sql);
     }

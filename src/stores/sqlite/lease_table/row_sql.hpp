@@ -58,7 +58,7 @@ inline constexpr microseconds row_horizon = std::chrono::hours{24 * 31};
 std::string row_literal(const verification::parameter& value);
 verification::parameter row_argument(const row_value& value);
 
-/// Nobody holds the row. `now`: of the clock that the table's rows go by.
+/// The row has no holder. `now`: of the clock that the table's rows go by.
 std::string row_free(const row_table& table, const sql::table_names& names, microseconds now);
 /// Its holder's session is gone or has expired. `now`: of the clock that sessions go by.
 std::string row_abandoned(const row_table& table, const sql::table_names& names, sql::tables_id tables,

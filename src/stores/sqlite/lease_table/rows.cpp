@@ -16,7 +16,7 @@ namespace {
 
 using sql::row_statement;
 
-/// What is left of a lock whose end nobody knows: a waiter polls again at its leisure.
+/// What is left of a lock whose end is not known: a waiter polls again at its leisure.
 constexpr microseconds no_end = std::chrono::hours{1};
 
 sql::row_statement statement_for(const request& q) noexcept {

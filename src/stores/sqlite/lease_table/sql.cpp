@@ -26,7 +26,7 @@ constexpr sql::named_part words[] = {
 
 // "Rule" means those of docs/protocol.md.
 constexpr sql::statement_source<statement_id> own[] = {
-    // Before a session's row goes, which told how late it is: after a reboot it would be later than the clock.
+    // Before a session's row goes, which showed how late it is: after a reboot it would be later than the clock.
     {statement_id::latest, "note the time", R"(
 UPDATE {floor}
 SET {floor.fence} = MAX({floor.fence}, :now)
@@ -40,7 +40,7 @@ FROM {session}
 WHERE {session.id} = :session
 )"},
 
-    // Rule 11, dead sessions that nobody holds locks of: past for another ttl, so that their process knows.
+    // Rule 11, dead sessions that hold no locks: past for another ttl, so that their process knows.
     {statement_id::sweep_sessions, "find dead sessions", R"(
 SELECT {session.id}
 FROM {session}
@@ -77,7 +77,7 @@ SET {floor.fence} = MAX({floor.fence}, :seen_fence)
 WHERE {floor.id} = 1
 )"},
 
-    // The row may be held by the dead: a key that nobody asks for again could never go otherwise.
+    // The row may be held by the dead: a key that is not asked for again could never go otherwise.
     {statement_id::sweep_key, "delete an idle key", R"(
 DELETE FROM {lock}
 WHERE {lock.lock_key} = :key

@@ -26,7 +26,7 @@ class sqlite_store final : public store,
       : file_(std::make_shared<lease_file>(settings, std::move(host))) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
-  /// Readers wait for nobody, writers for any transaction that writes to the file.
+  /// Readers never wait, writers wait for any transaction that writes to the file.
   capabilities caps() const noexcept override { return {.rows = true}; }
   bool takes_wait() const noexcept override { return true; }
   void prepare() override;
@@ -69,7 +69,7 @@ class sqlite_store final : public store,
   // transactional_store
   verification verification_of(const request& grant) const override;
   verification release_of(const request& grant) const override;
-  /// SQLite doesn't tell who has its file locked.
+  /// SQLite doesn't say which process has its file locked.
   reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
   bool caller_may_wait(fault& why) const noexcept override;
 

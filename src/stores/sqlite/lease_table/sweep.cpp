@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Clean-up (rule 11). A step looks first, which stops nobody, then deletes what it found in one short transaction:
+/// Clean-up (rule 11). A step looks first, which stops no writer, then deletes what it found in one short transaction:
 /// each commit costs a sync of the disk, for which all other writers wait. Each DELETE looks again.
 
 #include <algorithm>

@@ -153,7 +153,7 @@ bool run_batch(lease_connection& connection, sqlite_busy_retry& retry, std::span
   return done || failed.result != outcome::failed || failed.why.transient || failed.why.connection;
 }
 
-/// The row goes, the time that it told stays. The change of the one counts only with the other.
+/// The row goes, the time that it showed stays. The change of the one counts only with the other.
 reply close_session(lease_connection& connection, sqlite_busy_retry& retry, lease_values& values) {
   reply answer;
   connection.transact(retry, answer, [&] {

@@ -16,7 +16,7 @@
 
 namespace dlock::stores::zookeeper {
 
-/// Requests that are sent together and waited for together. Who waits may leave: what comes later is dropped.
+/// Requests that are sent together and waited for together. A waiter may leave: later answers are dropped.
 class request_round : public std::enable_shared_from_this<request_round> {
  public:
   explicit request_round(std::size_t requests) : answers_(requests), open_(requests) {}

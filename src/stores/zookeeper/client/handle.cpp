@@ -69,7 +69,7 @@ std::string found(const std::string& servers, const zookeeper_settings& settings
   return known;
 }
 
-/// Nobody listens there. The library compares addresses without their ports: with that of the server which it is to
+/// No server listens there. The library compares addresses without their ports: with that of the server which it is to
 /// leave, as 127.0.0.1 may be, it would stay.
 constexpr const char* nowhere = "127.255.255.254:1";
 
@@ -152,7 +152,7 @@ void zookeeper_handle::reconnect() noexcept {
         retired = std::exchange(native_, made);
         moved_ = true;
         set_state(state::connecting, ZOK);
-        now = ::zoo_state(made);  // what it told before was passed over
+        now = ::zoo_state(made);  // what it reported before was passed over
       }
     }
     if (now == ZOO_CONNECTED_STATE || now == ZOO_EXPIRED_SESSION_STATE || now == ZOO_AUTH_FAILED_STATE) now_is(now);
@@ -184,7 +184,7 @@ void zookeeper_handle::leave(zhandle_t* retired) noexcept {
   }
 }
 
-/// The session has ended, or nobody needs it any more.
+/// The session has ended, or is not needed any more.
 void zookeeper_handle::end_retired() noexcept {
   std::vector<std::future<void>> leaving;  // waits at its end
   std::vector<zhandle_t*> stuck;
@@ -208,7 +208,7 @@ bool zookeeper_handle::close() noexcept {
   }
   const bool acknowledged = closed == nullptr || (::zookeeper_close(closed) == ZOK && reached);
   end_retired();
-  watch_again();  // who still listens learns that it is over
+  watch_again();  // remaining listeners learn that it is over
   return acknowledged;
 }
 
@@ -230,7 +230,7 @@ void zookeeper_handle::now_is(int native_state) {
     if (moved_.exchange(false)) watch_again();
   } else if (native_state == ZOO_EXPIRED_SESSION_STATE || native_state == ZOO_AUTH_FAILED_STATE) {
     const auto before = set_state(state::over, native_state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED);
-    watch_again();  // who asks now learns that it is over
+    watch_again();  // a call that begins now learns that it is over
     if (before != state::over && on_loss_) on_loss_();
   } else if (set_state(state::connecting, ZOK) == state::connected && on_loss_) {
     on_loss_();

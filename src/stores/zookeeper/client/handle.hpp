@@ -62,15 +62,15 @@ class zookeeper_handle {
   bool over() const noexcept { return state_.load() == state::over; }
   /// ZOK as soon as it is connected; another code once it is over. Returns a number for stop_waiting().
   std::uint64_t when_connected(on_answer done);
-  /// Forgets one who waits for that, or has been told. It may just be told.
+  /// Forgets a waiter for that, whether it was notified or not. It may just be notified.
   void stop_waiting(std::uint64_t number) noexcept;
   /// How many wait for that.
   std::size_t waiting();
   /// What the servers have agreed to.
   std::chrono::milliseconds timeout();
   /// Ends the session at the servers, and with it all that it has made, if they can be reached; false: not certain.
-  /// Every request that is not answered yet is answered, listeners are told, and nothing after it. Not by a thread of
-  /// the library's.
+  /// Every request that is not answered yet is answered, listeners are notified, and nothing after it. Not by a thread
+  /// of the library's.
   bool close() noexcept;
   /// Leaves a server that does not answer for another one, or the same: the session goes on there. By itself the
   /// library does that when two thirds of the session's timeout have passed, which is later than a lease lasts. Waits
@@ -82,7 +82,7 @@ class zookeeper_handle {
   void remove(const std::string& path, on_answer done);
   void list(const std::string& path, on_answer done);
   void read(const std::string& path, on_answer done);
-  /// The same; if it is there, `listener` is told once when it is not the same any more, or gone.
+  /// The same; if it is there, `listener` is notified once when it is not the same any more, or gone.
   void read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener, on_answer done);
   /// Answered by the leader.
   void sync(const std::string& path, on_answer done);

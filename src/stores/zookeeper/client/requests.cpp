@@ -22,7 +22,7 @@ void tell(const void* about, int code, Fill&& fill) noexcept {
     fill(response);
     (*owned)(std::move(response));
   } catch (const std::exception&) {
-    // Without memory nobody is told: as if there had been no answer.
+    // Without memory no caller is notified, as if there had been no answer.
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What the nodes of locks are called. Each key has a node, and below it stands one for each who holds the key or waits
-/// for it, in the order of the numbers that the server puts behind their names.
+/// What the nodes of locks are called. Each key has a node, and below it stands one for each that holds the key or
+/// waits for it, in the order of the numbers that the server puts behind their names.
 
 #include <cstdint>
 #include <optional>
@@ -20,20 +20,21 @@ std::string name_of_key(std::string_view key, bool at_root);
 /// The key again. None: dlock gives no such name.
 std::optional<std::string> key_of_name(std::string_view name);
 
-/// The number in a node's name, of whichever recipe that we know; none: it stands for nobody who asks for the lock.
+/// The number in a node's name, of whichever recipe that we know; none: its owner does not ask for the lock.
 std::optional<std::int32_t> number_in(std::string_view name);
 /// A node below a key's that is no contender: of a recipe that dlock does not know, such as a read lock or a semaphore,
 /// whose locks it can't respect. Empty: there is none.
 std::string foreign_in(const std::vector<std::string>& names);
 /// For the error about that.
 std::string foreign_text(const std::string& path, const std::string& node);
-/// The name of the one who holds the lock; empty: nobody.
+/// The name of the node that holds the lock; empty: none does.
 std::string first_of(const std::vector<std::string>& names);
 /// The name that stands right before that one; empty: it is the first. None: it is not among them, so the list is of a
 /// time before it was made, or after, and tells nothing of its place.
 std::optional<std::string> before(const std::vector<std::string>& names, std::string_view mine);
 
-/// 32 hexadecimal digits, which name an attempt for ever: by them it is found when the answer to its creation was lost.
+/// 32 hexadecimal digits, which name one attempt and no other: by them it is found when the answer to its creation was
+/// lost.
 std::string attempt_id(const id128& session, std::uint64_t nonce);
 /// What stands before the number, as Apache Curator's InterProcessMutex or kazoo's Lock calls it.
 std::string node_prefix(node_names recipe, std::string_view attempt);
@@ -49,7 +50,7 @@ struct node_data {
   std::string text() const;
   /// "host/pid label", for messages.
   std::string who() const;
-  /// None: the node is somebody else's.
+  /// None: the node is another program's.
   static std::optional<node_data> parse(std::string_view text);
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 bool is_there(const answer& response) { return response.code == ZOK || response.code == ZNODEEXISTS; }
 
-/// Who must not make a node is told so before it is told that the node is there: an operator may have made it.
+/// A user without the right to make a node is refused even where the node exists: an operator may have made it.
 bool was_made(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) {
   const auto response = on.ask(1, [&](request_round& round) { handle.read(path, round.slot(0)); }).front();
   return response.code == ZOK || response.code == ZNOAUTH;

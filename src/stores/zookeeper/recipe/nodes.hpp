@@ -19,7 +19,7 @@ struct execution {
   zookeeper_session* session;  ///< null: none of ours is named
 };
 
-/// Who holds a key.
+/// The holder of a key.
 struct node_holder {
   int code = ZOK;  ///< another one: it is not known
   bool held = false;
@@ -44,7 +44,7 @@ class lock_nodes {
   /// Makes the node of a key, or what stands above all of them. yes: it is there.
   reply make_parent(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) const;
   reply make_base(zookeeper_connection& on, zookeeper_handle& handle) const;
-  /// Who holds each key: one of which that can't be known spoils none of the others.
+  /// The holder of each key: one that can't be known spoils none of the others.
   std::vector<node_holder> find_holders(const execution& with, const std::vector<std::string>& keys) const;
   /// Keys that have a node and are greater, in their order.
   reply keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys) const;

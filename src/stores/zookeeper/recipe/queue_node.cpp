@@ -101,7 +101,7 @@ bool queue_node::set_state(state to) {
   return true;
 }
 
-/// It waits no longer: a node that stayed would block the key for everybody.
+/// It waits no longer: a node that stayed would block the key for all others.
 void queue_node::give_up() {
   std::string name;
   {
@@ -126,7 +126,7 @@ void queue_node::when_back(Next next) {
 void queue_node::create() {
   std::string path;
   {
-    // Each attempt has a name of its own: one that comes late is not taken for the one after it.
+    // Each attempt has another name: one that comes late is not taken for the one after it.
     const base::lock_guard lock(mutex_);
     prefix_ = node_prefix(terms_.names, id128::random().hex());
     path = terms_.path + "/" + prefix_;
@@ -148,7 +148,7 @@ void queue_node::created(const answer& response) {
   list();
 }
 
-/// Also for who has left meanwhile: the node is to be deleted.
+/// Also for a waiter that has left meanwhile: the node is to be deleted.
 void queue_node::find() {
   when_back([](queue_node& self) {
     // Another server may not have heard of it yet.
@@ -207,7 +207,7 @@ void queue_node::listed(const answer& response, bool synced) {
   if (response.code != ZOK || !foreign_in(response.names).empty()) return give_up();  // an attempt says what is wrong
   const auto other = before(response.names, name());
   if (!other) {
-    // By another server, which has not heard of the node yet. Or somebody has deleted it, who had no business with it.
+    // By another server, which has not heard of the node yet. Or another program has deleted it.
     if (synced) return give_up();
     return list_after_sync();
   }

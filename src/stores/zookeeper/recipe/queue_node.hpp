@@ -20,7 +20,7 @@ struct lock_node {
   std::uint64_t fence = 0;  ///< the transaction that made it
 };
 
-/// Nodes that nobody else would delete while the session lives, so they are looked for at the next renewals: those of
+/// Nodes that nothing else would delete while the session lives, so they are looked for at the next renewals: those of
 /// attempts that were given up before they were found, because a server that had the request from a connection before
 /// may still make them, and those that could not be deleted. Thread-safe. Not to be destroyed before the handle is
 /// closed.
@@ -29,8 +29,8 @@ class orphan_nodes {
   void add(std::string path, std::string prefix);
   /// Deletes those that are found.
   void search(zookeeper_handle& handle);
-  /// Deletes a node of ours for nobody who waits: again after each lost connection, and at the next renewals, until it
-  /// is gone or the session is over.
+  /// Deletes a node of ours for which no call waits: again after each lost connection, and at the next renewals, until
+  /// it is gone or the session is over.
   void remove_with_retry(zookeeper_handle& handle, const std::string& path, const std::string& name);
 
  private:
@@ -46,14 +46,14 @@ class orphan_nodes {
   std::vector<attempt> attempts_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// What a listener is told while others wait for it to leave. Thread-safe.
+/// Notifies a listener, while others may wait for it to leave. Thread-safe.
 class listener_guard {
  public:
   explicit listener_guard(key_listener& listener) : listener_(listener) {}
   void tell(bool works) noexcept;
-  /// Tells that the watch has stopped working, after all else that it is told.
+  /// Reports that the watch has stopped working, after all other notifications.
   void tell_end() noexcept;
-  /// Returns when the listener is not being told, and never will be.
+  /// Returns when the listener is not being notified, and never will be.
   void leave() noexcept;
 
  private:
@@ -61,16 +61,16 @@ class listener_guard {
   base::mutex mutex_{};
   std::condition_variable done_{};
   int telling_ DLOCK_GUARDED_BY(mutex_) = 0;
-  bool closed_ DLOCK_GUARDED_BY(mutex_) = false;  // or told the last time
+  bool closed_ DLOCK_GUARDED_BY(mutex_) = false;  // or notified for the last time
 };
 
 /// The place of a session in the queue of a key, from watch() to unwatch(): a node, and a watch on the one before it,
-/// so that of all who wait one is woken. What happens is told by a thread of the library's.
+/// so that of all waiters one is woken. A thread of the client library reports what happens.
 ///
-///   create -> list -> first: the node is to be had, the listener is told
+///   create -> list -> first: the lock can be had, the listener is notified
 ///                  -> behind another: watch that one; when it is gone: list again
 ///   the answer to create was lost: find the node by its name, else create another one
-///   anything else: the node is deleted, and the listener told that the watch has stopped working
+///   anything else: the node is deleted, and the listener learns that the watch has stopped working
 ///
 /// Thread-safe. Nothing of it runs once the handle is closed.
 class queue_node final : public node_listener, public std::enable_shared_from_this<queue_node> {
@@ -87,7 +87,7 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
   /// Ends it: the listener isn't called any more. The node is deleted, unless take() has given it away. May be called
   /// again, also when the handle has been closed meanwhile.
   void leave() noexcept;
-  /// The same for a session that ends: the listener is told so.
+  /// The same for a session that ends: the listener learns it.
   void end() noexcept;
   /// yes: the node is the first of the queue, and the caller's from then on. no: it is not the first yet. failed: there
   /// is no place in the queue.
@@ -125,7 +125,8 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
   lock_node node_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// Who only wants to be told, and stands in no queue: a watch on the holder's node. Otherwise as queue_node.
+/// For a caller that only wants to be notified, and stands in no queue: a watch on the holder's node. Otherwise as
+/// queue_node.
 class holder_watch final : public node_listener, public std::enable_shared_from_this<holder_watch> {
  public:
   holder_watch(zookeeper_handle& handle, std::string path, key_listener& listener)

@@ -79,7 +79,7 @@ bool zookeeper_session::renewed(instant sent, instant answered, microseconds ttl
 }
 
 void zookeeper_session::leave_queues() noexcept {
-  if (!handle_->ours()) return;  // in a child of fork() nobody waits
+  if (!handle_->ours()) return;  // in a child of fork() no thread waits
   std::map<std::string, std::shared_ptr<queue_node>, std::less<>> ended;
   {
     const base::lock_guard lock(mutex_);

@@ -55,7 +55,7 @@ class node_watch final : public node_listener, public std::enable_shared_from_th
 /// A node that is held, and for which attempt.
 struct held_node : lock_node {
   std::uint64_t nonce = 0;
-  std::shared_ptr<node_watch> watch{};  ///< tells when somebody else deletes it
+  std::shared_ptr<node_watch> watch{};  ///< reports when another program deletes it
 };
 
 /// A session of ours, at the servers and here: what its nodes are called. Thread-safe.
@@ -79,7 +79,7 @@ class zookeeper_session {
 
   /// Watches its own node, the deletion of which ends the session.
   void watch_own_node(const std::string& path);
-  /// `path`: of the key's node. From now on the listeners learn when somebody else deletes the node that is held.
+  /// `path`: of the key's node. From now on the listeners learn when another program deletes the node that is held.
   void hold(std::string_view key, const std::string& path, held_node node);
   /// Before its node is deleted by us.
   void expect_end(std::string_view key) noexcept;
@@ -97,7 +97,7 @@ class zookeeper_session {
   /// A renewal that was sent at `sent` was answered before `answered`. Whether the session lives for `ttl` from `sent`
   /// on.
   bool renewed(instant sent, instant answered, microseconds ttl);
-  /// Places in queues are told so and left.
+  /// Nodes in queues learn it and are deleted.
   void leave_queues() noexcept;
   /// The same, and the session ends at the servers. False: not certain.
   bool end() noexcept;

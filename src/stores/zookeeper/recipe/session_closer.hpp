@@ -14,7 +14,7 @@
 
 namespace dlock::stores::zookeeper {
 
-/// Sessions that nobody uses any more and that could not be ended, because no server could be reached. The servers
+/// Sessions that are not used any more and that could not be ended, because no server could be reached. The servers
 /// would keep their nodes for a timeout after they are back, so each one stays until it is connected again and ends
 /// then. Thread-safe.
 class session_closer {

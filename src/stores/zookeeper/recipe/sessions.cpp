@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Sessions, each with a node of its own beside those of the locks: whoever deletes that has the session ended.
+/// Sessions, each with its node beside those of the locks: to delete that node is to end the session.
 
 #include <fmt/format.h>
 
@@ -70,7 +70,7 @@ reply zookeeper_store::open(zookeeper_connection& on, const session_record& reco
                           handle->create(path, session->text(), ZOO_EPHEMERAL, round.slot(0));
                         }).front();
     if (made.code == ZOK) break;
-    // Without an answer the session ends all the same: nobody has it.
+    // Without an answer the session ends all the same: no lease uses it.
     if (made.code != ZNONODE || !first) return not_done(made, "open a session");
     if (const auto base = nodes_.make_base(on, *handle); base.result != outcome::yes) return base;
   }
@@ -146,7 +146,7 @@ std::shared_ptr<zookeeper_handle> zookeeper_store::connected_handle() {
 
 /// The servers may have one connection left for this host, which the session needs.
 void zookeeper_store::leave_spare() {
-  std::shared_ptr<zookeeper_handle> closing;  // is closed without the lock, unless somebody uses it
+  std::shared_ptr<zookeeper_handle> closing;  // is closed without the lock, unless it is in use
   const base::lock_guard lock(mutex_);
   closing = std::move(spare_);
 }

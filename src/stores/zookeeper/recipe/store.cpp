@@ -67,7 +67,7 @@ void zookeeper_store::execute(connection& on, requests asked, replies results) n
 void zookeeper_store::execute_part(zookeeper_connection& on, requests asked, replies results) {
   const auto action = asked.front().action;
   std::fill(results.begin(), results.end(), reply{.result = outcome::no, .statements = 0});
-  // Nobody is gone and still holds a key, and no lease has an expiry.
+  // No holder is gone and still holds a key, and no lease has an expiry.
   if (action == verb::take_over || action == verb::extend) return;
   const auto session = find(asked.front().session);
   if (session == nullptr && action != verb::poll) {
@@ -110,7 +110,7 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
       node->begin();
     }
   } catch (const std::exception&) {
-    // Nobody is notified: the key is polled.
+    // No waiter is notified: the key is polled.
   }
 }
 

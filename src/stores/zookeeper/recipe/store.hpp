@@ -47,7 +47,7 @@ class zookeeper_store final : public store, private store_admin {
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& on, const request& key) noexcept override;
-  /// The servers delete what nobody needs any more.
+  /// The servers delete what is not needed any more.
   reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
 
   // sessions.cpp

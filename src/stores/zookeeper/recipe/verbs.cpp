@@ -13,7 +13,7 @@ namespace dlock::stores::zookeeper {
 
 namespace {
 
-/// Of somebody else's node: a holder without a session.
+/// Of another program's node: a holder without a session.
 id128 foreign_holder() noexcept {
   id128 id;
   id.bytes.fill(0xff);
