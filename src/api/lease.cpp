@@ -120,12 +120,8 @@ void lease::renew(std::chrono::milliseconds ttl) {
 }
 
 void lease::release() {
-  auto& grant = must(grant_, "release()");
-  const auto mine = detail::access::take_grant(*this);
-  engine::release_result result{};
-  fault why;
-  engine::release(mine, result, why);
-  if (result != engine::release_result::freed) engine::throw_not_released(grant, result, why);
+  must(grant_, "release()");
+  engine::release(detail::access::take_grant(*this));
 }
 
 }  // namespace dlock

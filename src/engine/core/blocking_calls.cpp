@@ -169,16 +169,15 @@ void free_all(std::span<ended_lease> all) noexcept {
   core->join_if_last();
 }
 
-void release(const std::shared_ptr<grant>& grant, release_result& result, fault& why) noexcept {
+void release(const std::shared_ptr<grant>& grant) {
   if (!leave(grant)) {  // an inner one, which costs no more than this
     const bool held = grant->remaining(grant->home->shared().time.now()).count() > 0;
-    result = held ? release_result::freed : release_result::lost;
+    if (!held) throw_not_released(*grant, release_result::lost, {});
     return;
   }
   ended_lease ended{.grant = grant, .last = true};
   free_all({&ended, 1});
-  result = ended.result;
-  why = std::move(ended.why);
+  if (ended.result != release_result::freed) throw_not_released(*grant, ended.result, ended.why);
 }
 
 void end(const std::shared_ptr<grant>& grant) noexcept {

@@ -26,9 +26,10 @@ acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail
 void pause_for(service_core& core, microseconds time, const lock_key& key, const detail::lock_settings& terms,
                instant begun);
 
+/// A lease on it ends, within release_limit. Throws lock_lost, store_error where it was not released.
+void release(const std::shared_ptr<grant>& grant);
 /// One lease on each of them ends, within one release_limit for all. Says what became of them. They are grants of one
 /// service. Never throws.
-void release(const std::shared_ptr<grant>& grant, release_result& result, fault& why) noexcept;
 void release_all(std::span<ended_lease> all) noexcept;
 /// Frees those whose last lease has ended already. They are grants of one service, at least one.
 void free_all(std::span<ended_lease> all) noexcept;
