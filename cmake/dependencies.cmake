@@ -29,7 +29,7 @@ endif()
 
 # Sets DLOCK_<PART>, which may be AUTO, to ON or OFF.
 include(needs)
-foreach(part MYSQL SQLITE REDIS ZOOKEEPER SPDLOG)
+foreach(part MYSQL SQLITE REDIS ZOOKEEPER SPDLOG GEN)
   if(NOT DLOCK_${part})
     continue()
   endif()

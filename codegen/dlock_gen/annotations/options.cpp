@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "annotations/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "annotations/suggestion.hpp"
+#include "source/lexer.hpp"
+
+namespace dlock_gen {
+
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+constexpr unsigned in_locked = 1;
+constexpr unsigned in_row = 2;
+constexpr unsigned in_defaults = 4;
+constexpr unsigned in_all = in_locked | in_row | in_defaults;
+
+/// `least` and `most`: what lock_options.hpp says of a time.
+struct option_rule {
+  std::string_view name;
+  unsigned scopes = in_all;
+  bool lock_option = true;
+  bool time = false;
+  milliseconds least{0};
+  milliseconds most{0};
+};
+
+constexpr std::array<option_rule, 13> rules{{
+    {.name = "ttl", .time = true, .least = milliseconds{10}, .most = hours{24 * 30}},
+    {.name = "wait", .time = true, .most = hours{24 * 365}},
+    {.name = "renewal"},
+    {.name = "reentry"},
+    {.name = "retry"},
+    {.name = "min_hold", .time = true, .most = hours{24 * 30}},
+    {.name = "max_hold", .time = true, .most = hours{24 * 365}},
+    {.name = "cancel"},
+    {.name = "prefix", .scopes = in_locked | in_defaults, .lock_option = false},
+    {.name = "row", .scopes = in_row | in_defaults, .lock_option = false},
+    {.name = "db", .scopes = in_row | in_defaults, .lock_option = false},
+    {.name = "name", .scopes = in_defaults, .lock_option = false},
+    {.name = "form", .scopes = in_defaults, .lock_option = false},
+}};
+
+unsigned scope_of(annotation_kind kind) noexcept {
+  switch (kind) {
+    case annotation_kind::locked: return in_locked;
+    case annotation_kind::locked_row: return in_row;
+    case annotation_kind::defaults: return in_defaults;
+    case annotation_kind::on_busy:
+    case annotation_kind::verified: break;
+  }
+  return 0;
+}
+
+const option_rule* rule_of(std::string_view name) {
+  const auto* const found =
+      std::find_if(rules.begin(), rules.end(), [&](const auto& each) { return each.name == name; });
+  return found == rules.end() ? nullptr : found;
+}
+
+struct unit {
+  std::string_view name;
+  milliseconds length;
+};
+constexpr std::array<unit, 4> units{
+    {{"ms", milliseconds{1}}, {"s", milliseconds{1000}}, {"min", milliseconds{60'000}}, {"h", hours{1}}}};
+
+/// Digits and what follows them, of a number such as 1'500ms.
+struct written_number {
+  std::optional<std::int64_t> value{};  ///< nothing: it is no whole decimal number, or a huge one
+  std::string_view suffix{};
+};
+written_number read_number(std::string_view text) {
+  const auto end = std::min(text.find_first_not_of("0123456789'"), text.size());
+  written_number found{0, text.substr(end)};
+  if (end > 12 || found.suffix.starts_with(".")) return {std::nullopt, {}};
+  for (const char c : text.substr(0, end)) {
+    if (c != '\'') found.value = *found.value * 10 + (c - '0');
+  }
+  return found;
+}
+
+/// A literal is checked here; any other expression says itself what is wrong with it.
+void check_time(const option& what, const option_rule& rule, diagnostics& out) {
+  const auto tokens = split(what.value.text);
+  if (tokens.size() != 1 || tokens[0].kind != token_kind::number) return;
+  const auto width = what.value.text.size();
+  const auto [value, suffix] = read_number(what.value.text);
+  if (value && suffix.empty()) {
+    out.error(what.value.where, fmt::format(".{} is a time and needs a unit: 5s, 500ms", rule.name), width);
+    return;
+  }
+  const auto* const found =
+      std::find_if(units.begin(), units.end(), [&](const auto& each) { return each.name == suffix; });
+  if (!value || found == units.end()) {
+    out.error(what.value.where,
+              fmt::format(".{} is whole milliseconds: write it in h, min, s or ms, such as 500ms", rule.name), width);
+    return;
+  }
+  const auto time = *value * found->length;
+  if (time < rule.least || time > rule.most) {
+    out.error(what.value.where,
+              fmt::format(".{} must be from {} ms to {} days", rule.name, rule.least.count(), rule.most / hours{24}),
+              width);
+  }
+}
+
+std::vector<std::string> names_in(unsigned scope) {
+  std::vector<std::string> names;
+  for (const auto& each : rules) {
+    if ((each.scopes & scope) != 0) names.push_back("." + std::string(each.name));
+  }
+  return names;
+}
+
+class option_reader {
+ public:
+  option_reader(const annotation& from, diagnostics& out) : scope_(scope_of(from.kind)), from_(from), out_(out) {}
+
+  void read(const argument& what) {
+    const auto* const rule = rule_of(what.name);
+    const auto width = what.name.size() + 1;
+    if (rule == nullptr || (rule->scopes & scope_) == 0) {
+      out_.error(what.where, unknown(what, rule), width);
+    } else if (find_option(found_, what.name) != nullptr) {
+      out_.error(what.where, fmt::format(".{} is given twice", what.name), width);
+    } else if (!what.complete || what.value.text.empty()) {
+      out_.error(what.where, fmt::format("write .{} = value", what.name), width);
+    } else {
+      found_.push_back({what.name, what.value, what.where, from_.kind == annotation_kind::defaults});
+      if (rule->time) check_time(found_.back(), *rule, out_);
+    }
+  }
+  std::vector<option> take() { return std::move(found_); }
+
+ private:
+  std::string unknown(const argument& what, const option_rule* rule) const {
+    if (rule == nullptr) {
+      return fmt::format("{} has no option .{}{}", macro_of(from_.kind), what.name,
+                         suggestion("." + what.name, names_in(scope_)));
+    }
+    return fmt::format(".{} is no option of {}", what.name, macro_of(from_.kind));
+  }
+
+  unsigned scope_;
+  const annotation& from_;
+  diagnostics& out_;
+  std::vector<option> found_{};
+};
+
+}  // namespace
+
+const std::vector<std::string>& lock_option_fields() {
+  static const auto fields = [] {
+    std::vector<std::string> names;
+    for (const auto& each : rules) {
+      if (each.lock_option) names.emplace_back(each.name);
+    }
+    return names;
+  }();
+  return fields;
+}
+
+bool is_lock_option(std::string_view name) {
+  const auto* const rule = rule_of(name);
+  return rule != nullptr && rule->lock_option;
+}
+
+std::vector<option> read_options(const annotation& from, const std::vector<argument>& arguments, diagnostics& out) {
+  option_reader reader(from, out);
+  for (const auto& each : arguments) {
+    if (!each.name.empty()) reader.read(each);
+  }
+  return reader.take();
+}
+
+const option* find_option(const std::vector<option>& options, std::string_view name) {
+  const auto found = std::find_if(options.begin(), options.end(), [&](const auto& each) { return each.name == name; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+std::vector<option> merged(std::vector<option> first, const std::vector<option>& second) {
+  for (const auto& each : second) {
+    if (find_option(first, each.name) == nullptr) first.push_back(each);
+  }
+  return first;
+}
+
+}  // namespace dlock_gen

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotations/annotation.hpp"
+#include "annotations/argument_list.hpp"
+#include "source/diagnostics.hpp"
+
+namespace dlock_gen {
+
+/// An option that the author gave: `.ttl = 30s`.
+struct option {
+  std::string name{};
+  located_text value{};
+  location where{};       ///< of the '.'
+  bool of_class = false;  ///< from DLOCK_DEFAULTS
+};
+
+/// The fields of dlock::lock_options, in their order.
+const std::vector<std::string>& lock_option_fields();
+bool is_lock_option(std::string_view name);
+
+/// The options among the arguments of an annotation: known there, given once, with a value. Says what is wrong with
+/// others.
+std::vector<option> read_options(const annotation& from, const std::vector<argument>& arguments, diagnostics& out);
+
+const option* find_option(const std::vector<option>& options, std::string_view name);
+
+/// `first` and what it leaves open of `second`.
+std::vector<option> merged(std::vector<option> first, const std::vector<option>& second);
+
+}  // namespace dlock_gen

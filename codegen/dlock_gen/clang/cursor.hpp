@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <clang-c/Index.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dlock_gen {
+
+/// Takes the text, which is freed.
+std::string text_of(CXString text);
+
+std::string name_of(CXCursor cursor);
+/// Names an entity in all translation units; empty for what has no name.
+std::string usr_of(CXCursor cursor);
+CXCursorKind kind_of(CXCursor cursor);
+bool same(CXCursor left, CXCursor right);
+
+std::vector<CXCursor> children(CXCursor cursor);
+bool has_child(CXCursor cursor, CXCursorKind kind);
+/// All below `cursor`, in the order of the source. `visit` says whether to go into the one it was given.
+void each_below(CXCursor cursor, const std::function<bool(CXCursor)>& visit);
+
+bool is_class(CXCursor cursor);  ///< class, struct, or one of a template's
+bool is_namespace(CXCursor cursor);
+/// Where it is a member: a class, a namespace, or the translation unit. "extern "C"" is no place.
+CXCursor parent_of(CXCursor cursor);
+
+/// "shop::order_service", without namespaces that need no name.
+std::string qualified_name(CXCursor cursor);
+/// The same for a program: "::shop::order_service".
+std::string spelled_fully(CXCursor cursor);
+
+/// The class behind a type, with references and typedefs removed; a null cursor for a type that is none.
+CXCursor class_of(CXType type);
+/// The template that a class was made from, or the class itself.
+CXCursor template_of(CXCursor class_cursor);
+/// "shop::order_service::place()", for catalogues. Releases of libclang print parameters in different ways.
+std::string described(CXCursor function);
+
+}  // namespace dlock_gen

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+
+#include "emit/code_writer.hpp"
+#include "model/model.hpp"
+
+namespace dlock_gen {
+
+/// How the generated code reaches what an annotated function belongs to.
+struct surroundings {
+  std::string locks{};       ///< the lock_service: "*dlock_locks_"
+  std::string object{};      ///< a pointer to the object: "dlock_inner_", "this"; empty: there is none
+  std::string class_name{};  ///< of the object, spelled fully
+  std::string generated{};   ///< of the generated class
+  bool wraps = false;        ///< the object is not the generated one itself
+};
+
+/// The name of what the generated class or function gets for a database.
+std::string database_member(const std::string& name);
+std::string database_parameter(const std::string& name);
+
+/// What calls `name` of the object with the arguments of `function`: "dlock_inner_->place(o, buyer)".
+std::string call_of(const function_model& function, const std::string& name, const surroundings& around);
+
+/// Whether a result that DLOCK_ON_BUSY(skip) leaves empty has the type of the function's own result.
+bool keeps_result(const function_model& function);
+
+/// What runs an annotated function under its lock: the lines between the braces.
+void emit_locked_body(code_writer& to, const function_model& function, const surroundings& around);
+
+}  // namespace dlock_gen

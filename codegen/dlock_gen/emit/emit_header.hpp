@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "model/model.hpp"
+
+namespace dlock_gen {
+
+/// The generated header. `file`: where it is to be, for #line. Precondition: check_header() has found nothing.
+std::string emit_header(const header_model& header, const std::filesystem::path& file);
+
+}  // namespace dlock_gen

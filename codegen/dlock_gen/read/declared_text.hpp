@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <clang-c/Index.h>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "clang/translation_unit.hpp"
+#include "source/lexer.hpp"
+
+namespace dlock_gen {
+
+/// The words of a function's declaration, from which it is written once more: as the author wrote it, not as one
+/// release of libclang or another would print it. Names of members of classes, and with `other_namespace` all names,
+/// are written fully, so that they mean the same where the generated code stands.
+class declared_text {
+ public:
+  declared_text(const translation_unit& unit, CXCursor function, bool other_namespace);
+
+  /// Whether the words are there; false for what a macro declares.
+  bool readable() const noexcept { return readable_; }
+  /// The type of the result. Nothing where the words alone don't say it, such as that of a function that gives a
+  /// function.
+  std::optional<std::string> result() const;
+  /// A parameter without its default argument, or the default argument alone. Nothing for what a macro makes.
+  std::optional<std::string> declaration_of(CXCursor parameter) const;
+  std::string default_of(CXCursor parameter) const;
+  /// What follows the parameters: "noexcept(...)" as it is written, or empty.
+  std::string exception() const;
+  bool has_word(std::string_view specifier) const;  ///< before the name, such as "consteval"
+  bool is_volatile() const;
+  bool has_object_parameter() const;  ///< of C++23: "this order_service& self"
+
+ private:
+  struct words {
+    std::size_t from = 0;
+    std::size_t to = 0;
+  };
+  void find_parts(std::size_t name_offset);
+  void collect_names(CXCursor function, bool other_namespace);
+  bool is_reference_to_other_scope(CXCursor to, bool other_namespace) const;
+  std::optional<words> words_of(CXCursor parameter) const;
+  std::optional<std::string> trailing_result() const;
+  std::size_t index_of(std::size_t offset) const;
+  std::string text(std::size_t from, std::size_t to) const;
+  /// Past an attribute, a macro, or another word that is no part of a type; `at` if it is one.
+  std::size_t past_other_words(std::size_t at) const;
+
+  const translation_unit& unit_;
+  const source_file* file_ = nullptr;
+  std::vector<token> tokens_{};
+  std::map<std::size_t, std::string> names_{};  ///< by offset: what a name is written as
+  std::size_t name_ = 0;                        ///< tokens: the name, and the parentheses of the parameters
+  std::size_t open_ = 0;
+  std::size_t close_ = 0;
+  bool readable_ = false;
+};
+
+}  // namespace dlock_gen

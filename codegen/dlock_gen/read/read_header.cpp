@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "read/read_header.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "clang/cursor.hpp"
+#include "read/read_class.hpp"
+#include "read/read_function.hpp"
+#include "read/read_signature.hpp"
+#include "source/lexer.hpp"
+
+namespace dlock_gen {
+
+namespace {
+
+class header_reader {
+ public:
+  header_reader(const translation_unit& unit, diagnostics& out, bool all_files)
+      : unit_(unit), out_(out), all_files_(all_files), coroutines_(coroutine_templates(unit)) {}
+
+  header_model run() {
+    made_.path = unit_.main().path();
+    read_all(unit_.root());
+    if (!all_files_) report_unread();
+    return std::move(made_);
+  }
+
+ private:
+  bool is_wanted(CXCursor cursor) const { return all_files_ ? !unit_.in_system_header(cursor) : unit_.in_main(cursor); }
+  void read_all(CXCursor parent) {
+    for (const auto each : children(parent)) {
+      if (is_wanted(each)) {
+        read(each);
+      } else if (is_class(each) && clang_isCursorDefinition(each) != 0) {
+        find_lock_columns(each);
+      } else if (is_namespace(each) && !unit_.in_system_header(each)) {
+        read_all(each);
+      }
+    }
+  }
+  void read(CXCursor cursor) {
+    const auto kind = kind_of(cursor);
+    if (is_class(cursor)) {
+      read_class_of_author(cursor);
+    } else if (is_function(cursor) && !is_class(parent_of(cursor))) {
+      read_free_function(cursor);
+    } else if (is_namespace(cursor) || kind == CXCursor_LinkageSpec || kind == CXCursor_UnexposedDecl) {
+      read_all(cursor);
+    } else {
+      refuse_other(cursor);
+    }
+  }
+
+  void read_class_of_author(CXCursor cursor) {
+    if (clang_isCursorDefinition(cursor) == 0) {
+      refuse_other(cursor);
+      return;
+    }
+    find_lock_columns(cursor);
+    if (is_annotated(unit_, cursor)) {
+      made_.classes.push_back(read_class(unit_, cursor, coroutines_));
+      note_read(made_.classes.back().annotations);
+      for (const auto& each : made_.classes.back().functions) note_read(each.annotations);
+    }
+    for (const auto each : children(cursor)) {
+      if (is_class(each)) {
+        read_class_of_author(each);
+      } else if (!is_function(each)) {
+        refuse_other(each);
+      }
+    }
+  }
+
+  void read_free_function(CXCursor cursor) {
+    const auto annotations = unit_.annotations_of(cursor);
+    if (annotations.empty()) return;
+    note_read(annotations);
+    if (!known_.insert(usr_of(cursor)).second) return;
+    const auto scopes = scopes_of(cursor);
+    made_.functions.push_back({read_function(unit_, cursor, scopes, coroutines_), scopes, {}});
+  }
+
+  /// Variables, fields, types without members: nothing that runs.
+  void refuse_other(CXCursor cursor) {
+    for (const auto& each : unit_.annotations_of(cursor)) {
+      note_read({each});
+      out_.error(each.where,
+                 fmt::format("{} stands above {}, which is not a function", macro_of(each.kind), named(cursor)),
+                 each.width());
+    }
+  }
+  static std::string named(CXCursor cursor) {
+    const auto name = name_of(cursor);
+    return name.empty() ? "a declaration" : fmt::format("'{}'", name);
+  }
+
+  void note_read(const std::vector<annotation>& annotations) {
+    for (const auto& each : annotations) read_.insert(each.where.offset);
+  }
+  /// What the compiler has put nowhere, such as an annotation in the body of a function.
+  void report_unread() {
+    for (const auto& each : unit_.annotation_macros()) {
+      if (read_.contains(each.where.offset)) continue;
+      out_.error(
+          each.where,
+          fmt::format(
+              "{} belongs to no function: write it above the declaration of a function, before all its other words",
+              macro_of(each.kind)),
+          macro_of(each.kind).size());
+    }
+  }
+
+  void find_lock_columns(CXCursor class_cursor) {
+    if (unit_.in_system_header(class_cursor)) return;
+    for (const auto each : children(class_cursor)) {
+      const auto name = name_of(each);
+      if (kind_of(each) != CXCursor_FieldDecl || (name != "lock" && name != "lock_")) continue;
+      const auto type = class_of(clang_getCursorType(each));
+      if (clang_Cursor_isNull(type) != 0) continue;
+      const auto type_name = qualified_name(type);
+      if (type_name != "dlock::lock_columns" && type_name != "dlock::expiring_lock_columns") continue;
+      made_.lockable.push_back({spelled_fully(class_cursor), unit_.where(class_cursor).file->path()});
+    }
+  }
+
+  const translation_unit& unit_;
+  diagnostics& out_;
+  bool all_files_;
+  std::set<std::string> coroutines_;
+  std::set<std::string> known_{};
+  std::set<std::size_t> read_{};
+  header_model made_{};
+};
+
+/// The first word behind the annotations that begin at `offset`, and the word before them.
+struct neighbours {
+  token before{};
+  token behind{};
+};
+neighbours neighbours_of(const source_file& file, std::size_t offset) {
+  neighbours found;
+  const auto all = split(file.text());
+  auto at = static_cast<std::size_t>(
+      std::lower_bound(all.begin(), all.end(), offset,
+                       [](const token& each, std::size_t value) { return each.begin < value; }) -
+      all.begin());
+  if (at > 0) found.before = all[at - 1];
+  while (at < all.size()) {
+    if (all[at].is("[[")) {
+      at = closing(all, at) + 1;
+    } else if (annotation_of_macro(all[at].text) && at + 1 < all.size() && all[at + 1].is("(")) {
+      at = closing(all, at + 1) + 1;
+    } else {
+      break;
+    }
+  }
+  if (at < all.size()) found.behind = all[at];
+  return found;
+}
+
+bool is_class_key(const token& word) { return word.is("class") || word.is("struct") || word.is("union"); }
+
+std::string misplaced(const macro_use& macro, const neighbours& words) {
+  const auto name = macro_of(macro.kind);
+  if (macro.kind == annotation_kind::defaults || is_class_key(words.before)) return {};
+  for (const std::string_view word : {"virtual", "static", "inline", "constexpr", "explicit", "extern", "friend"}) {
+    if (words.before.is(word))
+      return fmt::format("{} stands behind '{}': write it before all other words of the declaration", name, word);
+  }
+  if (words.behind.is("template")) {
+    return fmt::format(
+        "{} stands above a template, and dlock-gen needs the types of its parameters: annotate a function for each "
+        "type "
+        "instead",
+        name);
+  }
+  if (is_class_key(words.behind) || words.behind.is("enum")) {
+    return fmt::format(
+        "{} can't stand above a type: write it above the methods; DLOCK_DEFAULTS gives options to all of them", name);
+  }
+  return {};
+}
+
+}  // namespace
+
+header_model read_header(const translation_unit& unit, diagnostics& out) {
+  return header_reader(unit, out, false).run();
+}
+
+header_model read_all_headers(const translation_unit& unit) {
+  diagnostics ignored;  // dlock-gen says it where it generates from that header
+  return header_reader(unit, ignored, true).run();
+}
+
+std::vector<function_model> read_candidates(const translation_unit& unit, const header_model& header) {
+  std::set<std::string> names;
+  for (const auto& each : header.functions) {
+    for (const auto& annotation : each.function.annotations) {
+      if (annotation.kind != annotation_kind::on_busy) continue;
+      const auto words = split(annotation.arguments.text);
+      if (!words.empty()) names.emplace(words.back().text);
+    }
+  }
+  std::vector<function_model> found;
+  if (names.empty()) return found;
+  const auto coroutines = coroutine_templates(unit);
+  each_below(unit.root(), [&](CXCursor each) {
+    if (is_namespace(each)) return !unit.in_system_header(each);
+    if (kind_of(each) == CXCursor_FunctionDecl && names.contains(name_of(each))) {
+      found.push_back(read_function(unit, each, scopes_of(each), coroutines));
+    }
+    return kind_of(each) == CXCursor_LinkageSpec || kind_of(each) == CXCursor_UnexposedDecl;
+  });
+  return found;
+}
+
+bool report_misplaced_macros(const translation_unit& unit, diagnostics& out) {
+  bool any = false;
+  for (const auto& each : unit.annotation_macros()) {
+    const auto words = neighbours_of(unit.main(), each.where.offset);
+    auto text = misplaced(each, words);
+    if (each.kind == annotation_kind::defaults && is_class_key(words.behind)) {
+      text =
+          "DLOCK_DEFAULTS stands between 'class' and the name: class DLOCK_DEFAULTS(.ttl = 30s) order_service { ... };";
+    }
+    if (text.empty()) continue;
+    any = true;
+    out.error(each.where, text, macro_of(each.kind).size());
+  }
+  return any;
+}
+
+}  // namespace dlock_gen

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "source/diagnostics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace dlock_gen {
+
+namespace {
+
+std::string_view name_of(severity level) {
+  switch (level) {
+    case severity::note: return "note";
+    case severity::warning: return "warning";
+    case severity::error: break;
+  }
+  return "error";
+}
+
+/// The blanks before the caret: tabs stay tabs, so that it stands below what it is about.
+std::string blanks_like(std::string_view text) {
+  std::string blanks(text);
+  for (char& each : blanks) {
+    if (each != '\t') each = ' ';
+  }
+  return blanks;
+}
+
+}  // namespace
+
+std::string rendered(const diagnostic& what) {
+  if (what.where.file == nullptr) return fmt::format("dlock-gen: {}: {}\n", name_of(what.level), what.text);
+  const auto [line, column] = what.where.at();
+  auto out = fmt::format("{}:{}:{}: {}: {}\n", what.where.file->path(), line, column, name_of(what.level), what.text);
+  const auto source = what.where.file->line(line);
+  const auto before = source.substr(0, std::min<std::size_t>(source.size(), column - 1));
+  const auto width = std::max<std::size_t>(1, std::min(what.width, source.size() - before.size()));
+  out += fmt::format("  {}\n  {}^{}\n", source, blanks_like(before), std::string(width - 1, '~'));
+  return out;
+}
+
+void diagnostics::error(location where, std::string text, std::size_t width) {
+  // What is wrong for a class is found with each of its functions.
+  const bool known = std::any_of(all_.begin(), all_.end(), [&](const auto& each) {
+    return each.text == text && each.where.file == where.file && each.where.offset == where.offset;
+  });
+  if (known) return;
+  ++errors_;
+  all_.push_back({severity::error, where, std::move(text), width});
+}
+
+void diagnostics::warning(location where, std::string text, std::size_t width) {
+  ++warnings_;
+  all_.push_back({severity::warning, where, std::move(text), width});
+}
+
+void diagnostics::note(location where, std::string text, std::size_t width) {
+  all_.push_back({severity::note, where, std::move(text), width});
+}
+
+std::string diagnostics::text() const {
+  std::string out;
+  for (const auto& each : all_) out += rendered(each);
+  return out;
+}
+
+}  // namespace dlock_gen

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "source/source_file.hpp"
+
+namespace dlock_gen {
+
+enum class severity { note, warning, error };
+
+struct diagnostic {
+  severity level = severity::error;
+  location where{};
+  std::string text{};
+  std::size_t width = 1;  ///< how many bytes from `where` on the message is about
+};
+
+/// What is wrong with the author's files, as a compiler prints it: file:line:column, the line, and a caret.
+class diagnostics {
+ public:
+  void error(location where, std::string text, std::size_t width = 1);
+  void warning(location where, std::string text, std::size_t width = 1);
+  /// Belongs to the message before it.
+  void note(location where, std::string text, std::size_t width = 1);
+
+  std::size_t errors() const noexcept { return errors_; }
+  std::size_t warnings() const noexcept { return warnings_; }
+  const std::vector<diagnostic>& all() const noexcept { return all_; }
+  std::string text() const;
+
+ private:
+  std::vector<diagnostic> all_{};
+  std::size_t errors_ = 0;
+  std::size_t warnings_ = 0;
+};
+
+/// One message with its line of source and caret, each line ended.
+std::string rendered(const diagnostic& what);
+
+}  // namespace dlock_gen

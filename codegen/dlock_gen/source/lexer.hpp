@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace dlock_gen {
+
+enum class token_kind { name, number, text, character, punctuation };
+
+/// A word of C++: `begin` and `end` are offsets in the text that was split.
+struct token {
+  token_kind kind = token_kind::punctuation;
+  std::string_view text{};
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  bool is(std::string_view what) const noexcept { return text == what; }
+};
+
+/// The words of `text` from `begin` to `end`, without comments and preprocessor lines. An unfinished text ends with the
+/// source.
+std::vector<token> split(std::string_view text, std::size_t begin = 0, std::size_t end = std::string_view::npos);
+
+/// Where the bracket that `tokens[open]` opens, one of ( [ {, is closed; tokens.size() if nowhere.
+std::size_t closing(const std::vector<token>& tokens, std::size_t open);
+
+}  // namespace dlock_gen
