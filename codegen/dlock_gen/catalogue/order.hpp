@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "catalogue/facts.hpp"
+
+namespace dlock_gen {
+
+/// One call on the way from a function that holds a lock to one that takes another.
+struct chain_link {
+  std::string caller{};
+  std::string callee{};
+  listed_place place{};
+};
+
+/// A function holds a lock while one that it calls, directly or not, takes another.
+struct nested_locks {
+  listed_lock holder{};
+  listed_lock taker{};
+  std::vector<chain_link> chain{};
+};
+
+/// An annotated function that is called on the object itself: a wrapper is passed by, and no lock is taken.
+struct bypass {
+  std::string caller{};
+  std::string callee{};
+  listed_place place{};
+};
+
+struct order_findings {
+  std::vector<nested_locks> nested{};
+  std::vector<bypass> bypasses{};
+};
+
+/// Which locks are held while others are taken. What a virtual call leads to, is each function that overrides it.
+order_findings find_order(const code_facts& facts);
+
+/// Two that take each other's keys in opposite orders: indices into order_findings::nested.
+struct opposite_order {
+  std::size_t first = 0;
+  std::size_t second = 0;
+};
+/// One for each pair of domains. A call that makes one attempt does not wait, and is in none.
+std::vector<opposite_order> find_opposite(const std::vector<nested_locks>& nested);
+
+}  // namespace dlock_gen
