@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog sqlite mysql odb redis zookeeper]).
+# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog sqlite mysql odb redis zookeeper gen]).
 include(CMakePackageConfigHelpers)
 
 set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
@@ -20,6 +20,12 @@ foreach(component core asio spdlog sqlite mysql odb redis zookeeper)
     dlock_install(${component} ${targets})
   endif()
 endforeach()
+# A program, which needs nothing but libclang where it runs.
+if(TARGET dlock_gen)
+  list(APPEND dlock_components gen)
+  install(TARGETS dlock_gen EXPORT dlock-gen-targets)
+  install(EXPORT dlock-gen-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir})
+endif()
 if(TARGET dlock_odb_stores)
   dlock_install(sql dlock_odb_stores dlock_entities)
 endif()
@@ -30,6 +36,8 @@ install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/dlock-config.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/dlock-config-version.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/needs.cmake"
+  "${PROJECT_SOURCE_DIR}/codegen/DlockCodegen.cmake"
+  "${PROJECT_SOURCE_DIR}/codegen/DlockGenerate.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindHiredis.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindMySQLClient.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindODB.cmake"

@@ -17,22 +17,18 @@
 # let <target> be the program itself, a shared library, or an OBJECT library that each program links directly; a STATIC one
 # must be linked whole, $<LINK_LIBRARY:WHOLE_ARCHIVE,entities>, and has the property DLOCK_LINKED_WHOLE.
 
+include("${CMAKE_CURRENT_LIST_DIR}/DlockCodegen.cmake")
 cmake_policy(VERSION 3.25)  # of these functions, whatever the project around them has
 
 function(dlock_odb_generate target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT_DIR" "HEADERS;DATABASES;OPTIONS")
-  if(NOT TARGET ${target})
-    message(FATAL_ERROR "dlock_odb_generate: '${target}' is no target; it is the first argument, made before")
-  endif()
+  _dlock_check_call(dlock_odb_generate ${target} "${arg_HEADERS}" "${arg_UNPARSED_ARGUMENTS}")
   get_target_property(type ${target} TYPE)
   get_target_property(linked_whole ${target} DLOCK_LINKED_WHOLE)
   if(type STREQUAL "STATIC_LIBRARY" AND NOT linked_whole)
     message(AUTHOR_WARNING "dlock_odb_generate: ${target} is a static library, from which a linker leaves out what ODB generated "
       "(\"unknown database schema\"). Make it an OBJECT library. Or link it as $<LINK_LIBRARY:WHOLE_ARCHIVE,${target}> and set its "
       "property DLOCK_LINKED_WHOLE, which ends this warning.")
-  endif()
-  if(NOT arg_HEADERS OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "dlock_odb_generate(${target}): HEADERS <file>... is missing, or unknown: ${arg_UNPARSED_ARGUMENTS}")
   endif()
   if(NOT arg_DATABASES)
     foreach(database mysql sqlite)
@@ -41,9 +37,7 @@ function(dlock_odb_generate target)
       endif()
     endforeach()
   endif()
-  if(NOT arg_OUTPUT_DIR)
-    set(arg_OUTPUT_DIR "${CMAKE_CURRENT_BINARY_DIR}/generated")
-  endif()
+  _dlock_output_dir(arg_OUTPUT_DIR)
   set(databases "")
   foreach(database IN LISTS arg_DATABASES)
     if(NOT TARGET dlock::lock_columns_${database})
@@ -53,8 +47,7 @@ function(dlock_odb_generate target)
   endforeach()
   target_link_libraries(${target} PUBLIC dlock::odb ${databases})
 
-  # /usr/include must not be named to a compiler: its own headers come before it in an order of their own.
-  set(folders "$<FILTER:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>")
+  _dlock_include_folders(folders ${target})
   dlock_odb_sources(_dlock HEADERS ${arg_HEADERS} DATABASES ${arg_DATABASES} OUTPUT_DIR "${arg_OUTPUT_DIR}"
     INCLUDES "${folders}" OPTIONS ${arg_OPTIONS})
   set(sources ${_dlock_COMMON_SOURCES} ${_dlock_MYSQL_SOURCES} ${_dlock_SQLITE_SOURCES})
@@ -62,13 +55,7 @@ function(dlock_odb_generate target)
     COMPILE_OPTIONS -w SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
   _dlock_odb_lock_columns(scripts "${arg_OUTPUT_DIR}" "${arg_DATABASES}" "${arg_HEADERS}")
   target_sources(${target} PRIVATE ${sources} ${scripts})
-  target_include_directories(${target} SYSTEM PUBLIC "$<BUILD_INTERFACE:${arg_OUTPUT_DIR}>")
-  foreach(header IN LISTS arg_HEADERS)  # what is generated includes them by their names alone
-    cmake_path(ABSOLUTE_PATH header BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-    cmake_path(GET header PARENT_PATH folder)
-    target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${folder}>")
-  endforeach()
-  target_compile_features(${target} PUBLIC cxx_std_20)
+  _dlock_use_generated(${target} "${arg_OUTPUT_DIR}" ${arg_HEADERS})
 endfunction()
 
 # x-lock-columns-<database>.sql, from the CREATE TABLE statements of x-<database>.sql.
@@ -108,9 +95,8 @@ function(dlock_odb_sources prefix)
        --hxx-prologue "${shim}" --cxx-prologue "${shim}" --output-dir "${arg_OUTPUT_DIR}" ${arg_OPTIONS})
 
   foreach(header IN LISTS arg_HEADERS)
-    cmake_path(ABSOLUTE_PATH header BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
-    cmake_path(GET header STEM name)
-    cmake_path(GET header PARENT_PATH folder)
+    _dlock_header(of "${header}")
+    set(name "${of_name}")
     set(common "${arg_OUTPUT_DIR}/${name}-odb.cxx")
     set(outputs "${common}" "${arg_OUTPUT_DIR}/${name}-odb.hxx" "${arg_OUTPUT_DIR}/${name}-odb.ixx")
     list(APPEND common_sources "${common}")
@@ -124,9 +110,9 @@ function(dlock_odb_sources prefix)
     set(depfile "${arg_OUTPUT_DIR}/${name}-odb.d")
     add_custom_command(OUTPUT ${outputs}
       COMMAND ${CMAKE_CXX_COMPILER} -x c++ -std=c++14 -w -DODB_COMPILER -MM -MF "${depfile}" -MT "${common}"
-              "${folders}" -I "${folder}" "${header}"
-      COMMAND ${command} "${folders}" -I "${folder}" "${header}"
-      DEPENDS "${header}" DEPFILE "${depfile}" COMMENT "Mapping ${name}, whose header is read as C++14"
+              "${folders}" -I "${of_folder}" "${of_path}"
+      COMMAND ${command} "${folders}" -I "${of_folder}" "${of_path}"
+      DEPENDS "${of_path}" DEPFILE "${depfile}" COMMENT "Mapping ${name}, whose header is read as C++14"
       COMMAND_EXPAND_LISTS VERBATIM)
   endforeach()
   set(${prefix}_COMMON_SOURCES ${common_sources} PARENT_SCOPE)
