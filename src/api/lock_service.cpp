@@ -101,7 +101,8 @@ void check_key(const store& store, const lock_key& key, const char* call) {
 store_admin& admin_of(store& store, const char* call) {
   auto* const admin = store.admin();
   if (admin == nullptr) {
-    throw std::logic_error(std::string("dlock: ") + call + ": " + store.name() + " does not tell who holds its locks");
+    throw std::logic_error(std::string("dlock: ") + call + ": " + store.name() +
+                           " does not show the holders of its locks");
   }
   return *admin;
 }

@@ -282,7 +282,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leave
   CHECK(closed() == used);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: what is held by nobody, but locked by a transaction, is said to be so",
+TEST_CASE_METHOD(waiting_fixture, "waiting: a key without a holder whose row a transaction has locked is named as such",
                  "[waiting]") {
   home.acquire("k", {}, false).release();
   const fault locked{.native = 1205, .transient = true, .contended = true, .text = "row lock"};

@@ -28,7 +28,7 @@ void check_request(const service_core& core, const std::string& which, const row
     refuse(name + " has no leases that are renewed: renewal::none or renewal::manual");
   }
   if (terms.renewal != renewal::automatic && !caps.expiring_leases) {
-    refuse(name + " has no leases with an expiry of their own: renewal::automatic");
+    refuse(name + " has no leases that end by an expiry: renewal::automatic");
   }
   if (row == nullptr) {
     if (terms.min_hold.count() > 0 && !caps.min_hold) {

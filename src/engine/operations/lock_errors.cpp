@@ -62,7 +62,7 @@ std::string busy_text(const engine_services& services, const lock_key& key, cons
   const auto text = fmt::format("key '{}': still busy after {} ms", printable(key), in_ms(waited));
   if (row_locked) {
     return text +
-           ", held by nobody, but an open transaction has written or locked its row: of another program, or of "
+           ", without a holder, but an open transaction has written or locked its row: of another program, or of "
            "the calling thread itself";
   }
   if (holder.holder && holder.holder == mine) {
@@ -84,7 +84,7 @@ std::string busy_here_text(const engine_services& services, const lock_request& 
           ? ": its owner holds it already, and reentry::busy doesn't enter it again"
       : own ? ": this thread holds it itself, by a lease that is not on its stack (in a coroutine, on the "
               "heap, or moved to another thread) and so is not entered again; a task that is to enter again "
-              "needs an owner of its own (dlock::owner_scope)"
+              "needs another owner (dlock::owner_scope)"
             : ", held or waited for by another owner in this process (a thread, a coroutine, or a task with a "
               "dlock::owner)");
 }

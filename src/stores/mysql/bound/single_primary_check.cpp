@@ -43,7 +43,7 @@ server_facts read_facts(mysql_connection& connection, const mysql_server& server
 
 std::string refusal(const server_facts& facts, const std::string& locks) {
   const auto of_its_own = [&](const char* what) {
-    return fmt::format("this server is {}: each has {} of its own, and two of them would grant one key twice", what,
+    return fmt::format("this server is {}: each has separate {}, and two of them would grant one key twice", what,
                        locks);
   };
   if (facts.cluster) return of_its_own("a node of a Galera cluster");
@@ -65,8 +65,8 @@ std::string refusal(const server_facts& facts, const std::string& locks) {
 void check_lone_host(const mysql_settings& settings, const std::string& scheme) {
   if (settings.hosts.size() == 1) return;
   throw std::invalid_argument(
-      fmt::format("dlock: mysql URL: scheme={} goes with one host, not with {}: each server has locks of its own",
-                  scheme, settings.hosts.size()));
+      fmt::format("dlock: mysql URL: scheme={} goes with one host, not with {}: each server has separate locks", scheme,
+                  settings.hosts.size()));
 }
 
 bool is_no_primary(const mysql_rows& answer) { return is_on(answer.at(0).at(0)) || is_on(answer.at(0).at(1)); }

@@ -139,7 +139,7 @@ const column& layout::key(const std::string& name) const {
   }
   if (std::find(unique_.begin(), unique_.end(), name) == unique_.end()) {
     refuse(
-        fmt::format("column '{}' (key=) has no unique index of its own: two rows could be one lock, and a search would "
+        fmt::format("column '{}' (key=) has no unique index to itself: two rows could be one lock, and a search would "
                     "lock rows of others",
                     name));
   }

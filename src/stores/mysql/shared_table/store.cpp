@@ -171,7 +171,7 @@ reply shared_table_store::revoke(connection& connection, const request& key) noe
     answer.result = outcome::failed;
     answer.why = make_own_fault(fmt::format(
         "the key's row in table {} names '{}', which is another program, or a request that several have: it "
-        "can't be told that its lock is over, so dlock takes none from it. Where it is known to be dead, free the "
+        "would not notice that its lock is over, so dlock doesn't take it. Where it is known to be dead, free the "
         "row by its own statement",
         settings_.table, holder.who));
     return answer;

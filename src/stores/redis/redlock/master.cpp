@@ -277,7 +277,7 @@ void master_link::read(clock::time_point now) {
       return close(tls.text.empty() ? "the connection broke" : tls.text, now, tls.lasts);
     }
     for (auto next = reader_.next(); next; next = reader_.next()) {
-      if (pending_.empty()) return close("it said something that nobody had asked", now);
+      if (pending_.empty()) return close("it sent an answer without a request", now);
       auto* const to = pending_.front().to;
       if (--pending_.front().answers == 0) pending_.pop_front();  // it has come, also if there is no memory for it
       if (to != nullptr) to->push_back(std::move(next));

@@ -56,8 +56,8 @@ void check_shared(const sqlite_file& file, const std::string& directory, bool ex
   if (file.host->mounted_alone(directory)) {
     refuse(fmt::format(
         "SQLite file '{}' is mounted without its folder, so that its -wal and -shm are others than those of "
-        "who uses it elsewhere, and two could hold one key: mount the folder that it is in. {}, where "
-        "nobody else uses the file",
+        "processes that use it elsewhere, and two could hold one key: mount the folder that it is in. {}, where "
+        "no other process uses the file",
         file.settings.path, lift));
   }
   if (const auto names = file.host->names(directory); names > 1) {

@@ -51,7 +51,7 @@ bool sqlite_store::caller_may_wait(fault& why) const noexcept try {
       .native = SQLITE_BUSY,
       .text = fmt::format("SQLite file '{}': this thread's current transaction writes to that file, so waiting for a "
                           "lock in it would wait for itself; take the lock before the transaction begins, or give "
-                          "the locks a file of their own",
+                          "the locks a separate file",
                           path)};
   return false;
 } catch (...) {
