@@ -104,7 +104,7 @@ TEST_CASE_METHOD(capabilities_fixture,
   SECTION("without expiring leases") {
     store->can().expiring_leases = false;
     const auto locks = service();
-    check_refused<std::invalid_argument>(*locks, "an expiry of their own", [&] {
+    check_refused<std::invalid_argument>(*locks, "that end by an expiry", [&] {
       return locks->acquire(of_column, {.ttl = 30s, .renewal = renewal::none});
     });
     CHECK(locks->acquire(of_column, {.ttl = 30s}));

@@ -385,10 +385,10 @@ TEST_CASE("mysql schemes: what a table lacks is named when the store is prepared
                ContainsSubstring("column 'expiration_time' (expiry=) is ON UPDATE CURRENT_TIMESTAMP"));
   }
   CHECK_THAT(changed(unique_columns, "unique_insert", "DROP KEY unique_resource"),
-             ContainsSubstring("no unique index of its own"));
+             ContainsSubstring("no unique index to itself"));
   CHECK_THAT(changed(unique_columns, "unique_insert",
                      "DROP KEY unique_resource, ADD UNIQUE KEY unique_resource (resource(10))"),
-             ContainsSubstring("no unique index of its own"));
+             ContainsSubstring("no unique index to itself"));
   for (const auto& [columns, scheme, key] :
        {std::tuple{unique_columns, "unique_insert", "resource"}, std::tuple{state_columns, "state_row", "lock_name"}}) {
     CHECK_THAT(changed(columns, scheme, fmt::format("MODIFY {} binary(40) NOT NULL", key)),
