@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "service/engine_fixture.hpp"
+#include "support/running_clock.hpp"
 
 namespace {
 
@@ -17,6 +18,7 @@ using namespace dlock::test;
 
 /// Another program holds the key "k", and a service waits for it on a thread of its own.
 struct notified_fixture : engine_fixture {
+  running_clock running{clock};
   std::unique_ptr<lock_service> other = foreign();
   std::optional<lease> held = other->acquire("k");
   std::stop_source cancel{};
@@ -29,7 +31,9 @@ struct notified_fixture : engine_fixture {
 
   notified_fixture() {
     store->tells_free();
-    mine = service();
+    auto how = options();
+    how.time = &running;
+    mine = service(how);
   }
   ~notified_fixture() {
     cancel.request_stop();

@@ -109,8 +109,10 @@ TEST_CASE_METHOD(try_fixture, "try: with a wait nothing but busy is an answer", 
 
 TEST_CASE_METHOD(engine_fixture, "try: a key that this process leaves to other processes is free for one attempt",
                  "[try][fair]") {
-  store->tells_free();
-  const auto mine = service();
+  running_clock running{clock};
+  auto how = options();
+  how.time = &running;
+  const auto mine = service(how);
   const auto hold = [&] {
     const auto held = mine->acquire("k");
     clock.advance(100ms);

@@ -33,6 +33,9 @@ class time_source {
   /// Waits on `wake` until notified or until `until`; may wake spuriously. `lock` is held on entry and on return.
   /// Allocates nothing.
   virtual void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) = 0;
+  /// Whether time goes on by itself. False: it stands still until the program moves it, so a process does not pause to
+  /// leave a key to other processes.
+  virtual bool runs_by_itself() const noexcept { return true; }
   /// Wakes all threads that wait on `wake`. Called after what they wait for was changed, with the mutex that they wait
   /// with held.
   virtual void notify(std::condition_variable& wake) noexcept { wake.notify_all(); }

@@ -31,6 +31,7 @@ class virtual_clock final : public time_source {
   explicit virtual_clock(std::chrono::milliseconds timeout) noexcept : timeout_(timeout) {}
 
   instant now() const noexcept override;
+  bool runs_by_itself() const noexcept override { return false; }
   /// Wakes whoever waits for a time that has come now; does not wait for what they do. Throws std::invalid_argument if
   /// negative.
   void advance(std::chrono::microseconds duration);

@@ -50,11 +50,10 @@ struct lock_request {
   }
 };
 
-/// How long this process leaves a key alone that it has had again and again, before it takes it. Not on a
-/// program's own clock, which may stand still while the key is free, unless the store notifies waiters.
+/// How long this process leaves a key alone that it has had again and again, before it takes it.
 inline microseconds time_to_yield(engine_services& services, const lock_key& key, const lock_request& request,
                                   instant now) {
-  if (request.once || (services.shared.options.time != nullptr && !services.caps.tells_free)) return microseconds{0};
+  if (request.once || !services.shared.time.runs_by_itself()) return microseconds{0};
   const auto remaining = std::max(microseconds{request.deadline - now}, microseconds{0});
   return std::min(services.grants.history().time_to_yield(key, now), remaining);
 }
