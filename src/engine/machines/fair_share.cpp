@@ -30,24 +30,28 @@ microseconds tenure_tracker::time_to_yield(const lock_key& key, instant now) noe
   return yield_time;
 }
 
-void tenure_tracker::granted(const lock_key& key, std::uint64_t fence, bool watched, instant now) noexcept {
+void tenure_tracker::granted(const lock_key& key, const acquisition& got) noexcept {
   const base::lock_guard lock(mutex_);
   auto& slot = slot_of(key);
-  const bool again = slot.key == key.hash() && slot.released != instant{} && fence == slot.fence + 1;
+  // Until it was asked for: its statement may be under way for longer than that, and the key is not left alone then.
+  const auto gap = got.asked - slot.released;
+  const bool again =
+      slot.key == key.hash() && slot.released != instant{} &&
+      (got.counts ? got.fence == slot.fence + 1 : gap < (slot.yielded ? yield_time : microseconds{0}) + idle_gap);
   if (!again) {
-    slot = {.key = key.hash(), .begun = now, .length = shortest};
+    slot = {.key = key.hash(), .begun = got.now, .length = shortest};
   } else if (slot.yielded) {  // nobody came
-    slot.begun = now;
+    slot.begun = got.now;
     slot.length = std::min(2 * slot.length, longest);
-  } else if (now - slot.released >= idle_gap) {
-    slot.begun = now;
+  } else if (gap >= idle_gap) {
+    slot.begun = got.now;
   }
-  slot.fence = fence;
+  slot.fence = got.fence;
   slot.released = instant{};
-  slot.used = now;
+  slot.used = got.now;
   slot.yielded = false;
   slot.waiters = 0;
-  slot.watched = watched;
+  slot.watched = got.watched;
 }
 
 void tenure_tracker::notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept {

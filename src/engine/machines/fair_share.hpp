@@ -43,8 +43,15 @@ class tenure_tracker {
 
   /// How long a key is to be left alone before this process takes it.
   microseconds time_to_yield(const lock_key& key, instant now) noexcept;
-  /// `watched`: the store notified this process, and may have done so until now.
-  void granted(const lock_key& key, std::uint64_t fence, bool watched, instant now) noexcept;
+  struct acquisition {
+    std::uint64_t fence = 0;
+    bool counts = true;  ///< the fence is one more than that of the grant before, whichever process had that. Otherwise
+                         ///< the time alone says whether another process has had the key since
+    bool watched = false;  ///< the store notified this process, and may have done so until now
+    instant asked{};       ///< when the statement was sent that got it
+    instant now{};
+  };
+  void granted(const lock_key& key, const acquisition& got) noexcept;
   /// Just before released(): so many waiters were notified.
   void notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept;
   /// How many others come before this process, if it has just released the key to waiters.

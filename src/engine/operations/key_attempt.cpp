@@ -251,7 +251,11 @@ std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool watched, instan
   if (services_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // a lease's
     row_attempt_.end();
-    if (asked_->fenced) services_.grants.history().granted(key_, asked_->fence, watched, now);
+    services_.grants.history().granted(key_, {.fence = asked_->fence,
+                                              .counts = asked_->fenced,
+                                              .watched = watched,
+                                              .asked = statement_.sent_at,
+                                              .now = now});
     return std::move(asked_);
   }
   turn = std::move(asked_->turn);

@@ -2,6 +2,7 @@
 #include "engine/machines/fair_share.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 
 namespace {
@@ -21,7 +22,7 @@ struct tenure_fixture {
   void hold(const lock_key& key, microseconds pause, microseconds held, std::uint64_t between = 0) {
     now += pause;
     fence += 1 + between;
-    had.granted(key, fence, false, now);
+    had.granted(key, {.fence = fence, .asked = now, .now = now});
     now += held;
     had.released(key, fence, now);
   }
@@ -88,10 +89,25 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: who leaves it alone by himself nee
   }
 }
 
+TEST_CASE_METHOD(tenure_fixture, "fair share: a process whose statements take long does not leave a key alone by that",
+                 "[fair]") {
+  const bool counts = GENERATE(true, false);
+  const auto begun = now;
+  while (now - begun < 1s && had.time_to_yield("k", now + 100us) == 0us) {
+    const auto asked = now + 100us;
+    now = asked + 2 * tenure_tracker::idle_gap;
+    had.granted("k", {.fence = ++fence, .counts = counts, .asked = asked, .now = now});
+    now += 2ms;
+    had.released("k", fence, now);
+  }
+  CHECK(now - begun >= tenure_tracker::shortest);
+  CHECK(now - begun <= tenure_tracker::shortest + 50ms);
+}
+
 TEST_CASE_METHOD(tenure_fixture, "fair share: a key that another thread of the process holds is not left alone",
                  "[fair]") {
   hold("k", 0us, 1s);
-  had.granted("k", ++fence, false, now);
+  had.granted("k", {.fence = ++fence, .asked = now, .now = now});
   CHECK(had.time_to_yield("k", now + 1ms) == 0us);
   had.released("k", fence - 1, now);  // of another grant
   CHECK(had.time_to_yield("k", now + 1ms) == 0us);
@@ -102,7 +118,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is used is remembered b
   const auto use_others = [&] {
     for (int i = 0; i < 100; ++i) {
       const lock_key key("other" + std::to_string(++others));
-      had.granted(key, 1, false, now);
+      had.granted(key, {.fence = 1, .asked = now, .now = now});
       had.released(key, 1, now);
       CHECK(had.time_to_yield(key, now) == 0us);
     }
@@ -116,33 +132,68 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is used is remembered b
   CHECK(now - begun <= 110ms);
 }
 
+TEST_CASE_METHOD(tenure_fixture, "fair share: without fences the time says whether another process had the key",
+                 "[fair]") {
+  std::uint64_t nonce = 7;
+  const auto hold_it = [&](microseconds pause) {
+    now += pause;
+    had.granted("k", {.fence = nonce, .counts = false, .asked = now, .now = now});
+    now += 2ms;
+    had.released("k", nonce, now);
+    nonce += 3;
+  };
+  const auto until_it_is_left_alone = [&] {
+    const auto begun = now;
+    while (had.time_to_yield("k", now + 100us) == 0us) hold_it(100us);
+    return now - begun;
+  };
+  hold_it(0us);
+  const auto first = until_it_is_left_alone();
+  CHECK(first >= 90ms);
+  CHECK(first <= 110ms);
+  SECTION("after a moment in which nobody came the next one is later") {
+    hold_it(tenure_tracker::yield_time);
+    CHECK(until_it_is_left_alone() >= 190ms);
+  }
+  SECTION("and who got it later than that was not alone") {
+    hold_it(tenure_tracker::yield_time + tenure_tracker::idle_gap);
+    CHECK(until_it_is_left_alone() <= 110ms);
+  }
+  SECTION("nor was who found it free after a while") {
+    for (auto i = 0; i < 200; ++i) {
+      hold_it(tenure_tracker::idle_gap);
+      REQUIRE(had.time_to_yield("k", now + 100us) == 0us);
+    }
+  }
+}
+
 TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is released to waiters is left to them", "[fair]") {
-  had.granted("k", ++fence, false, now);
+  had.granted("k", {.fence = ++fence, .asked = now, .now = now});
   had.notified("k", fence, 1, now);
   had.released("k", fence, now);
   CHECK(had.time_to_yield("k", now + 1ms) == tenure_tracker::idle_gap - 1ms);
   CHECK(had.time_to_yield("k", now + tenure_tracker::idle_gap) == 0us);
   CHECK(had.rivals("k", now) == 0);  // the other one has had it when this one asks again
 
-  had.granted("k", fence += 1'000'000, false, now);  // tokens may follow a clock
+  had.granted("k", {.fence = fence += 1'000'000, .asked = now, .now = now});  // tokens may follow a clock
   had.notified("k", fence, 15, now);
   had.released("k", fence, now);
   CHECK(had.time_to_yield("k", now) == 15 * tenure_tracker::precedence);
   CHECK(had.rivals("k", now) == 14);
   CHECK(had.rivals("k", now + tenure_tracker::longest) == 0);
 
-  had.granted("k", ++fence, false, now);
+  had.granted("k", {.fence = ++fence, .asked = now, .now = now});
   had.released("k", fence, now);
   CHECK(had.time_to_yield("k", now) == 0us);  // nobody waits any more
   CHECK(had.rivals("k", now) == 0);
 }
 
 TEST_CASE_METHOD(tenure_fixture, "fair share: a process is none of the waiters that it releases a key to", "[fair]") {
-  had.granted("k", ++fence, true, now);
+  had.granted("k", {.fence = ++fence, .watched = true, .asked = now, .now = now});
   had.notified("k", fence, 1, now + 1ms);
   had.released("k", fence, now + 1ms);
   CHECK(had.time_to_yield("k", now + 1ms) == 0us);
-  had.granted("k", ++fence, true, now);
+  had.granted("k", {.fence = ++fence, .watched = true, .asked = now, .now = now});
   had.notified("k", fence, 1, now + tenure_tracker::idle_gap);  // the server has seen by then that it waits no longer
   had.released("k", fence, now + tenure_tracker::idle_gap);
   CHECK(had.time_to_yield("k", now + tenure_tracker::idle_gap) == tenure_tracker::idle_gap);
