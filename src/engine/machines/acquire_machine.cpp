@@ -55,7 +55,7 @@ step acquire_machine::refused(instant now) {
     // Not expired any more, or removed by another taker: the take-over looks again itself (rule 2).
     case step::remove: return go(step::take_over);
     case step::insert: return again_at_once(step::take, now);
-    default: return busy(now, no_bound);
+    default: return busy_unseen(now);
   }
 }
 
@@ -87,7 +87,7 @@ step acquire_machine::given_back(instant now) {
 step acquire_machine::not_sent(const fault& why, instant now) {
   if (why.contended) {
     // Somebody's statement or transaction has the row for now. Whether the key is held, and by whom, a read tells.
-    return last_ == step::take ? again_at_once(step::poll, now) : busy(now, no_bound);
+    return last_ == step::take ? again_at_once(step::poll, now) : busy_unseen(now);
   }
   why_ = why;
   if (why_.text.empty()) why_.text = "failed for no stated reason";
@@ -96,7 +96,7 @@ step acquire_machine::not_sent(const fault& why, instant now) {
 }
 
 step acquire_machine::again_at_once(step next, instant now) {
-  return ++at_once_ <= rounds_at_once ? go(next) : busy(now, no_bound);
+  return ++at_once_ <= rounds_at_once ? go(next) : busy_unseen(now);
 }
 
 bool acquire_machine::may_retry(instant now) noexcept {
@@ -110,6 +110,14 @@ step acquire_machine::busy(instant now, std::chrono::microseconds remaining) {
   unknown_ = false;
   waits_for_holder_ = true;
   return may_retry(now) ? pause_before_retry(now, remaining) : go(step::busy);
+}
+
+step acquire_machine::busy_unseen(instant now) {
+  const auto next = busy(now, no_bound);
+  // When a lease ends that was not seen, and whether its end is notified of, is not known: it may be that of a process
+  // that dies, or clean-up has deleted the row.
+  pause_if_notified_ = pause_;
+  return next;
 }
 
 step acquire_machine::trouble(instant now) {

@@ -85,6 +85,8 @@ class acquire_machine {
   step granted(const reply& answer, instant now, instant trusted_until);
   step again_at_once(step next, instant now);
   step busy(instant now, std::chrono::microseconds remaining);
+  /// The same, and the present holder has not been seen.
+  step busy_unseen(instant now);
   step trouble(instant now);
   bool may_retry(instant now) noexcept;
   step pause_before_retry(instant now, std::chrono::microseconds at_most);

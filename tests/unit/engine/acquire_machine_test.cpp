@@ -213,6 +213,24 @@ TEST_CASE("acquire_machine: a pause ends with the holder's lease or the wait, an
   CHECK(pause_after(alive(20s), start + 10s - 1us) == 1us);
 }
 
+TEST_CASE("acquire_machine: a waiter that would be notified polls while it has not seen the holder",
+          "[acquire_machine][T30]") {
+  const auto pause_after = [](std::initializer_list<reply> answers) {
+    acquire_machine m(waiting());
+    m.begin();
+    for (const auto& each : answers) m.replied(each, start, for_ever);
+    CHECK(m.pause() == 10ms);
+    return m.pause_if_notified();
+  };
+  CHECK(pause_after({said(outcome::no), alive(3s)}) == 3s);
+  // Another taker was quicker, or clean-up has deleted the row, and notifies nobody.
+  CHECK(pause_after({said(outcome::no), held(true, true, true), said(outcome::no)}) == 10ms);
+  CHECK(pause_after({said(outcome::no), held(true, false, true), said(outcome::no), said(outcome::no)}) == 10ms);
+  const auto free = polls_free();
+  const auto taken = said(outcome::no);
+  CHECK(pause_after({taken, free, taken, free, taken, free, taken, free}) == 10ms);
+}
+
 TEST_CASE("acquire_machine: pauses grow by the policy", "[acquire_machine][T32]") {
   acquire_machine m(waiting(1h));
   walk(m, {said(outcome::no), alive()});
