@@ -8,8 +8,10 @@ namespace dlock::engine {
 namespace {
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 
+bool seen_alive(const seen& holder) noexcept { return holder.holder && holder.remaining.count() > 0; }
+
 std::chrono::microseconds bound(const seen& holder) noexcept {
-  return holder.holder && holder.remaining.count() > 0 ? holder.remaining : no_bound;
+  return seen_alive(holder) ? holder.remaining : no_bound;
 }
 }  // namespace
 
@@ -90,10 +92,10 @@ multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseco
   const auto next = backoff_.next();
   pause_ = std::min({starvation_.starving() ? std::min(next, backoff_.brief()) : next, most,
                      time_remaining(settings_.deadline, now)});
-  // A limit counts polls, which come after the pauses that the policy asks for.
-  pause_if_notified_ = settings_.retry.limited()
-                           ? pause_
-                           : std::min({longest_if_notified, most, time_remaining(settings_.deadline, now)});
+  // A limit counts polls, which come after the pauses that the policy asks for. When a lease ends that was not seen,
+  // and whether its end is notified of, is not known.
+  const bool polls = settings_.retry.limited() || !seen_alive(holder_);
+  pause_if_notified_ = polls ? pause_ : std::min({longest_if_notified, most, time_remaining(settings_.deadline, now)});
   return multi_step::pause;
 }
 

@@ -165,6 +165,21 @@ TEST_CASE("multi_machine: pauses grow, and end with the wait or the holder's lea
   CHECK(pauses == std::vector<std::chrono::microseconds>{10ms, 20ms, 40ms, 3ms, 500us, 100ms, 1ms});
 }
 
+TEST_CASE("multi_machine: a waiter that would be notified polls while it has not seen the holder",
+          "[multi_machine][T30]") {
+  const auto pause_after = [](const seen& shown) {
+    multi_machine m(waiting());
+    m.begin();
+    m.refused(0, shown);
+    REQUIRE(m.given_back(start) == multi_step::pause);
+    CHECK(m.pause() == 10ms);
+    return m.pause_if_notified();
+  };
+  CHECK(pause_after(holder(3s)) == 3s);
+  CHECK(pause_after({}) == 10ms);
+  CHECK(pause_after(dead(true, true)) == 10ms);  // somebody else took it over, or clean-up has deleted the row
+}
+
 TEST_CASE("multi_machine: a retry limit counts pauses, the rest is for one by one", "[multi_machine][T10]") {
   auto settings = waiting();
   settings.retry.limit = 3u;
