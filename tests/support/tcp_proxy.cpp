@@ -14,6 +14,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -64,19 +65,30 @@ struct connection_pair {
   bool loses = false;       // the server's next answer; not all that a client sends has one
   bool cut = false;         // nothing goes through any more, and the server's side stays open
   bool over = false;        // one side has closed it
+  bool replaces = false;    // the server's answer, by `instead`, until the client sends the next thing
+  std::string instead{};
 };
+
+bool send_all(int to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto more = ::send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (more <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(more));
+  }
+  return true;
+}
 
 /// False: `from` has no more.
 bool forward(int from, int to) {
   std::array<char, 16'384> buffer;
   const auto size = ::recv(from, buffer.data(), buffer.size(), 0);
-  if (size <= 0) return false;
-  for (ssize_t sent = 0; sent < size;) {
-    const auto more = ::send(to, buffer.data() + sent, static_cast<std::size_t>(size - sent), MSG_NOSIGNAL);
-    if (more <= 0) return false;
-    sent += more;
-  }
-  return true;
+  return size > 0 && send_all(to, {buffer.data(), static_cast<std::size_t>(size)});
+}
+
+/// What `from` has is dropped. False: it has no more.
+bool drop(int from) {
+  std::array<char, 16'384> buffer;
+  return ::recv(from, buffer.data(), buffer.size(), 0) > 0;
 }
 
 }  // namespace
@@ -149,11 +161,20 @@ struct tcp_proxy::state {
             lose(each, *std::exchange(losing, std::nullopt));
             continue;
           }
+          each.replaces = false;
+          if (replacement) {
+            each.replaces = true;
+            each.instead = *std::exchange(replacement, std::nullopt);
+          }
           each.over = !forward(*each.client, *each.server);
         }
         if (watched[3 + 2 * i].revents == 0) continue;
         if (each.loses) {
           answer_lost(each);
+          continue;
+        }
+        if (each.replaces) {
+          each.over = !drop(*each.server) || !send_all(*each.client, std::exchange(each.instead, {})) || each.over;
           continue;
         }
         each.over = !forward(*each.server, *each.client) || each.over;
@@ -183,6 +204,7 @@ struct tcp_proxy::state {
   bool silent = false;
   bool is_cut = false;
   std::optional<loss> losing{};
+  std::optional<std::string> replacement{};
   bool stop = false;
   std::thread thread{};
 };
@@ -226,6 +248,11 @@ void tcp_proxy::answer(std::size_t times) {
 void tcp_proxy::lose_next(loss lost) {
   const std::lock_guard lock(state_->mutex);
   state_->losing = lost;
+}
+
+void tcp_proxy::replace_next_answer(std::string bytes) {
+  const std::lock_guard lock(state_->mutex);
+  state_->replacement = std::move(bytes);
 }
 
 void tcp_proxy::mend() {

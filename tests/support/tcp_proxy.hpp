@@ -33,6 +33,10 @@ class tcp_proxy {
   enum class loss { request, answer };
   void lose_next(loss lost);
 
+  /// What any client sends next reaches the server, and the client gets these bytes in the place of the server's
+  /// answer.
+  void replace_next_answer(std::string bytes);
+
   /// How many clients have come.
   std::size_t accepted() const;
   /// How many of them are connected now.

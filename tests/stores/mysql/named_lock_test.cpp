@@ -189,6 +189,32 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a caller whose time is up ends no l
   CHECK(ask(*other, verb::release, "kept", 1) == outcome::yes);
 }
 
+TEST_CASE_METHOD(named_fixture, "named_lock: a lock that the server has given, and then reported an error, is freed",
+                 "[T14]") {
+  const auto direct = store_url::parse(fixture.url());
+  tcp_proxy proxy(direct.hosts.at(0).port);
+  auto url = fixture.url();
+  const auto port = ":" + std::to_string(direct.hosts.at(0).port) + "/";
+  url.replace(url.find(port), port.size(), ":" + std::to_string(proxy.port()) + "/");
+  const auto store = open_store(url);
+  store->prepare();
+  const auto session = id128::random();
+  fault why;
+  const auto by = store->connect(10s, why);
+  REQUIRE(by != nullptr);
+  REQUIRE(store->session(*by, session_verb::open, {.id = session, .ttl = 60s}).result == outcome::yes);
+  // As KILL QUERY does that comes when GET_LOCK has been evaluated.
+  const std::string text = "#70100Query execution was interrupted";
+  std::string packet{static_cast<char>(text.size() + 3), '\0', '\0', '\1', '\xff', '\x25', '\x05'};  // 1317
+  proxy.replace_next_answer(packet + text);
+  const request asked{.action = verb::take, .resource = "late", .session = session, .nonce = 1};
+  reply answer;
+  store->execute(*by, {&asked, 1}, {&answer, 1});
+  CHECK(answer.result == outcome::failed);
+  CHECK(answer.why.native == 1317);
+  CHECK(holder_of(root, prefix + "late") == "0");
+}
+
 TEST_CASE_METHOD(named_fixture, "named_lock: what it can't do is refused where it is asked for, with the reason") {
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const auto complaint = [&](const std::string& url) -> std::string {
