@@ -44,12 +44,24 @@ class application {
   void begin();
   /// When nobody holds anything and nothing fails: two of its threads get each key, one after the other, and soon.
   void prove_alive();
+  /// A thread takes these keys, and keeps them. `holds`: it has them all.
+  void hold_until_killed(const std::vector<const lock_key*>& keys, bool& holds);
+  /// A thread waits for a key of such a process, which is killed at `death`, and gets it in time.
+  void inherit(const lock_key& key, const moment& death);
+  void lock_deleted(const std::string& key, const lock_row& row);
+  /// What a process got of a key that several loop over.
+  struct contestant {
+    moment longest = 0;  ///< that it waited
+  };
+  /// One thread takes the key again and again until then, and holds it for about so long each time.
+  void contest(const lock_key& key, moment until, moment hold, contestant& of);
   /// Ends the service, on a thread of the process.
   void end();
-  /// What rows don't have is left out, and their least ttl is kept.
-  static lock_options fit(lock_options how, const std::vector<lock_key>& keys);
+  /// What rows and this kind of store don't have is left out, and the least ttl of rows is kept.
+  lock_options fit(lock_options how, const std::vector<lock_key>& keys) const;
   /// How many of its threads have not ended.
   unsigned busy() const noexcept { return busy_; }
+  const simulated_store& store() const noexcept { return *store_; }
   process& of() noexcept { return process_; }
 
  private:
@@ -67,6 +79,8 @@ class application {
   const lock_key& key_by_chance() { return scene_.keys[scene_.in.random.below(scene_.keys.size())]; }
   std::vector<lock_key> keys_by_chance();
   bool has(hazard what) const noexcept { return scene_.how.has(what); }
+  /// Whether the present thread locks for a request that other processes serve, too.
+  static bool for_request();
   bool often(std::uint64_t percent) noexcept { return scene_.in.random.chance(percent * 10'000); }
 
   // What a round does.
@@ -81,15 +95,19 @@ class application {
   /// Tells that a key is asked for, and if it is not had in the end.
   class asking {
    public:
-    asking(application& in, const lock_key& key);
+    asking(application& in, const lock_key& key, bool waits);
     asking(const asking&) = delete;
     asking& operator=(const asking&) = delete;
     ~asking();
-    void has_it() noexcept { has_it_ = true; }
+    void has_it() {
+      has_it_ = true;
+      if (waits_) in_.scene_.sees.wait_ends(in_.process_, key_.view(), true);
+    }
 
    private:
     application& in_;
     const lock_key& key_;
+    const bool waits_;
     bool has_it_ = false;
   };
   void took(const lease& held);

@@ -9,6 +9,9 @@ namespace dlock::simulation {
 
 namespace {
 
+/// A process that has lost a key to an operator has noticed it after so long. Until then its own threads wait for it.
+constexpr moment noticed_after = 7'000'000;
+
 std::string short_id(const id128& id) { return id.hex().substr(0, 6); }
 
 const char* name_of(verb what) {
@@ -41,7 +44,9 @@ checker::key_state& checker::state_of(std::string_view key) {
 void checker::force(std::string_view key, const id128& session, std::uint64_t nonce, std::uint64_t fence) {
   const bool under_way = std::any_of(forcing_.begin(), forcing_.end(),
                                      [&](const auto& each) { return each.second == key && !each.first->dead(); });
-  if (under_way && session) forced_[std::string(key)].push_back({session, nonce, fence});
+  if (!under_way || !session) return;
+  forced_[std::string(key)].push_back({session, nonce, fence});
+  state_of(key).forced_at = world_.now();
 }
 
 void checker::force_begins(const process& by, const std::string& key) {
@@ -64,18 +69,20 @@ bool checker::is_forced(std::string_view key, const id128& session, std::uint64_
 
 bool checker::is_forced(const std::string& key, std::uint64_t fence) const {
   const auto at = forced_.find(key);
-  return at != forced_.end() && std::any_of(at->second.begin(), at->second.end(),
-                                            [&](const forced_grant& each) { return each.fence == fence; });
+  return at != forced_.end() && std::any_of(at->second.begin(), at->second.end(), [&](const forced_grant& each) {
+           return fence == 0 || each.fence == fence;  // 0: the store has no fences to show
+         });
 }
 
 // ---- what the server does -------------------------------------------------------------------------------------------
 
-process* checker::trusting(std::string_view key, key_state& at, const lock_row* of) {
+process* checker::trusting(std::string_view key, key_state& at, const lock_row* of, std::string_view request) {
   std::erase_if(at.holders, [](const held& each) { return each.of.expired() || each.by->dead(); });
   for (const auto& each : at.holders) {
     const auto one = each.of.lock();
     // A fence that is the row's version is raised by ordinary updates too; session and nonce are the grant's for ever.
     if (of != nullptr && (one->nonce != of->nonce || one->pin->id != of->session)) continue;
+    if (of == nullptr && !request.empty() && one->owner->request_id == request) continue;
     if (is_forced(key, one->pin->id, one->nonce)) continue;
     if (one->remaining(each.by->now()) > microseconds{0}) return each.by;
   }
@@ -91,33 +98,99 @@ void checker::granted(const request& by, const lock_row* row, std::uint64_t fenc
                        short_id(by.session), by.nonce);
   });
   world_.mix(fence);
-  passes_on(at, by.resource, row, fence);
+  passes_on(at, by.resource, row, fence, by.request_id);
   if (by.kind != lease_kind::session) force(by.resource, by.session, by.nonce, fence);
 }
 
 void checker::taken(const std::string& key, const lock_row& row, std::uint64_t fence) {
   world_.tell("server", [&] { return fmt::format("key {}: another program takes it, as fence {}", key, fence); });
-  passes_on(state_of(key), key, &row, fence);
+  passes_on(state_of(key), key, &row, fence, {});
 }
 
-void checker::passes_on(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence) {
-  if (row != nullptr && fence != row->fence + 1) fail("I2", key, fmt::format("fence {} follows {}", fence, row->fence));
-  if (fence <= at.highest) fail("I2", key, fmt::format("fence {} after {}", fence, at.highest));
+void checker::passes_on(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence,
+                        std::string_view request) {
+  const auto& traits = server_.data.traits;
+  if (row != nullptr && traits.consecutive_fences && fence != row->fence + 1)
+    fail("I2", key, fmt::format("fence {} follows {}", fence, row->fence));
+  if (traits.caps.fence && fence <= at.highest) fail("I2", key, fmt::format("fence {} after {}", fence, at.highest));
   at.highest = std::max(at.highest, fence);
-  if (row != nullptr && !server_.data.over(*row, world_.now())) {
+  if (row != nullptr) {
+    if (const auto since = server_.data.free_since(*row, server_.clock(), world_.now()))
+      not_left_free(key, at, *since, nullptr);
+  }
+  const bool shared = row != nullptr && !request.empty() && row->request == request;
+  if (row != nullptr && !shared && !server_.data.over(*row, server_.clock())) {
     fail(
         "I1", key,
         fmt::format("fence {} is taken from session {}, which lives and holds it", row->fence, short_id(row->session)));
   }
-  if (const auto* const who = trusting(key, at, nullptr)) {
+  if (const auto* const who = trusting(key, at, nullptr, request)) {
     fail("I5", key, fmt::format("fence {} is granted while {} still trusts its lease", fence, who->name()));
   }
-  must_know(key, at);
+  must_know(key, at, request);
 }
 
-void checker::must_know(std::string_view key, const key_state& at) {
+process* checker::deleted(const std::string& key, const lock_row& row) {
+  constexpr moment soon = 1'500'000;
+  forced_[key].push_back({row.session, row.nonce, row.fence});
+  auto& at = state_of(key);
+  at.forced_at = world_.now();
   for (const auto& each : at.holders) {
     const auto one = each.of.lock();
+    if (one == nullptr || one->nonce != row.nonce || one->pin->id != row.session || each.by->dead()) continue;
+    world_.after(soon, [this, key, of = each.of, by = each.by] {
+      const auto lost = of.lock();
+      if (lost == nullptr || lost->remaining(by->now()) == microseconds{0} || !by->undisturbed(soon)) return;
+      fail("I9", key, fmt::format("{} still trusts fence {}, which was deleted", by->name(), lost->fence));
+    });
+    return each.by;
+  }
+  return nullptr;
+}
+
+// ---- those who wait -------------------------------------------------------------------------------------------------
+
+void checker::wait_begins(const process& by, std::string_view key) {
+  state_of(key).waiters.push_back({&by, world_.now()});
+}
+
+void checker::wait_ends(const process& by, std::string_view key, bool granted) {
+  auto& at = state_of(key);
+  const auto found =
+      std::find_if(at.waiters.begin(), at.waiters.end(), [&](const waiter& each) { return each.by == &by; });
+  if (!granted) {
+    const auto row = server_.data.locks().find(key);
+    if (row != server_.data.locks().end()) {
+      if (const auto since = server_.data.free_since(row->second, server_.clock(), world_.now()))
+        not_left_free(key, at, *since, &by);
+    }
+  }
+  at.waiters.erase(found);
+}
+
+moment checker::longest_free() const noexcept {
+  // Pauses and courtesy, and the statements that follow, beside those of the other keys.
+  moment most = 200'000 + 40 * plan_.longest_travel();
+  if (!plan_.caps().tells_free) most += 11 * plan_.first_pause * 1'000;
+  return plan_.locks_rows() ? most + 3'000'000 : most;
+}
+
+void checker::not_left_free(std::string_view key, const key_state& at, moment since, const process* by) {
+  // Several keys are asked for while none is held, and a thread that waits for one of them stands behind that call.
+  if (plan_.has(hazard::several)) return;
+  for (const auto& each : at.waiters) {
+    if (each.by->dead() || (by != nullptr && each.by != by)) continue;
+    const auto free = world_.now() - std::max({since, each.since, world_.quiet_from(), at.forced_at + noticed_after});
+    if (free <= longest_free()) continue;
+    fail("liveness", key,
+         fmt::format("it is free for {} ms, {} waits for it, and nothing has failed", free / 1'000, each.by->name()));
+  }
+}
+
+void checker::must_know(std::string_view key, const key_state& at, std::string_view request) {
+  for (const auto& each : at.holders) {
+    const auto one = each.of.lock();
+    if (!request.empty() && one->owner->request_id == request) continue;
     const auto state = one->state.load();
     if (state != engine::grant_state::held && state != engine::grant_state::lost) continue;
     if (!each.by->undisturbed(one->ttl.count()) || is_forced(key, one->pin->id, one->nonce)) continue;
@@ -142,7 +215,8 @@ void checker::lost_for_a_margin(std::string_view key, const held& each) {
 void checker::loss_notified(const process& to, std::string_view key, std::uint64_t fence) {
   for (auto& each : state_of(key).holders) {
     const auto one = each.of.lock();
-    if (one != nullptr && each.by == &to && one->fence == fence) each.observed = true;
+    if (one == nullptr || each.by != &to) continue;
+    if (one->fenced ? one->fence == fence : one->remaining(to.now()) == microseconds{0}) each.observed = true;
   }
 }
 
@@ -166,7 +240,7 @@ void checker::freed(const request& by, const lock_row& row) {
   }
   const auto at = keys_.find(by.resource);
   if (at == keys_.end()) return;
-  if (const auto* const who = trusting(by.resource, at->second, &row)) {
+  if (const auto* const who = trusting(by.resource, at->second, &row, {})) {
     fail("I5", by.resource, fmt::format("fence {} is freed while {} still trusts its lease", row.fence, who->name()));
   }
   for (const auto& each : at->second.holders) {
@@ -175,7 +249,17 @@ void checker::freed(const request& by, const lock_row& row) {
   }
 }
 
+void checker::ended(const std::string& key, const lock_row& row) {
+  world_.tell("server", [&] { return fmt::format("key {}: fence {} ends with its session", key, row.fence); });
+  const auto at = keys_.find(key);
+  if (at == keys_.end()) return;
+  if (const auto* const who = trusting(key, at->second, &row, {})) {
+    fail("I5", key, fmt::format("fence {} ends with its session while {} still trusts it", row.fence, who->name()));
+  }
+}
+
 void checker::extended(const request& by, const lock_row& row) {
+  if (!row.request.empty()) return;  // the row names the last of those that hold it
   if (by.session != row.session || (by.nonce != 0 && by.nonce != row.nonce)) {
     fail("I6", by.resource, "an extension of another program's grant");
   }
@@ -220,21 +304,18 @@ bool checker::check(process& of, const lease& lease) {
   }
   if (is_forced(key, one.pin->id, one.nonce)) return false;
   const auto at = server_.data.locks().find(key);
-  const auto shows_it = [&](const lock_row& row) {
-    if (row.session != one.pin->id) return false;
-    return row.by_column ? row.nonce == one.nonce : row.fence == one.fence;
-  };
-  if (at == server_.data.locks().end() || !shows_it(at->second)) {
+  if (at == server_.data.locks().end() || !database::shows(at->second, one.pin->id, one.nonce, one.fence)) {
     fail("I1", key,
          fmt::format("{} trusts fence {}, and the row has {}", of.name(), one.fence,
                      at == server_.data.locks().end() ? 0 : at->second.fence));
-  } else if (server_.data.over(at->second, world_.now())) {
+  } else if (server_.data.over(at->second, one.pin->id, one.nonce, server_.clock())) {
     fail("I5", key, fmt::format("{} trusts fence {}, and the server may give it away", of.name(), one.fence));
   }
   return true;
 }
 
 void checker::write(const std::string& key, std::uint64_t fence) {
+  if (!server_.data.traits.caps.fence) return;
   auto& at = state_of(key);
   if (fence < at.written) fail("I1", key, fmt::format("a write of fence {} after one of fence {}", fence, at.written));
   at.written = std::max(at.written, fence);
@@ -242,7 +323,7 @@ void checker::write(const std::string& key, std::uint64_t fence) {
 
 void checker::check_free(const std::map<id128, process*>& sessions_of) {
   for (const auto& [key, row] : server_.data.locks()) {
-    if (server_.data.over(row, world_.now())) continue;
+    if (server_.data.over(row, server_.clock())) continue;
     const auto of = sessions_of.find(row.session);
     if (of != sessions_of.end() && of->second->dead()) continue;
     fail("I4", key, fmt::format("fence {} is held for nobody, by session {}", row.fence, short_id(row.session)));

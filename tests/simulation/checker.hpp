@@ -20,7 +20,7 @@ namespace dlock::simulation {
 /// it.
 class checker final : public history {
  public:
-  checker(world& in, server& at) : world_(in), server_(at) { at.data.observer = this; }
+  checker(world& in, server& at, const plan& how) : world_(in), server_(at), plan_(how) { at.data.observer = this; }
 
   // What the server does.
   void granted(const request& by, const lock_row* row, std::uint64_t fence) override;
@@ -28,6 +28,7 @@ class checker final : public history {
   void extended(const request& by, const lock_row& row) override;
   void opened(const id128& session) override;
   void closed(const id128& session) override;
+  void ended(const std::string& key, const lock_row& row) override;
   void taken(const std::string& key, const lock_row& row, std::uint64_t fence) override;
 
   // What the application does.
@@ -37,6 +38,10 @@ class checker final : public history {
   bool check(process& of, const lease& lease);
   /// The observer of that process was told that the grant is lost.
   void loss_notified(const process& to, std::string_view key, std::uint64_t fence);
+  /// A call waits for the key until wait_ends(). A key must not stay free while somebody waits for it and nothing
+  /// fails.
+  void wait_begins(const process& by, std::string_view key);
+  void wait_ends(const process& by, std::string_view key, bool granted);
   /// Something that the key protects is written, under that grant.
   void write(const std::string& key, std::uint64_t fence);
   /// An operator, of that process, begins to take a key away. A grant with an expiry of its own that has the key until
@@ -47,6 +52,9 @@ class checker final : public history {
   /// A session was told to end, and nothing else: that all goes on as promised.
   void revoked(const std::string& key, std::uint64_t fence) { revoked_[key] = {fence, world_.now()}; }
   bool is_forced(const std::string& key, std::uint64_t fence) const;
+
+  /// Somebody deletes the lock. The process that holds it is notified, and must know soon. Null: no process is known.
+  process* deleted(const std::string& key, const lock_row& row);
 
   /// When nothing is held any more, by live processes.
   void check_free(const std::map<id128, process*>& sessions_of);
@@ -62,10 +70,16 @@ class checker final : public history {
     process* by;
     bool observed = false;  ///< the observer was told that it is lost
   };
+  struct waiter {
+    const process* by;
+    moment since;
+  };
   struct key_state {
     std::uint64_t highest = 0;  // fence ever granted
     std::uint64_t written = 0;  // highest that wrote
     std::vector<held> holders{};
+    std::vector<waiter> waiters{};
+    moment forced_at = -1'000'000'000;
   };
   key_state& state_of(std::string_view key);
   struct forced_grant {
@@ -76,18 +90,25 @@ class checker final : public history {
   bool is_forced(std::string_view key, const id128& session, std::uint64_t nonce) const;
   /// The grant that has the key now, if an operator is at work on it.
   void force(std::string_view key, const id128& session, std::uint64_t nonce, std::uint64_t fence);
-  /// Whose lease on that key is trusted: null: nobody's. Of that grant, or of any that no operator took away.
-  process* trusting(std::string_view key, key_state& at, const lock_row* of);
-  /// Somebody else has it now, with that fence.
-  void passes_on(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence);
+  /// Whose lease on that key is trusted: null: nobody's. Of that grant, or of any that no operator took away and that
+  /// is not of that request.
+  process* trusting(std::string_view key, key_state& at, const lock_row* of, std::string_view request);
+  /// Somebody else has it now, with that fence. `request`: in whose name; empty: in nobody's.
+  void passes_on(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence,
+                 std::string_view request);
   /// A grant that was lost is freed now, by its own service: a margin after that at the earliest.
   void lost_for_a_margin(std::string_view key, const held& each);
   /// Somebody else gets the key now: who has lost it must know.
-  void must_know(std::string_view key, const key_state& at);
+  void must_know(std::string_view key, const key_state& at, std::string_view request);
+  /// How long a key may be free while somebody waits for it and nothing fails.
+  moment longest_free() const noexcept;
+  /// It is free since then. Those who wait have had the time to take it.
+  void not_left_free(std::string_view key, const key_state& at, moment since, const process* by);
   void fail(const std::string& rule, std::string_view key, const std::string& text);
 
   world& world_;
   server& server_;
+  const plan& plan_;
   std::map<std::string, key_state, std::less<>> keys_{};
   std::map<id128, process*> sessions_of_{};
   std::set<id128> opened_{};

@@ -19,20 +19,21 @@ microseconds left_of(moment end, moment clock) { return microseconds{std::max<mo
 constexpr moment second = 1'000'000;
 constexpr moment hour = 3'600 * second;
 
-/// What a poll shows as the holder where another program has written one: never a session.
+/// What a poll shows as the holder where another program has written one, or a request holds it: never a session.
 id128 holder_of(const lock_row& row) {
-  if (row.foreign.empty()) return row.session;
+  const auto& text = row.foreign.empty() ? row.request : row.foreign;
+  if (text.empty()) return row.session;
   id128 made;
   made.bytes.fill(0xff);
-  for (std::size_t i = 0; i < row.foreign.size(); ++i) {
-    made.bytes[i % 8] = static_cast<unsigned char>(made.bytes[i % 8] * 31 + row.foreign[i]);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    made.bytes[i % 8] = static_cast<unsigned char>(made.bytes[i % 8] * 31 + text[i]);
   }
   return made;
 }
 
-/// Whether the row's owner is that attempt: of a key, that session.
+/// Whether the row's owner is that attempt: of a key, that session. What a request holds is in the row's holds.
 bool same_owner(const lock_row& row, const request& q) {
-  return row.session && row.session == q.session && (!row.of_table || row.nonce == q.nonce);
+  return row.request.empty() && row.session && row.session == q.session && (!row.of_table || row.nonce == q.nonce);
 }
 /// And whether it is the same grant. A version that is the fence is raised by ordinary updates too.
 bool same_grant(const lock_row& row, const request& q) {
@@ -66,6 +67,35 @@ moment database::expiry_of(const lock_row& row, moment clock, microseconds ttl) 
   return (is(mistake::expiry_too_early) ? end - second : end + second - 1) / second * second;
 }
 
+std::optional<moment> database::free_since(const lock_row& row, moment clock, moment world_now) const {
+  if (!row.held()) return row.changed;
+  if (!over(row, clock)) return std::nullopt;
+  auto end = clock;
+  if (row.expires) {
+    end = *row.expires + (row.by_column ? second : 0);
+  } else if (const auto holder = sessions_.find(row.session); holder != sessions_.end()) {
+    end = holder->second.expires;
+  }
+  return std::max(row.changed, world_now - std::max<moment>(0, clock - end));
+}
+
+bool database::shows(const lock_row& row, const id128& session, std::uint64_t nonce, std::uint64_t fence) noexcept {
+  if (!row.request.empty()) {
+    return std::any_of(row.holds.begin(), row.holds.end(), [&](const request_hold& each) {
+      return each.session == session && each.nonce == nonce && each.fence == fence;
+    });
+  }
+  if (row.session != session) return false;
+  return row.by_column ? row.nonce == nonce : row.fence == fence;
+}
+
+bool database::over(const lock_row& row, const id128& session, std::uint64_t nonce, moment clock) const {
+  if (row.request.empty()) return over(row, clock);
+  return std::none_of(row.holds.begin(), row.holds.end(), [&](const request_hold& each) {
+    return each.session == session && each.nonce == nonce && each.expires > clock;
+  });
+}
+
 bool database::over(const lock_row& row, moment clock) const {
   if (!row.held()) return true;
   if (row.expires) return row.passed(clock);
@@ -74,8 +104,17 @@ bool database::over(const lock_row& row, moment clock) const {
 }
 
 reply database::grant(lock_row& row, const request& q, const view& by, const lock_row* before) {
-  const auto fence = row.fence + (is(mistake::fence_not_raised) && q.action == verb::take_over ? 0 : 1);
+  auto fence = row.fence + (is(mistake::fence_not_raised) && q.action == verb::take_over ? 0 : 1);
+  if (!traits.caps.fence) {
+    fence = q.nonce;  // it names the grant
+  } else if (!traits.consecutive_fences) {
+    fence = ++last_fence_;
+  }
   if (observer != nullptr) observer->granted(q, before, fence);
+  row.request = q.request_id;
+  row.holds.clear();
+  row.position = 0;
+  mark(row);
   row.session = q.session;
   row.nonce = q.nonce;
   row.fence = fence;
@@ -86,15 +125,65 @@ reply database::grant(lock_row& row, const request& q, const view& by, const loc
   row.mark = false;
   ++row.version;
   if (q.kind != lease_kind::session) row.expires = expiry_of(row, by.clock, q.ttl);
+  if (!row.request.empty()) row.holds.push_back({row.session, row.nonce, row.fence, *row.expires});
   auto made = plain(outcome::yes);
   made.fence = row.fence;
   return made;
 }
 
+// ---- what a request holds through several processes -----------------------------------------------------------------
+
+reply database::enter(lock_row& row, const request& q, const view& by) {
+  const auto before = row;
+  const auto fence = row.fence + 1;
+  if (observer != nullptr) observer->granted(q, &before, fence);
+  row.session = q.session;
+  row.nonce = q.nonce;
+  row.fence = fence;
+  row.holds.push_back({q.session, q.nonce, fence, by.clock + q.ttl.count()});
+  row.expires = std::max(*row.expires, row.holds.back().expires);
+  auto made = plain(outcome::yes);
+  made.fence = fence;
+  return made;
+}
+
+request_hold* database::hold_of(lock_row& row, const request& q) noexcept {
+  if (q.request_id.empty() || row.request != q.request_id) return nullptr;
+  const auto found = std::find_if(row.holds.begin(), row.holds.end(), [&](const request_hold& each) {
+    return each.session == q.session && each.nonce == q.nonce;
+  });
+  return found == row.holds.end() ? nullptr : &*found;
+}
+
+reply database::leave(lock_row& row, const request& q, request_hold& hold, moment clock) {
+  if (hold.expires <= clock) return plain(outcome::no);
+  if (observer != nullptr) {
+    auto of = row;
+    of.session = hold.session;
+    of.nonce = hold.nonce;
+    of.fence = hold.fence;
+    observer->freed(q, of);
+  }
+  row.holds.erase(row.holds.begin() + (&hold - row.holds.data()));
+  if (row.holds.empty() || is(mistake::request_freed_by_one)) {
+    free(row, clock);
+  } else {
+    row.session = row.holds.back().session;
+    row.nonce = row.holds.back().nonce;
+  }
+  return plain(outcome::yes);
+}
+
+// ---- one verb -------------------------------------------------------------------------------------------------------
+
 void database::free(lock_row& row, moment clock) noexcept {
   row.session = id128{};
   row.foreign.clear();
+  row.request.clear();
+  row.holds.clear();
+  row.position = 0;
   row.expires.reset();
+  mark(row);
   if (row.by_column) row.expires = clock / second * second;  // it must have one
 }
 
@@ -104,11 +193,12 @@ reply database::poll(const lock_row& row, moment clock) const {
   holder.holder = holder_of(row);
   holder.fence = row.fence;
   holder.nonce = row.of_table && row.session ? row.nonce : 0;
+  const bool foreign = !row.foreign.empty() || !row.request.empty();
   holder.kind = row.by_column ? lease_kind::column : row.expires ? lease_kind::expiring : lease_kind::session;
   const auto found = sessions_.find(row.session);
-  const bool for_ever = !row.foreign.empty() && !row.expires;
+  const bool for_ever = foreign && !row.expires;
   holder.gone = !row.expires && !for_ever && found == sessions_.end();
-  holder.who = found != sessions_.end() ? who(found->second) : row.foreign;
+  holder.who = found != sessions_.end() ? who(found->second) : row.foreign + row.request;
   // Of a column the last second counts.
   const auto end = row.expires   ? *row.expires + (row.by_column ? second : 0)
                    : for_ever    ? clock + hour
@@ -123,6 +213,7 @@ reply database::take(lock_row& row, const request& q, const view& by) {
   bool is_free = !row.held() || row.passed(by.clock);
   if (is(mistake::take_from_anybody)) is_free = !row.expires || row.passed(by.clock);
   if (is(mistake::unkept_with_session)) is_free = is_free || (row.expires && !sessions_.contains(row.session));
+  if (!is_free && !q.request_id.empty() && row.request == q.request_id) return enter(row, q, by);
   if (!is_free) return plain(outcome::no);
   const auto before = row;
   return grant(row, q, by, &before);
@@ -146,6 +237,13 @@ reply database::take_over(lock_row& row, const request& q, const view& by) {
 }
 
 reply database::extend(lock_row& row, const request& q, const view& by) {
+  if (auto* const hold = hold_of(row, q)) {
+    if (hold->expires <= by.clock) return plain(outcome::no);
+    if (observer != nullptr) observer->extended(q, row);
+    hold->expires = std::max(hold->expires, by.clock + q.ttl.count());
+    row.expires = std::max(*row.expires, hold->expires);
+    return plain(outcome::yes);
+  }
   const bool ours = same_grant(row, q) || (is(mistake::extend_of_others) && row.session);
   if (!ours || !row.expires || row.passed(by.clock)) return plain(outcome::no);
   if (observer != nullptr) observer->extended(q, row);
@@ -154,10 +252,12 @@ reply database::extend(lock_row& row, const request& q, const view& by) {
 }
 
 reply database::release(lock_row& row, const request& q, const view& by) {
+  if (auto* const hold = hold_of(row, q)) return leave(row, q, *hold, by.clock);
   const bool session_alone = is(mistake::release_without_fence) && row.session == q.session && row.session;
   if (!same_grant(row, q) && !session_alone) return plain(outcome::no);
   const auto end = row.acquired + moment{q.min_hold.count()};
-  if (end > by.clock || (q.min_hold.count() > 0 && is(mistake::min_hold_kept))) {
+  // Without min_hold the clock does not matter, which may have been set back since the grant.
+  if ((q.min_hold.count() > 0 && end > by.clock) || (q.min_hold.count() > 0 && is(mistake::min_hold_kept))) {
     if (!is(mistake::min_hold_kept)) row.expires = end;  // rule 12: holder and fence stay
     return plain(outcome::yes);
   }
@@ -167,7 +267,8 @@ reply database::release(lock_row& row, const request& q, const view& by) {
 }
 
 reply database::cancel(lock_row& row, const request& q, const view& by) {
-  const bool ours = row.session == q.session && row.session;
+  if (auto* const hold = hold_of(row, q)) return leave(row, q, *hold, by.clock);
+  const bool ours = row.request.empty() && row.session == q.session && row.session;
   if (!ours || (row.nonce != q.nonce && !is(mistake::cancel_without_nonce))) return plain(outcome::no);
   if (observer != nullptr) observer->freed(q, row);
   free(row, by.clock);
@@ -191,8 +292,11 @@ bool database::plain_take(const std::string& key, const std::string& owner, mome
   if (row.held() && !row.passed(clock)) return false;
   if (observer != nullptr) observer->taken(key, row, row.fence + 1);
   row.session = id128{};
+  row.request.clear();
+  row.holds.clear();
   row.foreign = owner;
   row.acquired = clock;
+  mark(row);
   row.expires = clock / second * second + seconds * second;
   ++row.fence;
   return true;
@@ -207,7 +311,23 @@ bool database::plain_release(const std::string& key, const std::string& owner, m
 
 reply database::run(const request& q, const view& by) {
   auto found = locks_.find(q.resource);
-  const bool there = found != locks_.end();
+  bool there = found != locks_.end();
+  if (!traits.keeps_rows && q.row == nullptr) {
+    // A key has no row while it is free, and take and insert are one.
+    there = there && found->second.held() && !found->second.passed(by.clock);
+    if (q.action == verb::take || q.action == verb::insert) {
+      if (traits.ends_sessions && !sessions_.contains(q.session)) {
+        auto refused = plain(outcome::failed);
+        refused.why = {.transient = true, .text = "the session is not open"};
+        return refused;
+      }
+      if (there) return plain(outcome::no);
+      if (found == locks_.end()) return grant(locks_[std::string(q.resource)], q, by, nullptr);
+      const auto before = found->second;
+      return grant(found->second, q, by, &before);
+    }
+    if (q.action == verb::take_over) return plain(outcome::no);
+  }
   if (q.action == verb::insert) {
     if (there) return plain(outcome::no);
     if (q.row != nullptr) return plain(outcome::absent);
@@ -217,6 +337,11 @@ reply database::run(const request& q, const view& by) {
   }
   if (!there) return plain(q.action == verb::poll ? outcome::absent : outcome::no);
   lock_row& row = found->second;
+  if (q.action == verb::poll && !q.request_id.empty() && row.request == q.request_id) {
+    auto made = poll(row, by.clock);
+    made.holder.holder = {};  // the request may have it
+    return made;
+  }
   const bool grants = q.action == verb::take || q.action == verb::take_over;
   if (grants && row.by_column && q.ttl.count() <= 0) {
     auto refused = plain(outcome::failed);
@@ -256,6 +381,10 @@ reply database::run(session_verb action, const session_record& of, moment clock)
   const auto found = sessions_.find(of.id);
   const bool there = found != sessions_.end();
   const auto ttl = moment{of.ttl.count()};
+  if (!traits.caps.session_leases) {  // no lease depends on one
+    if (action == session_verb::open && observer != nullptr) observer->opened(of.id);
+    return plain(outcome::yes);
+  }
   switch (action) {
     case session_verb::open:
       if (there) return plain(outcome::no);
@@ -281,6 +410,47 @@ reply database::run(session_verb action, const session_record& of, moment clock)
   }
   sessions_.erase(found);
   return plain(outcome::yes);
+}
+
+std::vector<std::string> database::end_session(const id128& id, moment clock) {
+  std::vector<std::string> freed;
+  const auto found = sessions_.find(id);
+  if (found != sessions_.end()) {
+    if (found->second.expires > clock) return freed;
+    sessions_.erase(found);
+  }
+  for (auto& [key, row] : locks_) {
+    if (row.session != id || row.expires) continue;
+    if (observer != nullptr) observer->ended(key, row);
+    free(row, clock);
+    freed.push_back(key);
+  }
+  return freed;
+}
+
+void database::grant_position(const std::string& key, const id128& session, std::uint64_t position, moment clock) {
+  auto& row = locks_[key];
+  const auto before = row;
+  grant(row, {.action = verb::take, .resource = key, .session = session}, {clock}, &before);
+  row.position = position;
+}
+
+std::uint64_t database::take_position(const std::string& key, std::uint64_t position, std::uint64_t nonce) {
+  const auto found = locks_.find(key);
+  if (found == locks_.end() || !found->second.held() || found->second.position != position) return 0;
+  found->second.nonce = nonce;
+  return found->second.fence;
+}
+
+bool database::leave_position(const std::string& key, std::uint64_t position, moment clock) {
+  const auto found = locks_.find(key);
+  if (found == locks_.end() || !found->second.held() || found->second.position != position) return false;
+  if (observer != nullptr) {
+    const auto& row = found->second;
+    observer->freed({.action = verb::cancel, .resource = key, .session = row.session, .nonce = row.nonce}, row);
+  }
+  free(found->second, clock);
+  return true;
 }
 
 // ---- operators and clean-up -----------------------------------------------------------------------------------------

@@ -11,9 +11,18 @@
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store_types.hpp"
 #include "simulation/mistakes.hpp"
+#include "simulation/store_kind.hpp"
 #include "simulation/world.hpp"
 
 namespace dlock::simulation {
+
+/// What a request holds through one process (capabilities::request_ids).
+struct request_hold {
+  id128 session{};
+  std::uint64_t nonce = 0;
+  std::uint64_t fence = 0;
+  moment expires = 0;
+};
 
 struct lock_row {
   id128 session{};  ///< zero: nobody
@@ -22,11 +31,15 @@ struct lock_row {
   moment acquired = 0;
   std::optional<moment> expires{};  ///< none: kept by its session
   bool of_table = false;            ///< a row of the application's
-  bool by_column = false;       ///< ... which is kept by its expiry column, in whole seconds; the version is the fence
-  std::string foreign{};        ///< what another program has written as its owner; then there is no session
-  bool mark = false;            ///< of a row: what verify changes
-  std::uint64_t version = 0;    ///< of the row, where it is not the fence
-  std::uint64_t locked_by = 0;  ///< connection of the transaction that has the row lock; 0: none
+  bool by_column = false;     ///< ... which is kept by its expiry column, in whole seconds; the version is the fence
+  std::string foreign{};      ///< what another program has written as its owner; then there is no session
+  bool mark = false;          ///< of a row: what verify changes
+  std::uint64_t version = 0;  ///< of the row, where it is not the fence
+  std::string request{};      ///< the request that holds it; empty: none does
+  std::vector<request_hold> holds{};  ///< of that request; session, nonce and fence are those of the last one
+  std::uint64_t position = 0;         ///< of the queue, if that was granted the row and no take has come for it
+  moment changed = 0;                 ///< when it was granted or freed, in the time of the world
+  std::uint64_t locked_by = 0;        ///< connection of the transaction that has the row lock; 0: none
 
   bool held() const noexcept { return session || !foreign.empty(); }
   /// Whether its own expiry has passed at that time: of a column, when now() in whole seconds is greater.
@@ -53,6 +66,8 @@ class history {
   virtual void opened(const id128& session) = 0;
   /// Its own service closes it: what it keeps is free.
   virtual void closed(const id128& session) = 0;
+  /// The server has removed an expired session, and what that held is free.
+  virtual void ended(const std::string& key, const lock_row& row) = 0;
   /// Another program takes it.
   virtual void taken(const std::string& key, const lock_row& row, std::uint64_t fence) = 0;
 
@@ -85,7 +100,18 @@ class database {
   /// What a program does that knows only owner, expiry and version. False: it is held.
   bool plain_take(const std::string& key, const std::string& owner, moment seconds, moment clock);
   bool plain_release(const std::string& key, const std::string& owner, moment clock);
-  static void free(lock_row& row, moment clock) noexcept;
+  /// Also of who has no right to it.
+  void free(lock_row& row, moment clock) noexcept;
+
+  // Where the server ends sessions, and keeps a queue.
+  /// Removes the session, if it has expired. The keys that are free by that.
+  std::vector<std::string> end_session(const id128& id, moment clock);
+  /// A position in the queue of a key, which is free, gets the key.
+  void grant_position(const std::string& key, const id128& session, std::uint64_t position, moment clock);
+  /// A take of the client comes for what its position was granted. 0: somebody else has the key, or nobody.
+  std::uint64_t take_position(const std::string& key, std::uint64_t position, std::uint64_t nonce);
+  /// The client has left that position. True: it had the key, which is free now.
+  bool leave_position(const std::string& key, std::uint64_t position, moment clock);
 
   // What operators and clean-up ask.
   std::optional<holder_info> describe(const std::string& key, moment clock) const;
@@ -94,12 +120,20 @@ class database {
 
   /// Whether nobody has a right to it any more, at that time: what a grant must find.
   bool over(const lock_row& row, moment clock) const;
+  /// Whether that attempt may hold the row at that time, as far as its own expiry and its session go.
+  bool over(const lock_row& row, const id128& session, std::uint64_t nonce, moment clock) const;
+  /// Whether the row shows that grant.
+  static bool shows(const lock_row& row, const id128& session, std::uint64_t nonce, std::uint64_t fence) noexcept;
+  /// Since when nobody holds it, in the time of the world; none: it is held.
+  std::optional<moment> free_since(const lock_row& row, moment clock, moment world_now) const;
   const rows& locks() const noexcept { return locks_; }
   rows& locks() noexcept { return locks_; }
   const sessions& all_sessions() const noexcept { return sessions_; }
 
   mistake wrong = mistake::none;
+  store_traits traits{};
   history* observer = nullptr;
+  const world* in = nullptr;  ///< null: there is no other time than the statements'
 
  private:
   reply grant(lock_row& row, const request& q, const view& by, const lock_row* before);
@@ -109,6 +143,12 @@ class database {
   reply extend(lock_row& row, const request& q, const view& by);
   reply release(lock_row& row, const request& q, const view& by);
   reply cancel(lock_row& row, const request& q, const view& by);
+  reply enter(lock_row& row, const request& q, const view& by);
+  request_hold* hold_of(lock_row& row, const request& q) noexcept;
+  reply leave(lock_row& row, const request& q, request_hold& hold, moment clock);
+  void mark(lock_row& row) const noexcept {
+    if (in != nullptr) row.changed = in->now();
+  }
   /// An expiry of its own that begins now.
   moment expiry_of(const lock_row& row, moment clock, microseconds ttl) const noexcept;
   bool is(mistake one) const noexcept { return wrong == one; }
@@ -116,6 +156,7 @@ class database {
   rows locks_{};
   sessions sessions_{};
   std::uint64_t floor_ = 0;
+  std::uint64_t last_fence_ = 0;  // where there is one row of numbers for all keys
 };
 
 }  // namespace dlock::simulation

@@ -32,6 +32,7 @@ struct wishes {
   unsigned jobs = 1;
   std::string mistake_name{};
   std::vector<std::string> without{};
+  std::vector<std::string> only{};
   std::string svg{};
   std::string progress{};
   bool reduce = true;
@@ -39,7 +40,7 @@ struct wishes {
 
   std::uint64_t first = 0;
   std::uint64_t last = 0;
-  std::uint32_t allowed = all_hazards;
+  allowed may{};
   mistake wrong = mistake::none;
 
   bool open_end() const noexcept { return acquires > 0 || seconds > 0; }
@@ -58,7 +59,20 @@ void wishes::settle() {
   const auto dots = seeds.find("..");
   first = std::stoull(seeds.substr(0, dots));
   last = dots == std::string::npos ? first : std::stoull(seeds.substr(dots + 2));
-  for (const auto& each : without) allowed &= ~static_cast<std::uint32_t>(named(hazard_names, "hazard", each));
+  const auto is_kind = [](const std::string& name) {
+    return std::any_of(store_kind_names.begin(), store_kind_names.end(),
+                       [&](const auto& each) { return each.name == name; });
+  };
+  if (!only.empty()) may.kinds = 0;
+  for (const auto& each : only) may.kinds |= bit_of(named(store_kind_names, "kind of store", each));
+  for (const auto& each : without) {
+    if (is_kind(each)) {
+      may.kinds &= ~bit_of(named(store_kind_names, "kind of store", each));
+    } else {
+      may.hazards &= ~static_cast<std::uint64_t>(named(hazard_names, "hazard or kind of store", each));
+    }
+  }
+  if (may.kinds == 0) throw std::invalid_argument("no kind of store is left");
   if (!mistake_name.empty()) wrong = named(mistake_names, "mistake", mistake_name);
 }
 
@@ -135,7 +149,7 @@ bool run_all(const wishes& want, std::uint64_t from, std::uint64_t step, totals&
     if (want.acquires > 0 && all.acquires >= want.acquires / step) break;
     if (want.seconds > 0 && seconds_since(begun) >= want.seconds) break;
     if (!want.progress.empty()) std::ofstream(want.progress) << seed << '\n';
-    const auto how = plan::of(seed, want.allowed);
+    const auto how = plan::of(seed, want.may);
     watch(seed);
     const auto came = simulate(how, want.wrong);
     all.add(came);
@@ -185,7 +199,8 @@ int main(int argc, char** argv) try {
   app.add_option("--seconds", want.seconds, "for so long, from the first seed on");
   app.add_option("--jobs", want.jobs, "processes of the system that share the seeds")->check(CLI::Range(1, 1024));
   app.add_option("--mistake", want.mistake_name, "the simulated store makes it");
-  app.add_option("--without", want.without, "hazards that are left out")->delimiter(',');
+  app.add_option("--without", want.without, "hazards and kinds of stores that are left out")->delimiter(',');
+  app.add_option("--only", want.only, "the kinds of stores that runs have")->delimiter(',');
   app.add_option("--svg", want.svg, "draws the run of the one seed, or of the first that fails");
   app.add_option("--progress", want.progress, "a file that always has the seed of the present run");
   app.add_flag("!--as-is", want.reduce, "a failing run is not reduced");
@@ -197,7 +212,7 @@ int main(int argc, char** argv) try {
   const auto begun = std::chrono::steady_clock::now();
   const bool one_seed = !want.open_end() && want.first == want.last;
   const bool well = want.jobs == 1 || one_seed ? run_all(want, want.first, 1, all) : run_in_processes(want, all);
-  if (well && one_seed) draw(plan::of(want.first, want.allowed), want.wrong, want.svg);
+  if (well && one_seed) draw(plan::of(want.first, want.may), want.wrong, want.svg);
   if (!well && want.quiet) return 1;
   const auto used = processor_seconds();
   fmt::print("{} runs, {} acquires, {} grants ({} take-overs), {} statements, {} faults, {} steps\n", all.runs,

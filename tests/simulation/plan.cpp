@@ -3,18 +3,64 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
+#include <vector>
+
 namespace dlock::simulation {
 
-plan plan::of(std::uint64_t seed, std::uint32_t allowed) {
+namespace {
+
+store_kind kind_of(std::uint64_t seed, std::uint32_t kinds) {
+  random_source chance(seed ^ 0x510eULL);
+  std::vector<store_kind> some;
+  for (const auto& each : store_kind_names) {
+    if ((kinds & bit_of(each.what)) == 0) continue;
+    // That of most users, with the most that can be done with it.
+    some.insert(some.end(), each.what == store_kind::lease_table ? 4 : 1, each.what);
+  }
+  return some.empty() ? store_kind::lease_table : some[chance.below(some.size())];
+}
+
+/// Those that mean something to such a store.
+std::uint64_t fitting(store_kind kind) {
+  const auto caps = traits_of(kind).caps;
+  auto made = all_hazards;
+  const auto only_if = [&](bool fits, std::initializer_list<hazard> those) {
+    for (const auto each : those) made &= fits ? all_hazards : ~static_cast<std::uint64_t>(each);
+  };
+  only_if(caps.rows, {hazard::transactions, hazard::rows, hazard::columns, hazard::claims});
+  only_if(caps.rows || caps.extends_unlocked, {hazard::foreign});
+  only_if(caps.expiring_leases, {hazard::unkept});
+  only_if(caps.tells_free, {hazard::late_notifications, hazard::broken_channels});
+  // Those that wait in a queue at the server are never forgotten.
+  only_if(caps.tells_free && !traits_of(kind).queues,
+          {hazard::lost_notifications, hazard::repeated_notifications, hazard::silent_channels});
+  only_if(caps.request_ids, {hazard::requests});
+  only_if(traits_of(kind).notices_deletions, {hazard::deletions});
+  return made;
+}
+
+}  // namespace
+
+capabilities plan::caps() const noexcept {
+  auto made = traits_of(kind).caps;
+  made.extends_unlocked = made.extends_unlocked || extends_unlocked;
+  return made;
+}
+
+plan plan::of(std::uint64_t seed, const allowed& may) {
   random_source chance(seed ^ 0x5eedULL);
   plan made;
   made.seed = seed;
   // Some runs have few hazards, some nearly all: what one hides another shows.
   const auto share = chance.between(1, 9) * 100'000;
   for (const auto& each : hazard_names) {
-    if (chance.chance(static_cast<std::uint64_t>(share))) made.hazards |= static_cast<std::uint32_t>(each.what);
+    if (chance.chance(static_cast<std::uint64_t>(share))) made.hazards |= static_cast<std::uint64_t>(each.what);
   }
-  made.hazards &= allowed;
+  made.kind = kind_of(seed, may.kinds);
+  made.hazards &= may.hazards & fitting(made.kind);
+  // In some runs nothing fails, so that nothing excuses a slow call, a lost lease, or a key that stays free.
+  if (chance.chance(150'000)) made.hazards &= ~fault_hazards;
   made.processes = static_cast<unsigned>(chance.between(1, 4));
   made.threads = static_cast<unsigned>(chance.between(1, 6));
   made.keys = static_cast<unsigned>(chance.chance(400'000) ? chance.between(1, 4) : chance.between(5, 30));
@@ -24,13 +70,14 @@ plan plan::of(std::uint64_t seed, std::uint32_t allowed) {
   made.mischief = chance.between(100, 3'000) * 1'000;
   made.first_pause = chance.chance(200'000) ? chance.between(1, 5) : chance.between(10, 60);
   made.often = chance.chance(300'000) ? static_cast<std::uint64_t>(chance.between(2, 12)) : 1;
-  made.take_waits = chance.chance(300'000);
+  made.take_waits = chance.chance(300'000) && (made.caps().rows || made.caps().extends_unlocked);
+  made.extends_unlocked = chance.chance(500'000) && made.kind == store_kind::lease_table;
   return made;
 }
 
 std::string plan::describe() const {
-  auto text = fmt::format("seed {}: {} processes, {} threads each, {} keys, {} connections, with", seed, processes,
-                          threads, keys, connections);
+  auto text = fmt::format("seed {}: {}, {} processes, {} threads each, {} keys, {} connections, with", seed,
+                          name_of(kind), processes, threads, keys, connections);
   for (const auto& each : hazard_names) {
     if (has(each.what)) text += fmt::format(" {}", each.name);
   }

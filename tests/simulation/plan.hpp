@@ -7,44 +7,68 @@
 #include <string_view>
 
 #include "simulation/random.hpp"
+#include "simulation/store_kind.hpp"
 #include "simulation/world.hpp"
 
 namespace dlock::simulation {
 
 /// What may happen in a run. Each run has some of them; a run that failed is tried again without each.
-enum class hazard : std::uint32_t {
-  slow_statements = 1U << 0U,  ///< some stay long between their clock and their execution, on their way, or both
-  lost_replies = 1U << 1U,     ///< a statement is done, and its connection breaks before the answer is there
-  ghosts = 1U << 2U,           ///< a connection breaks, and its statement is done later
-  hangs = 1U << 3U,            ///< no answer comes, until the client interrupts the statement
-  refusals = 1U << 4U,         ///< connections can't be made, or are found dead
-  kills = 1U << 5U,            ///< the server ends connections
-  restarts = 1U << 6U,         ///< the server is restarted
-  failovers = 1U << 7U,        ///< ... and calls itself another one
-  freezes = 1U << 8U,          ///< processes stand still
-  crashes = 1U << 9U,          ///< processes are killed
-  drift = 1U << 10U,           ///< clocks go at different rates
-  late_threads = 1U << 11U,    ///< threads get no processor for long
-  transactions = 1U << 12U,    ///< leases are verified in transactions
-  rows = 1U << 13U,            ///< rows of the application's are locked
-  several = 1U << 14U,         ///< several keys at once
-  unkept = 1U << 15U,          ///< leases with an expiry of their own
-  limits = 1U << 16U,          ///< min_hold, max_hold
-  asynchronous = 1U << 17U,    ///< calls that nobody waits for
-  cancels = 1U << 18U,         ///< calls are cancelled
-  reentry = 1U << 19U,         ///< owners that enter again
-  closes = 1U << 20U,          ///< services are closed with leases held, and others begin
-  force = 1U << 21U,           ///< operators take locks away
-  cleanup = 1U << 22U,         ///< idle keys are forgotten
-  one_by_one = 1U << 23U,      ///< batches are many statements
-  contention = 1U << 24U,      ///< row locks fail batches, and deadlocks statements
-  abandoned = 1U << 25U,       ///< leases are never released
-  stale_polls = 1U << 26U,     ///< a poll may show a holder as expired who is not: a node of a cluster that lags
-  long_holds = 1U << 27U,      ///< leases are held for longer than their ttl
-  columns = 1U << 28U,         ///< rows whose own expiry column keeps the lease
-  claims = 1U << 29U,          ///< free rows are claimed by transactions of the application
-  foreign = 1U << 30U,         ///< other programs lock rows by their expiry column, and update rows
+enum class hazard : std::uint64_t {
+  slow_statements = 1ULL << 0U,  ///< some stay long between their clock and their execution, on their way, or both
+  lost_replies = 1ULL << 1U,     ///< a statement is done, and its connection breaks before the answer is there
+  ghosts = 1ULL << 2U,           ///< a connection breaks, and its statement is done later
+  hangs = 1ULL << 3U,            ///< no answer comes, until the client interrupts the statement
+  refusals = 1ULL << 4U,         ///< connections can't be made, or are found dead
+  kills = 1ULL << 5U,            ///< the server ends connections
+  restarts = 1ULL << 6U,         ///< the server is restarted
+  failovers = 1ULL << 7U,        ///< ... and calls itself another one
+  freezes = 1ULL << 8U,          ///< processes stand still
+  crashes = 1ULL << 9U,          ///< processes are killed
+  drift = 1ULL << 10U,           ///< clocks go at different rates
+  late_threads = 1ULL << 11U,    ///< threads get no processor for long
+  transactions = 1ULL << 12U,    ///< leases are verified in transactions
+  rows = 1ULL << 13U,            ///< rows of the application's are locked
+  several = 1ULL << 14U,         ///< several keys at once
+  unkept = 1ULL << 15U,          ///< leases with an expiry of their own
+  limits = 1ULL << 16U,          ///< min_hold, max_hold
+  asynchronous = 1ULL << 17U,    ///< calls that nobody waits for
+  cancels = 1ULL << 18U,         ///< calls are cancelled
+  reentry = 1ULL << 19U,         ///< owners that enter again
+  closes = 1ULL << 20U,          ///< services are closed with leases held, and others begin
+  force = 1ULL << 21U,           ///< operators take locks away
+  cleanup = 1ULL << 22U,         ///< idle keys are forgotten
+  one_by_one = 1ULL << 23U,      ///< batches are many statements
+  contention = 1ULL << 24U,      ///< row locks fail batches, and deadlocks statements
+  abandoned = 1ULL << 25U,       ///< leases are never released
+  stale_polls = 1ULL << 26U,     ///< a poll may show a holder as expired who is not: a node of a cluster that lags
+  long_holds = 1ULL << 27U,      ///< leases are held for longer than their ttl
+  columns = 1ULL << 28U,         ///< rows whose own expiry column keeps the lease
+  claims = 1ULL << 29U,          ///< free rows are claimed by transactions of the application
+  foreign =
+      1ULL << 30U,  ///< other programs lock rows by their expiry column, update rows, and have them locked for a while
+  clock_steps = 1ULL << 31U,             ///< the server's clock is set back
+  lost_notifications = 1ULL << 32U,      ///< a message that a key may be free does not arrive
+  late_notifications = 1ULL << 33U,      ///< ... or arrives late, and those after it too
+  repeated_notifications = 1ULL << 34U,  ///< ... or arrives twice
+  broken_channels = 1ULL << 35U,         ///< the connection of notifications breaks, and the client sees it
+  silent_channels = 1ULL << 36U,         ///< ... or does not see it
+  requests = 1ULL << 37U,                ///< several processes lock for one request
+  long_waits = 1ULL << 38U,              ///< some calls wait for up to 20 s
+  deletions = 1ULL << 39U,               ///< somebody deletes a held lock at the server, which notifies its holder
+  distances = 1ULL << 40U,               ///< some processes are farther from the server than others
 };
+/// Those that are faults: without them nothing fails, and nothing is slow.
+inline constexpr std::uint64_t fault_hazards = [] {
+  std::uint64_t all = 0;
+  for (const auto each :
+       {hazard::slow_statements, hazard::lost_replies, hazard::ghosts, hazard::hangs, hazard::refusals, hazard::kills,
+        hazard::restarts, hazard::failovers, hazard::freezes, hazard::crashes, hazard::late_threads, hazard::contention,
+        hazard::stale_polls, hazard::clock_steps, hazard::lost_notifications, hazard::late_notifications,
+        hazard::broken_channels, hazard::silent_channels}) {
+    all |= static_cast<std::uint64_t>(each);
+  }
+  return all;
+}();
 
 struct hazard_name {
   hazard what;
@@ -82,13 +106,31 @@ inline constexpr std::array hazard_names{
     hazard_name{hazard::columns, "columns"},
     hazard_name{hazard::claims, "claims"},
     hazard_name{hazard::foreign, "foreign"},
+    hazard_name{hazard::clock_steps, "clock_steps"},
+    hazard_name{hazard::lost_notifications, "lost_notifications"},
+    hazard_name{hazard::late_notifications, "late_notifications"},
+    hazard_name{hazard::repeated_notifications, "repeated_notifications"},
+    hazard_name{hazard::broken_channels, "broken_channels"},
+    hazard_name{hazard::silent_channels, "silent_channels"},
+    hazard_name{hazard::requests, "requests"},
+    hazard_name{hazard::long_waits, "long_waits"},
+    hazard_name{hazard::deletions, "deletions"},
+    hazard_name{hazard::distances, "distances"},
 };
-inline constexpr std::uint32_t all_hazards = (1U << hazard_names.size()) - 1;
+inline constexpr std::uint64_t all_hazards = (1ULL << hazard_names.size()) - 1;
+
+/// What runs may have.
+struct allowed {
+  std::uint64_t hazards = all_hazards;
+  std::uint32_t kinds = all_store_kinds;
+};
 
 /// What a seed makes of a run.
 struct plan {
+  static constexpr moment farthest = 5;
   std::uint64_t seed = 0;
-  std::uint32_t hazards = 0;
+  store_kind kind = store_kind::lease_table;
+  std::uint64_t hazards = 0;
   unsigned processes = 2;
   unsigned threads = 3;  ///< of the application, in each process
   unsigned keys = 3;
@@ -100,9 +142,14 @@ struct plan {
   std::uint64_t often = 1;    ///< how much more often than usual faults come
   bool take_waits = false;    ///< a take waits for row locks for up to a second
 
-  /// `allowed`: the hazards that the run may have.
-  static plan of(std::uint64_t seed, std::uint32_t allowed = all_hazards);
-  bool has(hazard one) const noexcept { return (hazards & static_cast<std::uint32_t>(one)) != 0; }
+  bool extends_unlocked = false;  ///< a renewal of a row need not wait for its lock
+
+  static plan of(std::uint64_t seed, const allowed& may = {});
+  bool has(hazard one) const noexcept { return (hazards & static_cast<std::uint64_t>(one)) != 0; }
+  capabilities caps() const noexcept;
+  moment longest_travel() const noexcept { return has(hazard::distances) ? farthest * travel : travel; }
+  /// Transactions have rows locked for a while, which no key of the store tells.
+  bool locks_rows() const noexcept { return has(hazard::transactions) || has(hazard::claims) || has(hazard::foreign); }
   std::string describe() const;
 };
 

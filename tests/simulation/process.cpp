@@ -34,7 +34,11 @@ moment process::world_time_of(instant when) const noexcept {
 
 moment process::latency() noexcept {
   auto& chance = world_.random;
-  if (chance.chance(clock_.late_ppm)) return chance.between(1, clock_.late_by);
+  if (chance.chance(clock_.late_ppm)) {
+    const auto late = chance.between(1, clock_.late_by);
+    world_.disturb(late + 3 * million);
+    return late;
+  }
   return chance.between(1, clock_.slowness);
 }
 
@@ -143,6 +147,17 @@ void process::wait_for_waker() {
   while (!me.called) wait(me);
 }
 
+void process::post(moment delay, std::function<void()> what) {
+  world_.after(delay, [this, what = std::move(what)]() mutable {
+    if (dead_ && !buried_) return;
+    if (frozen_) {
+      held_posts_.push_back(std::move(what));
+    } else {
+      what();
+    }
+  });
+}
+
 // ---- fate -----------------------------------------------------------------------------------------------------------
 
 void process::freeze() noexcept {
@@ -162,6 +177,7 @@ void process::thaw() {
   for (auto& [one, turn] : std::exchange(held_up_, {})) {
     if (one->turn == turn) world_.at(world_.now() + latency(), *one, turn);
   }
+  for (auto& each : std::exchange(held_posts_, {})) post(latency(), std::move(each));
 }
 
 void process::bury() {

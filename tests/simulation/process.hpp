@@ -26,6 +26,7 @@ class process final : public time_source, public engine::thread_host {
     moment slowness = 20;        ///< how long a thread takes at most to go on once it may
     std::uint64_t late_ppm = 0;  ///< how often it takes much longer
     moment late_by = 0;          ///< how long then, at most
+    moment distance = 1;         ///< to the server: so many times as far as the nearest may be
   };
 
   process(world& in, std::string name, const clockwork& clock);
@@ -37,6 +38,10 @@ class process final : public time_source, public engine::thread_host {
   // thread_host
   void start(std::function<void()> body) override { start_thread(std::move(body)); }
   time_source& join_clock() noexcept override { return *this; }
+
+  /// Runs it later, as a thread of the process would that never waits: not while the process is frozen, nor once it is
+  /// dead.
+  void post(moment delay, std::function<void()> what);
 
   // The application's threads.
   void start_thread(std::function<void()> body);
@@ -106,6 +111,7 @@ class process final : public time_source, public engine::thread_host {
   std::vector<std::unique_ptr<thread>> all_{};  // also those that are over: what wakes them may come later
   std::vector<thread*> threads_{};
   std::vector<std::pair<thread*, std::uint64_t>> held_up_{};  // while it is frozen
+  std::vector<std::function<void()>> held_posts_{};           // likewise
   bool frozen_ = false;
   bool dead_ = false;
   bool buried_ = false;

@@ -76,6 +76,7 @@ std::uint64_t server::connect() {
 
 void server::close(std::uint64_t connection) {
   if (connections_.erase(connection) == 0) return;
+  for (auto& [key, each] : subscribers_) each.erase(connection);
   unlock(connection);
   if (closed) closed(connection);
 }
@@ -100,6 +101,8 @@ void server::restart(moment away, bool as_another) {
   waiting_.clear();
   for (auto& [key, row] : data.locks()) row.locked_by = 0;
   any_locked_ = false;
+  subscribers_.clear();
+  world_.disturb(away + 15 * second);
   for (const auto& [id, any] : std::exchange(connections_, {})) {
     if (closed) closed(id);
   }
@@ -128,22 +131,25 @@ void server::arrive(const std::shared_ptr<job>& one) {
     return;
   }
   one->begun = true;
-  one->clock = world_.now();
+  one->clock = clock();
   const auto stall = stall_of(*one);
   if (stall == 0) return execute(one);
   ++faults;
+  world_.disturb(stall + 5 * second);
   if (one->what == job::kind::keyed && one->asks.front().action == verb::take_over)
     one->sessions_then = data.all_sessions();
   one->itself = one;
   world_.at(world_.now() + stall, *one, job::goes_on);
 }
 
+bool server::is_locked(const request& q) const {
+  const auto at = data.locks().find(q.resource);
+  return at != data.locks().end() && at->second.locked_by != 0;
+}
+
 bool server::waits_for_lock(const job& one) {
   if (!any_locked_ || one.what != job::kind::keyed || one.asks.front().action == verb::poll) return false;
-  return std::any_of(one.asks.begin(), one.asks.end(), [&](const request& q) {
-    const auto at = data.locks().find(q.resource);
-    return at != data.locks().end() && at->second.locked_by != 0;
-  });
+  return std::any_of(one.asks.begin(), one.asks.end(), [&](const request& q) { return is_locked(q); });
 }
 
 /// All but those that `fails` names, which are contended.
@@ -164,13 +170,14 @@ void server::run_but(job& one, const std::function<bool(std::size_t)>& fails) {
 /// Those that meet a locked row, or all, are told so. False: they wait for it.
 bool server::fail_contended(job& one) {
   const auto action = one.asks.front().action;
+  if (action == verb::extend && one.asks.front().no_wait) {
+    run_but(one, [&](std::size_t i) { return is_locked(one.asks[i]); });
+    return true;
+  }
   const bool grants = action == verb::take || action == verb::take_over || action == verb::insert;
   if (!one.gave_up_waiting && !(grants && !plan_.take_waits)) return false;
   const bool pass_over = one.asks.size() > 1 && !plan_.has(hazard::contention);
-  run_but(one, [&](std::size_t i) {
-    const auto at = data.locks().find(one.asks[i].resource);
-    return !pass_over || (at != data.locks().end() && at->second.locked_by != 0);
-  });
+  run_but(one, [&](std::size_t i) { return !pass_over || is_locked(one.asks[i]); });
   return true;
 }
 
@@ -179,10 +186,12 @@ bool server::fail_by_chance(job& one) {
   auto& chance = world_.random;
   if (calm || !plan_.has(hazard::contention) || one.asks.front().action == verb::poll) return false;
   if (chance.chance(2'000)) {
+    world_.disturb(2 * second);
     run_but(one, [](std::size_t) { return true; });
     return true;
   }
   if (one.asks.size() == 1 || !chance.chance(50'000)) return false;
+  world_.disturb(2 * second);
   const auto which = chance.below(one.asks.size());
   run_but(one, [which](std::size_t i) { return i == which; });
   return true;
@@ -190,6 +199,8 @@ bool server::fail_by_chance(job& one) {
 
 void server::execute(const std::shared_ptr<job>& one) {
   if (one->done || !up_ || !connections_.contains(one->connection)) return;
+  // A statement that has waited since before the clock was set back is not promised anything (docs/guarantees.md).
+  one->clock = std::min(one->clock, clock());
   if (waits_for_lock(*one)) {
     if (!fail_contended(*one)) {
       waiting_.push_back(one);
@@ -203,8 +214,9 @@ void server::execute(const std::shared_ptr<job>& one) {
     if (!fail_by_chance(*one)) {
       data.run_batch(one->asks, {one->clock, one->sessions_then ? &*one->sessions_then : nullptr}, one->answers);
     }
+    notify_of(*one);
   } else if (one->what == job::kind::session) {
-    one->answers.front() = data.run(one->action, one->record, one->clock);
+    end_own_session(*one);
   } else {
     one->answers.front() = one->other(one->clock);
   }
@@ -212,6 +224,7 @@ void server::execute(const std::shared_ptr<job>& one) {
     for (auto& each : one->answers) {
       if (each.result == outcome::yes && each.holder.holder && plan_.has(hazard::stale_polls) &&
           world_.random.chance(20'000)) {
+        world_.disturb(second);
         each.holder.expired = true;
         each.holder.remaining = microseconds{0};
       }
@@ -266,7 +279,7 @@ std::vector<std::string> server::lock_free_rows(transaction& in, bool by_column,
   std::vector<std::string> found;
   for (auto& [key, row] : data.locks()) {
     const bool fits = row.of_table && row.by_column == by_column && row.locked_by == 0;
-    if (!fits || (row.held() && !row.passed(world_.now())) || found.size() == most) continue;
+    if (!fits || (row.held() && !row.passed(clock())) || found.size() == most) continue;
     found.push_back(key);
     if (data.wrong == mistake::claim_without_lock) continue;
     row.locked_by = in.connection;
@@ -276,10 +289,10 @@ std::vector<std::string> server::lock_free_rows(transaction& in, bool by_column,
 }
 
 std::uint64_t server::claim(transaction& in, const request& q) {
-  in.at_commit.push_back([this, q = request(q), key = std::string(q.resource), clock = world_.now()]() mutable {
+  in.at_commit.push_back([this, q = request(q), key = std::string(q.resource), then = clock()]() mutable {
     q.resource = key;
     q.row = nullptr;
-    data.claim(q, clock);
+    data.claim(q, std::min(then, clock()));
   });
   return data.locks().find(q.resource)->second.fence + 1;
 }
@@ -287,16 +300,150 @@ std::uint64_t server::claim(transaction& in, const request& q) {
 void server::foreign() {
   auto& chance = world_.random;
   std::vector<std::string> all;
+  std::vector<std::string> lockable;
   for (const auto& [key, row] : data.locks()) {
-    if (row.by_column && row.locked_by == 0) all.push_back(key);
+    if (row.locked_by != 0) continue;
+    if (row.by_column) all.push_back(key);
+    if (row.by_column || data.traits.caps.extends_unlocked) lockable.push_back(key);
   }
-  if (!up_ || all.empty()) return;
+  if (!up_) return;
+  if (!lockable.empty() && chance.chance(200'000)) {
+    // Its transaction locks some rows, and frees them soon or late.
+    const auto by = connect();
+    for (auto most = chance.between(1, 5); most > 0; --most) {
+      data.locks().at(lockable[chance.below(lockable.size())]).locked_by = by;
+    }
+    any_locked_ = true;
+    const auto time = chance.chance(100'000) ? chance.between(second, 4 * second) : chance.between(1'000, second / 3);
+    world_.disturb(time + 3 * second);
+    world_.after(time, [this, by] { close(by); });
+  }
+  if (all.empty()) return;
   const auto& key = all[chance.below(all.size())];
+  if (data.locks().at(key).locked_by != 0) return;
   if (chance.chance(300'000)) {
     ++data.locks().at(key).fence;  // an ordinary update
-  } else if (!data.plain_release(key, "another", world_.now()) || chance.chance(500'000)) {
-    data.plain_take(key, "another", chance.between(0, 3), world_.now());
+  } else if (!data.plain_release(key, "another", clock()) || chance.chance(500'000)) {
+    data.plain_take(key, "another", chance.between(0, 3), clock());
   }
+}
+
+// ---- the clock ------------------------------------------------------------------------------------------------------
+
+void server::step_back(moment by) noexcept {
+  if (stepped_ > 0 && world_.now() - stepped_at_ < 10 * second) return;
+  stepped_at_ = world_.now();
+  ++faults;
+  stepped_ += by;
+  world_.disturb(by + 5 * second);
+  world_.tell("server", [&] { return "its clock goes back by " + std::to_string(by / 1'000) + " ms"; });
+}
+
+// ---- notifications --------------------------------------------------------------------------------------------------
+
+void server::unsubscribe(std::uint64_t connection, const std::string& key) {
+  if (const auto found = subscribers_.find(key); found != subscribers_.end()) found->second.erase(connection);
+}
+
+unsigned server::publish(const std::string& key) {
+  const auto found = subscribers_.find(key);
+  if (found == subscribers_.end()) return 0;
+  const auto all = found->second;
+  for (const auto each : all) published(each, key);
+  return static_cast<unsigned>(all.size());
+}
+
+/// A release that keeps the key for min_hold publishes, too: those who hear it learn until when.
+void server::notify_of(job& one) {
+  if (!data.traits.caps.tells_free) return;
+  const auto action = one.asks.front().action;
+  if (action != verb::release && action != verb::cancel) return;
+  for (std::size_t i = 0; i < one.asks.size(); ++i) {
+    if (one.answers[i].result != outcome::yes) continue;
+    const std::string key(one.asks[i].resource);
+    const auto heard = publish(key);
+    if (action == verb::release && data.traits.counts_waiters) one.answers[i].waiters = heard;
+    promote(key);
+  }
+}
+
+void server::end_own_session(job& one) {
+  const auto id = one.record.id;
+  one.answers.front() = data.run(one.action, one.record, one.clock);
+  if (!data.traits.ends_sessions) return;
+  if (one.action == session_verb::open) watch_session(id);
+  if (one.action != session_verb::close || one.answers.front().result != outcome::yes) return;
+  end_session(id);
+}
+
+/// By its expiry, or because its owner has closed it: the server frees what it held, and its positions in queues.
+void server::end_session(const id128& id) {
+  auto freed = data.end_session(id, clock());
+  for (auto& [key, queue] : queues_) {
+    for (const auto& each : queue) {
+      if (each.session == id) reached(each.position, 0);
+    }
+    std::erase_if(queue, [&](const queued& each) { return each.session == id; });
+  }
+  for (const auto& key : freed) {
+    publish(key);
+    promote(key);
+  }
+}
+
+void server::watch_session(const id128& id) {
+  const auto found = data.all_sessions().find(id);
+  if (found == data.all_sessions().end()) return;
+  const auto left = found->second.expires - clock();
+  if (left <= 0) return end_session(id);
+  world_.after(left, [this, id] { watch_session(id); });
+}
+
+bool server::delete_lock() {
+  std::vector<std::string> held;
+  for (const auto& [key, row] : data.locks()) {
+    // What a position in a queue has got is no lock yet.
+    if (row.session && row.nonce != 0) held.push_back(key);
+  }
+  if (!up_ || held.empty()) return false;
+  const auto& key = held[world_.random.below(held.size())];
+  auto& row = data.locks().at(key);
+  ++faults;
+  world_.tell("server", [&] { return "key " + key + ": somebody deletes fence " + std::to_string(row.fence); });
+  deleted(key, row);
+  data.free(row, clock());
+  publish(key);
+  promote(key);
+  return true;
+}
+
+// ---- the queue of a key ---------------------------------------------------------------------------------------------
+
+bool server::enqueue(const std::string& key, const id128& session, std::uint64_t position) {
+  if (!data.all_sessions().contains(session)) return false;
+  queues_[key].push_back({position, session});
+  promote(key);
+  return true;
+}
+
+void server::promote(const std::string& key) {
+  const auto found = queues_.find(key);
+  if (found == queues_.end() || found->second.empty()) return;
+  const auto row = data.locks().find(key);
+  if (row != data.locks().end() && row->second.held()) return;
+  const auto next = found->second.front();
+  found->second.pop_front();
+  data.grant_position(key, next.session, next.position, clock());
+  reached(next.position, data.locks().find(key)->second.fence);
+}
+
+void server::leave_queue(const std::string& key, std::uint64_t position) {
+  if (const auto found = queues_.find(key); found != queues_.end()) {
+    std::erase_if(found->second, [&](const queued& each) { return each.position == position; });
+  }
+  if (!data.leave_position(key, position, clock())) return;
+  publish(key);
+  promote(key);
 }
 
 bool server::commit(transaction& in) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,9 +82,18 @@ struct transaction {
 /// The simulated server: connections, statements that wait, row locks, restarts.
 class server {
  public:
-  server(world& in, const plan& how) : world_(in), plan_(how) {}
+  server(world& in, const plan& how) : world_(in), plan_(how) {
+    data.traits = traits_of(how.kind);
+    data.in = &in;
+  }
 
   database data{};
+
+  /// What the server's clock shows: the world's time, less all steps back.
+  moment clock() const noexcept { return world_.now() - stepped_; }
+  /// Somebody sets the clock back, unless that has just been done.
+  void step_back(moment by) noexcept;
+  moment stepped() const noexcept { return stepped_; }
 
   // Connections.
   /// 0: it takes none now.
@@ -118,10 +129,30 @@ class server {
   std::uint64_t claim(transaction& in, const request& q);
   bool commit(transaction& in);
   void roll_back(transaction& in);
-  /// Another program comes: it takes or frees a row that has an expiry column, or changes it.
+  /// Another program comes: it takes or frees a row that has an expiry column, changes it, or locks any row for a
+  /// while.
   void foreign();
   /// A connection with a transaction that has verified that key; 0: none.
   std::uint64_t verifier_of(std::string_view key) const;
+
+  // Notifications.
+  /// That connection hears from now on when the key may be free.
+  void subscribe(std::uint64_t connection, const std::string& key) { subscribers_[key].insert(connection); }
+  void unsubscribe(std::uint64_t connection, const std::string& key);
+  /// Called for each of them.
+  std::function<void(std::uint64_t connection, const std::string& key)> published{};
+
+  // The queue of a key, where the server keeps one.
+  std::uint64_t new_position() noexcept { return ++last_position_; }
+  /// Puts it at the end. False: that session is over.
+  bool enqueue(const std::string& key, const id128& session, std::uint64_t position);
+  void leave_queue(const std::string& key, std::uint64_t position);
+  /// Somebody deletes a lock that is held. None is: false.
+  bool delete_lock();
+  /// Called then, before the lock is gone.
+  std::function<void(const std::string& key, const lock_row& row)> deleted{};
+  /// Called when a position has got the key, with that fence; 0: it has ended with its session.
+  std::function<void(std::uint64_t position, std::uint64_t fence)> reached{};
 
   std::uint64_t faults = 0;
   bool calm = false;  ///< the faults of the plan are over
@@ -129,7 +160,16 @@ class server {
   std::function<void(std::uint64_t)> closed{};
 
  private:
+  bool is_locked(const request& q) const;
   bool waits_for_lock(const job& one);
+  /// A key may be free. How many connections hear of it.
+  unsigned publish(const std::string& key);
+  void notify_of(job& one);
+  void end_own_session(job& one);
+  void end_session(const id128& id);
+  /// The session's end is looked for at its expiry.
+  void watch_session(const id128& id);
+  void promote(const std::string& key);
   void execute(const std::shared_ptr<job>& one);
   moment stall_of(const job& one);
   void wake_waiting();
@@ -145,6 +185,15 @@ class server {
   std::vector<std::shared_ptr<job>> waiting_{};  // for row locks
   std::vector<std::function<void()>> verifiers_waiting_{};
   bool any_locked_ = false;  // a row, by a transaction
+  moment stepped_ = 0;
+  moment stepped_at_ = 0;
+  std::map<std::string, std::set<std::uint64_t>, std::less<>> subscribers_{};
+  struct queued {
+    std::uint64_t position;
+    id128 session;
+  };
+  std::map<std::string, std::deque<queued>, std::less<>> queues_{};
+  std::uint64_t last_position_ = 0;
   bool up_ = true;
   unsigned starts_ = 1;
   std::string name_ = "simulated";

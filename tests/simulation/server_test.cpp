@@ -302,7 +302,7 @@ TEST_CASE_METHOD(server_fixture, "simulated server: clean-up passes over a row t
 
 TEST_CASE_METHOD(server_fixture, "simulated server: a first insert may fail by a deadlock, and a repeat makes the row",
                  "[simulation]") {
-  how.hazards = static_cast<std::uint32_t>(hazard::contention);
+  how.hazards = static_cast<std::uint64_t>(hazard::contention);
   bool deadlock = false;
   for (std::uint64_t i = 1; i < 10'000 && !deadlock; ++i) {
     const auto name = "k" + std::to_string(i);

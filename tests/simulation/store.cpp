@@ -29,8 +29,8 @@ reply answer_of(outcome what, const fault& why) {
 
 class simulated_connection final : public connection, private client {
  public:
-  simulated_connection(network& by, process& of, std::uint64_t id)
-      : by_(by), process_(of), identity_{by.to().name(), by.to().incarnation(), id} {
+  simulated_connection(network& by, process& of, std::uint64_t id, std::weak_ptr<simulated_store> store)
+      : by_(by), process_(of), identity_{by.to().name(), by.to().incarnation(), id}, store_(std::move(store)) {
     by_.open_[id] = this;
   }
   ~simulated_connection() override {
@@ -50,7 +50,13 @@ class simulated_connection final : public connection, private client {
   void ended(bool seen) {
     ended_ = true;
     seen_ = seen;
-    if (sent_ != nullptr && seen) by_.in().after(by_.travel(), [&by = by_, id = identity_.id] { drop_later(by, id); });
+    if (seen && usable_) {
+      process_.post(by_.travel(process_), [store = store_] {
+        if (const auto alive = store.lock()) alive->connection_ended();
+      });
+    }
+    if (sent_ != nullptr && seen)
+      by_.in().after(by_.travel(process_), [&by = by_, id = identity_.id] { drop_later(by, id); });
   }
   bool is_ended() const noexcept { return ended_; }
 
@@ -84,6 +90,7 @@ class simulated_connection final : public connection, private client {
   network& by_;
   process& process_;
   const connection_identity identity_;
+  const std::weak_ptr<simulated_store> store_;
   bool usable_ = true;
   bool ended_ = false;
   bool seen_ = false;
@@ -96,9 +103,9 @@ class simulated_connection final : public connection, private client {
 void simulated_connection::done(job& what) {
   if (answers_) {
     what.itself = sent_;
-    by_.in().at(by_.in().now() + by_.travel(), what, job::is_answered);
+    by_.in().at(by_.in().now() + by_.travel(process_), what, job::is_answered);
   } else if (!hangs_) {
-    break_after(by_.travel());
+    break_after(by_.travel(process_));
   }
 }
 
@@ -121,7 +128,7 @@ bool simulated_connection::execute(const std::shared_ptr<job>& what) {
     late = in.random.chance(500'000);
   }
   hangs_ = !answers_ && in.random.chance(300'000);
-  auto way = by_.travel();
+  auto way = by_.travel(process_);
   if (late) way += in.random.between(1, 2 * second);
   if (by_.hits(hazard::slow_statements, 3'000)) way += in.random.between(1, 2 * second);
   if (ended_) {  // nobody is there; the answer to that takes its time
@@ -139,8 +146,36 @@ bool simulated_connection::execute(const std::shared_ptr<job>& what) {
 network::network(world& in, server& to, const plan& how) : world_(in), server_(to), plan_(how) {
   to.closed = [this](std::uint64_t id) {
     const auto at = open_.find(id);
-    if (at != open_.end()) at->second->ended(!plan_.has(hazard::hangs) || !world_.random.chance(200'000));
+    const bool seen = !plan_.has(hazard::hangs) || !world_.random.chance(200'000);
+    if (at != open_.end()) at->second->ended(seen);
+    if (const auto found = subscribers_.find(id); found != subscribers_.end()) found->second->broke(seen);
   };
+  to.published = [this](std::uint64_t id, const std::string& key) {
+    if (const auto found = subscribers_.find(id); found != subscribers_.end()) found->second->published(key);
+  };
+  to.reached = [this](std::uint64_t position, std::uint64_t fence) {
+    if (const auto found = positions_.find(position); found != positions_.end())
+      found->second->reached(position, fence);
+  };
+}
+
+void network::remember(std::uint64_t connection, subscriber& one) {
+  subscribers_[connection] = &one;
+  joined(one.of(), connection);
+}
+
+void network::forget(std::uint64_t connection) {
+  subscribers_.erase(connection);
+  left(connection);
+}
+
+void network::break_channel(bool silent) {
+  if (subscribers_.empty()) return;
+  auto at = subscribers_.begin();
+  std::advance(at, static_cast<std::ptrdiff_t>(world_.random.below(subscribers_.size())));
+  ++faults;
+  if (!silent) return server_.kill(at->first);
+  at->second->broke(false);
 }
 
 std::shared_ptr<job> network::take_job() {
@@ -178,14 +213,38 @@ void network::vanished(process& of) {
 bool network::hits(hazard what, std::uint64_t ppm) noexcept {
   if (calm_ || !plan_.has(what) || !world_.random.chance(ppm * plan_.often)) return false;
   ++faults;
+  world_.disturb(6 * second);
   return true;
 }
 
 // ---- the store ------------------------------------------------------------------------------------------------------
 
-simulated_store::simulated_store(network& by, process& of) : by_(by), process_(of) {}
+simulated_store::simulated_store(network& by, process& of) : by_(by), process_(of), caps_(by.how().caps()) {
+  if (!caps_.tells_free) return;
+  if (by.to().data.traits.queues) {
+    subscriber_ = std::make_shared<queue_positions>(by, of);
+  } else {
+    subscriber_ = std::make_shared<channel>(by, of);
+  }
+}
 
-capabilities simulated_store::caps() const noexcept { return {.rows = true, .batch = true}; }
+capabilities simulated_store::caps() const noexcept { return caps_; }
+
+void simulated_store::watch(std::string_view key, const id128& session, key_listener& listener) noexcept {
+  if (!process_.buried()) subscriber_->watch(std::string(key), session, listener);
+}
+
+void simulated_store::unwatch(std::string_view key, const id128& /*session*/, key_listener& listener) noexcept {
+  subscriber_->unwatch(std::string(key), listener);
+}
+
+void simulated_store::lock_deleted(const std::string& key, const id128& session, std::uint64_t fence) {
+  for (auto* const each : listeners_) each->lock_deleted(key, session, fence);
+}
+
+void simulated_store::connection_ended() {
+  for (auto* const each : listeners_) each->renew_now();
+}
 
 bool simulated_store::takes_wait() const noexcept { return by_.how().take_waits; }
 
@@ -196,11 +255,11 @@ std::unique_ptr<connection> simulated_store::connect(microseconds limit, fault& 
     return nullptr;
   };
   if (process_.buried()) return refuse();
-  process_.sleep(std::min<moment>(2 * by_.travel(), std::max<moment>(1, limit.count())));
+  process_.sleep(std::min<moment>(2 * by_.travel(process_), std::max<moment>(1, limit.count())));
   if (process_.buried() || by_.hits(hazard::refusals, 50'000)) return refuse();
   const auto id = by_.to().connect();
   if (id == 0) return refuse();
-  return std::make_unique<simulated_connection>(by_, process_, id);
+  return std::make_unique<simulated_connection>(by_, process_, id, weak_from_this());
 }
 
 void simulated_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
@@ -209,9 +268,29 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     for (auto& each : replies.subspan(from)) each = answer_of(what, broken());
   };
   if (!with.usable()) return answer_all(outcome::failed);
+  if (caps_.tells_free && by_.to().data.traits.queues) {
+    // What positions in queues have got costs no statement.
+    const auto action = requests.front().action;
+    std::vector<request> others;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < requests.size() && (action == verb::take || action == verb::insert); ++i) {
+      if (const auto had = subscriber_->take(requests[i])) {
+        replies[i] = *had;
+      } else {
+        others.push_back(requests[i]);
+        places.push_back(i);
+      }
+    }
+    if (others.size() < requests.size() && (action == verb::take || action == verb::insert)) {
+      std::vector<reply> answers(others.size());
+      if (!others.empty()) execute(on, others, answers);
+      for (std::size_t i = 0; i < places.size(); ++i) replies[places[i]] = std::move(answers[i]);
+      return;
+    }
+  }
   if (!with.is_ended() && by_.hits(hazard::refusals, 1'000)) {
     by_.to().kill(with.identity().id);  // it was closed, and nothing was sent
-    process_.sleep(by_.travel());
+    process_.sleep(by_.travel(process_));
     return answer_all(outcome::failed);
   }
   const bool apart = requests.size() > 1 && by_.how().has(hazard::one_by_one);

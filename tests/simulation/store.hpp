@@ -8,6 +8,7 @@
 
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
+#include "simulation/notifications.hpp"
 #include "simulation/process.hpp"
 #include "simulation/server.hpp"
 
@@ -25,7 +26,10 @@ class network {
   world& in() noexcept { return world_; }
   server& to() noexcept { return server_; }
   const plan& how() const noexcept { return plan_; }
-  moment travel() noexcept { return world_.random.between(1, plan_.travel); }
+  /// Between that process and the server.
+  moment travel(const process& of) noexcept {
+    return (of.clock().distance - 1) * plan_.travel + world_.random.between(1, plan_.travel);
+  }
   /// The faults of the plan are over.
   void calm() noexcept { calm_ = server_.calm = true; }
   bool hits(hazard what, std::uint64_t ppm) noexcept;
@@ -41,8 +45,17 @@ class network {
   std::shared_ptr<job> take_job();
   void give_back(std::shared_ptr<job> one);
 
+  // Those who are notified, by their connections and positions.
+  void remember(std::uint64_t connection, subscriber& one);
+  void forget(std::uint64_t connection);
+  void remember_position(std::uint64_t position, subscriber& one) { positions_[position] = &one; }
+  void forget_position(std::uint64_t position) { positions_.erase(position); }
+  /// The connection of some process on which it is notified breaks; `silent`: and nobody sees it.
+  void break_channel(bool silent);
+
   std::uint64_t statements = 0;
   std::uint64_t faults = 0;
+  std::uint64_t notifications = 0;
 
  private:
   friend class simulated_connection;
@@ -51,13 +64,18 @@ class network {
   const plan& plan_;
   bool calm_ = false;
   std::map<std::uint64_t, simulated_connection*> open_{};
+  std::map<std::uint64_t, subscriber*> subscribers_{};
+  std::map<std::uint64_t, subscriber*> positions_{};
   std::vector<std::shared_ptr<job>> spare_{};
   std::vector<std::weak_ptr<job>> made_{};
   std::vector<std::pair<process*, std::uint64_t>> others_{};
 };
 
 /// The store of one process. Its calls take simulated time, in which other threads go on.
-class simulated_store final : public store, public store_admin, public transactional_store {
+class simulated_store final : public store,
+                              public store_admin,
+                              public transactional_store,
+                              public std::enable_shared_from_this<simulated_store> {
  public:
   simulated_store(network& by, process& of);
 
@@ -68,9 +86,13 @@ class simulated_store final : public store, public store_admin, public transacti
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
+  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
+  void unwatch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
+  void listen(store_listener& listener) noexcept override { listeners_.push_back(&listener); }
+  void unlisten(store_listener& listener) noexcept override { std::erase(listeners_, &listener); }
   bool terminate(connection& on, const connection_identity& lost) noexcept override;
   store_admin* admin() noexcept override { return this; }
-  transactional_store* transactions() noexcept override { return this; }
+  transactional_store* transactions() noexcept override { return caps_.rows ? this : nullptr; }
 
   reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
@@ -84,13 +106,22 @@ class simulated_store final : public store, public store_admin, public transacti
   bool caller_may_wait(fault&) const noexcept override { return true; }
 
   process& of() noexcept { return process_; }
+  /// The server has ended a connection, and the client has seen it.
+  void connection_ended();
+  /// A lock of the process was deleted.
+  void lock_deleted(const std::string& key, const id128& session, std::uint64_t fence);
+  /// Of listeners that have not left.
+  std::size_t watches() const noexcept { return subscriber_ != nullptr ? subscriber_->watches() : 0; }
 
  private:
   reply ask(connection& on, std::function<reply(moment)> what);
 
   network& by_;
   process& process_;
+  const capabilities caps_;
   const std::string name_ = "simulated:";
+  std::shared_ptr<subscriber> subscriber_{};
+  std::vector<store_listener*> listeners_{};
 };
 
 }  // namespace dlock::simulation

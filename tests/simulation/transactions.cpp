@@ -69,10 +69,13 @@ bool open_transaction::verify(const lease& held) {
       travel();
       return true;
     }
-    if (answer || by_.in().now() >= limit || process_.buried()) break;
-    by_.in().at(limit, once);
-    process_.wait_for_waker();
-    *wake = nullptr;
+    const auto in_vain = answer || by_.in().now() >= limit || process_.buried();
+    if (!in_vain) {
+      by_.in().at(limit, once);
+      process_.wait_for_waker();
+    }
+    *wake = nullptr;  // the server may still have it, and would end a later wait of this thread
+    if (in_vain) break;
   }
   travel();
   by_.to().roll_back(inner_);

@@ -34,7 +34,7 @@ class open_transaction {
  private:
   class watch;
   void end();
-  void travel() { process_.sleep(by_.travel()); }
+  void travel() { process_.sleep(by_.travel(process_)); }
 
   network& by_;
   process& process_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -64,6 +65,11 @@ class world {
   bool failed() const noexcept { return !failure_.empty(); }
   const std::string& failure() const noexcept { return failure_; }
 
+  /// Something fails or is slow now. What follows from that is over after so long.
+  void disturb(moment for_so_long) noexcept { quiet_from_ = std::max(quiet_from_, now_ + for_so_long); }
+  /// From when on nothing has failed.
+  moment quiet_from() const noexcept { return quiet_from_; }
+
   /// `text` is called if the line is wanted.
   template <class Text>
   void tell(const std::string& who, Text text) {
@@ -87,6 +93,7 @@ class world {
   entry pop();
 
   moment now_ = 0;
+  moment quiet_from_ = 0;
   std::uint64_t steps_ = 0;
   moment then_ = 0;            // when there had been so many steps that it is looked at
   std::vector<entry> heap_{};  // each has four children: half as many levels as with two

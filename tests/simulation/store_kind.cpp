@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "simulation/store_kind.hpp"
+
+namespace dlock::simulation {
+
+store_traits traits_of(store_kind kind) noexcept {
+  store_traits made;
+  auto& caps = made.caps;
+  caps.rows = kind == store_kind::lease_table;
+  switch (kind) {
+    case store_kind::lease_table: break;
+    case store_kind::redis:
+      caps.tells_free = true;
+      made.counts_waiters = true;
+      break;
+    case store_kind::zookeeper:
+      caps.expiring_leases = caps.min_hold = false;
+      caps.tells_free = true;
+      made.keeps_rows = made.consecutive_fences = false;
+      made.queues = made.ends_sessions = made.notices_deletions = true;
+      break;
+    case store_kind::named_lock:
+      caps.expiring_leases = caps.fence = caps.min_hold = false;
+      caps.tells_free = true;
+      made.keeps_rows = false;
+      made.ends_sessions = true;
+      break;
+    case store_kind::setnx:
+      caps.session_leases = caps.fence = caps.min_hold = false;
+      caps.renewed_leases = true;
+      made.keeps_rows = false;
+      break;
+    case store_kind::state_row:
+    case store_kind::t_lock:
+      caps.session_leases = caps.batch = caps.min_hold = false;
+      caps.renewed_leases = caps.extends_unlocked = true;
+      caps.request_ids = kind == store_kind::t_lock;
+      break;
+    case store_kind::for_update:
+      caps.session_leases = caps.expiring_leases = caps.batch = caps.fence = caps.min_hold = false;
+      caps.renewed_leases = true;
+      made.keeps_rows = false;
+      break;
+  }
+  if (!caps.fence) made.consecutive_fences = false;
+  return made;
+}
+
+}  // namespace dlock::simulation
