@@ -5,8 +5,8 @@
 # compiled and linked in the place of the library's. A run of the simulator must fail then.
 #   run.sh <build folder> [--apply-only] [name...]     MUTATION_SECONDS (default 120): how long each is looked for
 # First the simulator runs without a mistake: it must find nothing (MUTATION_CONTROL_SEEDS, default 100). Without names the mistakes
-# of the simulated tables (--mistake) are looked for too. MUTATION_TABLE=docs/mistakes.md: the first seeds are written there. One
-# line for each; exit code 1 if one was not found, or does not apply any more.
+# of the simulated tables (--mistake) are looked for too, and the first seeds and the commit are written to the page that
+# MUTATION_TABLE names. One line for each; exit code 1 if one was not found, or does not apply any more.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -23,8 +23,10 @@ trap 'rm -rf "$work"' EXIT
 
 names=("$@")
 tables=()
+page=
 if [ ${#names[@]} = 0 ]; then
   for each in "$here"/*.patch; do names+=("$(basename "$each" .patch)"); done
+  if [ -z "$apply_only" ]; then page=${MUTATION_TABLE:-}; fi  # figures of one commit
   mapfile -t tables < <(sed -n 's/.*mistake_name{mistake::[a-z_]*, "\([a-z_]*\)"}.*/\1/p' "$here/../mistakes.hpp")
 fi
 
@@ -50,17 +52,17 @@ link() {
   (cd "$build" && eval "${command#*&& }")
 }
 
-row() { # name, result, what is wrong: of the page's table
-  local page=${MUTATION_TABLE:-}
+row() { # name, result, which table of the page, what is wrong
   if [ -z "$page" ]; then return; fi
   if grep -q "^| \`$1\` |" "$page"; then
     sed -i "s/^\(| \`$1\` | .* | \)[^|]* |\$/\1$2 |/" "$page"
   else
-    sed -i "/^| of the engine |/{n;a | \`$1\` | $3 | $2 |
+    sed -i "/^| of the $3 |/{n;a | \`$1\` | $4 | $2 |
 }" "$page"
   fi
 }
 title_of() { head -n 1 "$here/$1.patch" | sed 's/\.$//; s/^./\L&/'; }
+meaning_of() { sed -n "s|^ *$1, *///< *||p" "$here/../mistakes.hpp"; }
 seed_of() { sed -n 's/^seed \([0-9]*\) fails.*/\1/p' "$work/out" | head -n 1; }
 
 if [ -z "$apply_only" ]; then
@@ -76,10 +78,11 @@ if [ -z "$apply_only" ]; then
     if timeout $((seconds + 60)) "$build/tests/dlock_simulate" --mistake "$name" --seconds "$seconds" --quiet >"$work/out" 2>&1 ||
       [ -z "$(seed_of)" ]; then
       printf '%-28s NOT FOUND: %s\n' "$name" "$(head -n 1 "$work/out")"
+      row "$name" "not found" tables "$(meaning_of "$name")"
       failures=$((failures + 1))
     else
       printf '%-28s %s\n' "$name" "$(head -n 1 "$work/out")"
-      row "$name" "$(seed_of)"
+      row "$name" "$(seed_of)" tables "$(meaning_of "$name")"
     fi
   done
 fi
@@ -101,6 +104,7 @@ for name in "${names[@]}"; do
   case $code in
     0)
       printf '%-28s NOT FOUND: %s\n' "$name" "$(head -n 1 "$work/out")"
+      row "$name" "not found" engine "$(title_of "$name")"
       failures=$((failures + 1))
       ;;
     1 | 134 | 136 | 139)
@@ -112,10 +116,10 @@ for name in "${names[@]}"; do
       elif [ "$code" = 1 ]; then
         printf '%-28s %s\n' "$name" "$(head -n 1 "$work/out")"
         if grep -q 'busy for' "$work/out"; then seed="$seed (busy loop)"; fi
-        row "$name" "$seed" "$(title_of "$name")"
+        row "$name" "$seed" engine "$(title_of "$name")"
       else
         printf '%-28s seed %s ends the program (%s)\n' "$name" "$(cat "$work/at")" "$code"
-        row "$name" "$(cat "$work/at") (crash)" "$(title_of "$name")"
+        row "$name" "$(cat "$work/at") (crash)" engine "$(title_of "$name")"
       fi
       ;;
     *)
@@ -124,8 +128,8 @@ for name in "${names[@]}"; do
       ;;
   esac
 done
-if [ -n "${MUTATION_TABLE:-}" ]; then
+if [ -n "$page" ]; then
   commit=$(git -C "$root" rev-parse --short HEAD)
-  sed -i "s/^Measured at commit [0-9a-f]*/Measured at commit $commit/" "$MUTATION_TABLE"
+  sed -i "s/^Measured [^.]*\./Measured at commit $commit./" "$page"
 fi
 [ $failures = 0 ]
