@@ -179,21 +179,25 @@ TEST_CASE("redis: that a server has lost its data is noticed when it is back, lo
 TEST_CASE("redis: clean-up leaves a dead holder's row and session for one ttl more", "[redis][T58]") {
   const redis_server server;
   url_fixture fixture(server.url("&fences=count"));
-  actor a(fixture), b(fixture);
+  actor a(fixture), b(fixture), without_locks(fixture);
   REQUIRE(a.acquire("k") == 1);
   const auto died_ago = [&](std::chrono::microseconds ago) {
     const auto ends = std::to_string(server_now(server) - ago.count());
-    server.ask({"HSET", session_key(a.id), "expires", ends, "ttl", "60000000"});
-    const std::string name(reinterpret_cast<const char*>(a.id.bytes.data()), a.id.bytes.size());
-    server.ask({"ZADD", "dlock:sessions", ends, name});
+    for (const auto& id : {a.id, without_locks.id}) {
+      server.ask({"HSET", session_key(id), "expires", ends, "ttl", "60000000"});
+      const std::string name(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+      server.ask({"ZADD", "dlock:sessions", ends, name});
+    }
     for (int i = 0; i < 3; ++i) CHECK(answer(b.store->admin()->cleanup(*b.connection, 1us, 10)) == outcome::yes);
   };
   died_ago(1s);
   CHECK(server.ask({"EXISTS", "dlock:lock:k"}) == "1");
   CHECK(server.ask({"EXISTS", session_key(a.id)}) == "1");
+  CHECK(server.ask({"EXISTS", session_key(without_locks.id)}) == "1");
   died_ago(61s);
   CHECK(server.ask({"EXISTS", "dlock:lock:k"}) == "0");
   CHECK(server.ask({"EXISTS", session_key(a.id)}) == "0");
+  CHECK(server.ask({"EXISTS", session_key(without_locks.id)}) == "0");
 }
 
 TEST_CASE("redis: clean-up looks at dead sessions in windows, and finds all", "[redis][T58]") {
