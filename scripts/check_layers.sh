@@ -54,9 +54,10 @@ layer() {
     dlock/append_part.hpp | dlock/key.hpp | dlock/key_of.hpp | dlock/lock_key.hpp | dlock/lock_keys.hpp | dlock/lock_key_formatter.hpp) echo 3 ;;
     dlock/store_interface/*.hpp) echo 4 ;;
     dlock/owner.hpp | dlock/observer.hpp) echo 5 ;;
+    dlock/event_log.hpp | dlock/trace.hpp | dlock/metrics.hpp) echo 6 ;;
     dlock/lease.hpp | dlock/multi_lease.hpp) echo 6 ;;
     dlock/lock_service.hpp | dlock/with_lock.hpp | dlock/async.hpp) echo 7 ;;  # a class, and its members that are templates
-    dlock/distributed_mutex.hpp | dlock/spdlog_observer.hpp | dlock/asio.hpp) echo 8 ;;
+    dlock/distributed_mutex.hpp | dlock/spdlog_observer.hpp | dlock/prometheus.hpp | dlock/asio.hpp) echo 8 ;;
     dlock/macros.hpp | dlock/locked.hpp) echo 9 ;;
     dlock/dlock.hpp) echo 10 ;;
   esac
@@ -84,9 +85,9 @@ folder_rule() {
     src/key/*) echo 3 base key ;;
     src/stores/sql/*) echo 4 stores/sql ;;
     src/stores/memory/*) echo 4 stores/memory ;;
-    src/stores/mysql/client/*) echo 4 stores/mysql/client stores/name_lookup.hpp ;;
+    src/stores/mysql/client/*) echo 4 stores/findings.hpp stores/mysql/client stores/name_lookup.hpp ;;
     src/stores/mysql/bound/*) echo 4 stores/mysql/bound stores/mysql/client ;;
-    src/stores/mysql/lease_table/*) echo 4 stores/mysql/client stores/mysql/lease_table stores/sql ;;
+    src/stores/mysql/lease_table/*) echo 4 stores/findings.hpp stores/mysql/client stores/mysql/lease_table stores/sql ;;
     src/stores/mysql/shared_table/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/sql ;;
     src/stores/mysql/t_lock/*) echo 4 stores/mysql/client stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;
     src/stores/mysql/named_lock/*) echo 4 stores/hangup_watch.hpp stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/named_lock stores/sql ;;
@@ -94,12 +95,12 @@ folder_rule() {
     src/stores/mysql/*) echo 4 stores/hangup_watch.hpp stores/mysql stores/sql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
-    src/stores/sqlite/lease_table/*) echo 4 stores/sqlite stores/sql ;;
-    src/stores/redis/client/*) echo 4 stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client base/printable_text.hpp ;;
+    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/sqlite stores/sql ;;
+    src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client base/printable_text.hpp ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
-      echo 4 stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;
+      echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;
     src/stores/zookeeper/client/*) echo 4 stores/name_lookup.hpp stores/zookeeper/client ;;
-    src/stores/zookeeper/recipe/*) echo 4 stores/reply_or_in_doubt.hpp stores/store_listeners.hpp stores/zookeeper base/printable_text.hpp ;;
+    src/stores/zookeeper/recipe/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/store_listeners.hpp stores/zookeeper base/printable_text.hpp ;;
     src/stores/name_lookup.cpp) echo 4 stores/name_lookup.hpp ;;
     src/stores/hangup_watch.cpp) echo 4 stores/hangup_watch.hpp ;;
     src/stores/*) echo 4 ;;

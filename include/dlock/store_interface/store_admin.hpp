@@ -3,11 +3,13 @@
 
 /// What operators and clean-up ask of a store.
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store.hpp"
+#include "dlock/store_interface/store_overview.hpp"
 
 namespace dlock {
 
@@ -27,8 +29,30 @@ class store_admin {
 
   /// One step of clean-up, by primary key, autocommitted: sessions long dead that hold nothing, and free keys not
   /// granted for `idle` (0: none). Deletes at most `limit` rows of each kind, and passes over what a transaction has
-  /// locked. reply::fence: how many rows went; `limit` or more: there may be more to do.
+  /// locked. reply::fence: how many rows went; `limit` or more: there may be more to do. reply::more: it has not looked
+  /// at everything since it began; the next step goes on there.
   virtual reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept = 0;
+
+  /// The whole store, in at most three statements however many keys there are; at most `limit` sessions and keys are
+  /// listed. Without an override: of the first 1,000 held keys, whose holders are the sessions.
+  virtual reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept;
+
+  /// The waiters of a key, at most `limit` of them with their names. Without an override: they are not known.
+  virtual reply waiters(connection& connection, std::string_view key, std::size_t limit,
+                        waiter_overview& found) noexcept;
+
+  /// With capabilities::rows: the tables of the lock tables' database whose rows can be locked in place, by the column
+  /// names of dlock::lock_columns and dlock::expiring_lock_columns. `name`: that table alone, "orders" or
+  /// "shop.orders"; failed, and why, if its rows can't be locked.
+  virtual reply row_tables(connection& connection, std::string_view name,
+                           std::vector<std::shared_ptr<const row_table>>& found) noexcept;
+  /// Rows of such a table that are held, at most `limit`.
+  virtual reply held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
+                          std::vector<held_row>& found) noexcept;
+
+  /// What matters to locks of the server's settings, the user's rights and what is stored. Changes nothing. A setting
+  /// that the user may not read is a note. Without an override: nothing.
+  virtual reply examine(connection& connection, std::vector<store_finding>& found) noexcept;
 };
 
 }  // namespace dlock

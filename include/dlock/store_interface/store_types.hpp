@@ -86,6 +86,7 @@ struct reply {
   fault why{};              ///< failed, unknown
   unsigned waiters = 0;     ///< release said yes: so many waiters were notified at once, and now race for the key
   unsigned statements = 1;  ///< sent for it; where one served a batch, the first reply tells, the others have 0
+  bool more = false;        ///< clean-up: it has not come to the end of the store
 };
 
 /// What may be done to a session row.

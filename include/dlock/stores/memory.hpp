@@ -92,6 +92,7 @@ class memory_store final : public store, private store_admin {
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& connection, const request& key) noexcept override;
   reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
+  reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept override;
 
   struct state;
   std::unique_ptr<state> state_;

@@ -20,6 +20,7 @@ struct lock_row {
 };
 
 struct session_row {
+  instant opened{};
   instant expires{};
   microseconds ttl{0};
   bool revoked = false;
@@ -68,10 +69,12 @@ struct memory_store::state {
   std::map<std::string, lock_row, std::less<>> locks DLOCK_GUARDED_BY(mutex);
   std::map<id128, session_row> sessions DLOCK_GUARDED_BY(mutex);
   std::uint64_t floor DLOCK_GUARDED_BY(mutex) = 0;
+  std::int64_t grants DLOCK_GUARDED_BY(mutex) = 0;
 
   bool ours(const lock_row& row, const request& q) const { return row.session == q.session && row.session; }
 
-  reply grant(lock_row& row, const request& q, instant now) {
+  reply grant(lock_row& row, const request& q, instant now) DLOCK_REQUIRES(mutex) {
+    ++grants;
     row.session = q.session;
     row.nonce = q.nonce;
     ++row.fence;
@@ -159,7 +162,7 @@ struct memory_store::state {
     switch (action) {
       case session_verb::open:
         if (there) return {.result = outcome::no};
-        sessions.emplace(record.id, session_row{now + record.ttl, record.ttl, false, std::string(record.host),
+        sessions.emplace(record.id, session_row{now, now + record.ttl, record.ttl, false, std::string(record.host),
                                                 record.pid, std::string(record.label)});
         return {.result = outcome::yes};
       case session_verb::renew:
@@ -306,7 +309,46 @@ reply memory_store::cleanup(connection&, microseconds idle, std::size_t limit) n
     at = state_->sessions.erase(at);
     ++dead;
   }
-  return {.result = outcome::yes, .fence = gone + dead};
+  return {.result = outcome::yes, .fence = gone + dead, .more = gone >= limit || dead >= limit};
+}
+
+reply memory_store::overview(connection&, std::size_t limit, store_overview& found) noexcept try {
+  const base::lock_guard lock(state_->mutex);
+  const auto now = state_->time.now();
+  store_overview made{.keys = state_->locks.size(), .grants = state_->grants};
+  std::map<id128, std::uint64_t> holds;
+  for (const auto& [key, row] : state_->locks) {
+    auto info = state_->describe(key, row, now);
+    if (!info) continue;
+    ++made.held;
+    made.held_dead += info->dead ? 1 : 0;
+    ++holds[info->session];
+    made.longest.push_back(std::move(*info));
+  }
+  for (const auto& [id, row] : state_->sessions) {
+    const bool dead = row.expires <= now;
+    (dead ? made.sessions_dead : made.sessions_alive) += 1;
+    made.sessions.push_back({.id = id,
+                             .host = row.host,
+                             .pid = row.pid,
+                             .label = row.label,
+                             .ttl = row.ttl,
+                             .age = now - row.opened,
+                             .remaining = until(row.expires, now),
+                             .revoked = row.revoked,
+                             .dead = dead,
+                             .locks = holds[id]});
+  }
+  std::stable_sort(made.sessions.begin(), made.sessions.end(),
+                   [](const auto& a, const auto& b) { return a.locks > b.locks; });
+  std::stable_sort(made.longest.begin(), made.longest.end(),
+                   [](const auto& a, const auto& b) { return a.since > b.since; });
+  made.sessions.resize(std::min(limit, made.sessions.size()));
+  made.longest.resize(std::min(limit, made.longest.size()));
+  found = std::move(made);
+  return {.result = outcome::yes};
+} catch (const std::bad_alloc&) {
+  return out_of_memory();
 }
 
 }  // namespace dlock::stores

@@ -2,6 +2,8 @@
 
 /// list: what operators see of all keys.
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "contract/store/store_contract.hpp"
@@ -42,6 +44,117 @@ TEST_CASE("store: list pages through the held keys in byte order", "[contract]")
   CHECK(listed(asks, "b", 2) == keys{last});
   CHECK(listed(asks, last, 2).empty());
   CHECK(listed(asks, "", 0).empty());
+}
+
+namespace {
+
+store_overview overview(actor& actor, std::size_t limit = 100) {
+  REQUIRE(actor.store->admin() != nullptr);
+  store_overview found;
+  const auto got = actor.store->admin()->overview(*actor.connection, limit, found);
+  CHECK(answer(got) == outcome::yes);
+  return found;
+}
+
+std::vector<std::string> keys_of(const std::vector<holder_info>& holders) {
+  std::vector<std::string> names;
+  for (const auto& each : holders) names.push_back(each.key);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+const session_info* find(const store_overview& in, const id128& session) {
+  const auto found =
+      std::find_if(in.sessions.begin(), in.sessions.end(), [&](const auto& s) { return s.id == session; });
+  return found == in.sessions.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+TEST_CASE("store: an overview counts the held keys and lists them, those held longest first", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
+  actor& asks = a.hides ? a : b;
+  CHECK(overview(asks).held == 0);
+  a.acquire("first");
+  fixture->pass(5ms);
+  a.acquire("a second");
+  REQUIRE(answer(a.release("freed", a.acquire("freed"))) == outcome::yes);
+  if (a.store->caps().expiring_leases) {
+    b.acquire("over", for_moments);
+    pass_until(*fixture, [&] { return b.at("over").expired; });
+  }
+  const auto all = overview(asks);
+  CHECK(all.complete);
+  CHECK(all.held == 2);
+  CHECK(all.held_dead == 0);
+  CHECK(all.keys >= all.held);
+  REQUIRE(keys_of(all.longest) == keys{"a second", "first"});
+  if (all.longest[0].since != 0us) CHECK(all.longest[0].key == "first");
+  CHECK(overview(asks, 1).longest.size() == 1);
+  CHECK(overview(asks, 0).longest.empty());
+  CHECK(overview(asks, 0).held == 2);
+}
+
+TEST_CASE("store: an overview shows who holds how many keys", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture);
+  if (a.hides) return;  // it shows what the asking store holds
+  a.acquire("1");
+  a.acquire("2");
+  b.acquire("3");
+  const auto all = overview(b);
+  const auto *const of_a = find(all, a.id), *const of_b = find(all, b.id);
+  REQUIRE(of_a != nullptr);
+  REQUIRE(of_b != nullptr);
+  CHECK(of_a->locks == 2);
+  CHECK(of_b->locks == 1);
+  CHECK(all.sessions.front().id == a.id);
+  CHECK(overview(b, 1).sessions.size() == 1);
+  if (!a.keeps) return;
+  CHECK(of_a->host == "host-a");
+  CHECK(of_a->pid == 4242);
+  CHECK(of_a->label == "worker");
+  CHECK_FALSE(of_a->revoked);
+  CHECK_FALSE(of_a->dead);
+  CHECK(all.sessions_alive == 2);
+  CHECK(all.sessions_dead == 0);
+  if (of_a->ttl != 0us) CHECK(of_a->ttl == for_long);
+  CHECK(of_a->age < 20min);
+}
+
+TEST_CASE("store: where an overview counts grants, it counts each", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
+  a.acquire("held");
+  const auto before = overview(a).grants;
+  if (!before) return;
+  for (int i = 0; i != 3; ++i) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  a.acquire("new");
+  const auto after = overview(a).grants;
+  REQUIRE(after);
+  CHECK(*after - *before == 4);
+}
+
+TEST_CASE("store: what matters to locks is named, and where it is wrong there is something to do", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
+  a.acquire("k");
+  REQUIRE(a.store->admin() != nullptr);
+  std::vector<store_finding> found;
+  CHECK(answer(a.store->admin()->examine(*a.connection, found)) == outcome::yes);
+  std::vector<std::string> names;
+  for (const auto& each : found) {
+    INFO(each.name << ": " << each.value << ": " << each.meaning << " " << each.advice);
+    CHECK_FALSE(each.name.empty());
+    CHECK_FALSE(each.value.empty());
+    CHECK(each.severity != store_finding::level::problem);
+    if (each.severity != store_finding::level::good) CHECK_FALSE(each.meaning.empty());
+    if (each.severity == store_finding::level::warning) CHECK_FALSE(each.advice.empty());
+    names.push_back(each.name);
+  }
+  std::sort(names.begin(), names.end());
+  CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
 }
 
 }  // namespace dlock::test

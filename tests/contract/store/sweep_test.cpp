@@ -2,6 +2,9 @@
 
 /// sweep: clean-up. Of stores with capabilities::session_leases, whose dead sessions leave keys behind.
 
+#include <string>
+#include <vector>
+
 #include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
@@ -106,7 +109,7 @@ TEST_CASE("store: sweeping deletes keys of the dead that nobody asks for any mor
   CHECK(b.acquire("forsaken") > last);
 }
 
-TEST_CASE("store: sweeping deletes at most as many rows as it was told", "[contract]") {
+TEST_CASE("store: sweeping deletes at most as many rows as it was answered", "[contract]") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   for (const char* key : {"1", "2", "3", "4", "5"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
@@ -115,6 +118,45 @@ TEST_CASE("store: sweeping deletes at most as many rows as it was told", "[contr
   CHECK(sweep(a, 1ms, 2) == 2);
   CHECK(sweep(a, 1ms, 2) == 1);
   CHECK(sweep(a, 1ms, 2) == 0);
+}
+
+TEST_CASE("store: clean-up step by step comes to an end, and leaves no idle key", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), dead(*fixture, for_moments);
+  std::vector<std::string> names;
+  for (int i = 0; i != 7; ++i) {
+    names.push_back("idle " + std::to_string(i));
+    REQUIRE(answer(a.release(names.back(), a.acquire(names.back()))) == outcome::yes);
+  }
+  dead.acquire("of the dead");
+  pass_until(*fixture, [&] { return a.at("of the dead").expired; });
+  fixture->pass(3 * for_moments);
+  std::uint64_t gone = 0;
+  for (int steps = 0;; ++steps) {
+    REQUIRE(steps < 100);
+    const reply r = a.store->admin()->cleanup(*a.connection, 1ms, 2);
+    REQUIRE(answer(r) == outcome::yes);
+    gone += r.fence;
+    if (!r.more && r.fence < 2) break;
+  }
+  CHECK(gone >= names.size());
+  for (const auto& each : names) CHECK(answer(a.poll(each)) == outcome::absent);
+}
+
+TEST_CASE("store: an overview counts dead sessions, and the keys that they left behind", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), dead(*fixture, for_moments);
+  a.acquire("of the living");
+  dead.acquire("of the dead");
+  pass_until(*fixture, [&] { return a.at("of the dead").expired; });
+  store_overview all;
+  CHECK(answer(a.store->admin()->overview(*a.connection, 10, all)) == outcome::yes);
+  CHECK(all.held == 2);
+  CHECK(all.held_dead == 1);
+  CHECK(all.sessions_alive == 1);
+  CHECK(all.sessions_dead == 1);
+  for (const auto& each : all.sessions) CHECK(each.dead == (each.id == dead.id));
+  for (const auto& each : all.longest) CHECK(each.dead == (each.key == "of the dead"));
 }
 
 }  // namespace dlock::test

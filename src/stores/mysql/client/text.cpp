@@ -2,6 +2,7 @@
 #include "stores/mysql/client/text.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace dlock::stores::mysql {
 namespace {
@@ -56,6 +57,14 @@ id128 id_of(std::string_view bytes) noexcept {
   id128 id;
   if (bytes.size() == id.bytes.size()) std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
   return id;
+}
+
+std::int64_t integer_of(const std::optional<std::string>& text) noexcept {
+  return text ? std::strtoll(text->c_str(), nullptr, 10) : 0;
+}
+
+std::uint64_t unsigned_of(const std::optional<std::string>& text) noexcept {
+  return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
 }
 
 }  // namespace dlock::stores::mysql

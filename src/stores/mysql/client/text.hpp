@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,5 +20,9 @@ bool is_utf8(std::string_view text) noexcept;
 std::string_view bytes_of(const id128& id) noexcept;
 /// Zero for NULL, which is no bytes at all, and for anything but 16 bytes.
 id128 id_of(std::string_view bytes) noexcept;
+
+/// A number as the server writes it; NULL: 0.
+std::int64_t integer_of(const std::optional<std::string>& text) noexcept;
+std::uint64_t unsigned_of(const std::optional<std::string>& text) noexcept;
 
 }  // namespace dlock::stores::mysql

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "stores/mysql/bound/single_primary_check.hpp"
+#include "stores/mysql/bound/waiter_list.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/examine.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
@@ -336,6 +338,21 @@ reply for_update_store::poll(waiting_connection& by, const request& request) con
 }
 
 // ---- operators ------------------------------------------------------------------------------------------------------
+
+reply for_update_store::waiters(connection& connection, std::string_view key, std::size_t limit,
+                                waiter_overview& found) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  return reply_or_in_doubt(by, "waiters", [&] {
+    const auto rows = known();
+    if (rows == nullptr) return reply{.result = outcome::yes, .statements = 0};
+    return find_waiters(by, rows->shared, rows->where(key), limit, found);
+  });
+}
+
+reply for_update_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  return reply_or_in_doubt(by, "examine", [&] { return examine_server(by, settings_, found); });
+}
 
 reply for_update_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   auto& by = static_cast<waiting_connection&>(connection);

@@ -89,6 +89,9 @@ class for_update_store final : public store, private store_admin {
   reply cleanup(connection&, microseconds, std::size_t) noexcept override {
     return {.result = outcome::yes, .statements = 0};
   }
+  reply waiters(connection& connection, std::string_view key, std::size_t limit,
+                waiter_overview& found) noexcept override;
+  reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
 
   reply take(waiting_connection& by, const request& request);
   reply lock_row(waiting_connection& by, const request& request, const std::shared_ptr<row_lock_connection>& on);

@@ -38,25 +38,43 @@ holder_info info_of(const entities::held_lock_view& row) {
 
 }  // namespace
 
-reply mysql_store::query_holders(native& connection, const std::string& condition, std::string_view value,
-                                 std::size_t limit, std::vector<holder_info>& out) {
+namespace {
+
+odb::mysql::query_base value_of(std::string_view bytes) {
   using query = odb::mysql::query_base;
+  return query(query::_val<odb::mysql::id_blob>(std::vector<char>(bytes.begin(), bytes.end())));
+}
+
+reply read_holders(lease_connection& on, odb::mysql::database& database, const odb::mysql::query_base& text,
+                   std::vector<holder_info>& out) {
   reply answer;
-  if (!connection.usable()) {
+  if (!on.usable()) {
     answer.why = make_own_fault("the connection was closed", true, true);
     return answer;
   }
-  const std::vector<char> key(value.begin(), value.end());
-  query text(sql::in_one_line(sql_.names().expand(holders + condition)));
-  text += query(query::_val<odb::mysql::id_blob>(key));
-  text += query(sql_.names().expand(fmt::format(" ORDER BY l.{{lock.lock_key}} LIMIT {}", limit)));
-  sql::scoped_transaction scope(connection.odb());
+  sql::scoped_transaction scope(on.odb());
   std::vector<holder_info> found;
-  for (const auto& row : client_.database().query<entities::held_lock_view>(text)) found.push_back(info_of(row));
+  for (const auto& row : database.query<entities::held_lock_view>(text)) found.push_back(info_of(row));
   scope.commit();
   out = std::move(found);
   answer.result = outcome::yes;
   return answer;
+}
+
+}  // namespace
+
+reply mysql_store::query_holders(native& connection, const std::string& condition, std::string_view value,
+                                 std::size_t limit, std::vector<holder_info>& out) {
+  odb::mysql::query_base text(sql::in_one_line(sql_.names().expand(holders + condition)));
+  text += value_of(value);
+  text += odb::mysql::query_base(sql_.names().expand(fmt::format(" ORDER BY l.{{lock.lock_key}} LIMIT {}", limit)));
+  return read_holders(connection, client_.database(), text, out);
+}
+
+reply mysql_store::query_longest(native& connection, std::size_t limit, std::vector<holder_info>& out) {
+  const auto condition = fmt::format("TRUE ORDER BY l.{{lock.acquired_at_us}} LIMIT {}", limit);
+  return read_holders(connection, client_.database(),
+                      odb::mysql::query_base(sql::in_one_line(sql_.names().expand(holders + condition))), out);
 }
 
 reply mysql_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {

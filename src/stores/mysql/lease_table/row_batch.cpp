@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/batch_change.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/row_sql.hpp"
@@ -23,10 +24,6 @@ struct row_now {
   std::uint64_t fence = 0;
 };
 
-std::uint64_t number(const std::optional<std::string>& from) {
-  return std::strtoull(from.value_or("0").c_str(), nullptr, 10);
-}
-
 /// One for each request. Of two requests about what the server takes for the same row the second finds none.
 outcome read_rows(lease_connection& on, const mysql_row_sql& sql, std::span<const request> requests,
                   std::vector<row_now>& found, fault& why) {
@@ -35,7 +32,7 @@ outcome read_rows(lease_connection& on, const mysql_row_sql& sql, std::span<cons
   if (said != outcome::yes) return said;
   found.resize(requests.size());
   for (const auto& from : rows) {
-    const auto which = from.at(0) ? number(from[0]) : requests.size();
+    const auto which = from.at(0) ? unsigned_of(from[0]) : requests.size();
     if (which >= requests.size()) continue;
     const auto& asked = requests[which];
     const auto text = from.at(1).value_or("");
@@ -43,8 +40,8 @@ outcome read_rows(lease_connection& on, const mysql_row_sql& sql, std::span<cons
     found[which] = {.there = true,
                     .ours = text == asker.text() || text == asker.verified_text(),
                     .nobody = text.empty(),
-                    .free = number(from.at(2)) != 0,
-                    .fence = number(from.at(3))};
+                    .free = unsigned_of(from.at(2)) != 0,
+                    .fence = unsigned_of(from.at(3))};
   }
   return said;
 }

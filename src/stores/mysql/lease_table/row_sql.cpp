@@ -43,6 +43,18 @@ LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner}, 32))
 WHERE {row}
 )";
 
+constexpr std::string_view held_source = R"(
+SELECT
+  {ids}, t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {remaining},
+  s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}
+FROM {table} t
+LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner}, 32))
+WHERE COALESCE(t.{owner}, '') <> ''
+  AND (t.{expires_at} IS NULL OR {remaining} > 0)
+ORDER BY {ids}
+LIMIT {limit}
+)";
+
 // A plain sub-query: it names the holder of this moment, and an operator cannot mean more. The owner that another
 // program, or one with other lock tables, has written is none of our sessions.
 constexpr std::string_view revoke_source = R"(
@@ -224,6 +236,13 @@ std::string mysql_row_sql::poll(const request& request, std::string_view before)
 }
 
 std::string mysql_row_sql::poll(const request& request) const { return poll(request, ""); }
+
+std::string mysql_row_sql::held(const row_table& table, std::size_t limit) const {
+  return text(table)
+      .set("ids", joined(table.id, ", ", [&](std::size_t i) { return "t." + table.id[i]; }))
+      .set("limit", std::to_string(limit))
+      .fill(held_source);
+}
 
 // Not one condition for all: which values the server takes for the same id depends on the column.
 std::string mysql_row_sql::poll_all(std::span<const request> requests) const {

@@ -55,6 +55,8 @@ class mysql_row_sql {
   std::string change_all(std::span<const request> requests, bool skip) const;
   /// Those rows as they are now. Columns: the number of its request, owner, free to be taken, fence.
   std::string read_all(std::span<const request> requests) const;
+  /// Rows that are held, at most `limit`: the columns of the primary key, and then those of look().
+  std::string held(const row_table& table, std::size_t limit) const;
   /// Rule 12: the session that keeps the row.
   std::string revoke(const row_id& row) const;
   /// Whether somebody's transaction has the row locked: an error, if so.

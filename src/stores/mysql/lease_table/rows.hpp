@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "dlock/store_interface/holder_info.hpp"
+#include "dlock/store_interface/store_overview.hpp"
 #include "dlock/store_interface/store_types.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
@@ -19,6 +21,10 @@ seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_r
 /// Who holds a row: one statement. Nobody: `out` stays as it is.
 reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, const row_id& row,
                       std::vector<holder_info>& out);
+
+/// Rows of the table that are held, at most `limit`: one statement.
+reply find_held_rows(lease_connection& connection, const mysql_row_sql& sql,
+                     const std::shared_ptr<const row_table>& table, std::size_t limit, std::vector<held_row>& out);
 
 /// For messages: the floor table has no row with the id of the lock tables.
 std::string no_tables_id(const std::string& floor_table);

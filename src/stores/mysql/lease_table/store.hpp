@@ -80,6 +80,12 @@ class mysql_store final : public store,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& on, const request& key) noexcept override;
   reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  reply overview(connection& on, std::size_t limit, store_overview& found) noexcept override;
+  reply row_tables(connection& on, std::string_view name,
+                   std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
+  reply held_rows(connection& on, const std::shared_ptr<const row_table>& table, std::size_t limit,
+                  std::vector<held_row>& found) noexcept override;
+  reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
 
   // transactional_store
   verification verification_of(const request& grant) const override;
@@ -103,6 +109,10 @@ class mysql_store final : public store,
   reply read_tables_id(native& with);
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
+  reply query_longest(native& on, std::size_t limit, std::vector<holder_info>& out);
+  reply query_counts(native& on, store_overview& found);
+  reply query_sessions(native& on, std::size_t limit, std::vector<session_info>& found);
+  reply describe_rows(native& on, const std::string& table, const std::string& columns, row_table& found);
 
   lease_settings settings_;
   lease_sql sql_;

@@ -111,6 +111,7 @@ class sweeper {
     if (!step()) at_ = {};
     auto result = statements_.take_result();
     result.fence = gone_;
+    result.more = !at_.after.empty() || !at_.forgotten.empty();
     return result;
   }
 

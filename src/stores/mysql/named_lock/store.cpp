@@ -8,8 +8,10 @@
 #include <stdexcept>
 
 #include "stores/mysql/bound/single_primary_check.hpp"
+#include "stores/mysql/bound/waiter_list.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/examine.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
@@ -231,6 +233,19 @@ void named_lock_store::poll(waiting_connection& by, std::span<const request> req
 }
 
 // ---- operators ------------------------------------------------------------------------------------------------------
+
+reply named_lock_store::waiters(connection& connection, std::string_view key, std::size_t limit,
+                                waiter_overview& found) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  return reply_or_in_doubt(by, "waiters", [&] {
+    return find_waiters(by, "GET_LOCK(", mysql_text_literal(lock_name(settings_.prefix, key)), limit, found);
+  });
+}
+
+reply named_lock_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
+  auto& by = static_cast<waiting_connection&>(connection);
+  return reply_or_in_doubt(by, "examine", [&] { return examine_server(by, settings_, found); });
+}
 
 reply named_lock_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   auto& by = static_cast<waiting_connection&>(connection);

@@ -65,6 +65,9 @@ class named_lock_store final : public store, private store_admin {
   reply cleanup(connection&, microseconds, std::size_t) noexcept override {
     return {.result = outcome::yes, .statements = 0};
   }
+  reply waiters(connection& connection, std::string_view key, std::size_t limit,
+                waiter_overview& found) noexcept override;
+  reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
 
   reply open(waiting_connection& by, const session_record& record);
   void change(waiting_connection& by, std::span<const request> requests, std::span<reply> replies);

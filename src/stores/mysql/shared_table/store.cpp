@@ -8,6 +8,7 @@
 
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/examine.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/sql/row_owner.hpp"
 
@@ -176,6 +177,11 @@ reply shared_table_store::revoke(connection& connection, const request& key) noe
         settings_.table, holder.who));
     return answer;
   });
+}
+
+reply shared_table_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
+  auto& with = static_cast<native&>(connection);
+  return reply_or_in_doubt(with, "examine", [&] { return examine_server(with, settings_, found); });
 }
 
 /// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key,

@@ -83,6 +83,7 @@ class shared_table_store : public store, private store_admin {
   /// Nobody's session keeps a key. no: it is free, or may be released in its holder's name; another program's may not.
   reply revoke(connection& connection, const request& key) noexcept override;
   reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
+  reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
 
   /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
   static reply take(native& with, const scheme_sql& sql, const request& request);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // What operators see, and clean-up.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "stores/findings.hpp"
 #include "stores/redis/client/answers.hpp"
+#include "stores/redis/client/examine.hpp"
 #include "stores/redis/leases/answers.hpp"
 #include "stores/redis/leases/store.hpp"
 
@@ -27,6 +31,24 @@ holder_info holder_in(const answer& response) {
   info.revoked = response[9].number() == 1;
   info.dead = info.kind == lease_kind::session && info.remaining.count() == 0;
   return info;
+}
+
+}  // namespace
+
+namespace {
+
+session_info session_in(const answer& response) {
+  const auto remaining = response[1].number();
+  return {.id = id_in(response[0].text()),
+          .host = std::string(response[3].text()),
+          .pid = response[4].number(),
+          .label = std::string(response[5].text()),
+          .ttl = microseconds{response[2].number()},
+          .age = microseconds{response[7].number()},
+          .remaining = microseconds{std::max<std::int64_t>(0, remaining)},
+          .revoked = response[6].number() == 1,
+          .dead = remaining <= 0,
+          .locks = fence_in(response[8])};
 }
 
 }  // namespace
@@ -137,6 +159,76 @@ reply redis_store::cleanup(connection& on, microseconds idle, std::size_t limit)
       }
     }
     result.fence = gone;
+    result.more = !cleanup_cursor_.after.empty() || !cleanup_cursor_.dead.empty();
+  });
+  return result;
+}
+
+reply redis_store::overview(connection& on, std::size_t limit, store_overview& found) noexcept {
+  reply result;
+  reply_or_in_doubt(on, {&result, 1}, [&] {
+    script_calls calls(static_cast<lease_connection&>(on));
+    const auto most = std::min<std::size_t>(limit, window);
+    calls.add(script::overview, 2, {index_, ends_, locks_, sessions_, std::to_string(most)});
+    const auto response = std::move(calls.run().front());
+    if (!response || response.is_error()) {
+      result = yes_or_no(response, "overview");
+      return;
+    }
+    store_overview made{
+        .keys = fence_in(response[0]), .sessions_alive = fence_in(response[1]), .sessions_dead = fence_in(response[2])};
+    made.complete = response[3].number() < window;
+    for (std::size_t i = 0; i < response[4].size(); ++i) made.sessions.push_back(session_in(response[4][i]));
+    for (std::size_t i = 0; i < response[5].size(); ++i) made.longest.push_back(holder_in(response[5][i]));
+    made.held = made.longest.size();
+    made.held_dead = static_cast<std::uint64_t>(
+        std::count_if(made.longest.begin(), made.longest.end(), [](const auto& each) { return each.dead; }));
+    // Where a free key leaves the index at once, it has held keys alone, and some whose own expiry has passed.
+    if (by_clock_ && !made.complete) made.held = made.keys;
+    std::stable_sort(made.sessions.begin(), made.sessions.end(),
+                     [](const auto& a, const auto& b) { return a.locks > b.locks; });
+    std::stable_sort(made.longest.begin(), made.longest.end(),
+                     [](const auto& a, const auto& b) { return a.since > b.since; });
+    made.longest.resize(std::min(limit, made.longest.size()));
+    found = std::move(made);
+    result = {.result = outcome::yes};
+  });
+  return result;
+}
+
+reply redis_store::waiters(connection& on, std::string_view key, std::size_t, waiter_overview& found) noexcept {
+  reply result;
+  reply_or_in_doubt(on, {&result, 1}, [&] {
+    // A process that waits is subscribed to the key's channel, on one connection for all its threads.
+    const auto response = static_cast<lease_connection&>(on).ask({"PUBSUB", "NUMSUB", locks_ + std::string(key)});
+    if (!response || response.is_error() || response.size() != 2) {
+      result = yes_or_no(response, "waiters");
+      return;
+    }
+    found = {.known = true, .count = fence_in(response[1])};
+    result = {.result = outcome::yes};
+  });
+  return result;
+}
+
+reply redis_store::examine(connection& on, std::vector<store_finding>& out) noexcept {
+  reply result;
+  reply_or_in_doubt(on, {&result, 1}, [&] {
+    result = examine_server(static_cast<lease_connection&>(on), client_.settings(), false, out);
+    if (result.result != outcome::yes) return;
+    store_overview all;
+    result = overview(on, 0, all);
+    if (result.result != outcome::yes) return;
+    findings found(out);
+    found.good("size",
+               fmt::format("keys in the index: {}, sessions: {}", all.keys, all.sessions_alive + all.sessions_dead));
+    if (all.sessions_dead == 0) {
+      found.good("dead holders", "none");
+    } else {
+      found.note("dead holders", fmt::format("dead sessions: {}", all.sessions_dead),
+                 "A program that asks for a key of theirs gets it at once. Clean-up deletes them.",
+                 "dlock gc deletes them now.");
+    }
   });
   return result;
 }

@@ -163,7 +163,8 @@ return 1
 constexpr std::string_view open_session = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 local ends = whole(now + ARGV[2])
-redis.call('HSET', KEYS[1], 'expires', ends, 'ttl', ARGV[2], 'host', ARGV[3], 'pid', ARGV[4], 'label', ARGV[5])
+redis.call('HSET', KEYS[1], 'expires', ends, 'ttl', ARGV[2], 'host', ARGV[3], 'pid', ARGV[4], 'label', ARGV[5],
+           'opened', whole(now))
 redis.call('ZADD', KEYS[2], ends, ARGV[1])
 return 1
 )";
@@ -263,6 +264,30 @@ end
 return {gone, last, holders}
 )";
 
+/// No more than a window of each is looked at, so that it delays others by a millisecond or two.
+constexpr std::string_view overview = R"(
+local window = 500
+local names = redis.call('ZRANGEBYLEX', KEYS[1], '-', '+', 'LIMIT', 0, window)
+local locks, holders = {}, {}
+for _, key in ipairs(names) do
+  local held = describe(ARGV[1] .. key, key, ARGV[2])
+  if held then
+    holders[#holders + 1] = held
+    locks[held[2]] = (locks[held[2]] or 0) + 1
+  end
+end
+local sessions = {}
+for _, id in ipairs(redis.call('ZREVRANGE', KEYS[2], 0, ARGV[3] - 1)) do
+  local s = redis.call('HMGET', ARGV[2] .. id, 'expires', 'ttl', 'host', 'pid', 'label', 'revoked', 'opened')
+  if s[1] then
+    sessions[#sessions + 1] = {id, whole(s[1] - now), s[2], s[3] or '', s[4] or '', s[5] or '', s[6] and 1 or 0,
+                               s[7] and whole(now - s[7]) or 0, locks[id] or 0}
+  end
+end
+local alive = redis.call('ZCOUNT', KEYS[2], '(' .. whole(now), '+inf')
+return {redis.call('ZCARD', KEYS[1]), alive, redis.call('ZCARD', KEYS[2]) - alive, #names, sessions, holders}
+)";
+
 constexpr std::string_view dead_sessions = R"(
 local dead = {}
 local names = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'LIMIT', ARGV[2], 500)
@@ -300,6 +325,7 @@ std::span<const std::string> scripts() {
                               timed(list, describe),
                               std::string(revoke),
                               timed(sweep_keys),
+                              timed(overview, describe),
                               timed(dead_sessions)};
   return all;
 }

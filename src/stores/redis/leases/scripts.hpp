@@ -30,6 +30,8 @@ enum class script : std::size_t {
   revoke,  ///< KEYS: lock. ARGV: what names of sessions begin with. 1 or 0
   sweep_keys,  ///< KEYS: index, meta. ARGV: what names begin with (two), after, idle (0: none goes), how many. Deleted
                ///< ones, where to go on ('': at the beginning), dead sessions that keep something
+  overview,    ///< KEYS: index, sessions. ARGV: what names of locks and of sessions begin with, how many sessions. Kept
+               ///< keys, live sessions, dead ones; sessions, each with its locks as far as they were looked at; holders
   dead_sessions,  ///< KEYS: sessions. ARGV: what their names begin with, how many to pass over. How many it looked at
                   ///< (500: there may be more), those long dead
 };

@@ -74,6 +74,9 @@ class redis_store final : public store, private store_admin {
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& on, const request& key) noexcept override;
   reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  reply overview(connection& on, std::size_t limit, store_overview& found) noexcept override;
+  reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
+  reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
 
   std::unique_ptr<lease_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept;
   bool introduce(lease_connection& to, fault& why) const;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dlock/error.hpp"
+#include "stores/findings.hpp"
 #include "stores/redis/client/answers.hpp"
 #include "stores/redis/client/errors.hpp"
 #include "stores/redis/redlock/calls.hpp"
@@ -295,6 +296,39 @@ reply redlock_store::inspect(connection& on, const request& key, std::vector<hol
     }
   });
   return result;
+}
+
+reply redlock_store::examine(connection& on, std::vector<store_finding>& out) noexcept {
+  return reply_or_in_doubt(on, [&]() -> reply {
+    auto& link = static_cast<quorum_connection&>(on);
+    command_text ping;
+    ping.add({"PING"});
+    link.ask(ping, clock::now() + group_->settings.master_timeout, ask_late::no);
+    findings found(out);
+    const auto now = clock::now();
+    std::size_t counting = 0;
+    for (std::size_t i = 0; i != link.size(); ++i) {
+      const auto& master = link.link(i);
+      const auto trouble = master.late() ? std::string("it answers late") : master.trouble(now);
+      if (trouble.empty()) {
+        ++counting;
+        found.good("master " + master.where(), "counts");
+      } else {
+        found.warning("master " + master.where(), trouble, "It has no vote now.",
+                      "Mend it. A server that was restarted gets its vote back after restart_delay.");
+      }
+    }
+    const auto quorum = group_->settings.quorum();
+    const auto value = fmt::format("{} of {} masters, {} are needed", counting, link.size(), quorum);
+    if (counting < quorum) {
+      found.problem("majority", value, "No key is granted and no lease renewed.", "Mend the masters above.");
+    } else if (counting == quorum && counting != link.size()) {
+      found.warning("majority", value, "If one more master fails, no key is granted.", "Mend the masters above.");
+    } else {
+      found.good("majority", value);
+    }
+    return {.result = outcome::yes};
+  });
 }
 
 bool redlock_store::scan(quorum_connection& on, std::size_t master, std::vector<std::string>& keys) const {

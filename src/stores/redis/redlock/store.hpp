@@ -46,6 +46,8 @@ class redlock_store final : public store, private store_admin {
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
   /// The servers delete what has expired.
   reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
+  /// Whether each master can be asked, and counts.
+  reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
 
   std::unique_ptr<quorum_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) const;
   void take(quorum_connection& on, std::span<const request> requests, std::span<reply> replies) const;

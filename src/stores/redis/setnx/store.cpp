@@ -8,6 +8,7 @@
 
 #include "stores/redis/client/answers.hpp"
 #include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/examine.hpp"
 #include "stores/redis/setnx/values.hpp"
 
 namespace dlock::stores::redis::setnx {
@@ -102,6 +103,11 @@ void add_holder(std::string_view key, const answer& response, bool ours_only, st
 }
 
 }  // namespace
+
+reply setnx_store::examine(connection& on, std::vector<store_finding>& found) noexcept {
+  return reply_or_in_doubt(
+      on, [&] { return examine_server(static_cast<script_connection&>(on), client_.settings(), true, found); });
+}
 
 reply setnx_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   reply result{.result = outcome::yes};

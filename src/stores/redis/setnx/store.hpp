@@ -56,6 +56,7 @@ class setnx_store final : public store, private store_admin {
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
   /// The server deletes what has expired.
   reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
+  reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
 
   /// Those of the keys that dlock has locked, and that come after.
   void add_ours(script_connection& on, const answer& names, std::string_view after, std::vector<std::string>& to) const;

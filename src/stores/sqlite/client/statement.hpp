@@ -61,6 +61,7 @@ class sqlite_statement {
     if (raw_) ::sqlite3_reset(raw_.get());
   }
 
+  bool is_integer(int column) const noexcept { return ::sqlite3_column_type(raw_.get(), column) == SQLITE_INTEGER; }
   bool is_null(int column) const noexcept { return ::sqlite3_column_type(raw_.get(), column) == SQLITE_NULL; }
   std::int64_t integer(int column) const noexcept { return ::sqlite3_column_int64(raw_.get(), column); }
   /// A BLOB. Valid until the next step. (Of a text these would be the bytes of the file's encoding.)

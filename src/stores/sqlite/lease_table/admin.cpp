@@ -5,19 +5,24 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <odb/exceptions.hxx>
 #include <odb/result.hxx>
 #include <odb/sqlite/exceptions.hxx>
 #include <odb/sqlite/query.hxx>
+#include <optional>
 #include <utility>
 
+#include "dlock/lock_key.hpp"
 #include "held_lock_view-odb-sqlite.hxx"
 #include "held_lock_view-odb.hxx"
 #include "stores/sql/holder_rows.hpp"
+#include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 #include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/lease_table/guard.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
@@ -80,54 +85,50 @@ reply select_held(lease_connection& connection, const query& condition, std::vec
   return connection.refused(code, false);
 }
 
+/// The holder in the columns of row_holder(), which begin at `first`. None: the row is free.
+std::optional<holder_info> holder_in_row(const sqlite_statement& s, int first, const row_table& table,
+                                         const lease_file& file, std::int64_t sessions_now) {
+  const bool column = table.renewal == row_renewal::column;
+  const auto text = s.text(first);
+  const auto owner = sql::row_holder::parse(text, file.tables());
+  const auto now = column ? row_time::wall_clock().count() : sessions_now + file.row_epoch().count();
+  const bool own_expiry = !s.is_null(first + 2);
+  const auto free_from = s.integer(first + 2);
+  const bool too_far = !column && free_from > now + row_horizon.count();
+  if (text.empty() || (own_expiry && (free_from <= now || too_far))) return std::nullopt;
+  holder_info info{.session = owner ? owner->session : id128{},
+                   .fence = static_cast<std::uint64_t>(s.integer(first + 1)),
+                   .host = std::string(s.text(first + 4)),
+                   .pid = s.integer(first + 5),
+                   .label = owner ? std::string(s.text(first + 6)) : sql::row_holder::describe_foreign(text),
+                   .kind = own_expiry ? sql::kind_of_expiry(table) : lease_kind::session};
+  info.revoked = !own_expiry && s.integer(first + 7) != 0;
+  const auto end = own_expiry ? free_from - now : s.is_null(first + 3) ? 0 : s.integer(first + 3) - sessions_now;
+  info.remaining = microseconds{std::max<std::int64_t>(0, end)};
+  const bool other_boot = s.text(first + 9) != file.boot && end > s.integer(first + 8);
+  info.dead = owner && !own_expiry && (end <= 0 || other_boot);
+  return info;
+}
+
 /// The holder of a row of the application's. None: `out` stays as it is.
 reply find_row_holder(lease_connection& connection, const row_id& row, std::vector<holder_info>& out) {
   sqlite_busy_retry retry(connection, lane::read, connection.file().settings.statement_timeout());
-  const bool column = row.table->renewal == row_renewal::column;
-  std::int64_t sessions_now = 0;
-  bool found = false;
-  holder_info info;
-  const auto read = [&](const sqlite_statement& s) {
-    const auto owner = sql::row_holder::parse(s.text(0), connection.file().tables());
-    const auto now = column ? row_time::wall_clock().count() : sessions_now + connection.file().row_epoch().count();
-    const bool too_far = !column && s.integer(2) > now + row_horizon.count();
-    found = !s.text(0).empty() && (s.is_null(2) || (s.integer(2) > now && !too_far));
-    info = {.session = owner ? owner->session : id128{},
-            .fence = static_cast<std::uint64_t>(s.integer(1)),
-            .host = std::string(s.text(4)),
-            .pid = s.integer(5),
-            .label = owner ? std::string(s.text(6)) : sql::row_holder::describe_foreign(s.text(0)),
-            .kind = s.is_null(2) ? lease_kind::session : sql::kind_of_expiry(*row.table)};
-    info.revoked = s.is_null(2) && s.integer(7) != 0;
-    const auto end = !s.is_null(2) ? s.integer(2) - now : s.is_null(3) ? 0 : s.integer(3) - sessions_now;
-    info.remaining = microseconds{std::max<std::int64_t>(0, end)};
-    const bool other_boot = s.text(9) != connection.file().boot && end > s.integer(8);
-    info.dead = owner && s.is_null(2) && (end <= 0 || other_boot);
-  };
+  std::int64_t now = 0;
+  std::optional<holder_info> found;
   sqlite_statement statement;
   const int code = connection.run(
       statement, row_holder(row, connection.file().names), retry,
-      [&](sqlite_statement&, std::int64_t now) { sessions_now = now; }, read);
+      [&](sqlite_statement&, std::int64_t at) {
+        now = at;
+        found.reset();
+      },
+      [&](const sqlite_statement& s) { found = holder_in_row(s, 0, *row.table, connection.file(), now); });
   if (code != SQLITE_DONE) return connection.refused(code, false);
-  if (found) out.push_back(std::move(info));
+  if (found) out.push_back(std::move(*found));
   return {.result = outcome::yes};
 }
 
 std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()}; }
-
-/// Calls `body` on a connection that may be used; what it throws becomes the reply.
-template <class Body>
-reply reply_or_in_doubt(connection& connection, Body body) noexcept try {
-  auto& link = static_cast<lease_connection&>(connection);
-  if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
-  try {
-    return body(link);
-  } catch (const odb::exception& e) {
-    return {.why = {.text = "SQLite file '" + link.file().settings.path + "': " + e.what()}};
-  }
-} catch (...) {
-  return out_of_memory();
-}
 
 }  // namespace
 
@@ -165,6 +166,192 @@ reply sqlite_store::revoke(connection& connection, const request& key) noexcept 
     }
     if (code != SQLITE_DONE) return c.refused(code, true);
     return {.result = c.changed() ? outcome::yes : outcome::no};
+  });
+}
+
+// ---- the lock tables as a whole -------------------------------------------------------------------------------------
+
+namespace {
+
+// The sum of the fences grows by one with each grant; a new key's begins above the floor.
+constexpr const char* counts = R"(
+SELECT
+  COUNT(*), COALESCE(SUM(held), 0), COALESCE(SUM(held AND dead), 0),
+  COALESCE(SUM(fence - (SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 1)), 0),
+  (SELECT COUNT(*) FROM {session} WHERE {session.expires_at_us} > :now),
+  (SELECT COUNT(*) FROM {session} WHERE {session.expires_at_us} <= :now)
+FROM (
+  SELECT
+    l.{lock.fence} AS fence,
+    l.{lock.session_id} IS NOT NULL AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > :now) AS held,
+    l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= :now) AS dead
+  FROM {lock} l
+  LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+)
+)";
+
+constexpr const char* sessions = R"(
+SELECT
+  s.{session.id}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.ttl_us},
+  :now - s.{session.started_at_us}, s.{session.expires_at_us} - :now, s.{session.revoked}, COALESCE(k.locks, 0)
+FROM {session} s
+LEFT JOIN (
+  SELECT l.{lock.session_id} AS session_id, COUNT(*) AS locks
+  FROM {lock} l
+  WHERE l.{lock.session_id} IS NOT NULL
+    AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > :now)
+  GROUP BY l.{lock.session_id}
+) k ON k.session_id = s.{session.id}
+ORDER BY COALESCE(k.locks, 0) DESC, s.{session.started_at_us}
+LIMIT :most
+)";
+
+/// A statement with the parameters :now and :most, which is used once.
+template <class Begin, class Row>
+reply read_once(lease_connection& c, const char* source, std::size_t limit, Begin&& begin, Row&& row) {
+  sqlite_busy_retry retry(c, lane::read, c.file().settings.statement_timeout());
+  sqlite_statement statement;
+  const int code = c.run(
+      statement, sql::in_one_line(c.file().names.expand(source)), retry,
+      [&](sqlite_statement& s, std::int64_t now) {
+        begin();
+        s.bind_named(":now", now);
+        s.bind_named(":most", clamped(limit));
+      },
+      row);
+  return code == SQLITE_DONE ? reply{.result = outcome::yes} : c.refused(code, false);
+}
+
+/// A table with a column lock_owner, and which of the other lock columns it has.
+struct candidate_table {
+  std::string name{};
+  bool own_expiry = false;  // lock_expires_at_us
+  bool version = false;
+};
+
+}  // namespace
+
+reply sqlite_store::overview(connection& connection, std::size_t limit, store_overview& found) noexcept {
+  return reply_or_in_doubt(connection, [&](lease_connection& c) {
+    store_overview made;
+    auto answer = read_once(
+        c, counts, limit, [] {},
+        [&](const sqlite_statement& s) {
+          made.keys = static_cast<std::uint64_t>(s.integer(0));
+          made.held = static_cast<std::uint64_t>(s.integer(1));
+          made.held_dead = static_cast<std::uint64_t>(s.integer(2));
+          made.grants = s.integer(3);
+          made.sessions_alive = static_cast<std::uint64_t>(s.integer(4));
+          made.sessions_dead = static_cast<std::uint64_t>(s.integer(5));
+        });
+    if (answer.result != outcome::yes) return answer;
+    answer = read_once(
+        c, sessions, limit, [&] { made.sessions.clear(); },
+        [&](const sqlite_statement& s) {
+          made.sessions.push_back({.id = s.id(0),
+                                   .host = std::string(s.text(1)),
+                                   .pid = s.integer(2),
+                                   .label = std::string(s.text(3)),
+                                   .ttl = microseconds{s.integer(4)},
+                                   .age = microseconds{std::max<std::int64_t>(0, s.integer(5))},
+                                   .remaining = microseconds{std::max<std::int64_t>(0, s.integer(6))},
+                                   .revoked = s.integer(7) != 0,
+                                   .dead = s.integer(6) <= 0,
+                                   .locks = static_cast<std::uint64_t>(s.integer(8))});
+        });
+    if (answer.result != outcome::yes) return answer;
+    const query order =
+        query(c.file().names.expand("ORDER BY l.{lock.acquired_at_us} LIMIT")) + query::_val(clamped(limit));
+    answer = select_held(c, order, made.longest);
+    answer.statements = 3;
+    if (answer.result == outcome::yes) found = std::move(made);
+    return answer;
+  });
+}
+
+reply sqlite_store::row_tables(connection& connection, std::string_view name,
+                               std::vector<std::shared_ptr<const row_table>>& found) noexcept {
+  return reply_or_in_doubt(connection, [&](lease_connection& c) {
+    std::vector<candidate_table> all;
+    const auto wanted = lower(name);
+    // Names are compared without their letters' case.
+    auto answer = read_once(
+        c, R"(
+SELECT m.name, MAX(lower(p.name) = 'lock_expires_at_us'), MAX(lower(p.name) = 'version')
+FROM sqlite_master m
+JOIN pragma_table_info(m.name) p
+WHERE m.type = 'table'
+GROUP BY m.name
+HAVING MAX(lower(p.name) = 'lock_owner')
+ORDER BY m.name
+)",
+        0, [&] { all.clear(); },
+        [&](const sqlite_statement& s) {
+          if (!wanted.empty() && lower(s.text(0)) != wanted) return;
+          all.push_back({std::string(s.text(0)), s.integer(1) != 0, s.integer(2) != 0});
+        });
+    if (answer.result != outcome::yes) return answer;
+    if (!wanted.empty() && all.empty()) {
+      answer.result = outcome::failed;
+      answer.why.text = "SQLite file '" + c.file().settings.path + "': there is no table " + std::string(name) +
+                        " with a column lock_owner";
+      return answer;
+    }
+    for (const auto& each : all) {
+      auto table = std::make_shared<row_table>();
+      table->table = sql::quoted_name(each.name, '"');
+      table->owner = "\"lock_owner\"";
+      table->expires_at = each.own_expiry ? "\"lock_expires_at_us\"" : "\"lock_expire_time\"";
+      table->fence = each.own_expiry ? "\"lock_fence\"" : "\"version\"";
+      if (each.version) table->version = "\"version\"";
+      table->renewal = each.own_expiry ? row_renewal::session : row_renewal::column;
+      ++answer.statements;
+      fault why;
+      const auto described = describe(c.odb(), *table, why);
+      if (described == outcome::yes) {
+        found.push_back(std::move(table));
+      } else if (!wanted.empty() || why.connection) {
+        answer.result = described;
+        answer.why = std::move(why);
+        return answer;
+      }
+    }
+    return answer;
+  });
+}
+
+reply sqlite_store::held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
+                              std::vector<held_row>& out) noexcept {
+  return reply_or_in_doubt(connection, [&](lease_connection& c) -> reply {
+    sqlite_busy_retry retry(c, lane::read, c.file().settings.statement_timeout());
+    const auto columns = static_cast<int>(table->id.size());
+    std::int64_t now = 0;
+    std::vector<held_row> found;
+    sqlite_statement statement;
+    const int code = c.run(
+        statement, row_holders(*table, c.file().names, limit), retry,
+        [&](sqlite_statement&, std::int64_t at) {
+          now = at;
+          found.clear();
+        },
+        [&](const sqlite_statement& s) {
+          auto info = holder_in_row(s, columns, *table, c.file(), now);
+          if (!info) return;
+          held_row held;
+          for (int i = 0; i != columns; ++i) {
+            if (s.is_integer(i)) {
+              held.id.emplace_back(s.integer(i));
+            } else {
+              held.id.emplace_back(std::string(s.text(i)));
+            }
+          }
+          info->key = lock_key::of_row(table, held.id).str();
+          held.holder = std::move(*info);
+          found.push_back(std::move(held));
+        });
+    if (code != SQLITE_DONE) return c.refused(code, false);
+    std::move(found.begin(), found.end(), std::back_inserter(out));
+    return {.result = outcome::yes};
   });
 }
 

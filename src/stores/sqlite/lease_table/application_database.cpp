@@ -26,14 +26,6 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  for (char& c : lowered) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lowered;
-}
-
 struct column {
   std::string name{};
   std::string type{};

@@ -185,6 +185,12 @@ std::string row_ids(const row_table& plain, std::span<const row_id* const> rows)
   return fmt::format("{} IN ({})", table.id.at(0), values);
 }
 
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lowered;
+}
+
 std::string row_columns(const row_table& table) {
   const auto add = [&](const std::string& column, std::string_view type) {
     return fmt::format("ALTER TABLE {} ADD COLUMN {} {};\n", table.table, column, type);
@@ -197,17 +203,35 @@ std::string row_columns(const row_table& table) {
   return sql;
 }
 
-std::string row_holder(const row_id& row, const sql::table_names& names) {
-  const auto table = sql::qualified(*row.table, quote);
-  return row_text(table, names).set("row", row_ids(*row.table, std::array{&row})).fill(R"(
-SELECT
+namespace {
+
+// What row_holder() shows, without the condition.
+constexpr std::string_view holder_columns = R"(
   {owner}, {fence}, {free_from},
   s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked},
   s.{session.ttl_us}, s.{session.boot}
 FROM {table}
 LEFT JOIN {session} s ON lower(hex(s.{session.id})) = substr({owner}, 1, 32)
-WHERE {row}
-)");
+WHERE )";
+
+}  // namespace
+
+std::string row_holder(const row_id& row, const sql::table_names& names) {
+  const auto table = sql::qualified(*row.table, quote);
+  return row_text(table, names)
+      .set("row", row_ids(*row.table, std::array{&row}))
+      .fill(fmt::format("SELECT {} {{row}}", holder_columns));
+}
+
+std::string row_holders(const row_table& plain, const sql::table_names& names, std::size_t limit) {
+  const auto table = sql::qualified(plain, quote);
+  std::string ids;
+  for (const auto& each : table.id) ids += (ids.empty() ? "" : ", ") + each;
+  return row_text(table, names)
+      .set("ids", ids)
+      .set("limit", std::to_string(limit))
+      .fill(fmt::format("SELECT {{ids}}, {} COALESCE({{owner}}, '') <> '' ORDER BY {{ids}} LIMIT {{limit}}",
+                        holder_columns));
 }
 
 std::string row_revoke(const row_id& row, const sql::table_names& names) {

@@ -67,9 +67,13 @@ std::string row_claim(const sql::claim_request& request, const sql::table_names&
                       microseconds now);
 std::string row_ids(const row_table& table, std::span<const row_id* const> rows);
 std::string row_columns(const row_table& table);
+/// ASCII letters in lower case: SQLite compares names like that.
+std::string lower(std::string_view text);
 /// Columns: owner, fence, the moment from which the row is free by its own expiry, and of the holder's session: when it
 /// expires, host, pid, label, revoked, ttl, boot.
 std::string row_holder(const row_id& row, const sql::table_names& names);
+/// The same of rows that have a holder, at most `limit`, with the columns of the primary key before.
+std::string row_holders(const row_table& table, const sql::table_names& names, std::size_t limit);
 /// Revokes the session that keeps the row.
 std::string row_revoke(const row_id& row, const sql::table_names& names);
 

@@ -65,6 +65,12 @@ class sqlite_store final : public store,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& connection, const request& key) noexcept override;
   reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
+  reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept override;
+  reply row_tables(connection& connection, std::string_view name,
+                   std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
+  reply held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
+                  std::vector<held_row>& found) noexcept override;
+  reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
 
   // transactional_store
   verification verification_of(const request& grant) const override;

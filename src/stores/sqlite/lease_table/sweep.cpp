@@ -32,7 +32,7 @@ class sweeper {
     // All keys have to be read to find the sessions that hold none: once in a round, unless there are more.
     if ((at_.sessions || at_.after == 0) && !sweep(statement_id::sweep_sessions)) return failed_;
     if (idle_ > 0 && !sweep(statement_id::sweep_keys)) return failed_;
-    return {.result = outcome::yes, .fence = gone_};
+    return {.result = outcome::yes, .fence = gone_, .more = at_.after != 0 || at_.sessions};
   }
 
  private:

@@ -80,6 +80,28 @@ reply zookeeper_store::list(connection& on, std::string_view after, std::size_t 
   });
 }
 
+reply zookeeper_store::waiters(connection& on, std::string_view key, std::size_t limit,
+                               waiter_overview& found) noexcept {
+  return reply_or_in_doubt(on, [&] {
+    const auto handle = any_handle();
+    const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
+    if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
+      return reply{.result = outcome::failed, .why = fault_of(connected.code, "connect")};
+    }
+    std::vector<std::string> nodes;
+    waiter_overview made{.known = true};
+    auto listed = nodes_.find_waiters(with, key, limit, made.count, nodes);
+    if (listed.result != outcome::yes) return listed;
+    for (const auto& each : nodes) {
+      const auto data = node_data::parse(each);
+      made.first.push_back(data ? waiter_info{.host = data->host, .pid = data->pid, .label = data->label}
+                                : waiter_info{.label = detail::printable_text(each.substr(0, 64))});
+    }
+    found = std::move(made);
+    return listed;
+  });
+}
+
 reply zookeeper_store::revoke(connection& on, const request& key) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
     std::vector<holder_info> found;

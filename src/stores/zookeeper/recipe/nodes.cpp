@@ -99,6 +99,34 @@ std::vector<node_holder> lock_nodes::find_holders(const execution& with, const s
   return found;
 }
 
+reply lock_nodes::find_waiters(const execution& with, std::string_view key, std::size_t limit, std::uint64_t& count,
+                               std::vector<std::string>& data) const {
+  const auto path = path_of(key);
+  const auto listed = with.on.ask(1, [&](request_round& one) { with.handle.list(path, one.slot(0)); }).front();
+  count = 0;
+  if (listed.code == ZNONODE) return {.result = outcome::yes};
+  if (listed.code != ZOK) return not_done(listed, "list waiters");
+  auto names = listed.names;
+  std::erase_if(names, [](const std::string& name) { return !number_in(name); });
+  if (names.empty()) return {.result = outcome::yes};
+  std::sort(names.begin(), names.end(),
+            [](const std::string& a, const std::string& b) { return *number_in(a) < *number_in(b); });
+  names.erase(names.begin());  // the holder
+  count = names.size();
+  names.resize(std::min(limit, names.size()));
+  const auto read = with.on.ask(names.size(), [&](request_round& all) {
+    for (std::size_t i = 0; i != names.size(); ++i) with.handle.read(path + "/" + names[i], all.slot(i));
+  });
+  for (const auto& each : read) {
+    if (each.code == ZOK) {
+      data.push_back(each.text);
+    } else if (each.code != ZNONODE) {
+      return not_done(each, "read a waiter");
+    }
+  }
+  return {.result = outcome::yes};
+}
+
 reply lock_nodes::keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys) const {
   const auto path = base_.empty() ? std::string("/") : base_;
   const auto listed = with.on.ask(1, [&](request_round& round) { with.handle.list(path, round.slot(0)); }).front();

@@ -46,6 +46,10 @@ class lock_nodes {
   reply make_base(zookeeper_connection& on, zookeeper_handle& handle) const;
   /// The holder of each key: one that can't be known spoils none of the others.
   std::vector<node_holder> find_holders(const execution& with, const std::vector<std::string>& keys) const;
+  /// The data of the nodes that stand behind the holder's, in their order; `count`: how many these are. At most `limit`
+  /// are read, and those that are gone by then are left out.
+  reply find_waiters(const execution& with, std::string_view key, std::size_t limit, std::uint64_t& count,
+                     std::vector<std::string>& data) const;
   /// Keys that have a node and are greater, in their order.
   reply keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys) const;
 

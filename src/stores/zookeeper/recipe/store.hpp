@@ -49,6 +49,8 @@ class zookeeper_store final : public store, private store_admin {
   reply revoke(connection& on, const request& key) noexcept override;
   /// The servers delete what is not needed any more.
   reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
+  reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
+  reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
 
   // sessions.cpp
   reply open(zookeeper_connection& on, const session_record& record);

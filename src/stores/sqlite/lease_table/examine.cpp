@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// The file and its lock tables, as `dlock doctor` shows them.
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <string>
+
+#include "stores/findings.hpp"
+#include "stores/sql/named_sql.hpp"
+#include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/client/location.hpp"
+#include "stores/sqlite/lease_table/guard.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
+
+namespace dlock::stores::sqlite::lease_table {
+
+namespace {
+
+double megabytes(const std::string& path) {
+  struct stat is {};
+  return ::stat(path.c_str(), &is) == 0 ? static_cast<double>(is.st_size) / 1e6 : 0;
+}
+
+class examination {
+ public:
+  examination(lease_connection& with, std::vector<store_finding>& to) : with_(with), found_(to) {}
+
+  reply run() {
+    if (!check_durability() || !check_tables() || !check_others()) return answer_;
+    check_rights();
+    check_file_system();
+    check_log();
+    return answer_;
+  }
+
+  findings& found() noexcept { return found_; }
+
+ private:
+  /// The rows of a statement.
+  template <class Row>
+  bool ask(const std::string& text, Row&& row) {
+    sqlite_busy_retry retry(with_, lane::read, with_.file().settings.statement_timeout());
+    sqlite_statement statement;
+    const auto nothing = [](auto&&...) {};
+    const int code = with_.run(statement, sql::in_one_line(text), retry, nothing, row);
+    ++answer_.statements;
+    if (code == SQLITE_DONE) return true;
+    const auto statements = answer_.statements;
+    answer_ = with_.refused(code, false);
+    answer_.statements = statements;
+    return false;
+  }
+
+  bool check_durability() {
+    std::string journal, synchronous;
+    const bool asked =
+        ask("PRAGMA journal_mode", [&](const sqlite_statement& s) { journal = s.text(0); }) &&
+        ask("PRAGMA synchronous", [&](const sqlite_statement& s) { synchronous = std::to_string(s.integer(0)); });
+    if (!asked) return false;
+    const auto value =
+        fmt::format("SQLite {}, journal_mode = {}, synchronous = {}", ::sqlite3_libversion(), journal, synchronous);
+    if (journal == "wal" && synchronous == "2") {
+      found_.good("durability", value, "A confirmed grant survives a crash of the machine.");
+    } else {
+      found_.problem("durability", value, "A crash may lose confirmed grants.",
+                     "Find the program that changes the file's journal mode, and stop that.");
+    }
+    return true;
+  }
+
+  bool check_tables() {
+    const auto& names = with_.file().names;
+    std::string version;
+    bool migrating = false;
+    const bool asked =
+        ask(names.expand("SELECT version, migration FROM {version} WHERE name = '") + sql::table_names::schema + "'",
+            [&](const sqlite_statement& s) {
+              version = s.text(0);
+              migrating = s.integer(1) != 0;
+            });
+    if (!asked) return false;
+    if (migrating) {
+      found_.problem("tables", fmt::format("version {}, a migration was not finished", version),
+                     "No program can work with them.", "Start one program with schema=create.");
+    } else {
+      found_.good("tables", "version " + version);
+    }
+    return true;
+  }
+
+  /// Tables of the application's in the same file.
+  bool check_others() {
+    std::string others;
+    const auto& prefix = with_.file().names.prefix();
+    const bool asked =
+        ask("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+            [&](const sqlite_statement& s) {
+              const std::string name(s.text(0));
+              if (!name.starts_with(prefix)) others += (others.empty() ? "" : ", ") + name;
+            });
+    if (!asked) return false;
+    if (others.empty()) {
+      found_.good("other tables", "none");
+    } else {
+      found_.note("other tables", others,
+                  "A transaction that writes to this file for longer than ttl - margin loses all leases.",
+                  "Keep such transactions short, or give the locks a file of their own. Rows can be locked in place "
+                  "only in this one.");
+    }
+    return true;
+  }
+
+  void check_rights() {
+    const auto& path = with_.file().settings.path;
+    const auto wrong = not_writable(path) + folder_not_writable(path);
+    if (wrong.empty()) return found_.good("rights", "the file and its folder can be written to");
+    found_.problem("rights", wrong, "This user can't take locks.",
+                   "Let one group write to the folder, the file, -wal and -shm: docs/operations.md, SQLite files.");
+  }
+
+  void check_file_system() {
+    const auto& file = with_.file();
+    const auto& path = file.settings.path;
+    if (const char* const kind = network_file_system(file.host->file_system(path))) {
+      return found_.problem("file system", kind, "SQLite can't keep processes of several machines apart there.",
+                            "Use a folder on a disk of this host, or a database server.");
+    }
+    if (const auto names = file.host->names(path); names > 1) {
+      return found_.problem("file system", fmt::format("the file has {} names (hard links)", names),
+                            "Each name has its own -wal file, so two programs could hold one key.",
+                            "Remove the other names, or copy the file.");
+    }
+    found_.good("file system", path);
+  }
+
+  void check_log() {
+    const auto& path = with_.file().settings.path;
+    const double log = megabytes(path + "-wal");
+    const auto value = fmt::format("{:.1f} MB, -wal {:.1f} MB", megabytes(path), log);
+    if (log < 64) return found_.good("file size", value);
+    found_.warning("file size", value,
+                   "A program keeps a read transaction open, so the log can't be written back and grows.",
+                   "Find the programs that have the file open, with fuser or lsof.");
+  }
+
+  lease_connection& with_;
+  findings found_;
+  reply answer_{.result = outcome::yes, .statements = 0};
+};
+
+}  // namespace
+
+reply sqlite_store::examine(connection& on, std::vector<store_finding>& out) noexcept {
+  return reply_or_in_doubt(on, [&](lease_connection& c) {
+    examination checks(c, out);
+    auto answer = checks.run();
+    if (answer.result != outcome::yes) return answer;
+    store_overview all;
+    answer = overview(on, 0, all);
+    if (answer.result != outcome::yes) return answer;
+    checks.found().good("size", fmt::format("keys: {}, held: {}, sessions: {}", all.keys, all.held,
+                                            all.sessions_alive + all.sessions_dead));
+    if (all.held_dead == 0 && all.sessions_dead == 0) {
+      checks.found().good("dead holders", "none");
+    } else {
+      checks.found().note("dead holders",
+                          fmt::format("keys of dead sessions: {}, dead sessions: {}", all.held_dead, all.sessions_dead),
+                          "A program that asks for such a key gets it at once. Clean-up deletes the rows.",
+                          "dlock gc deletes them now.");
+    }
+    return answer;
+  });
+}
+
+}  // namespace dlock::stores::sqlite::lease_table
