@@ -29,7 +29,7 @@ endif()
 
 # Sets DLOCK_<PART>, which may be AUTO, to ON or OFF.
 include(needs)
-foreach(part MYSQL SQLITE REDIS ZOOKEEPER SPDLOG GEN)
+foreach(part MYSQL SQLITE REDIS ZOOKEEPER SPDLOG PROMETHEUS GEN)
   if(NOT DLOCK_${part})
     continue()
   endif()
@@ -58,8 +58,12 @@ if(DLOCK_BUILD_TESTS)
     list(APPEND CMAKE_MODULE_PATH ${Catch2_SOURCE_DIR}/extras)
   endif()
 endif()
-if(DLOCK_BUILD_TESTS OR DLOCK_BUILD_SAMPLES OR DLOCK_BUILD_BENCH)
+if(DLOCK_BUILD_TESTS OR DLOCK_BUILD_SAMPLES OR DLOCK_BUILD_BENCH OR DLOCK_BUILD_TOOLS)
   dlock_find_or_fetch(CLI11 2.1 CLIUtils/CLI11 v2.1.2)
+endif()
+
+if(DLOCK_BUILD_TOOLS)
+  dlock_find_or_fetch(nlohmann_json 3.11 nlohmann/json v3.11.2)
 endif()
 
 # One header, libfccp/csv.h, by which a sample reads CSV files. Its home has no CMake.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog sqlite mysql odb redis zookeeper gen]).
+# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog prometheus sqlite mysql odb redis zookeeper gen]).
 include(CMakePackageConfigHelpers)
 
 set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
@@ -9,7 +9,7 @@ function(dlock_install component)
   install(TARGETS ${ARGN} EXPORT dlock-${component}-targets FILE_SET HEADERS)
   install(EXPORT dlock-${component}-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir})
 endfunction()
-foreach(component core asio spdlog sqlite mysql odb redis zookeeper)
+foreach(component core asio spdlog prometheus sqlite mysql odb redis zookeeper)
   if(TARGET dlock_${component})
     list(APPEND dlock_components ${component})
     # Static libraries need the other two at their users' link step; nobody names them.
@@ -50,6 +50,12 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/sql/schema-mysql.sql"
   "${PROJECT_SOURCE_DIR}/sql/schema-sqlite.sql"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/dlock/sql")
+# Dashboard and alerts for dlock::metrics.
+install(FILES
+  "${PROJECT_SOURCE_DIR}/monitoring/alerts.yml"
+  "${PROJECT_SOURCE_DIR}/monitoring/grafana-dashboard.json"
+  "${PROJECT_SOURCE_DIR}/monitoring/prometheus.yml"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/dlock/monitoring")
 # dlock_odb_generate(), and what it finds beside the header of the class that mapped classes embed.
 if(TARGET dlock_odb)
   install(FILES

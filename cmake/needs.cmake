@@ -15,6 +15,7 @@ function(dlock_find_needs component variable)
   set(spdlog "spdlog 1.10|spdlog (Debian: libspdlog-dev)")
   set(gen "LibClang MODULE|libclang (Debian: libclang-dev)" "CLI11 2.1|CLI11 (Debian: libcli11-dev)"
     "nlohmann_json 3.9|nlohmann's JSON (Debian: nlohmann-json3-dev)")
+  set(prometheus "prometheus-cpp|prometheus-cpp (Debian: prometheus-cpp-dev)")
 
   set(${variable} "" PARENT_SCOPE)
   foreach(need IN LISTS ${component})

@@ -27,6 +27,7 @@ base_packages=(g++ cmake ninja-build ccache mold pkg-config git
   libzookeeper-mt-dev libzookeeper-java libcurator-recipes-java python3-kazoo python3
   libfmt-dev libspdlog-dev libcli11-dev libfccp-dev
   libclang-dev nlohmann-json3-dev
+  prometheus-cpp-dev prometheus zsh mandoc
   mariadb-server-core mariadb-client-core openssl)
 # ODB's MySQL runtime is built on one of the two C clients, and a program must use the same one.
 if grep -qE '^ID(_LIKE)?=.*ubuntu' /etc/os-release; then

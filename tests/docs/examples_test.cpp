@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,7 +19,10 @@
 #include <vector>
 
 #include "dlock/dlock.hpp"
+#include "dlock/event_log.hpp"
+#include "dlock/metrics.hpp"
 #include "dlock/stores/memory.hpp"
+#include "dlock/trace.hpp"
 
 namespace {
 
@@ -244,6 +248,44 @@ TEST_CASE("example: a service is made by the URL of its store") {
   };
   // This program links no store for MySQL.
   CHECK_THROWS_WITH(start(), Catch::Matchers::ContainsSubstring("dlock::mysql"));
+}
+
+namespace {
+
+// [trace]
+/// Passes dlock's spans on to a tracing library.
+class span_printer final : public dlock::trace_sink {
+ public:
+  void on_span(const dlock::trace_span& span) override {
+    printed.push_back(std::string(span.name) +
+                      (span.failed ? " failed" : ""));  // start and end it with span.begin, span.end
+  }
+  void on_event(std::string_view name, std::chrono::system_clock::time_point /*at*/,
+                std::span<const dlock::trace_attribute> /*attributes*/) override {
+    printed.emplace_back(name);
+  }
+  std::vector<std::string> printed{};
+};
+// [/trace]
+
+}  // namespace
+
+TEST_CASE("docs: metrics, traces and logs of events are observers, and a tee makes one of several", "[docs]") {
+  const std::string path = "/dev/null";
+  // [observers]
+  const auto numbers = std::make_shared<dlock::metrics>();
+  const auto spans = std::make_shared<span_printer>();
+  const auto observer =
+      dlock::make_tee_observer({numbers, dlock::make_trace_observer(spans), dlock::make_event_log(path)});
+  dlock::lock_service locks{"memory:", {.observer = observer}};
+  const auto gauges = numbers->watch(locks);
+
+  const auto held = locks.acquire("order:42");
+  const std::string answer = numbers->text();  // of a scrape, in Prometheus' text format
+  // [/observers]
+  CHECK(answer.find("dlock_events_total{event=\"granted\"} 1\n") != std::string::npos);
+  CHECK(answer.find("dlock_held_keys 1\n") != std::string::npos);
+  CHECK(spans->printed == std::vector<std::string>{"dlock.session_opened", "dlock.acquire"});
 }
 
 TEST_CASE("example: the URL chooses the store") {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// Writes what a lock_service does into a file, one JSON object in each line. `dlock timeline FILE` draws it.
+///
+///   dlock::lock_service locks{url, {.observer = dlock::make_event_log("locks.jsonl")}};
+///
+///   {"time_us":1732428695123456,"host":"web1","pid":4312,"service":"billing","event":"granted","key":"order:42",
+///    "fence":7,"waited_us":1830,"attempts":3,"taken_over":false}
+///
+/// | field                             | in                                    | what                                     |
+/// |-----------------------------------|---------------------------------------|------------------------------------------|
+/// | time_us                           | all                                   | microseconds since 1970, by the host     |
+/// | host, pid, service                | all; service if one was given         | who writes                               |
+/// | event                             | all                                   | to_string(event::kind)                   |
+/// | key                               | events of a key                       | as printable() writes it                 |
+/// | fence                             | events of a grant                     | its fencing token, if there is one       |
+/// | waited_us                         | granted, busy                         | from the call to its answer              |
+/// | held_us                           | released, lost                        | from the grant to its end                |
+/// | attempts                          | granted                               | statements that were sent                |
+/// | rows                              | cleanup                               | how many were deleted                    |
+/// | taken_over                        | granted                               | from a holder that died                  |
+/// | reason                            | lost, session_lost                    | to_string(loss_reason)                   |
+/// | text                              | where the event has one               | for people                               |
+///
+/// Several processes may write to one file of a local file system: each line is one write() to the file's end.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "dlock/observer.hpp"
+
+namespace dlock {
+
+struct event_log_options {
+  /// The field `service`, to tell several services of a process apart. Default: no such field.
+  std::string service{};
+  /// Only for tests: another clock. Default: the system's.
+  std::function<std::chrono::system_clock::time_point()> now{};
+};
+
+/// Adds to the file, or makes it (mode 0640). Throws std::system_error naming the path if it can't be opened. A line
+/// that can't be written (a full disk) counts as event::kind::observer_failed. Thread safety: any thread. Cost: one
+/// write() for each event.
+std::shared_ptr<observer> make_event_log(const std::string& path, event_log_options options = {});
+
+}  // namespace dlock

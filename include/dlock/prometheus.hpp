@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// Metrics for Prometheus through prometheus-cpp. In the library dlock::prometheus, so that dlock::core needs none of
+/// it:
+///
+///   const auto numbers = std::make_shared<dlock::metrics>();
+///   dlock::lock_service locks{url, {.observer = numbers}};
+///   const auto gauges = numbers->watch(locks);
+///   const auto collectable = dlock::make_prometheus_collectable(numbers);
+///   prometheus::Exposer exposer{"127.0.0.1:9464"};
+///   exposer.RegisterCollectable(collectable);    // keeps a weak pointer: keep `collectable` as long as the exposer
+///
+/// dlock/metrics.hpp lists the metrics. A program without prometheus-cpp answers metrics::text() by its own HTTP
+/// server.
+
+#include <memory>
+
+#include "dlock/metrics.hpp"
+
+namespace prometheus {
+class Collectable;
+}
+
+namespace dlock {
+
+/// Reads `from` at each scrape. Throws std::invalid_argument for null. Thread safety: any thread.
+std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(std::shared_ptr<const metrics> from);
+
+}  // namespace dlock

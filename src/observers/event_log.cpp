@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "dlock/event_log.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "dlock/lock_key.hpp"
+
+namespace dlock {
+
+namespace {
+
+using kind = event::kind;
+
+/// A JSON string. Of the text only what printable_text() leaves needs an escape; it makes broken UTF-8 readable, too.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : detail::printable_text(text)) {
+    if (c == '"' || c == '\\') out.push_back('\\');
+    out.push_back(c);
+  }
+  return out + '"';
+}
+
+/// One line, as it grows.
+class json_line {
+ public:
+  void add(std::string_view name, std::string_view value) { fmt::format_to(to(), "{}{}", begin(name), quoted(value)); }
+  void add(std::string_view name, std::int64_t value) { fmt::format_to(to(), "{}{}", begin(name), value); }
+  void add(std::string_view name, std::uint64_t value) { fmt::format_to(to(), "{}{}", begin(name), value); }
+  void add(std::string_view name, std::chrono::microseconds value) { add(name, std::int64_t{value.count()}); }
+  void add_flag(std::string_view name, bool value) { fmt::format_to(to(), "{}{}", begin(name), value); }
+  std::string end() && {
+    text_ += "}\n";
+    return std::move(text_);
+  }
+
+ private:
+  std::back_insert_iterator<std::string> to() { return std::back_inserter(text_); }
+  std::string_view begin(std::string_view name) {
+    fmt::format_to(to(), "{}\"{}\":", text_.empty() ? "{" : ",", name);
+    return {};
+  }
+  std::string text_{};
+};
+
+std::string host_name() {
+  std::array<char, 256> text{};
+  if (::gethostname(text.data(), text.size() - 1) != 0) return "unknown";
+  return text.data();
+}
+
+class event_log final : public observer {
+ public:
+  event_log(const std::string& path, event_log_options options)
+      : options_(std::move(options)),
+        path_(path),
+        host_(host_name()),
+        file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640)) {
+    if (file_ < 0) fail("opening");
+  }
+  event_log(const event_log&) = delete;
+  event_log& operator=(const event_log&) = delete;
+  ~event_log() override { ::close(file_); }
+
+  void on(const event& event) override {
+    const auto text = compose(event);
+    // One call: what other processes write at the same time stands before it or behind it.
+    const auto written = ::write(file_, text.data(), text.size());
+    if (written < 0) fail("writing to");
+    if (static_cast<std::size_t>(written) != text.size()) {
+      errno = ENOSPC;
+      fail("writing to");
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const char* doing) const {
+    throw std::system_error(errno, std::generic_category(), fmt::format("dlock: {} the event log '{}'", doing, path_));
+  }
+
+  std::string compose(const event& event) const {
+    const auto now = options_.now ? options_.now() : std::chrono::system_clock::now();
+    json_line out;
+    out.add("time_us", std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()));
+    out.add("host", host_);
+    out.add("pid", std::int64_t{::getpid()});
+    if (!options_.service.empty()) out.add("service", options_.service);
+    out.add("event", to_string(event.what));
+    if (!event.key.empty()) out.add("key", event.key);
+    if (event.fence != 0) out.add("fence", event.fence);
+    switch (event.what) {
+      case kind::granted:
+        out.add("waited_us", event.waited);
+        out.add("attempts", std::uint64_t{event.attempts});
+        out.add_flag("taken_over", event.taken_over);
+        break;
+      case kind::busy: out.add("waited_us", event.waited); break;
+      case kind::released: out.add("held_us", event.held); break;
+      case kind::lost:
+        out.add("held_us", event.held);
+        out.add("reason", to_string(event.reason));
+        break;
+      case kind::session_lost: out.add("reason", to_string(event.reason)); break;
+      case kind::cleanup: out.add("rows", std::uint64_t{event.attempts}); break;
+      default: break;
+    }
+    if (!event.text.empty()) out.add("text", event.text);
+    return std::move(out).end();
+  }
+
+  const event_log_options options_;
+  const std::string path_;
+  const std::string host_;
+  const int file_;
+};
+
+}  // namespace
+
+std::shared_ptr<observer> make_event_log(const std::string& path, event_log_options options) {
+  return std::make_shared<event_log>(path, std::move(options));
+}
+
+}  // namespace dlock

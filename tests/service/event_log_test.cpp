@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// dlock/event_log.hpp: what a service does, as lines of a file.
+
+#include "dlock/event_log.hpp"
+
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <set>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "dlock/lock_service.hpp"
+#include "dlock/stores/memory.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using kind = event::kind;
+using namespace std::chrono_literals;
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream in(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Without what differs from run to run.
+std::string rest(const std::string& line) { return line.substr(line.find("\"event\"")); }
+
+}  // namespace
+
+TEST_CASE("event log: each event is a line with the fields of its kind", "[event_log]") {
+  const scratch_folder folder;
+  const auto path = folder / "log";
+  const auto now = [] { return std::chrono::system_clock::time_point{1'732'428'695s + 123'456us}; };
+  const auto log = make_event_log(path, {.service = "shop", .now = now});
+  log->on({.what = kind::granted, .key = "k", .fence = 7, .waited = 3us, .attempts = 2, .taken_over = true});
+  log->on({.what = kind::busy, .key = "k", .waited = 2s});
+  log->on({.what = kind::released, .key = "k", .fence = 7, .held = 5ms});
+  log->on({.what = kind::lost, .key = "k", .fence = 7, .held = 5ms, .reason = loss_reason::max_hold});
+  log->on({.what = kind::session_lost, .reason = loss_reason::unreachable, .text = "id"});
+  log->on({.what = kind::cleanup, .attempts = 3});
+  log->on({.what = kind::renewal_late, .text = "say \"when\" \\ \x01"});
+  const auto lines = lines_of(path);
+  REQUIRE(lines.size() == 7);
+  CHECK(lines[0].starts_with("{\"time_us\":1732428695123456,\"host\":\""));
+  CHECK(lines[0].find("\"pid\":" + std::to_string(::getpid()) + ",\"service\":\"shop\",") != std::string::npos);
+  CHECK(rest(lines[0]) ==
+        "\"event\":\"granted\",\"key\":\"k\",\"fence\":7,\"waited_us\":3,\"attempts\":2,\"taken_over\":true}");
+  CHECK(rest(lines[1]) == "\"event\":\"busy\",\"key\":\"k\",\"waited_us\":2000000}");
+  CHECK(rest(lines[2]) == "\"event\":\"released\",\"key\":\"k\",\"fence\":7,\"held_us\":5000}");
+  CHECK(rest(lines[3]) == "\"event\":\"lost\",\"key\":\"k\",\"fence\":7,\"held_us\":5000,\"reason\":\"" +
+                              std::string(to_string(loss_reason::max_hold)) + "\"}");
+  CHECK(rest(lines[4]) == "\"event\":\"session_lost\",\"reason\":\"unreachable\",\"text\":\"id\"}");
+  CHECK(rest(lines[5]) == "\"event\":\"" + std::string(to_string(kind::cleanup)) + "\",\"rows\":3}");
+  CHECK(rest(lines[6]) == "\"event\":\"renewal_late\",\"text\":\"say \\\"when\\\" \\\\\\\\ \\\\x01\"}");
+}
+
+TEST_CASE("event log: threads and services write whole lines into one file, behind what is there", "[event_log]") {
+  const scratch_folder folder;
+  const auto path = folder / "log";
+  std::ofstream(path) << "before\n";
+  const auto one = make_event_log(path, {.service = "1"}), two = make_event_log(path, {.service = "2"});
+  std::vector<std::thread> threads;
+  for (int i = 0; i != 8; ++i) {
+    threads.emplace_back([&, i] {
+      for (int each = 0; each != 500; ++each) {
+        const auto key = std::to_string(i) + ":" + std::to_string(each);
+        (i % 2 == 0 ? one : two)->on({.what = kind::granted, .key = key});
+      }
+    });
+  }
+  for (auto& each : threads) each.join();
+  const auto lines = lines_of(path);
+  REQUIRE(lines.size() == 4001);
+  CHECK(lines[0] == "before");
+  std::set<std::string> keys;
+  for (std::size_t i = 1; i != lines.size(); ++i) {
+    CHECK((lines[i].front() == '{' && lines[i].back() == '}'));
+    keys.insert(rest(lines[i]));
+  }
+  CHECK(keys.size() == 4000);
+}
+
+TEST_CASE("event log: a service writes what it does", "[event_log]") {
+  const scratch_folder folder;
+  stores::virtual_clock clock;
+  {
+    lock_service locks{std::make_shared<stores::memory_store>(clock),
+                       {.observer = make_event_log(folder / "log"), .time = &clock}};
+    const auto held = locks.acquire("k");
+  }
+  std::vector<std::string> kinds;
+  for (const auto& each : lines_of(folder / "log")) kinds.push_back(rest(each).substr(0, rest(each).find(',')));
+  CHECK(kinds ==
+        std::vector<std::string>{"\"event\":\"session_opened\"", "\"event\":\"granted\"", "\"event\":\"released\""});
+}
+
+TEST_CASE("event log: a file that can't be opened is an error that names it, a full disk a failed observer",
+          "[event_log]") {
+  try {
+    make_event_log("/nonexistent/log");
+    FAIL("it was opened");
+  } catch (const std::system_error& wrong) {
+    CHECK(std::string(wrong.what()).find("/nonexistent/log") != std::string::npos);
+  }
+  stores::virtual_clock clock;
+  lock_service locks{std::make_shared<stores::memory_store>(clock),
+                     {.observer = make_event_log("/dev/full"), .time = &clock}};
+  { const auto held = locks.acquire("k"); }
+  CHECK(locks.count(kind::observer_failed) >= 2);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "dlock/metrics.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlock/lock_service.hpp"
+#include "dlock/stores/memory.hpp"
+
+namespace {
+
+using dlock::event;
+using kind = dlock::event::kind;
+using namespace std::chrono_literals;
+
+using family = dlock::metric_family;
+
+const family::sample& sample(const std::vector<family>& all, const std::string& name, const std::string& label = {}) {
+  for (const auto& each : all) {
+    if (each.name != name) continue;
+    for (const auto& one : each.samples) {
+      if (label.empty() || one.labels.back().value == label) return one;
+    }
+  }
+  throw std::runtime_error("no sample " + name + " " + label);
+}
+
+double value(const dlock::metrics& of, const std::string& name, const std::string& label = {}) {
+  const auto all = of.read();
+  return sample(all, name, label).value;
+}
+
+/// In the bucket with that upper bound, and in no smaller one.
+std::uint64_t in_bucket(const family::sample& histogram, double upper_bound) {
+  std::uint64_t before = 0;
+  for (const auto& each : histogram.buckets) {
+    if (each.upper_bound >= upper_bound) return each.count - before;
+    before = each.count;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("metrics: each event is counted under its kind, as the service counts it", "[metrics]") {
+  dlock::stores::virtual_clock clock;
+  const auto numbers = std::make_shared<dlock::metrics>();
+  dlock::lock_service locks{std::make_shared<dlock::stores::memory_store>(clock),
+                            {.observer = numbers, .time = &clock}};
+  {
+    const auto held = locks.acquire("a");
+    const auto again = locks.acquire("a");
+    const auto other = locks.acquire("b");
+  }
+  dlock::lock_service others{std::make_shared<dlock::stores::memory_store>(clock), {.time = &clock}};
+  for (const kind each : dlock::event_kinds) {
+    CHECK(value(*numbers, "dlock_events_total", std::string(to_string(each))) ==
+          static_cast<double>(locks.count(each)));
+  }
+  CHECK(value(*numbers, "dlock_events_total", "granted") == 2);
+  CHECK(value(*numbers, "dlock_events_total", "reentered") == 1);
+}
+
+TEST_CASE("metrics: times are in the first bucket that is not below them", "[metrics]") {
+  dlock::metrics of;
+  const auto waited = [&](std::chrono::microseconds time) { of.on({.what = kind::granted, .waited = time}); };
+  for (const auto time : {-5us, 0us, 100us}) waited(time);
+  waited(101us);
+  waited(1ms);
+  waited(1'000'001us);
+  waited(2h);
+  const auto all = of.read();
+  const auto& histogram = sample(all, "dlock_acquire_wait_seconds", "granted");
+  CHECK(in_bucket(histogram, 0.0001) == 3);
+  CHECK(in_bucket(histogram, 0.00025) == 1);
+  CHECK(in_bucket(histogram, 0.001) == 1);
+  CHECK(in_bucket(histogram, 1.0) == 0);
+  CHECK(in_bucket(histogram, 2.5) == 1);
+  CHECK(in_bucket(histogram, std::numeric_limits<double>::infinity()) == 1);
+  CHECK(histogram.buckets.back().count == 7);
+  CHECK(histogram.value > 7201.0);
+  CHECK(histogram.value < 7201.1);
+  CHECK(sample(all, "dlock_acquire_wait_seconds", "busy").buckets.back().count == 0);
+  // Every bound is its own bucket's, and no other one's.
+  double before = 0;
+  for (const auto& each : histogram.buckets) {
+    CHECK(each.upper_bound > before);
+    before = each.upper_bound;
+  }
+}
+
+TEST_CASE("metrics: every time from 1 us to 2 h is in the bucket that its bounds say", "[metrics]") {
+  for (std::int64_t us = 1; us < 7'200'000'000; us += 1 + us / 3) {
+    dlock::metrics of;
+    of.on({.what = kind::busy, .waited = std::chrono::microseconds{us}});
+    const auto all = of.read();
+    for (const auto& each : sample(all, "dlock_acquire_wait_seconds", "busy").buckets) {
+      INFO(us << " us, bucket " << each.upper_bound);
+      CHECK(each.count == (static_cast<double>(us) <= each.upper_bound * 1e6 + 0.5 ? 1U : 0U));
+    }
+  }
+}
+
+TEST_CASE("metrics: losses by reason, take-overs, statements and cleaned rows have counters of their own",
+          "[metrics]") {
+  dlock::metrics of;
+  of.on({.what = kind::lost, .held = 2s, .reason = dlock::loss_reason::unreachable});
+  of.on({.what = kind::session_lost, .reason = dlock::loss_reason::server_changed});
+  of.on({.what = kind::granted, .attempts = 3, .taken_over = true});
+  of.on({.what = kind::released, .held = 4ms});
+  of.on({.what = kind::cleanup, .attempts = 12});
+  CHECK(value(of, "dlock_leases_lost_total", "unreachable") == 1);
+  CHECK(value(of, "dlock_leases_lost_total", "expired") == 0);
+  CHECK(value(of, "dlock_sessions_lost_total", std::string(to_string(dlock::loss_reason::server_changed))) == 1);
+  CHECK(value(of, "dlock_take_overs_total") == 1);
+  CHECK(value(of, "dlock_acquire_statements_total") == 3);
+  CHECK(value(of, "dlock_cleanup_rows_total") == 12);
+  CHECK(value(of, "dlock_hold_seconds", "released") == 0.004);
+  CHECK(value(of, "dlock_hold_seconds", "lost") == 2);
+}
+
+TEST_CASE("metrics: threads count together, and nothing is lost between them", "[metrics]") {
+  dlock::metrics of;
+  std::vector<std::thread> threads;
+  for (int i = 0; i != 20; ++i) {
+    threads.emplace_back([&] {
+      for (int each = 0; each != 5'000; ++each) of.on({.what = kind::released, .held = 1ms});
+    });
+  }
+  for (auto& each : threads) each.join();
+  CHECK(value(of, "dlock_events_total", "released") == 100'000);
+  const auto all = of.read();
+  CHECK(sample(all, "dlock_hold_seconds", "released").buckets.back().count == 100'000);
+}
+
+TEST_CASE("metrics: the gauges are those of the services that are watched, as long as they are", "[metrics]") {
+  dlock::stores::virtual_clock clock;
+  const auto numbers = std::make_shared<dlock::metrics>();
+  dlock::lock_service one{std::make_shared<dlock::stores::memory_store>(clock), {.time = &clock}};
+  dlock::lock_service two{std::make_shared<dlock::stores::memory_store>(clock), {.time = &clock}};
+  const auto a = one.acquire("a"), b = one.acquire("b"), c = two.acquire("c");
+  CHECK(value(*numbers, "dlock_held_keys") == 0);
+  {
+    auto first = numbers->watch(one);
+    CHECK(value(*numbers, "dlock_held_keys") == 2);
+    auto second = numbers->watch(two);
+    CHECK(value(*numbers, "dlock_held_keys") == 3);
+    CHECK(value(*numbers, "dlock_waiting_calls") == 0);
+    auto moved = std::move(second);
+    CHECK(value(*numbers, "dlock_held_keys") == 3);
+    moved = std::move(first);  // the second one is not watched any more
+    CHECK(value(*numbers, "dlock_held_keys") == 2);
+  }
+  CHECK(value(*numbers, "dlock_held_keys") == 0);
+}
+
+TEST_CASE("metrics: in Prometheus' text format, with a service and escaped labels", "[metrics]") {
+  dlock::metrics of{{.service = "a \"b\"\\\n"}};
+  of.on({.what = kind::granted, .waited = 3ms});
+  const auto text = of.text();
+  CHECK(text.find("# TYPE dlock_events_total counter\n") != std::string::npos);
+  CHECK(text.find("dlock_events_total{service=\"a \\\"b\\\"\\\\\\n\",event=\"granted\"} 1\n") != std::string::npos);
+  CHECK(text.find("# TYPE dlock_acquire_wait_seconds histogram\n") != std::string::npos);
+  CHECK(text.find(",result=\"granted\",le=\"0.0025\"} 0\n") != std::string::npos);
+  CHECK(text.find(",result=\"granted\",le=\"0.005\"} 1\n") != std::string::npos);
+  CHECK(text.find(",result=\"granted\",le=\"+Inf\"} 1\n") != std::string::npos);
+  CHECK(text.find("dlock_acquire_wait_seconds_sum{service=") != std::string::npos);
+  const auto plain = dlock::metrics{}.text();
+  CHECK(plain.find("dlock_held_keys 0\n") != std::string::npos);
+  CHECK(plain.find("service=") == std::string::npos);
+  std::set<std::string> names;
+  for (const auto& each : of.read()) CHECK(names.insert(each.name).second);
+}
