@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// The command dlock on MariaDB and MySQL.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "command/program.hpp"
+#include "dlock/lock_service.hpp"
+#include "support/mysql_fixture.hpp"
+#include "support/mysql_global_setting.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct mysql_scene {
+  mysql_fixture fixture{};
+  const std::string url = fixture.url();
+  const dlock_program::variables environment{{"DLOCK_URL", url}};
+
+  mysql_scene() { fixture.open(); }
+  command_result does(std::vector<std::string> arguments) const {
+    return dlock_does(std::move(arguments), environment);
+  }
+  nlohmann::json json(std::vector<std::string> arguments) const {
+    arguments.push_back("--json");
+    const auto result = does(std::move(arguments));
+    INFO(result.error);
+    CHECK(result.error.empty());
+    return nlohmann::json::parse(result.out);
+  }
+  nlohmann::json check(const std::string& name) const {
+    const auto all = json({"doctor"});
+    for (const auto& each : all.at("checks")) {
+      if (each.at("check") == name) return each;
+    }
+    return {};
+  }
+};
+
+std::vector<std::string> names(const nlohmann::json& holders) {
+  std::vector<std::string> all;
+  for (const auto& each : holders) all.push_back(each.at("key"));
+  return all;
+}
+
+using strings = std::vector<std::string>;
+
+/// A table of the application's, in its own database, gone at the end.
+struct orders_table {
+  explicit orders_table(const std::string& prefix)
+      : name(store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_APP_URL")).path + "." + prefix + "orders") {
+    app.run("CREATE TABLE " + name + " (id BIGINT NOT NULL PRIMARY KEY, version INT NOT NULL DEFAULT 0) ENGINE=InnoDB");
+    app.run("INSERT INTO " + name + " (id) VALUES (42), (43)");
+  }
+  ~orders_table() { app.run("DROP TABLE " + name); }
+  raw_mysql app{mysql_setting("DLOCK_TEST_MYSQL_APP_URL")};
+  const std::string name;
+};
+
+}  // namespace
+
+TEST_CASE("dlock on MySQL: run, list, show, force, gc", "[command]") {
+  const mysql_scene s;
+  const auto ran = s.does({"run", "job", "--", "sh", "-c", "echo $DLOCK_FENCE"});
+  CHECK(ran.error.empty());
+  CHECK(ran.out == "1\n");
+  lock_service locks{s.url, {.label = "holder"}};
+  const auto held = locks.acquire("order:1"), job = locks.acquire("job");
+  CHECK(s.does({"run", "job", "--on-busy", "fail", "--", "true"}).code == 75);
+  CHECK(names(s.json({"list"}).at("keys")) == strings{"job", "order:1"});
+  CHECK(s.json({"show", "order:1"}).at("holder").at("label") == "holder");
+  CHECK(s.json({"force", "order:1"}).at("forced") == true);
+  CHECK(s.json({"show", "order:1"}).at("holder").at("state") == "revoked");
+  CHECK(s.does({"show", "order:2"}).code == 1);
+  { const auto idle = locks.acquire("idle"); }
+  CHECK(s.json({"gc", "--idle", "1ms"}).at("deleted") == 1);
+}
+
+TEST_CASE("dlock on MySQL: rows of a table in another database", "[command]") {
+  const mysql_scene s;
+  orders_table orders(s.fixture.prefix());
+  const auto columns = s.json({"schema", "--rows", orders.name});
+  for (const auto& each : columns.at("statements")) {
+    const auto statement = each.get<std::string>();
+    if (statement.starts_with("ALTER")) orders.app.run(statement);
+  }
+  const auto table = std::make_shared<row_table>(row_table{.table = orders.name,
+                                                           .label = "orders",
+                                                           .id = {"`id`"},
+                                                           .owner = "`lock_owner`",
+                                                           .expires_at = "`lock_expires_at_us`",
+                                                           .fence = "`lock_fence`",
+                                                           .version = "`version`"});
+  lock_service locks{s.url, {.label = "rows"}};
+  const auto held = locks.acquire(lock_key::of_row(table, {std::int64_t{42}}));
+  CHECK(names(s.json({"list", "--table", orders.name}).at("rows")) ==
+        strings{orders.name.substr(orders.name.find('.') + 1) + ":42"});
+  CHECK(s.json({"show", "42", "--table", orders.name}).at("holder").at("label") == "rows");
+  CHECK(s.does({"show", "43", "--table", orders.name}).code == 1);
+  const auto wrong = s.does({"show", "fortytwo", "--table", orders.name});
+  CHECK(wrong.code == 64);
+  CHECK(wrong.error.find("fortytwo") != std::string::npos);
+  CHECK(s.json({"force", "42", "--table", orders.name}).at("forced") == true);
+}
+
+TEST_CASE("dlock on MySQL: waiters shows the connections that wait for a named lock, and for a row", "[command]") {
+  const mysql_fixture fixture;
+  const auto url = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
+  const std::string separator = url.find('?') == std::string::npos ? "?" : "&";
+  check_waiters(url + separator + "scheme=named_lock&prefix=" + fixture.prefix());
+  const auto table = fixture.prefix() + "waited";
+  raw_mysql owner(url);
+  const auto schema = dlock_program({"schema", "--json", "--database", "mysql", "--scheme", "for_update", "--table",
+                                     table, "--name", store_url::parse(url).path})
+                          .answer();
+  for (const auto& statement : schema.at("statements")) owner.run(statement.get<std::string>());
+  owner.run("INSERT INTO `" + table + "` (resource) VALUES ('waited'), ('other')");
+  check_waiters(url + separator + "scheme=for_update&table=" + table);
+  owner.run("DROP TABLE `" + table + "`");
+}
+
+TEST_CASE("dlock on MySQL: top needs three statements for a refresh", "[command]") {
+  const mysql_scene s;
+  lock_service locks{s.url};
+  const auto held = locks.acquire("k");
+  auto root = raw_mysql::root();
+  // What the server counted meanwhile; what the program's start takes is the same both times.
+  const auto selects = [&](const std::string& refreshes) {
+    const auto count = [&] {
+      return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_select'").at(0).at(1).value_or("0"));
+    };
+    const auto before = count();
+    const auto result = s.does({"top", "--refreshes", refreshes, "--interval", "1ms", "--json"});
+    CHECK(result.code == 0);
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) {
+      const auto report = nlohmann::json::parse(line);
+      CHECK(report.at("statements") == 3);
+      CHECK(report.at("held") == 1);
+    }
+    return count() - before;
+  };
+  const auto one = selects("1");
+  CHECK(selects("21") - one == 60);
+}
+
+TEST_CASE("dlock on MySQL: doctor names what a crash may lose, with what to do", "[command]") {
+  const mysql_scene s;
+  {
+    const global_setting safe("innodb_flush_log_at_trx_commit", "1");
+    CHECK(s.check("durability").at("level") == "ok");
+    CHECK(s.does({"doctor"}).code == 0);
+  }
+  {
+    const global_setting unsafe("innodb_flush_log_at_trx_commit", "2");
+    const auto found = s.check("durability");
+    CHECK(found.at("level") == "warning");
+    CHECK(found.at("value").get<std::string>().find("= 2") != std::string::npos);
+    CHECK(found.at("advice").get<std::string>().find("= 1") != std::string::npos);
+    CHECK(s.does({"doctor"}).code == 0);
+    CHECK(s.does({"doctor", "--strict"}).code == 1);
+  }
+  CHECK(s.check("tables").at("level") == "ok");
+  CHECK(s.check("dead holders").at("level") == "ok");
+  CHECK(s.check("connections").contains("value"));
+}
+
+TEST_CASE("dlock on MySQL: doctor finds tables that are half migrated, and tables that are missing", "[command]") {
+  const mysql_scene s;
+  raw_mysql owner(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  owner.run("UPDATE " + s.fixture.table("schema_version") + " SET migration = 1");
+  const auto broken = s.does({"doctor"});
+  CHECK(broken.code == 1);
+  CHECK(broken.out.find("migration") != std::string::npos);
+  owner.run("UPDATE " + s.fixture.table("schema_version") + " SET migration = 0");
+  CHECK(s.does({"doctor"}).code == 0);
+  owner.run("DROP TABLE " + s.fixture.table("floor"));
+  const auto missing = s.does({"doctor"});
+  CHECK(missing.code == 1);
+  CHECK(missing.out.find(s.fixture.prefix() + "floor") != std::string::npos);
+}
+
+TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables and on those of each scheme",
+          "[command]") {
+  const mysql_fixture fixture;
+  const auto owner_url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  raw_mysql owner(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  auto root = raw_mysql::root();
+  const auto user = fixture.prefix() + "dba";
+  root.run(fmt::format("CREATE USER '{}'@'127.0.0.1' IDENTIFIED BY 'pw'", user));
+  const auto host = owner_url.hosts.empty() ? std::string("127.0.0.1") : owner_url.hosts[0].host;
+  const auto port = owner_url.hosts.empty() ? 0 : owner_url.hosts[0].port;
+  for (const std::string scheme : {"lease_table", "t_lock", "state_row", "unique_insert", "for_update", "named_lock"}) {
+    INFO(scheme);
+    const auto table = fixture.prefix() + scheme;
+    std::vector<std::string> arguments{"schema", "--json",       "--database", "mysql", "--scheme", scheme,
+                                       "--name", owner_url.path, "--user",     user,    "--host",   "127.0.0.1"};
+    const bool own = scheme == "lease_table";
+    if (own) {
+      arguments.insert(arguments.end(), {"--prefix", fixture.prefix()});
+    } else {
+      arguments.insert(arguments.end(), {"--table", table});
+    }
+    const auto printed = dlock_does(arguments);
+    CHECK(printed.code == 0);
+    const auto parsed = nlohmann::json::parse(printed.out);
+    for (const auto& each : parsed.at("statements")) {
+      const auto statement = each.get<std::string>();
+      (statement.starts_with("GRANT") ? root : owner).run(statement);
+    }
+    const auto url = fmt::format("mysql://{}:pw@{}:{}/{}?scheme={}&{}", user, host, port, owner_url.path, scheme,
+                                 own                      ? "schema=verify&prefix=" + fixture.prefix()
+                                 : scheme == "named_lock" ? "prefix=" + fixture.prefix()
+                                                          : "table=" + table);
+    if (scheme == "for_update") owner.run("INSERT INTO `" + table + "` (resource) VALUES ('k')");
+    {
+      lock_service locks{url};
+      auto held = locks.acquire("k");
+      CHECK_FALSE(lock_service(url).try_acquire("k"));
+      CHECK(dlock_does({"show", "k"}, {{"DLOCK_URL", url}}).code == 0);
+      held.release();
+      CHECK(dlock_does({"doctor"}, {{"DLOCK_URL", url}}).code == 0);
+    }
+    if (!own && scheme != "named_lock") owner.run("DROP TABLE `" + table + "`");
+  }
+  root.run(fmt::format("DROP USER '{}'@'127.0.0.1'", user));
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// Parts of the command dlock, without a process.
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "command_line.hpp"
+#include "event_picture.hpp"
+#include "event_story.hpp"
+#include "exit_code.hpp"
+#include "generate.hpp"
+#include "output.hpp"
+#include "rates.hpp"
+#include "times.hpp"
+
+namespace dlock::command {
+
+using namespace std::chrono_literals;
+
+TEST_CASE("times: a number with a unit, and what is no time is refused with its text", "[command]") {
+  CHECK(parse_time("500ms") == 500ms);
+  CHECK(parse_time("30s") == 30s);
+  CHECK(parse_time("5m") == 5min);
+  CHECK(parse_time("2h") == 2h);
+  CHECK(parse_time("1d") == 24h);
+  CHECK(parse_time("0") == 0ms);
+  for (const char* const each : {"", "5", "s", "-1s", "1.5s", "5 s", "5S", "999999999999d", "5sec"}) {
+    INFO(each);
+    try {
+      parse_time(each);
+      FAIL("taken for a time");
+    } catch (const std::invalid_argument& wrong) {
+      CHECK(std::string(wrong.what()).find(each) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("times: what people read", "[command]") {
+  CHECK(print_time(999us) == "999 us");
+  CHECK(print_time(1ms) == "1 ms");
+  CHECK(print_time(1s) == "1.0 s");
+  CHECK(print_time(59'999ms) == "59.9 s");
+  CHECK(print_time(60s) == "1m00s");
+  CHECK(print_time(3661s) == "1h01m");
+  CHECK(print_time(25h) == "1d01h");
+}
+
+TEST_CASE("rates: grants and losses are those between two polls", "[command]") {
+  rates of;
+  const auto start = std::chrono::steady_clock::time_point{} + 1h;
+  const id128 healthy = id128::random(), dies = id128::random(), vanishes = id128::random(), leaves = id128::random();
+  store_overview first{.keys = 10, .grants = 100};
+  first.sessions = {{.id = healthy, .ttl = 30s, .remaining = 25s, .locks = 1},
+                    {.id = dies, .ttl = 30s, .remaining = 5s, .locks = 2},
+                    {.id = vanishes, .ttl = 30s, .remaining = 1s, .locks = 4},
+                    {.id = leaves, .ttl = 30s, .remaining = 25s, .locks = 8}};
+  const auto nothing = of.next(first, start);
+  CHECK_FALSE(nothing.grants);
+  CHECK_FALSE(nothing.losses);
+  auto second = first;
+  second.grants = 110;
+  second.keys = 11;
+  // `leaves` has closed: it was in good health.
+  second.sessions = {{.id = healthy, .ttl = 30s, .remaining = 25s, .locks = 1},
+                     {.id = dies, .ttl = 30s, .dead = true, .locks = 2}};
+  const auto rate = of.next(second, start + 2s);
+  CHECK(rate.grants == 5.0);
+  CHECK(rate.losses == 3.0);  // 2 of the dead, 4 of the one that was late and is gone
+  // One that stays dead is not lost again; where rows were deleted nothing is known of grants.
+  auto third = second;
+  third.grants = 120;
+  third.keys = 5;
+  const auto later = of.next(third, start + 4s);
+  CHECK_FALSE(later.grants);
+  CHECK(later.losses == 0.0);
+  CHECK_FALSE(of.next({.keys = 5}, start + 6s).grants);
+}
+
+namespace {
+
+event_story story_of(const std::string& lines) {
+  event_story story;
+  std::istringstream in(lines);
+  story.read(in, "log");
+  story.finish();
+  return story;
+}
+
+std::string line(std::int64_t ms, int pid, const std::string& event, const std::string& more = {}) {
+  return "{\"time_us\":" + std::to_string((1'000'000 + ms) * 1000) + ",\"host\":\"h\",\"pid\":" + std::to_string(pid) +
+         ",\"event\":\"" + event + "\",\"key\":\"k\"" + more + "}\n";
+}
+constexpr std::int64_t at(std::int64_t ms) { return (1'000'000 + ms) * 1000; }
+
+}  // namespace
+
+TEST_CASE("timeline: a hold lasts from its grant to its end, a wait to its answer", "[command]") {
+  const auto story =
+      story_of(line(10, 1, "granted", ",\"fence\":1,\"waited_us\":4000,\"taken_over\":false") +
+               line(20, 1, "released", ",\"fence\":1,\"held_us\":10000") + line(30, 2, "busy", ",\"waited_us\":5000"));
+  REQUIRE(story.holds().size() == 1);
+  const auto& hold = story.holds()[0];
+  CHECK(hold.begin == at(10));
+  CHECK(hold.end == at(20));
+  CHECK(hold.how == event_story::end_of_hold::released);
+  CHECK(story.holders()[hold.holder] == "h/1");
+  REQUIRE(story.waits().size() == 2);
+  CHECK(story.waits()[0].begin == at(6));
+  CHECK(story.waits()[0].granted);
+  CHECK(story.waits()[1].end == at(30));
+  CHECK_FALSE(story.waits()[1].granted);
+  CHECK(story.begin() == at(6));
+  CHECK(story.end() == at(30));
+}
+
+TEST_CASE("timeline: a holder that died holds until another one has taken over", "[command]") {
+  const auto story =
+      story_of(line(10, 1, "granted", ",\"fence\":1") + line(50, 2, "granted", ",\"fence\":2,\"taken_over\":true") +
+               line(60, 2, "lost", ",\"fence\":2,\"held_us\":10000,\"reason\":\"unreachable\""));
+  REQUIRE(story.holds().size() == 2);
+  CHECK(story.holds()[0].how == event_story::end_of_hold::taken_over);
+  CHECK(story.holds()[0].end == at(50));
+  CHECK(story.holds()[1].took_over);
+  CHECK(story.holds()[1].how == event_story::end_of_hold::lost);
+  CHECK(story.holds()[1].reason == "unreachable");
+}
+
+TEST_CASE("timeline: a log that begins or ends in the middle of a hold shows what it knows", "[command]") {
+  const auto story =
+      story_of(line(20, 1, "released", ",\"fence\":7,\"held_us\":15000") + line(30, 1, "granted", ",\"fence\":8") +
+               line(90, 2, "renewal_late", ",\"text\":\"slow\"") + "{\"time_us\":");
+  REQUIRE(story.holds().size() == 2);
+  CHECK(story.holds()[0].begin == at(5));
+  CHECK(story.holds()[1].how == event_story::end_of_hold::open);
+  CHECK(story.holds()[1].end == at(90));
+  REQUIRE(story.marks().size() == 1);
+  CHECK(story.marks()[0].text == "slow");
+}
+
+TEST_CASE("timeline: what is no event is refused with file and line", "[command]") {
+  for (const std::string wrong :
+       {"no JSON\n", "[]\n", "{\"event\":\"granted\"}\n", "{\"time_us\":\"x\",\"event\":\"y\"}\n"}) {
+    try {
+      story_of(line(1, 1, "busy") + wrong);
+      FAIL("taken for an event: " << wrong);
+    } catch (const failure& why) {
+      CHECK(why.code() == exit_code::data);
+      CHECK(std::string(why.what()).starts_with("log:2:"));
+    }
+  }
+}
+
+TEST_CASE("timeline: the picture has a band for each key, and shows two holders at once as what it is", "[command]") {
+  const auto story = story_of(line(10, 1, "granted", ",\"fence\":1") + line(20, 2, "granted", ",\"fence\":2") +
+                              line(30, 1, "released", ",\"fence\":1,\"held_us\":20000") +
+                              line(40, 2, "released", ",\"fence\":2,\"held_us\":20000"));
+  const auto svg = draw(story, {});
+  CHECK(svg.find("held twice at once") != std::string::npos);
+  CHECK(svg.find("k: h/1 held it for 20 ms, released; fence 1") != std::string::npos);
+  CHECK(draw(story, {.key = "other"}).find("k: h/1") == std::string::npos);
+  CHECK(draw(story, {.from = at(35)}).find("h/1 held") == std::string::npos);
+  CHECK(draw(event_story{}, {}).starts_with("<svg"));
+}
+
+TEST_CASE("tables: columns are as wide as they must be, and a screen's edge cuts between characters", "[command]") {
+  text_table table({"KEY", "N"});
+  table.add({"käse", "1"});
+  table.add({"锁", "22"});
+  CHECK(table.lines() == std::vector<std::string>{"KEY   N", "käse  1", "锁    22"});
+  CHECK(cut("锁锁", 3) == "锁");
+  CHECK(columns_of("锁a") == 3);
+}
+
+namespace {
+
+struct generated {
+  all_options options{};
+  std::unique_ptr<CLI::App> line = make_command_line(options);
+};
+
+}  // namespace
+
+TEST_CASE("generated: manual page, completions and the page's options name each verb and each option", "[command]") {
+  const generated of;
+  const auto man = manual_page(*of.line), bash = bash_completion(*of.line), zsh = zsh_completion(*of.line),
+             page = markdown_options(*of.line);
+  const auto dashes = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+    return text;
+  };
+  for (const auto* verb : of.line->get_subcommands([](const CLI::App*) { return true; })) {
+    INFO(verb->get_name());
+    CHECK(man.find(".SS " + verb->get_name()) != std::string::npos);
+    CHECK(bash.find(verb->get_name()) != std::string::npos);
+    CHECK(zsh.find(verb->get_name()) != std::string::npos);
+    CHECK(page.find("dlock " + verb->get_name()) != std::string::npos);
+    CHECK_FALSE(verb->get_description().empty());
+    for (const auto* option : verb->get_options()) {
+      for (const auto& name : option->get_lnames()) {
+        if (name == "help") continue;
+        INFO(name);
+        CHECK(man.find(dashes("--" + name)) != std::string::npos);
+        CHECK(bash.find("--" + name) != std::string::npos);
+        CHECK(zsh.find("--" + name) != std::string::npos);
+        CHECK(page.find("--" + name) != std::string::npos);
+        CHECK_FALSE(option->get_description().empty());
+      }
+    }
+  }
+  for (const auto& each : exit_meanings) {
+    CHECK(man.find(each.number) != std::string::npos);
+    CHECK(markdown_exit_codes().find(each.number) != std::string::npos);
+  }
+}
+
+}  // namespace dlock::command

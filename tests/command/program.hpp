@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dlock/lock_service.hpp"
+#include "support/eventually.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace dlock::test {
+
+/// The command dlock as a process, with what it prints. Killed when destroyed.
+class dlock_program {
+ public:
+  using variables = std::map<std::string, std::string>;
+
+  /// `more`: of its environment. DLOCK_URL and DLOCK_CONFIG are those given here or none.
+  explicit dlock_program(std::vector<std::string> arguments, const variables& more = {})
+      : words_(std::move(arguments)), out_(folder_ / "out"), error_(folder_ / "error") {
+    words_.insert(words_.begin(), DLOCK_TEST_COMMAND);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ != 0) return;
+    redirect(out_, 1);
+    redirect(error_, 2);
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::dup2(nothing, 0);
+    // As of cron: no terminal, whatever the test has.
+    ::setsid();
+    ::unsetenv("DLOCK_URL");
+    ::unsetenv("DLOCK_CONFIG");
+    ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+    for (const auto& [name, value] : more) ::setenv(name.c_str(), value.c_str(), 1);
+    std::vector<char*> all;
+    for (auto& each : words_) all.push_back(each.data());
+    all.push_back(nullptr);
+    ::execv(all[0], all.data());
+    ::_exit(99);
+  }
+  dlock_program(const dlock_program&) = delete;
+  dlock_program& operator=(const dlock_program&) = delete;
+  ~dlock_program() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::kill(pid_, SIGCONT);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  pid_t pid() const noexcept { return pid_; }
+  void signal(int number) const { REQUIRE(::kill(pid_, number) == 0); }
+  /// Its exit code; 1000 + the signal that ended it. Waits for it.
+  int code() {
+    if (pid_ > 0) {
+      int status = 0;
+      REQUIRE(::waitpid(pid_, &status, 0) == pid_);
+      pid_ = -1;
+      code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    }
+    return code_;
+  }
+  bool ended() {
+    if (pid_ <= 0) return true;
+    siginfo_t info{};
+    REQUIRE(::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0);
+    return info.si_pid != 0;
+  }
+  std::string out() const { return read(out_); }
+  std::string error() const { return read(error_); }
+  nlohmann::json json() const { return nlohmann::json::parse(out()); }
+  /// The same, at its end.
+  nlohmann::json answer() {
+    code();
+    INFO(error());
+    return json();
+  }
+
+  static std::string read(const std::string& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+
+ private:
+  static void redirect(const std::string& path, int to) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ::dup2(file, to);
+  }
+
+  scratch_folder folder_{};
+  std::vector<std::string> words_;
+  const std::string out_;
+  const std::string error_;
+  pid_t pid_ = -1;
+  int code_ = -1;
+};
+
+/// What it says when it is done.
+struct command_result {
+  int code = 0;
+  std::string out{};
+  std::string error{};
+};
+
+inline command_result dlock_does(std::vector<std::string> arguments, const dlock_program::variables& more = {}) {
+  dlock_program program(std::move(arguments), more);
+  command_result result;
+  result.code = program.code();
+  result.out = program.out();
+  result.error = program.error();
+  return result;
+}
+
+/// `dlock waiters` finds the thread of another service that waits for a key, and no longer when it has the key.
+inline void check_waiters(const std::string& url) {
+  using namespace std::chrono_literals;
+  const dlock_program::variables environment{{"DLOCK_URL", url}};
+  const auto count = [&](const std::string& key) {
+    return dlock_program({"waiters", key, "--json"}, environment).answer().at("count").get<std::uint64_t>();
+  };
+  lock_service holder{url, {.label = "holder", .defaults = {.ttl = 10s}}};
+  lock_service other{url, {.label = "other", .defaults = {.ttl = 10s}}};
+  auto held = holder.acquire("waited");
+  CHECK(count("waited") == 0);
+  CHECK(dlock_does({"waiters", "waited"}, environment).code == 1);
+  auto waits = std::async(std::launch::async, [&] { return other.acquire("waited", {.wait = 5min}); });
+  CHECK(eventually([&] { return count("waited") == 1; }));
+  CHECK(dlock_does({"waiters", "waited"}, environment).out.starts_with("1 process waits for 'waited'\n"));
+  CHECK(count("other") == 0);
+  held.release();
+  const auto got = waits.get();
+  CHECK(eventually([&] { return count("waited") == 0; }));
+}
+
+/// Process ids that a script wrote into a file, one in each line.
+inline std::vector<pid_t> pids_in(const std::string& path) {
+  std::ifstream in(path);
+  std::vector<pid_t> all;
+  for (pid_t each = 0; in >> each;) all.push_back(each);
+  return all;
+}
+
+/// A zombie is gone: it runs no more.
+inline bool process_gone(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(in, text)) return true;
+  const auto end = text.rfind(')');
+  return end != std::string::npos && end + 2 < text.size() && (text[end + 2] == 'Z' || text[end + 2] == 'X');
+}
+
+inline bool all_gone(const std::vector<pid_t>& pids) {
+  for (const pid_t each : pids) {
+    if (!process_gone(each)) return false;
+  }
+  return true;
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// dlock run: a command under a lock, and what becomes of it when something dies. On an SQLite file; shells are the
+/// commands.
+
+#include <algorithm>
+#include <optional>
+
+#include "command/program.hpp"
+#include "dlock/lock_service.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class run_scene {
+ public:
+  const scratch_folder folder{};
+  const std::string url = "sqlite:" + (folder / "locks.db");
+  const dlock_program::variables environment{{"DLOCK_URL", url}, {"SCENE", folder / ""}};
+
+  /// dlock run with these options, and a shell script as the command. "$SCENE" is the folder there.
+  std::vector<std::string> arguments(std::vector<std::string> options, const std::string& script) const {
+    std::vector<std::string> all{"run", "job"};
+    all.insert(all.end(), options.begin(), options.end());
+    all.insert(all.end(), {"--", "sh", "-c", script});
+    return all;
+  }
+  command_result run(std::vector<std::string> options, const std::string& script) const {
+    return dlock_does(arguments(std::move(options), script), environment);
+  }
+  bool there(const std::string& name) const { return ::access((folder / name).c_str(), F_OK) == 0; }
+  std::string text(const std::string& name) const { return dlock_program::read(folder / name); }
+  bool free() const {
+    lock_service locks{url};
+    return !locks.holder("job");
+  }
+};
+
+/// It writes its own pid and those of its children, one of which is in a session apart; none of them obeys
+/// SIGTERM.
+constexpr const char* family = R"(
+trap '' TERM
+setsid sh -c 'trap "" TERM; echo $$ >>"$SCENE/pids"; while :; do sleep 1000; done' &
+sh -c 'trap "" TERM; echo $$ >>"$SCENE/pids"; while :; do sleep 1000; done' &
+echo $$ >>"$SCENE/pids"
+while :; do sleep 1000; done)";
+
+pid_t guard_of(pid_t program) {
+  pid_t found = 0;
+  const auto polls = [&] {
+    std::ifstream in("/proc/" + std::to_string(program) + "/task/" + std::to_string(program) + "/children");
+    in >> found;
+    return found > 0;
+  };
+  REQUIRE(eventually(polls));
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("dlock run: the command finds key, fencing token and deadline, and its exit code is returned", "[command]") {
+  const run_scene s;
+  const auto first = s.run({}, "echo \"$DLOCK_KEY $DLOCK_FENCE\"; echo $DLOCK_DEADLINE; date +%s; exit 7");
+  CHECK(first.error.empty());
+  CHECK(first.code == 7);
+  std::istringstream lines(first.out);
+  std::string key, fence;
+  long deadline = 0, now = 0;
+  lines >> key >> fence >> deadline >> now;
+  CHECK(key == "job");
+  CHECK(fence == "1");
+  CHECK(deadline > now);
+  CHECK(deadline <= now + 30);
+  CHECK(s.run({}, "echo $DLOCK_FENCE").out == "2\n");
+  CHECK(s.free());
+}
+
+TEST_CASE("dlock run: a command that a signal ended is 128 and its number", "[command]") {
+  const run_scene s;
+  CHECK(s.run({}, "kill -9 $$").code == 128 + SIGKILL);
+  CHECK(s.run({}, "kill -TERM $$").code == 128 + SIGTERM);
+}
+
+TEST_CASE("dlock run: what can't be executed is 126, what is not there 127", "[command]") {
+  const run_scene s;
+  const auto missing = dlock_does({"run", "job", "--", "no-such-program-anywhere"}, s.environment);
+  CHECK(missing.code == 127);
+  CHECK(missing.error.find("no-such-program-anywhere") != std::string::npos);
+  CHECK(dlock_does({"run", "job", "--", "/etc/passwd"}, s.environment).code == 126);
+  CHECK(s.free());
+}
+
+TEST_CASE("dlock run: while another one runs, fail is 75, skip is 0, and neither runs its command", "[command]") {
+  const run_scene s;
+  dlock_program first(s.arguments({}, "touch \"$SCENE/begun\"; until [ -e \"$SCENE/go\" ]; do sleep 0.05; done"),
+                      s.environment);
+  REQUIRE(eventually([&] { return s.there("begun"); }));
+  const auto failed = s.run({"--on-busy", "fail"}, "touch \"$SCENE/ran\"");
+  CHECK(failed.code == 75);
+  CHECK(failed.error.find("job") != std::string::npos);
+  const auto skipped = s.run({"--on-busy", "skip"}, "touch \"$SCENE/ran\"");
+  CHECK(skipped.code == 0);
+  CHECK(skipped.error.empty());
+  const auto waited = s.run({"--wait", "100ms"}, "touch \"$SCENE/ran\"");
+  CHECK(waited.code == 75);
+  CHECK_FALSE(s.there("ran"));
+  std::ofstream(s.folder / "go").flush();
+  CHECK(first.code() == 0);
+}
+
+TEST_CASE("dlock run: one that waits gets the key when the other one ends", "[command]") {
+  const run_scene s;
+  dlock_program first(s.arguments({},
+                                  "touch \"$SCENE/begun\"; until [ -e \"$SCENE/go\" ]; do sleep 0.05; done; "
+                                  "echo 1 >>\"$SCENE/order\""),
+                      s.environment);
+  REQUIRE(eventually([&] { return s.there("begun"); }));
+  dlock_program second(s.arguments({"--wait", "60s"}, "echo 2 >>\"$SCENE/order\""), s.environment);
+  std::ofstream(s.folder / "go").flush();
+  CHECK(first.code() == 0);
+  CHECK(second.code() == 0);
+  CHECK(s.text("order") == "1\n2\n");
+}
+
+TEST_CASE("dlock run: min-hold keeps the key after a command that was quick", "[command]") {
+  const run_scene s;
+  CHECK(s.run({"--min-hold", "1h"}, "true").code == 0);
+  CHECK(s.run({"--on-busy", "fail"}, "true").code == 75);
+}
+
+TEST_CASE("dlock run: signals reach the command, and its answer is returned", "[command]") {
+  const run_scene s;
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
+    const auto name = "begun" + std::to_string(number);
+    const auto script = "trap 'exit " + std::to_string(40 + number) + "' " + std::to_string(number) +
+                        "; touch \"$SCENE/" + name + "\"; while :; do sleep 0.05; done";
+    dlock_program program(s.arguments({}, script), s.environment);
+    REQUIRE(eventually([&] { return s.there(name); }));
+    program.signal(number);
+    CHECK(program.code() == 40 + number);
+  }
+  CHECK(s.free());
+}
+
+TEST_CASE("dlock run: a signal ends the wait for a busy key", "[command]") {
+  const run_scene s;
+  lock_service locks{s.url};
+  const auto held = locks.acquire("job");
+  dlock_program program(s.arguments({"--label", "waiter"}, "touch \"$SCENE/ran\""), s.environment);
+  // It waits: there is its guard, and it has begun to ask for the key.
+  guard_of(program.pid());
+  program.signal(SIGTERM);
+  CHECK(program.code() == 128 + SIGTERM);
+  CHECK_FALSE(s.there("ran"));
+}
+
+TEST_CASE("dlock run: killed, it leaves nothing of the command behind, wherever that is", "[command]") {
+  const run_scene s;
+  dlock_program program(s.arguments({"--kill-after", "200ms"}, family), s.environment);
+  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
+  const auto pids = pids_in(s.folder / "pids");
+  const auto guard = guard_of(program.pid());
+  program.signal(SIGKILL);
+  CHECK(program.code() == 1000 + SIGKILL);
+  CHECK(eventually([&] { return all_gone(pids); }));
+  CHECK(eventually([&] { return process_gone(guard); }));
+}
+
+TEST_CASE("dlock run: if its guard is killed, nothing of the command is left, and the exit code says so", "[command]") {
+  const run_scene s;
+  dlock_program program(s.arguments({}, family), s.environment);
+  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
+  const auto pids = pids_in(s.folder / "pids");
+  REQUIRE(::kill(guard_of(program.pid()), SIGKILL) == 0);
+  CHECK(program.code() == 70);
+  CHECK(all_gone(pids));
+  CHECK(program.error().find("guard") != std::string::npos);
+  CHECK(s.free());
+}
+
+TEST_CASE("dlock run: if it and its guard are killed at once, the command itself dies", "[command]") {
+  const run_scene s;
+  dlock_program program(s.arguments({}, "trap '' TERM; echo $$ >\"$SCENE/pids\"; while :; do sleep 1000; done"),
+                        s.environment);
+  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 1; }));
+  const auto guard = guard_of(program.pid());
+  program.signal(SIGSTOP);
+  REQUIRE(::kill(guard, SIGKILL) == 0);
+  program.signal(SIGKILL);
+  program.code();
+  CHECK(eventually([&] { return all_gone(pids_in(s.folder / "pids")); }));
+}
+
+TEST_CASE("dlock run: a lock that is taken away ends the command and all that it started, with 79", "[command]") {
+  const run_scene s;
+  dlock_program program(s.arguments({"--ttl", "1s"}, family), s.environment);
+  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
+  const auto forced = dlock_does({"force", "job"}, s.environment);
+  CHECK(forced.code == 0);
+  CHECK(program.code() == 79);
+  CHECK(all_gone(pids_in(s.folder / "pids")));
+  CHECK(program.error().find("ended") != std::string::npos);
+}
+
+TEST_CASE("dlock run: a command that heeds SIGTERM when the lock is lost may end by itself", "[command]") {
+  const run_scene s;
+  dlock_program program(
+      s.arguments({"--ttl", "2s", "--json"},
+                  "trap 'echo bye; exit 5' TERM; touch \"$SCENE/begun\"; while :; do sleep 0.02; done"),
+      s.environment);
+  REQUIRE(eventually([&] { return s.there("begun"); }));
+  CHECK(dlock_does({"force", "job"}, s.environment).code == 0);
+  CHECK(program.code() == 79);
+  CHECK(program.out() == "bye\n");
+  // A shell may say before that its child was ended.
+  const auto said = program.error();
+  const auto report = nlohmann::json::parse(said.substr(said.rfind("{\"key\"")));
+  CHECK(report.at("result") == "lost");
+  CHECK(report.at("command_exit_code") == 5);
+  CHECK(report.at("exit_code") == 79);
+}
+
+TEST_CASE("dlock run: while it stands still the guard ends the command, before the key can be another's", "[command]") {
+  const run_scene s;
+  dlock_program program(s.arguments({"--ttl", "5s"}, family), s.environment);
+  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
+  const auto pids = pids_in(s.folder / "pids");
+  program.signal(SIGSTOP);
+  lock_service locks{s.url};
+  // Nobody can have got the key when the command's last process was gone.
+  REQUIRE(eventually([&] { return all_gone(pids); }));
+  CHECK(locks.holder("job"));
+  program.signal(SIGCONT);
+  CHECK(program.code() == 79);
+}
+
+TEST_CASE("dlock run: what the command leaves behind is ended, or with --leave-children left alone", "[command]") {
+  const run_scene s;
+  constexpr auto script =
+      "setsid sh -c 'echo $$ >\"$SCENE/left\"; exec sleep 1000' & until [ -s \"$SCENE/left\" ]; do "
+      "sleep 0.02; done; exit 3";
+  CHECK(s.run({}, script).code == 3);
+  CHECK(all_gone(pids_in(s.folder / "left")));
+  ::unlink((s.folder / "left").c_str());
+  CHECK(s.run({"--leave-children"}, script).code == 3);
+  const auto left = pids_in(s.folder / "left");
+  REQUIRE(left.size() == 1);
+  CHECK_FALSE(process_gone(left[0]));
+  ::kill(left[0], SIGKILL);
+}
+
+TEST_CASE("dlock run: max-hold ends the command", "[command]") {
+  const run_scene s;
+  const auto ended = s.run({"--max-hold", "300ms", "--kill-after", "100ms"}, "while :; do sleep 1000; done");
+  CHECK(ended.code == 79);
+  CHECK(ended.error.find("max") != std::string::npos);
+}
+
+TEST_CASE("dlock run: with --json it says on the standard error what it did", "[command]") {
+  const run_scene s;
+  const auto ran = s.run({"--json"}, "echo out");
+  CHECK(ran.out == "out\n");
+  const auto report = nlohmann::json::parse(ran.error);
+  CHECK(report.at("key") == "job");
+  CHECK(report.at("result") == "ran");
+  CHECK(report.at("exit_code") == 0);
+  CHECK(report.at("fence") == 1);
+  CHECK(report.at("waited_ms").get<double>() >= 0);
+  CHECK(report.at("held_ms").get<double>() >= 0);
+  lock_service locks{s.url};
+  const auto held = locks.acquire("job");
+  const auto busy = nlohmann::json::parse(s.run({"--json", "--on-busy", "fail"}, "true").error);
+  CHECK(busy.at("result") == "busy");
+  CHECK(busy.at("exit_code") == 75);
+}
+
+TEST_CASE("dlock run: wrong options are 64, before anything is locked", "[command]") {
+  const run_scene s;
+  CHECK(s.run({"--ttl", "10ms"}, "true").code == 64);
+  CHECK(s.run({"--ttl", "soon"}, "true").code == 64);
+  CHECK(s.run({"--wait", "0"}, "true").code == 64);
+  CHECK(s.run({"--on-busy", "perhaps"}, "true").code == 64);
+  // Longer than the margin: it could run on beside the next holder.
+  CHECK(s.run({"--ttl", "4s", "--kill-after", "2s"}, "true").code == 64);
+  CHECK(dlock_does({"run", "job"}, s.environment).code == 64);
+  CHECK(dlock_does({"run", "", "--", "true"}, s.environment).code == 64);
+  CHECK_FALSE(s.there("locks.db"));
+}
+
+TEST_CASE("dlock run: the command begins with the signals that dlock began with", "[command]") {
+  const run_scene s;
+  const auto ran = s.run({}, "grep -E '^Sig(Blk|Ign)' /proc/$$/status");
+  CHECK(ran.code == 0);
+  // This process has begun with the same.
+  std::ifstream in("/proc/self/status");
+  std::string expected;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("SigBlk") || line.starts_with("SigIgn")) expected += line + "\n";
+  }
+  CHECK(ran.out == expected);
+}
+
+TEST_CASE("dlock run: the command inherits no file of dlock's", "[command]") {
+  const run_scene s;
+  const auto ran = s.run({}, "ls /proc/$$/fd");
+  CHECK(ran.code == 0);
+  for (const char* const each : {"\n3\n", "\n4\n", "\n5\n"}) CHECK(ran.out.find(each) == std::string::npos);
+}
+
+}  // namespace dlock::test

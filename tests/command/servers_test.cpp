@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// The command dlock on Redis and ZooKeeper, on servers that the test starts.
+
+#include "command/program.hpp"
+#include "dlock/lock_service.hpp"
+#ifdef DLOCK_TEST_REDIS
+#include "support/redis_server.hpp"
+#endif
+#ifdef DLOCK_TEST_ZOOKEEPER
+#include "support/zookeeper_server.hpp"
+#endif
+
+namespace dlock::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct url_scene {
+  std::string url;
+
+  command_result does(std::vector<std::string> arguments) const {
+    return dlock_does(std::move(arguments), {{"DLOCK_URL", url}});
+  }
+  nlohmann::json json(std::vector<std::string> arguments) const {
+    arguments.push_back("--json");
+    const auto result = does(std::move(arguments));
+    INFO(result.error);
+    CHECK(result.error.empty());
+    return nlohmann::json::parse(result.out);
+  }
+  std::string level(const std::string& name) const {
+    const auto all = json({"doctor"});
+    for (const auto& each : all.at("checks")) {
+      if (each.at("check") == name) return each.at("level");
+    }
+    return "none";
+  }
+};
+
+std::vector<std::string> names(const nlohmann::json& holders) {
+  std::vector<std::string> all;
+  for (const auto& each : holders) all.push_back(each.at("key"));
+  return all;
+}
+
+using strings = std::vector<std::string>;
+
+/// What works on every store.
+void check_verbs(const url_scene& s) {
+  const auto ran = s.does({"run", "job", "--ttl", "10s", "--", "sh", "-c", "echo $DLOCK_KEY; exit 4"});
+  CHECK(ran.error.empty());
+  CHECK(ran.out == "job\n");
+  CHECK(ran.code == 4);
+  lock_service locks{s.url, {.label = "holder", .defaults = {.ttl = 10s}}};
+  const auto b = locks.acquire("b"), a = locks.acquire("a");
+  CHECK(s.does({"run", "a", "--ttl", "10s", "--on-busy", "fail", "--", "true"}).code == 75);
+  CHECK(names(s.json({"list"}).at("keys")) == strings{"a", "b"});
+  CHECK(s.json({"list"}).at("rows").empty());
+  CHECK(s.json({"show", "a"}).at("held") == true);
+  CHECK(s.does({"show", "c"}).code == 1);
+  CHECK(s.does({"show", "1", "--table", "orders"}).code != 0);
+  const auto top = s.json({"top"});
+  CHECK(top.at("held") == 2);
+  CHECK(top.at("longest").size() == 2);
+  CHECK(s.does({"doctor"}).code == 0);
+  const auto forced = s.does({"force", "a"});
+  CHECK(forced.code == 0);
+  CHECK(s.does({"watch", "c", "--until", "free"}).code == 0);
+  CHECK(s.does({"gc", "--idle", "1ms"}).code == 0);
+}
+
+}  // namespace
+
+#ifdef DLOCK_TEST_REDIS
+TEST_CASE("dlock on Redis: the verbs work, and top is one statement", "[command]") {
+  const redis_server server;
+  const url_scene s{server.url()};
+  check_verbs(s);
+  lock_service locks{s.url};
+  const auto held = locks.acquire("k");
+  CHECK(s.json({"top"}).at("statements") == 1);
+  const auto top = s.json({"top"});
+  REQUIRE_FALSE(top.at("sessions").empty());
+  CHECK(top.at("sessions").at(0).contains("age_seconds"));
+}
+
+TEST_CASE("dlock on Redis: waiters counts the processes that wait", "[command]") {
+  const redis_server server;
+  check_waiters(server.url());
+}
+
+TEST_CASE("dlock on Redis: doctor says what a crash may lose, and what a full server deletes", "[command]") {
+  const redis_server server;
+  const url_scene s{server.url()};
+  CHECK(s.level("durability") == "ok");
+  CHECK(s.level("memory") == "ok");
+  server.ask({"CONFIG", "SET", "appendfsync", "everysec"});
+  CHECK(s.level("durability") == "warning");
+  // The store refuses such a server, and says what to change.
+  server.ask({"CONFIG", "SET", "maxmemory", "100mb"});
+  server.ask({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  const auto refused = s.does({"doctor"});
+  CHECK(refused.code == 1);
+  CHECK(refused.out.find("maxmemory-policy") != std::string::npos);
+}
+
+TEST_CASE("dlock on Redis: a user with the rights that schema prints may lock", "[command]") {
+  const redis_server server;
+  const auto printed = dlock_does({"schema", "--database", "redis", "--user", "worker", "--prefix", "own:"}).out;
+  const auto begin = printed.find("ACL SETUSER");
+  REQUIRE(begin != std::string::npos);
+  std::istringstream words(printed.substr(begin, printed.find('\n', begin) - begin));
+  strings command;
+  for (std::string word; words >> word;) command.push_back(word == ">..." ? ">secret" : word);
+  CHECK(server.ask(command) == "OK");
+  const auto url = server.tcp_url("&prefix=own:", "worker:secret@");
+  lock_service locks{url};
+  CHECK(locks.acquire("k"));
+  CHECK(dlock_does({"doctor"}, {{"DLOCK_URL", url}}).code == 0);
+}
+
+TEST_CASE("dlock on Redis: the verbs work beside programs that lock by SET NX", "[command]") {
+  const redis_server server;
+  const url_scene s{server.url("&scheme=setnx&prefix=l:")};
+  check_verbs(s);
+}
+#endif
+
+#ifdef DLOCK_TEST_ZOOKEEPER
+TEST_CASE("dlock on ZooKeeper: the verbs work, and doctor looks at the ensemble", "[command]") {
+  const zookeeper_server server{{"maxSessionTimeout=60000"}};
+  const url_scene s{server.url()};
+  check_verbs(s);
+  check_waiters(s.url);
+  {
+    // The one who is served first stands first.
+    lock_service holder{s.url, {.defaults = {.ttl = 10s}}}, first{s.url, {.label = "first", .defaults = {.ttl = 10s}}},
+        second{s.url, {.label = "second", .defaults = {.ttl = 10s}}};
+    auto held = holder.acquire("k");
+    const auto waiters = [&] { return s.json({"waiters", "k"}).at("waiters"); };
+    auto one = std::async(std::launch::async, [&] { return first.acquire("k", {.wait = 5min}); });
+    CHECK(eventually([&] { return waiters().size() == 1; }));
+    auto two = std::async(std::launch::async, [&] { return second.acquire("k", {.wait = 5min}); });
+    CHECK(eventually([&] { return waiters().size() == 2; }));
+    const auto all = waiters();
+    CHECK(all.at(0).at("label") == "first");
+    CHECK(all.at(0).at("pid") == ::getpid());
+    CHECK(all.at(1).at("label") == "second");
+    CHECK(s.json({"waiters", "k", "--limit", "1"}).at("waiters").size() == 1);
+    CHECK(s.json({"waiters", "k", "--limit", "1"}).at("count") == 2);
+    held.release();
+    one.get().release();
+    two.get().release();
+  }
+  CHECK(s.level("leader") != "none");
+  CHECK(s.level("session timeout") == "ok");
+}
+#endif
+
+}  // namespace dlock::test

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// The verbs of the command dlock that look at locks, on an SQLite file.
+
+#include <algorithm>
+
+#include "command/program.hpp"
+#include "dlock/event_log.hpp"
+#include "dlock/lock_service.hpp"
+#include "support/raw_sqlite.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct file_scene {
+  const scratch_folder folder{};
+  const std::string url = "sqlite:" + (folder / "locks.db");
+  const dlock_program::variables environment{{"DLOCK_URL", url}};
+
+  command_result does(std::vector<std::string> arguments) const {
+    return dlock_does(std::move(arguments), environment);
+  }
+  nlohmann::json json(std::vector<std::string> arguments) const {
+    arguments.push_back("--json");
+    const auto result = does(std::move(arguments));
+    CHECK(result.error.empty());
+    return nlohmann::json::parse(result.out);
+  }
+};
+
+std::vector<std::string> names(const nlohmann::json& holders) {
+  std::vector<std::string> all;
+  for (const auto& each : holders) all.push_back(each.at("key"));
+  return all;
+}
+
+using strings = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("dlock: the URL comes from --url, else DLOCK_URL, else a configuration file", "[command]") {
+  const scratch_folder folder;
+  const auto url = [&](const char* name) { return "sqlite:" + (folder / name); };
+  for (const char* const each : {"option.db", "variable.db", "file.db", "home.db"}) {
+    lock_service locks{url(each)};
+    const auto held = locks.acquire(std::string("of ") + each);
+    static_cast<void>(locks.close(0ms));
+  }
+  const auto write = [](const std::string& path, const std::string& text) { std::ofstream(path) << text; };
+  write(folder / "given.conf", "# where the locks are\n\nurl = \"" + url("file.db") + "\"\n");
+  write(folder / "dlock.conf", "url=" + url("home.db") + "\n");
+  const dlock_program::variables home{{"XDG_CONFIG_HOME", folder / ""}};
+  auto with_file = home, with_all = home;
+  with_file.emplace("DLOCK_CONFIG", folder / "given.conf");
+  with_all = with_file;
+  with_all.emplace("DLOCK_URL", url("variable.db"));
+  // doctor names the file.
+  const auto store = [](strings arguments, const dlock_program::variables& in) {
+    arguments.insert(arguments.end(), {"doctor", "--json"});
+    return nlohmann::json::parse(dlock_does(arguments, in).out).at("store").get<std::string>();
+  };
+  CHECK(store({"--url", url("option.db")}, with_all).find("option.db") != std::string::npos);
+  CHECK(store({}, with_all).find("variable.db") != std::string::npos);
+  CHECK(store({}, with_file).find("file.db") != std::string::npos);
+  CHECK(store({"--config", folder / "given.conf"}, home).find("file.db") != std::string::npos);
+  CHECK(store({}, home).find("home.db") != std::string::npos);
+}
+
+TEST_CASE("dlock: no URL, a wrong one and a wrong file have an exit code each, and a text that says what to do",
+          "[command]") {
+  const scratch_folder folder;
+  const auto none = dlock_does({"list"});
+  CHECK(none.code == 64);
+  CHECK(none.error.find("DLOCK_URL") != std::string::npos);
+  CHECK(dlock_does({"list", "--url", "nowhere"}).code == 64);
+  CHECK(dlock_does({"list", "--url", "sqlite:x?what=1"}).code == 64);
+  CHECK(dlock_does({"list", "--config", folder / "missing"}).code == 78);
+  std::ofstream(folder / "wrong.conf") << "url = sqlite:x\npassword = y\n";
+  const auto wrong = dlock_does({"list", "--config", folder / "wrong.conf"});
+  CHECK(wrong.code == 78);
+  CHECK(wrong.error.find("wrong.conf:2") != std::string::npos);
+  // A file that is not there is not made by who only looks.
+  const auto missing = dlock_does({"list", "--url", "sqlite:" + (folder / "none.db")});
+  CHECK(missing.code == 69);
+  CHECK(::access((folder / "none.db").c_str(), F_OK) != 0);
+  const auto as_json = dlock_does({"list", "--json", "--url", "sqlite:" + (folder / "none.db")});
+  CHECK(nlohmann::json::parse(as_json.error).at("exit_code") == 69);
+  CHECK(dlock_does({}).code == 64);
+  CHECK(dlock_does({"lst"}).code == 64);
+  CHECK(dlock_does({"--help"}).code == 0);
+  CHECK(dlock_does({"run", "--help"}).code == 0);
+  CHECK(dlock_does({"--version"}).out.find('.') != std::string::npos);
+}
+
+TEST_CASE("dlock list: shows what is held, by whom, and leaves out what is not asked for", "[command]") {
+  const file_scene s;
+  lock_service locks{s.url, {.label = "lister"}};
+  const auto a = locks.acquire("order:1"), b = locks.acquire("order:2"), c = locks.acquire("report:daily");
+  const auto own = locks.acquire("throttle", {.ttl = 1h, .renewal = renewal::none});
+  { const auto free = locks.acquire("order:3"); }
+  const auto all = s.json({"list"});
+  CHECK(names(all.at("keys")) == strings{"order:1", "order:2", "report:daily", "throttle"});
+  const auto& first = all.at("keys").at(0);
+  CHECK(first.at("fence") == a.fencing_token());
+  CHECK(first.at("pid") == ::getpid());
+  CHECK(first.at("label") == "lister");
+  CHECK(first.at("state") == "held");
+  CHECK(first.at("kind") == "session");
+  CHECK(all.at("keys").at(3).at("kind") == "expiring");
+  CHECK(names(s.json({"list", "--prefix", "order:"}).at("keys")) == strings{"order:1", "order:2"});
+  CHECK(names(s.json({"list", "--limit", "1"}).at("keys")) == strings{"order:1"});
+  CHECK(names(s.json({"list", "--after", "order:1"}).at("keys")) == strings{"order:2", "report:daily", "throttle"});
+  CHECK(s.does({"list", "--keys", "--prefix", "rep"}).out == "report:daily\n");
+  const auto table = s.does({"list"}).out;
+  CHECK(table.find("KEY") == 0);
+  CHECK(table.find("lister") != std::string::npos);
+  CHECK(s.does({"list", "--prefix", "zzz"}).out.empty());
+}
+
+TEST_CASE("dlock list: pages through more keys than one page has", "[command]") {
+  const file_scene s;
+  lock_service locks{s.url};
+  std::vector<lease> held;
+  for (int i = 0; i != 1205; ++i) held.push_back(locks.acquire("k" + std::to_string(10'000 + i)));
+  CHECK(s.json({"list", "--limit", "5000"}).at("keys").size() == 1205);
+  CHECK(s.json({"list", "--limit", "5000", "--prefix", "k111"}).at("keys").size() == 100);
+}
+
+TEST_CASE("dlock list, show, force: a row that is locked in place is named by its table and its id", "[command]") {
+  const file_scene s;
+  {
+    raw_sqlite raw(s.folder / "locks.db");
+    raw.run("CREATE TABLE orders (id INTEGER PRIMARY KEY, version INTEGER NOT NULL DEFAULT 0)");
+    raw.run("INSERT INTO orders (id) VALUES (42), (43)");
+  }
+  const auto columns = s.json({"schema", "--rows", "orders"}).at("statements");
+  CHECK(columns.size() == 3);
+  {
+    raw_sqlite raw(s.folder / "locks.db");
+    for (const auto& each : columns) raw.run(each.get<std::string>());
+  }
+  lock_service locks{s.url, {.label = "rows"}};
+  const auto table = std::make_shared<row_table>(row_table{.table = "\"orders\"",
+                                                           .label = "orders",
+                                                           .id = {"\"id\""},
+                                                           .owner = "\"lock_owner\"",
+                                                           .expires_at = "\"lock_expires_at_us\"",
+                                                           .fence = "\"lock_fence\"",
+                                                           .version = "\"version\""});
+  const auto row = lock_key::of_row(table, {std::int64_t{42}});
+  auto held = locks.acquire(row);
+  const auto found = s.json({"list"});
+  CHECK(found.at("keys").empty());
+  CHECK(names(found.at("rows")) == strings{"orders:42"});
+  CHECK(names(s.json({"list", "--table", "orders"}).at("rows")) == strings{"orders:42"});
+  CHECK(s.json({"list", "--no-rows"}).at("rows").empty());
+  const auto shown = s.json({"show", "42", "--table", "orders"});
+  CHECK(shown.at("held") == true);
+  CHECK(shown.at("holder").at("label") == "rows");
+  CHECK(s.does({"show", "43", "--table", "orders"}).code == 1);
+  CHECK(s.does({"show", "42", "--table", "customers"}).code == 69);
+  CHECK(s.json({"force", "42", "--table", "orders"}).at("forced") == true);
+  CHECK(s.json({"show", "42", "--table", "orders"}).at("holder").at("state") == "revoked");
+}
+
+TEST_CASE("dlock show: a held key is 0 and a free one is 1", "[command]") {
+  const file_scene s;
+  lock_service locks{s.url};
+  const auto held = locks.acquire("k");
+  const auto shown = s.does({"show", "k"});
+  CHECK(shown.code == 0);
+  CHECK(shown.out.find(std::to_string(::getpid())) != std::string::npos);
+  CHECK(s.json({"show", "k"}).at("holder").at("fence") == held.fencing_token());
+  const auto free = s.does({"show", "other"});
+  CHECK(free.code == 1);
+  CHECK(free.out.find("free") != std::string::npos);
+  CHECK(s.json({"show", "other"}).at("held") == false);
+}
+
+TEST_CASE("dlock force: revokes a session's lease, frees one with its own expiry, and is 1 for a free key",
+          "[command]") {
+  const file_scene s;
+  lock_service locks{s.url};
+  const auto kept = locks.acquire("kept", {.ttl = 1h});
+  const auto own = locks.acquire("own", {.ttl = 1h, .renewal = renewal::none});
+  CHECK(s.json({"force", "kept"}).at("free") == false);
+  CHECK(s.json({"show", "kept"}).at("holder").at("state") == "revoked");
+  CHECK(s.json({"force", "own"}).at("free") == true);
+  CHECK(s.does({"show", "own"}).code == 1);
+  const auto none = s.does({"force", "unknown-key"});
+  CHECK(none.code == 1);
+}
+
+TEST_CASE("dlock waiters: a store whose waiters poll says that it does not know them", "[command]") {
+  const file_scene s;
+  lock_service locks{s.url};
+  const auto held = locks.acquire("k");
+  const auto answer = s.does({"waiters", "k"});
+  CHECK(answer.code == 69);
+  CHECK(answer.error.find("dlock_waiting_calls") != std::string::npos);
+  CHECK(answer.out.empty());
+}
+
+TEST_CASE("dlock watch: prints grants and releases, and ends when the key is free", "[command]") {
+  const file_scene s;
+  lock_service locks{s.url, {.label = "first"}};
+  auto held = locks.acquire("k");
+  dlock_program program({"watch", "k", "--interval", "5ms", "--until", "free", "--json"}, s.environment);
+  REQUIRE(eventually([&] { return program.out().find("\"held\"") != std::string::npos; }));
+  CHECK_FALSE(program.ended());
+  held.release();
+  CHECK(program.code() == 0);
+  std::istringstream lines(program.out());
+  std::vector<std::string> changes;
+  for (std::string line; std::getline(lines, line);) changes.push_back(nlohmann::json::parse(line).at("change"));
+  CHECK(changes == strings{"held", "released"});
+}
+
+TEST_CASE("dlock watch: another holder is a grant; a time that runs out is 1", "[command]") {
+  const file_scene s;
+  lock_service locks{s.url};
+  auto held = locks.acquire("k");
+  CHECK(s.does({"watch", "k", "--until", "free", "--for", "50ms", "--interval", "5ms"}).code == 1);
+  dlock_program program({"watch", "k", "--interval", "1ms"}, s.environment);
+  REQUIRE(eventually([&] { return program.out().find("held") != std::string::npos; }));
+  // Again and again, so that a poll falls on it however slow the machine is.
+  REQUIRE(eventually([&] {
+    held = {};
+    held = locks.acquire("k");
+    return program.out().find("granted") != std::string::npos;
+  }));
+}
+
+TEST_CASE("dlock top: numbers, sessions and the keys held longest, as often as asked for", "[command]") {
+  const file_scene s;
+  lock_service locks{s.url, {.label = "holder"}};
+  const auto a = locks.acquire("a"), b = locks.acquire("b");
+  const auto result = s.does({"top", "--json", "--refreshes", "3", "--interval", "10ms", "--rows", "1"});
+  CHECK(result.code == 0);
+  std::istringstream lines(result.out);
+  std::vector<nlohmann::json> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(nlohmann::json::parse(line));
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].at("held") == 2);
+  CHECK(all[0].at("statements") <= 3);
+  CHECK(all[0].at("grants_per_second").is_null());
+  CHECK(all[1].at("grants_per_second") == 0.0);
+  CHECK(all[1].at("losses_per_second") == 0.0);
+  CHECK(names(all[0].at("longest")) == strings{"a"});
+  CHECK(all[0].at("sessions").at(0).at("locks") == 2);
+  CHECK(all[0].at("sessions").at(0).at("label") == "holder");
+  const auto text = s.does({"top"}).out;
+  CHECK(text.find("SESSION OF") != std::string::npos);
+  CHECK(text.find("holder") != std::string::npos);
+}
+
+TEST_CASE("dlock doctor: a healthy file is 0; each finding says what it means and what to do", "[command]") {
+  const file_scene s;
+  { lock_service locks{s.url}; }
+  const auto healthy = s.json({"doctor"});
+  CHECK(healthy.at("ok") == true);
+  CHECK(s.does({"doctor"}).code == 0);
+  raw_sqlite(s.folder / "locks.db").run("CREATE TABLE orders (id INTEGER PRIMARY KEY)");
+  bool found = false;
+  const auto all = s.json({"doctor"});
+  for (const auto& each : all.at("checks")) {
+    if (each.at("check") != "other tables") continue;
+    found = true;
+    CHECK(each.at("level") == "note");
+    CHECK(each.at("value") == "orders");
+    CHECK(each.contains("meaning"));
+    CHECK(each.contains("advice"));
+  }
+  CHECK(found);
+  raw_sqlite(s.folder / "locks.db").run("UPDATE dlock_schema_version SET migration = 1");
+  const auto broken = s.does({"doctor"});
+  CHECK(broken.code == 1);
+  CHECK(broken.out.find("PROBLEM") != std::string::npos);
+  const auto missing = dlock_does({"doctor", "--url", "sqlite:" + (s.folder / "none.db"), "--json"});
+  CHECK(missing.code == 1);
+  CHECK(nlohmann::json::parse(missing.out).at("ok") == false);
+}
+
+TEST_CASE("dlock gc: deletes what is idle and nothing else, and only counts with --dry-run", "[command]") {
+  const file_scene s;
+  lock_service locks{s.url};
+  const auto held = locks.acquire("held");
+  for (int i = 0; i != 250; ++i) const auto idle = locks.acquire("idle " + std::to_string(i));
+  const auto counted = s.json({"gc", "--dry-run", "--idle", "1ms"});
+  CHECK(counted.at("deleted") == 0);
+  CHECK(counted.at("free") == 250);
+  CHECK(s.json({"gc"}).at("deleted") == 0);  // none of them is a day old
+  const auto done = s.json({"gc", "--idle", "1ms", "--step", "100"});
+  CHECK(done.at("deleted") == 250);
+  CHECK(done.at("steps") >= 3);
+  CHECK(done.at("keys") == 1);
+  CHECK(s.does({"show", "held"}).code == 0);
+}
+
+TEST_CASE("dlock bench: measures the figures that it names, and leaves no key held", "[command]") {
+  const file_scene s;
+  { lock_service locks{s.url}; }
+  const auto all = s.json({"bench", "--time", "1s"});
+  std::vector<std::string> found;
+  for (const auto& each : all.at("figures")) {
+    found.push_back(each.at("name"));
+    CHECK((each.contains("per_second") ? each.at("per_second").get<double>() : each.at("p50_us").get<double>()) > 0);
+  }
+  CHECK(found == strings{"round trip", "commit", "lock and unlock", "eight threads", "hand-over"});
+  CHECK(s.json({"list"}).at("keys").empty());
+}
+
+TEST_CASE("dlock schema: an SQLite file made by it is one that programs with schema=verify open", "[command]") {
+  const file_scene s;
+  const auto statements = s.json({"schema", "--prefix", "own_"}).at("statements");
+  {
+    raw_sqlite raw(s.folder / "locks.db");
+    for (const auto& each : statements) raw.run(each.get<std::string>());
+  }
+  lock_service locks{s.url + "?schema=verify&prefix=own_"};
+  CHECK(locks.acquire("k").fencing_token() == 1);
+  CHECK(s.does({"schema", "--prefix", "x'; DROP"}).code == 64);
+  CHECK(s.does({"schema", "--database", "oracle"}).code == 64);
+}
+
+TEST_CASE("dlock timeline: draws what event logs of several services tell", "[command]") {
+  const file_scene s;
+  const auto log = s.folder / "events.jsonl";
+  {
+    lock_service a{s.url, {.observer = make_event_log(log, {.service = "a"})}};
+    lock_service b{s.url, {.observer = make_event_log(log, {.service = "b"})}};
+    { const auto held = a.acquire("order:<1>"); }
+    const auto held = b.acquire("order:<1>");
+    CHECK_FALSE(a.try_acquire("order:<1>"));
+  }
+  const auto picture = s.folder / "picture.svg";
+  const auto report = s.json({"timeline", log, "--out", picture});
+  CHECK(report.at("holds") == 2);
+  CHECK(report.at("holders") == 2);
+  const auto svg = dlock_program::read(picture);
+  CHECK(svg.starts_with("<svg"));
+  CHECK(svg.find("order:&lt;1&gt;") != std::string::npos);
+  CHECK(svg.find("order:<1>") == std::string::npos);
+  CHECK(svg.find("released") != std::string::npos);
+  CHECK(s.does({"timeline", log}).out == svg);
+  std::ofstream(s.folder / "wrong") << "{\"event\":\"granted\"}\n";
+  const auto wrong = s.does({"timeline", s.folder / "wrong"});
+  CHECK(wrong.code == 65);
+  CHECK(wrong.error.find(":1:") != std::string::npos);
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dlock/lock_key.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "options.hpp"
+
+namespace dlock::command {
+
+/// A store, as operators ask it: without a lock service, so it has no threads, no sessions and no clean-up.
+/// All functions throw store_error, and std::invalid_argument for a URL that is wrong. Not thread-safe.
+class client {
+ public:
+  /// Makes no tables. Connects at the first question.
+  explicit client(const common_options& options);
+  ~client();
+  client(const client&) = delete;
+  client& operator=(const client&) = delete;
+
+  store& where();
+  /// For people: the URL without its password.
+  const std::string& name();
+  store_admin& admin();
+  /// A question, which is interrupted at the time limit. On a connection that stays open; another one is made if it
+  /// broke.
+  reply ask(const char* doing, const std::function<reply(connection&)>& question);
+  connection& link();
+
+  /// The key that the options name. With a table, the row. Throws failure if there is no such table.
+  lock_key key_of(const key_options& named);
+  std::shared_ptr<const row_table> table(const std::string& name);
+  /// Of a key or a row; none: it is free.
+  std::vector<holder_info> holders(const lock_key& key);
+  /// A service on the same store, for what only a service can do. Made at the first call.
+  lock_service& locks();
+
+ private:
+  [[noreturn]] void fail(const char* doing, const fault& why);
+
+  const common_options& options_;
+  std::string name_{};
+  std::shared_ptr<store> store_{};
+  std::unique_ptr<connection> link_{};
+  std::unique_ptr<lock_service> locks_{};
+};
+
+}  // namespace dlock::command

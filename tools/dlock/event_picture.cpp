@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "event_picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "output.hpp"
+#include "times.hpp"
+
+namespace dlock::command {
+
+namespace {
+
+constexpr double left_edge = 190, width = 1'100, top_edge = 58, lane = 16, gap = 10;
+
+/// Ten colours that differ also for most who see colours in another way; holders take them in turn.
+constexpr std::array colours{"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
+                             "#aa3377", "#997700", "#004488", "#bb5566", "#44aa99"};
+
+constexpr const char* style = R"(<style>
+text { font: 12px Helvetica, Arial, sans-serif; fill: #1f2328 }
+.page { fill: #ffffff } .grid { stroke: #d0d7de } .note { fill: #59636e } .band { stroke: #d0d7de }
+.wait { fill-opacity: 0.28 } .open { fill-opacity: 0.55 }
+.lost { stroke: #cf222e; stroke-width: 2 } .mark { fill: #cf222e } .over { stroke: #1f2328; stroke-width: 2 }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3 } .page { fill: #0d1117 } .grid { stroke: #30363d } .note { fill: #9198a1 } .band { stroke: #30363d }
+.lost { stroke: #f85149 } .mark { fill: #f85149 } .over { stroke: #e6edf3 }
+}
+</style>
+)";
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out.push_back(c);
+    }
+  }
+  return out;
+}
+
+std::string moment_text(std::int64_t us) {
+  const std::time_t seconds = us / 1'000'000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return fmt::format("{}.{:03} UTC", text, us / 1000 % 1000);
+}
+
+/// A lane for each of several spans, so that no two in one lane overlap.
+class lanes {
+ public:
+  std::size_t lane_of(std::int64_t begin, std::int64_t end) {
+    for (std::size_t i = 0; i != ends_.size(); ++i) {
+      if (ends_[i] > begin) continue;
+      ends_[i] = end;
+      return i;
+    }
+    ends_.push_back(end);
+    return ends_.size() - 1;
+  }
+  std::size_t count() const noexcept { return ends_.size(); }
+
+ private:
+  std::vector<std::int64_t> ends_{};
+};
+
+class drawing {
+ public:
+  drawing(const event_story& story, const picture_options& options)
+      : story_(story),
+        options_(options),
+        from_(options.from != 0 ? options.from : story.begin()),
+        to_(std::max(from_ + 1, options.to != 0 ? options.to : story.end())) {}
+
+  std::string text() {
+    double y = top_edge;
+    for (const auto& key : chosen_keys()) y = draw_key(key, y);
+    y = draw_processes(y);
+    y = draw_legend(y + 34);
+    const double total = left_edge + width + 30;
+    auto out = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+        "height=\"{1:.0f}\" role=\"img\">\n<title>Locks from {2} to {3}</title>\n",
+        total, y, moment_text(from_), moment_text(to_));
+    out += style;
+    out += fmt::format("<rect class=\"page\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", total, y);
+    out += axis(axis_end_);
+    return out + shapes_ + "</svg>\n";
+  }
+
+ private:
+  bool visible(std::int64_t begin, std::int64_t end) const { return end >= from_ && begin <= to_; }
+  bool wanted(const std::string& key) const { return !key.empty() && key.starts_with(options_.key); }
+  double x(std::int64_t at) const {
+    const auto share = static_cast<double>(std::clamp(at, from_, to_) - from_) / static_cast<double>(to_ - from_);
+    return left_edge + share * width;
+  }
+
+  /// Those with most events, in the order of their names.
+  std::vector<std::string> chosen_keys() {
+    std::map<std::string, std::size_t> busy;
+    for (const auto& each : story_.holds())
+      if (wanted(each.key) && visible(each.begin, each.end)) ++busy[each.key];
+    for (const auto& each : story_.waits())
+      if (wanted(each.key) && visible(each.begin, each.end)) ++busy[each.key];
+    for (const auto& each : story_.marks())
+      if (wanted(each.key) && visible(each.at, each.at)) ++busy[each.key];
+    std::vector<std::pair<std::string, std::size_t>> all(busy.begin(), busy.end());
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    left_out_ = all.size() - std::min(all.size(), options_.most_keys);
+    all.resize(all.size() - left_out_);
+    std::vector<std::string> keys;
+    for (auto& each : all) keys.push_back(std::move(each.first));
+    std::sort(keys.begin(), keys.end());
+    return keys;
+  }
+
+  void bar(double y, std::int64_t begin, std::int64_t end, std::size_t holder, std::string_view kind,
+           const std::string& says) {
+    const double from = x(begin), to = std::max(x(end), from + 1);
+    shapes_ += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"2\" fill=\"{}\"{}{}{}>"
+        "<title>{}</title></rect>\n",
+        from, y + 1, to - from, lane - 2, colours[holder % colours.size()], kind.empty() ? "" : " class=\"", kind,
+        kind.empty() ? "" : "\"", escaped(says));
+    shown_.insert(holder);
+  }
+
+  double draw_key(const std::string& key, double y) {
+    lanes held, waiting;
+    for (const auto& each : story_.holds()) {
+      if (each.key != key || !visible(each.begin, each.end)) continue;
+      const double at = y + static_cast<double>(held.lane_of(each.begin, each.end)) * lane;
+      draw_hold(each, at);
+    }
+    const double below = y + static_cast<double>(held.count()) * lane;
+    for (const auto& each : story_.waits()) {
+      if (each.key != key || !visible(each.begin, each.end)) continue;
+      const double at = below + static_cast<double>(waiting.lane_of(each.begin, each.end)) * lane;
+      bar(at, each.begin, each.end, each.holder, "wait",
+          fmt::format("{}: {} waited {}, {}", key, story_.holders()[each.holder], spent(each.begin, each.end),
+                      each.granted ? "granted" : "busy"));
+    }
+    const double bottom = below + static_cast<double>(std::max<std::size_t>(waiting.count(), held.count() == 0)) * lane;
+    for (const auto& each : story_.marks()) {
+      if (each.key == key && visible(each.at, each.at)) draw_mark(each, y);
+    }
+    head(key, y, bottom);
+    if (held.count() > 1) {
+      shapes_ += fmt::format("<text class=\"mark\" x=\"8\" y=\"{:.1f}\" fill=\"#cf222e\">held twice at once</text>\n",
+                             y + lane + 12);
+    }
+    return bottom + gap;
+  }
+
+  void draw_hold(const event_story::hold& each, double y) {
+    using how = event_story::end_of_hold;
+    const auto& who = story_.holders()[each.holder];
+    const char* const ended = each.how == how::released     ? "released"
+                              : each.how == how::lost       ? "lost"
+                              : each.how == how::taken_over ? "its holder died, and the key was taken over"
+                                                            : "held at the end of the log";
+    auto says = fmt::format("{}: {} held it for {}, {}", each.key, who, spent(each.begin, each.end), ended);
+    if (!each.reason.empty()) says += ": " + each.reason;
+    if (each.fence != 0) says += fmt::format("; fence {}", each.fence);
+    if (each.took_over) says += "; taken over";
+    bar(y, each.begin, each.end, each.holder, each.how == how::open ? "open" : "", says);
+    const auto line = [&](std::int64_t at, const char* kind) {
+      if (at < from_ || at > to_) return;
+      shapes_ += fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{3:.1f}\"/>\n",
+                             kind, x(at), y - 1, y + lane);
+    };
+    if (each.took_over) line(each.begin, "over");
+    if (each.how == how::lost || each.how == how::taken_over) line(each.end, "lost");
+  }
+
+  void draw_mark(const event_story::mark& each, double y) {
+    const double at = x(each.at);
+    shapes_ +=
+        fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f} l4 -7 l-8 0 z\"><title>{}</title></path>\n", at, y + 1,
+                    escaped(fmt::format("{}: {}{}{}", story_.holders()[each.holder], each.event,
+                                        each.text.empty() ? "" : ": ", each.text)));
+    shown_.insert(each.holder);
+  }
+
+  void head(const std::string& name, double y, double bottom) {
+    shapes_ += fmt::format(
+        "<text x=\"8\" y=\"{:.1f}\">{}</text>\n<line class=\"band\" x1=\"0\" x2=\"{:.0f}\" "
+        "y1=\"{:.1f}\" y2=\"{:.1f}\"/>\n",
+        y + 12, escaped(cut(name, 27)), left_edge + width + 30, bottom + gap / 2, bottom + gap / 2);
+  }
+
+  /// What processes report of themselves.
+  double draw_processes(double y) {
+    std::map<std::size_t, std::vector<const event_story::mark*>> by_process;
+    for (const auto& each : story_.marks()) {
+      if (each.key.empty() && each.event != "cleanup" && visible(each.at, each.at))
+        by_process[each.holder].push_back(&each);
+    }
+    for (const auto& [holder, marks] : by_process) {
+      for (const auto* each : marks) draw_mark(*each, y + 8);
+      head(story_.holders()[holder], y, y + lane);
+      y += lane + gap;
+    }
+    axis_end_ = y;
+    return y;
+  }
+
+  double draw_legend(double y) {
+    double at = 8;
+    for (const auto holder : shown_) {
+      const auto& name = story_.holders()[holder];
+      const double room = 30 + 7.0 * static_cast<double>(columns_of(name));
+      if (at + room > left_edge + width + 22) {
+        at = 8;
+        y += 18;
+      }
+      shapes_ += fmt::format(
+          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"10\" height=\"10\" fill=\"{}\"/>\n<text x=\"{:.1f}\" "
+          "y=\"{:.1f}\">{}</text>\n",
+          at, y - 9, colours[holder % colours.size()], at + 14, y, escaped(name));
+      at += room;
+    }
+    y += 20;
+    auto says = std::string(
+        "full: held; pale: waited; red line: lost, or the holder died; dark line: taken over; "
+        "red triangle: see its text");
+    if (left_out_ != 0) says += fmt::format("; {} more keys are not shown", left_out_);
+    shapes_ += fmt::format("<text class=\"note\" x=\"8\" y=\"{:.1f}\">{}</text>\n", y, says);
+    return y + 12;
+  }
+
+  std::string axis(double bottom) const {
+    // Steps of 1, 2 or 5 of a power of ten.
+    const double span = static_cast<double>(to_ - from_);
+    const double power = std::pow(10, std::floor(std::log10(span / 10)));
+    double step = power;
+    for (const double factor : {2.0, 5.0, 10.0}) {
+      if (span / step > 12) step = power * factor;
+    }
+    std::string out = fmt::format("<text x=\"8\" y=\"20\">{}</text>\n", moment_text(from_));
+    for (double at = 0; at <= span; at += step) {
+      const double x = left_edge + at / span * width;
+      out += fmt::format(
+          "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"44\" y2=\"{1:.1f}\"/>\n<text "
+          "class=\"note\" x=\"{0:.1f}\" y=\"38\" text-anchor=\"middle\">+{2}</text>\n",
+          x, bottom, at == 0 ? "0" : print_time(std::chrono::microseconds{std::llround(at)}));
+    }
+    return out;
+  }
+
+  static std::string spent(std::int64_t begin, std::int64_t end) {
+    return print_time(std::chrono::microseconds{end - begin});
+  }
+
+  const event_story& story_;
+  const picture_options& options_;
+  const std::int64_t from_;
+  const std::int64_t to_;
+  std::size_t left_out_ = 0;
+  std::set<std::size_t> shown_{};
+  double axis_end_ = 0;
+  std::string shapes_{};
+};
+
+}  // namespace
+
+std::string draw(const event_story& story, const picture_options& options) { return drawing(story, options).text(); }
+
+}  // namespace dlock::command

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "event_story.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "exit_code.hpp"
+#include "output.hpp"
+
+namespace dlock::command {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, int line, const std::string& why) {
+  throw failure(exit_code::data, fmt::format("{}:{}: {}", name, line, why));
+}
+
+}  // namespace
+
+std::size_t event_story::holder_called(const std::string& name) {
+  const auto [at, is_new] = by_name_.emplace(name, holders_.size());
+  if (is_new) holders_.push_back(name);
+  return at->second;
+}
+
+void event_story::note_time(std::int64_t at) {
+  begin_ = begin_ == 0 ? at : std::min(begin_, at);
+  end_ = std::max(end_, at);
+}
+
+void event_story::read(std::istream& from, const std::string& name) {
+  std::string line;
+  for (int number = 1; std::getline(from, line); ++number) {
+    if (from.eof()) break;
+    if (line.empty()) continue;
+    const auto parsed = json::parse(line, nullptr, false);
+    if (!parsed.is_object()) refuse(name, number, "is not a JSON object");
+    try {
+      entry made{.at = parsed.at("time_us").get<std::int64_t>(), .event = parsed.at("event").get<std::string>()};
+      auto who = fmt::format("{}/{}", parsed.value("host", "?"), parsed.value("pid", std::int64_t{0}));
+      if (const auto service = parsed.value("service", ""); !service.empty()) who += " " + service;
+      made.holder = holder_called(who);
+      made.key = parsed.value("key", "");
+      made.fence = parsed.value("fence", std::uint64_t{0});
+      made.waited = parsed.value("waited_us", std::int64_t{0});
+      made.held = parsed.value("held_us", std::int64_t{0});
+      made.taken_over = parsed.value("taken_over", false);
+      made.reason = parsed.value("reason", "");
+      made.text = parsed.value("text", "");
+      entries_.push_back(std::move(made));
+    } catch (const json::exception& wrong) {
+      refuse(name, number, std::string("is not an event: ") + wrong.what());
+    }
+  }
+}
+
+void event_story::finish() {
+  std::stable_sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) { return a.at < b.at; });
+  for (const auto& each : entries_) tell(each);
+  // Held at the end of the log, or by a process that died. Whoever got the key next shows which.
+  for (const auto& [of, open_holds] : open_) {
+    for (const auto index : open_holds) {
+      auto& ends = holds_[index];
+      ends.end = end_;
+      for (const auto& next : holds_) {
+        if (&next == &ends || next.key != ends.key || next.begin < ends.begin || next.begin > ends.end) continue;
+        if (next.begin == ends.begin && next.fence <= ends.fence) continue;
+        ends.end = next.begin;
+        ends.how = end_of_hold::taken_over;
+      }
+    }
+  }
+  open_.clear();
+  entries_.clear();
+}
+
+void event_story::end_hold(const entry& of, end_of_hold how) {
+  const auto found = open_.find({of.key, of.holder});
+  if (found == open_.end() || found->second.empty()) {
+    // The log begins in the middle of it.
+    holds_.push_back({of.key, of.holder, of.at - of.held, of.at, of.fence, how, false, of.reason});
+    note_time(of.at - of.held);
+    return;
+  }
+  // The one with that fence, or else the last one.
+  auto& open_holds = found->second;
+  auto at = std::find_if(open_holds.begin(), open_holds.end(),
+                         [&](std::size_t each) { return holds_[each].fence == of.fence; });
+  if (at == open_holds.end()) at = std::prev(open_holds.end());
+  auto& ends = holds_[*at];
+  ends.end = of.at;
+  ends.how = how;
+  ends.reason = of.reason;
+  open_holds.erase(at);
+}
+
+void event_story::tell(const entry& of) {
+  note_time(of.at);
+  if (of.event == "granted") {
+    if (of.waited > 0) {
+      waits_.push_back({of.key, of.holder, of.at - of.waited, of.at, true});
+      note_time(of.at - of.waited);
+    }
+    open_[{of.key, of.holder}].push_back(holds_.size());
+    holds_.push_back({of.key, of.holder, of.at, of.at, of.fence, end_of_hold::open, of.taken_over, {}});
+  } else if (of.event == "busy") {
+    waits_.push_back({of.key, of.holder, of.at - of.waited, of.at, false});
+    note_time(of.at - of.waited);
+  } else if (of.event == "released") {
+    end_hold(of, end_of_hold::released);
+  } else if (of.event == "lost") {
+    end_hold(of, end_of_hold::lost);
+  } else if (of.event != "reentered" && of.event != "session_opened") {
+    marks_.push_back({of.key, of.holder, of.at, of.event, of.reason.empty() ? of.text : of.reason});
+  }
+}
+
+}  // namespace dlock::command

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dlock::command {
+
+/// A process between dlock and the command that it runs. The guard starts the command and ends it, with all that it has
+/// started, when dlock says so; when dlock itself ends, by whatever signal; and when the moment has come until which
+/// the lock was certain, and dlock stands still. dlock ends the command if the guard is killed.
+///
+/// Made before dlock has a thread or a connection, so that neither is inherited. Not thread-safe, but for
+/// trust_until().
+class guard {
+ public:
+  struct plan {
+    std::vector<std::string> command{};
+    sigset_t signals{};  ///< the mask that the command begins with
+    bool own_group = false;
+    bool leave_children = false;
+    std::chrono::milliseconds kill_after{0};
+  };
+  /// How the command ended.
+  struct report {
+    enum class kind : std::uint8_t { started, not_started, ended, guard_killed } what{};
+    int value = 0;      ///< pid; errno of execve(); wait status
+    bool late = false;  ///< the guard ended it, because the lock was not certain any more
+  };
+
+  /// Forks. Throws std::system_error.
+  explicit guard(plan what);
+  /// Ends the command, if it still runs, and the guard.
+  ~guard();
+  guard(const guard&) = delete;
+  guard& operator=(const guard&) = delete;
+
+  /// Until when the lock is certain, by boot_clock. At the first call, and whenever that has become later.
+  void trust_until(std::chrono::microseconds moment) noexcept { shared_->trusted_us.store(moment.count()); }
+  /// Starts the command with these variables in its environment, and without those whose value is empty. Its first
+  /// report follows.
+  void start(const std::vector<std::pair<std::string, std::string>>& variables);
+  /// Passes a signal on to the command.
+  void pass_on(int signal) noexcept;
+  /// Ends the command and all that it has started: SIGTERM, and SIGKILL after plan::kill_after. A report follows.
+  void end_command() noexcept;
+
+  /// Can be read when there is a report.
+  int descriptor() const noexcept { return socket_; }
+  /// Waits for one. guard_killed: the guard is gone, and nothing of the command is left.
+  report next();
+
+ private:
+  struct shared_state {
+    std::atomic<std::int64_t> trusted_us{0};
+  };
+  [[noreturn]] static void watch(int socket, pid_t parent, const plan& what, shared_state& shared);
+  friend class watcher;
+
+  shared_state* shared_;
+  int socket_ = -1;
+  pid_t pid_ = -1;
+};
+
+}  // namespace dlock::command

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "dlock/lock_key.hpp"
+#include "exit_code.hpp"
+
+namespace dlock::command {
+
+namespace {
+
+/// Bytes of the character that the text begins with.
+std::size_t bytes_of_first(std::string_view text) noexcept {
+  std::size_t size = 1;
+  while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U) ++size;
+  return size;
+}
+
+/// From U+3000 on, most characters take two.
+std::size_t columns_of_first(std::string_view text) noexcept {
+  return static_cast<unsigned char>(text.front()) >= 0xe3 ? 2 : 1;
+}
+
+double seconds(std::chrono::microseconds time) { return static_cast<double>(time.count()) / 1e6; }
+
+/// JSON has no bytes: what is no UTF-8 is written as messages write it.
+std::string readable(std::string_view bytes) { return detail::printable_text(bytes); }
+
+}  // namespace
+
+std::size_t columns_of(std::string_view text) noexcept {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    columns += columns_of_first(text);
+    text.remove_prefix(bytes_of_first(text));
+  }
+  return columns;
+}
+
+std::string cut(std::string_view text, std::size_t columns) {
+  std::string kept;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const auto next = columns_of_first(text);
+    if (used + next > columns) break;
+    used += next;
+    kept += text.substr(0, bytes_of_first(text));
+    text.remove_prefix(bytes_of_first(text));
+  }
+  return kept;
+}
+
+std::vector<std::string> text_table::lines(std::size_t width) const {
+  std::vector<std::size_t> widths(rows_.front().size(), 0);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i != row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+  }
+  std::vector<std::string> made;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i != row.size(); ++i) {
+      line += row[i];
+      if (i + 1 != row.size()) line.append(widths[i] - columns_of(row[i]) + 2, ' ');
+    }
+    made.push_back(width == 0 ? line : cut(line, width));
+  }
+  return made;
+}
+
+std::string who(const holder_info& holder) {
+  if (holder.host.empty()) return holder.label.empty() ? "?" : readable(holder.label);
+  return readable(fmt::format("{}/{}{}{}", holder.host, holder.pid, holder.label.empty() ? "" : " ", holder.label));
+}
+
+std::string state_of(const holder_info& holder) {
+  if (holder.dead) return "dead";
+  return holder.revoked ? "revoked" : "held";
+}
+
+const char* kind_of(const holder_info& holder) noexcept {
+  switch (holder.kind) {
+    case lease_kind::session: return "session";
+    case lease_kind::expiring: return "expiring";
+    case lease_kind::column: return "column";
+    case lease_kind::connection: return "connection";
+  }
+  return "unknown";
+}
+
+json to_json(const holder_info& holder) {
+  json out{{"key", readable(holder.key)}, {"state", state_of(holder)}, {"kind", kind_of(holder)}};
+  if (holder.fence != 0) out["fence"] = holder.fence;
+  if (holder.session) out["session"] = holder.session.hex();
+  if (!holder.host.empty()) {
+    out["host"] = readable(holder.host);
+    out["pid"] = holder.pid;
+  }
+  out["label"] = readable(holder.label);
+  if (holder.since.count() != 0) out["held_seconds"] = seconds(holder.since);
+  if (holder.remaining.count() != 0) out["remaining_seconds"] = seconds(holder.remaining);
+  return out;
+}
+
+json to_json(const session_info& session) {
+  json out{{"session", session.id.hex()}, {"host", readable(session.host)},
+           {"pid", session.pid},          {"label", readable(session.label)},
+           {"locks", session.locks},      {"state", session.dead ? "dead" : session.revoked ? "revoked" : "alive"}};
+  if (session.ttl.count() != 0) out["ttl_seconds"] = seconds(session.ttl);
+  if (session.age.count() != 0) out["age_seconds"] = seconds(session.age);
+  if (session.remaining.count() != 0) out["remaining_seconds"] = seconds(session.remaining);
+  return out;
+}
+
+std::string without_name(const std::string& text) { return text.starts_with("dlock: ") ? text.substr(7) : text; }
+
+void print_line(std::string_view text) {
+  fmt::print("{}\n", text);
+  if (std::fflush(stdout) == 0) return;
+  if (errno == EPIPE) std::_Exit(static_cast<int>(exit_code::done));  // head(1) has seen enough
+  throw failure(exit_code::internal, fmt::format("writing the answer: {}", std::strerror(errno)));
+}
+
+void print_json(const json& value) { print_line(text_of(value)); }
+
+std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+}  // namespace dlock::command

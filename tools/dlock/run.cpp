@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: BSL-1.0
+// A command under a lock.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "dlock/error.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/store_interface/clock.hpp"
+#include "dlock/store_interface/store_types.hpp"
+#include "dlock/store_interface/store_url.hpp"
+#include "guard.hpp"
+#include "output.hpp"
+#include "times.hpp"
+#include "url_source.hpp"
+#include "verbs.hpp"
+
+namespace dlock::command {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The signals that dlock passes on. The others end or stop dlock, as any program.
+constexpr std::array passed_on{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+
+/// Those signals, blocked in all threads that are made from now on, and read from a descriptor.
+class signal_queue {
+ public:
+  signal_queue() {
+    sigset_t all;
+    sigemptyset(&all);
+    for (const int each : passed_on) sigaddset(&all, each);
+    sigaddset(&all, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &all, &before_);
+    sigdelset(&all, SIGCHLD);
+    descriptor_ = ::signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (descriptor_ < 0) throw failure(exit_code::internal, fmt::format("signalfd: {}", std::strerror(errno)));
+  }
+  signal_queue(const signal_queue&) = delete;
+  signal_queue& operator=(const signal_queue&) = delete;
+  ~signal_queue() { ::close(descriptor_); }
+
+  int descriptor() const noexcept { return descriptor_; }
+  const sigset_t& before() const noexcept { return before_; }
+
+  struct one {
+    int number = 0;
+    bool of_terminal = false;  ///< the command's group got it, too
+  };
+  /// The next; none: there is no more.
+  std::optional<one> next() const noexcept {
+    signalfd_siginfo info;
+    if (::read(descriptor_, &info, sizeof info) != sizeof info) return std::nullopt;
+    return one{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+  }
+
+ private:
+  sigset_t before_{};
+  int descriptor_ = -1;
+};
+
+/// Can be read once it was raised.
+class event {
+ public:
+  event() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (descriptor_ < 0) throw failure(exit_code::internal, fmt::format("eventfd: {}", std::strerror(errno)));
+  }
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+  ~event() { ::close(descriptor_); }
+  void raise() const noexcept {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(descriptor_, &one, sizeof one));
+  }
+  int descriptor() const noexcept { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+/// Until the command runs: a signal that ends programs ends the wait for the key; or dlock, while there is no wait to
+/// be ended.
+class wait_cancelled_by_signal {
+ public:
+  explicit wait_cancelled_by_signal(const signal_queue& from)
+      : thread_([this, &from] {
+          for (;;) {
+            std::array<pollfd, 2> both{{{from.descriptor(), POLLIN, 0}, {end_.descriptor(), POLLIN, 0}}};
+            ::poll(both.data(), both.size(), -1);
+            if (both[1].revents != 0) return;
+            const auto got = from.next();
+            const bool ends = got && (got->number == SIGINT || got->number == SIGTERM || got->number == SIGHUP ||
+                                      got->number == SIGQUIT);
+            if (!ends) continue;
+            // dlock holds nothing yet, and a server that does not answer must not block it.
+            if (!waits_) std::_Exit(code(exit_code::by_signal) + got->number);
+            signal_ = got->number;
+            stop_.request_stop();
+            return;
+          }
+        }) {}
+  wait_cancelled_by_signal(const wait_cancelled_by_signal&) = delete;
+  wait_cancelled_by_signal& operator=(const wait_cancelled_by_signal&) = delete;
+  ~wait_cancelled_by_signal() { end(); }
+
+  /// From now on a signal ends the wait that has this token.
+  std::stop_token begin_wait() noexcept {
+    waits_ = true;
+    return stop_.get_token();
+  }
+  /// Which signal it was; 0: none.
+  int end() noexcept {
+    end_.raise();
+    if (thread_.joinable()) thread_.join();
+    return signal_;
+  }
+
+ private:
+  event end_{};
+  std::stop_source stop_{};
+  std::atomic<bool> waits_{false};
+  int signal_ = 0;  // of the thread, until it is joined
+  std::thread thread_;
+};
+
+/// What dlock reports at the end.
+struct run_report {
+  const all_options& options;
+  json out{};
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+
+  explicit run_report(const all_options& of) : options(of) { out["key"] = detail::printable_text(of.run.key); }
+  double elapsed_ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+  }
+  void say(const std::string& text) const {
+    if (options.run.verbose && !options.common.json) fmt::print(stderr, "dlock: {}\n", text);
+  }
+  void warn(const std::string& text) const {
+    if (!options.common.json) fmt::print(stderr, "dlock: {}\n", without_name(text));
+  }
+  int end(const char* result, int code) {
+    out["result"] = result;
+    out["exit_code"] = code;
+    if (options.common.json) fmt::print(stderr, "{}\n", text_of(out));
+    return code;
+  }
+};
+
+milliseconds margin_of(milliseconds ttl) { return ttl / 4; }
+
+lock_options lock_options_of(const run_options& from, const std::stop_token& cancel) {
+  const auto busy = from.busy.value_or(on_busy::wait);
+  const auto wait = from.wait.value_or(busy == on_busy::wait ? wait_forever : 0ms);
+  lock_options options{.ttl = from.ttl, .wait = wait, .cancel = cancel};
+  if (from.min_hold > 0ms) options.min_hold = from.min_hold;
+  if (from.max_hold > 0ms) options.max_hold = from.max_hold;
+  return options;
+}
+
+std::string program_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// Whether Ctrl-C of a terminal may reach us, and so the command as well.
+bool has_terminal() {
+  const int terminal = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (terminal < 0) return false;
+  ::close(terminal);
+  return true;
+}
+
+/// What the command finds in its environment.
+std::vector<std::pair<std::string, std::string>> variables_of(const lock_service& locks, const lease& held,
+                                                              const run_options& options) {
+  using std::chrono::system_clock;
+  std::vector<std::pair<std::string, std::string>> all{{"DLOCK_KEY", options.key}};
+  all.emplace_back("DLOCK_FENCE", locks.caps().fence ? std::to_string(held.fencing_token()) : std::string{});
+  const auto certain = options.max_hold > 0ms ? std::chrono::microseconds{options.max_hold} : held.remaining();
+  const auto until = std::chrono::floor<std::chrono::seconds>(system_clock::now() + certain).time_since_epoch();
+  all.emplace_back("DLOCK_DEADLINE", std::to_string(until.count()));
+  return all;
+}
+
+int exit_code_of(int status) {
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  return code(exit_code::by_signal) + WTERMSIG(status);
+}
+
+/// While the command runs: signals are passed on, and it ends when the lock is lost.
+class running {
+ public:
+  running(guard& below, const lease& held, const signal_queue& signals, milliseconds ttl, bool own_group)
+      : below_(below),
+        held_(held),
+        signals_(signals),
+        beat_(std::min<milliseconds>(ttl / 20, 500ms)),
+        own_group_(own_group) {}
+
+  guard::report wait() {
+    const std::stop_callback lost(held_.lost_token(), [this] { lost_.raise(); });
+    bool ended = false;
+    for (;;) {
+      std::array<pollfd, 3> all{{{below_.descriptor(), POLLIN, 0},
+                                 {signals_.descriptor(), POLLIN, 0},
+                                 {ended ? -1 : lost_.descriptor(), POLLIN, 0}}};
+      ::poll(all.data(), all.size(), static_cast<int>(beat_.count()));
+      trust();
+      while (const auto got = signals_.next()) {
+        if (own_group_ || !got->of_terminal) below_.pass_on(got->number);
+      }
+      if (all[2].revents != 0) {
+        below_.end_command();
+        ended = true;
+      }
+      if (all[0].revents == 0) continue;
+      const auto what = below_.next();
+      if (what.what != guard::report::kind::started) return what;
+    }
+  }
+
+  /// The guard ends the command itself if this is not called any more.
+  void trust() noexcept {
+    const auto remaining = held_.remaining();
+    if (remaining > 0us) below_.trust_until(boot_clock::now().time_since_epoch() + remaining);
+  }
+
+ private:
+  guard& below_;
+  const lease& held_;
+  const signal_queue& signals_;
+  const milliseconds beat_;
+  const bool own_group_;
+  event lost_{};
+};
+
+int explain_start(run_report& report, int why, const std::string& command) {
+  report.out["error"] = std::strerror(why);
+  report.warn(fmt::format("{}: {}", command, std::strerror(why)));
+  return report.end("not_started", code(why == ENOENT ? exit_code::not_found : exit_code::not_executable));
+}
+
+/// The key was busy, or the wait was ended.
+int explain_busy(run_report& report, const run_options& options, const std::string& why) {
+  report.out["waited_ms"] = report.elapsed_ms();
+  if (options.busy.value_or(on_busy::wait) == on_busy::skip) {
+    report.say("skipped: " + why);
+    return report.end("skipped", code(exit_code::done));
+  }
+  report.warn(why);
+  return report.end("busy", code(exit_code::busy));
+}
+
+int run_under(run_report& report, lock_service& locks, guard& below, const signal_queue& signals, bool own_group,
+              lease held) {
+  const auto& options = report.options.run;
+  if (locks.caps().fence) report.out["fence"] = held.fencing_token();
+  report.out["waited_ms"] = report.elapsed_ms();
+  report.say(fmt::format("holds '{}' after {}", detail::printable_text(options.key),
+                         print_time(std::chrono::microseconds{static_cast<std::int64_t>(report.elapsed_ms() * 1e3)})));
+  running command(below, held, signals, options.ttl, own_group);
+  command.trust();
+  below.start(variables_of(locks, held, options));
+  const auto granted = std::chrono::steady_clock::now();
+  const auto what = command.wait();
+  report.out["held_ms"] = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - granted).count();
+  if (what.what == guard::report::kind::not_started) return explain_start(report, what.value, options.command.front());
+  if (what.what == guard::report::kind::guard_killed) {
+    report.out["error"] = "the guard process was killed";
+    report.warn("the guard process was killed, so dlock killed the command");
+    return report.end("failed", code(exit_code::internal));
+  }
+  std::string lost = what.late ? "dlock was stopped until the lease's deadline had passed" : std::string{};
+  try {
+    held.release();
+    report.say("released");
+  } catch (const lock_lost& why) {
+    lost = why.what();
+  } catch (const store_error& why) {
+    report.warn(fmt::format("{}: the key is free within the ttl", why.what()));
+  }
+  const int status = exit_code_of(what.value);
+  if (lost.empty()) return report.end("ran", status);
+  report.out["command_exit_code"] = status;
+  report.out["error"] = lost;
+  report.warn(lost + ": dlock ended the command");
+  return report.end("lost", code(exit_code::lost));
+}
+
+void check(const run_options& options) {
+  const auto busy = options.busy.value_or(on_busy::wait);
+  if (options.ttl < 1s) throw failure(exit_code::usage, "--ttl must be at least 1s");
+  const auto margin = margin_of(ttl_class(options.ttl));
+  if (options.kill_after && *options.kill_after > margin) {
+    throw failure(
+        exit_code::usage,
+        fmt::format("--kill-after {} must be at most the margin, a quarter of the ttl ({}), or the command could "
+                    "run on beside the next holder",
+                    print_time(*options.kill_after), print_time(margin)));
+  }
+  if (busy == on_busy::wait && options.wait == 0ms) {
+    throw failure(exit_code::usage, "--wait 0 makes one attempt: use --on-busy fail or skip");
+  }
+}
+
+}  // namespace
+
+int run(const all_options& all) {
+  const auto& options = all.run;
+  check(options);
+  const lock_key key{std::string_view(options.key)};
+  run_report report(all);
+  const auto url = need_url(all.common);
+  const auto ttl = ttl_class(options.ttl);
+  const auto margin = margin_of(ttl);
+  const bool own_group = !has_terminal();
+  const signal_queue signals;
+  guard below({.command = options.command,
+               .signals = signals.before(),
+               .own_group = own_group,
+               .leave_children = options.leave_children,
+               .kill_after = options.kill_after.value_or(margin * 3 / 4)});
+  ::signal(SIGPIPE, SIG_IGN);  // a closed pipe behind the standard error must not end the command
+  wait_cancelled_by_signal cancelled(signals);
+  lock_service locks(
+      url, {.label = options.label.empty() ? program_name(options.command.front()).substr(0, 64) : options.label,
+            .connections = 1,
+            .margin = margin,
+            .cleanup_interval = 0ms});
+  lease held;
+  try {
+    held = locks.acquire(key, lock_options_of(options, cancelled.begin_wait()));
+  } catch (const lock_timeout& busy) {
+    return explain_busy(report, options, busy.what());
+  } catch (const lock_refused&) {
+    const int signal = cancelled.end();
+    if (signal == 0) throw;
+    report.warn(fmt::format("signal {} ended the wait", signal));
+    return report.end("cancelled", code(exit_code::by_signal) + signal);
+  }
+  if (const int signal = cancelled.end(); signal != 0) {
+    held.release();
+    return report.end("cancelled", code(exit_code::by_signal) + signal);
+  }
+  return run_under(report, locks, below, signals, own_group, std::move(held));
+}
+
+}  // namespace dlock::command
