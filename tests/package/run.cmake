@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 # Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
 #   -D COMPILER=... -D BUILD_TYPE=... -D DEBUG_FLAGS=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D HIDDEN=a,b] [-D OPTIONS=a,b]
-#   [-D FAILS=<regex>] -P run.cmake
+#   [-D FAILS=<regex>] [-D TOOLS=ON] -P run.cmake
 # HIDDEN: packages that CMake doesn't find, as if nobody had installed them. OPTIONS: more arguments for CMake.
+# TOOLS: the command dlock is installed as well.
 # FAILS: what CMake must say of it; it is not built then.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -21,6 +22,14 @@ if(DEFINED INSTALL_FROM)
       message(FATAL_ERROR "share/${file} was not installed")
     endif()
   endforeach()
+  if(TOOLS)
+    foreach(file man/man1/dlock.1 bash-completion/completions/dlock zsh/site-functions/_dlock dlock/monitoring/alerts.yml)
+      if(NOT EXISTS "${WORK}/prefix/share/${file}")
+        message(FATAL_ERROR "share/${file} was not installed")
+      endif()
+    endforeach()
+    run(${WORK}/prefix/bin/dlock --version)
+  endif()
   # Installed elsewhere afterwards, as a package is: nothing in it may name where it was made.
   file(RENAME ${WORK}/prefix ${WORK}/moved)
   list(APPEND options -D CMAKE_PREFIX_PATH=${WORK}/moved -D COMPONENTS=${COMPONENTS})
