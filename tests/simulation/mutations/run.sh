@@ -3,7 +3,7 @@
 #
 # Shows that the simulation finds mistakes of the engine: each *.patch in this folder makes one in a copy of a source file, which is
 # compiled and linked in the place of the library's. A run of the simulator must fail then.
-#   run.sh <build folder> [--apply-only] [name...]     MUTATION_SECONDS (default 120): how long each is looked for
+#   run.sh <build folder> [--apply-only] [name...]     MUTATION_SEEDS (default 4000): each is looked for in seeds 1 to that
 # First the simulator runs without a mistake: it must find nothing (MUTATION_CONTROL_SEEDS, default 100). Without names the mistakes
 # of the simulated tables (--mistake) are looked for too, and the first seeds and the commit are written to the page that
 # MUTATION_TABLE names. One line for each; exit code 1 if one was not found, or does not apply any more.
@@ -17,7 +17,8 @@ if [ "${1:-}" = --apply-only ]; then
   apply_only=1
   shift
 fi
-seconds=${MUTATION_SECONDS:-120}
+seeds=1..${MUTATION_SEEDS:-4000}  # not a time: what is found must not depend on how busy the machine is
+longest=7200                       # seconds, of a run that does not end
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -75,7 +76,7 @@ fi
 failures=0
 if [ -z "$apply_only" ]; then
   for name in "${tables[@]}"; do
-    if timeout $((seconds + 60)) "$build/tests/dlock_simulate" --mistake "$name" --seconds "$seconds" --quiet >"$work/out" 2>&1 ||
+    if timeout $longest "$build/tests/dlock_simulate" --mistake "$name" --seeds "$seeds" --quiet >"$work/out" 2>&1 ||
       [ -z "$(seed_of)" ]; then
       printf '%-28s NOT FOUND: %s\n' "$name" "$(head -n 1 "$work/out")"
       row "$name" "not found" tables "$(meaning_of "$name")"
@@ -100,7 +101,7 @@ for name in "${names[@]}"; do
     continue
   fi
   code=0
-  timeout $((seconds + 60)) "$work/simulate" --seconds "$seconds" --progress "$work/at" --quiet >"$work/out" 2>&1 || code=$?
+  timeout $longest "$work/simulate" --seeds "$seeds" --progress "$work/at" --quiet >"$work/out" 2>&1 || code=$?
   case $code in
     0)
       printf '%-28s NOT FOUND: %s\n' "$name" "$(head -n 1 "$work/out")"
