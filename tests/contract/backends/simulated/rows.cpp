@@ -329,9 +329,9 @@ class simulated_application final : public application {
     const auto found = tables.locks().find(key);
     if (found == tables.locks().end() || !database::holds(found->second, grant)) return 0;
     auto& row = found->second;
-    change_row(row, [this, &row, verifies] {
+    change_row(row, [this, &tables, &row, verifies] {
       row.mark = verifies ? !row.mark : row.mark;
-      if (!verifies) database::free(row, in_.store->clock());
+      if (!verifies) tables.free(row, in_.store->clock());
     });
     return 1;
   }
