@@ -200,7 +200,7 @@ shared_sql=src/stores/sql/lease_sql.cpp # the statements that all databases have
 sql_of_source() { # file of a database: its text and the shared one in one line, without blanks, with the default names of tables and columns
   local text word name before=
   text=$(sed 's|//.*||' "$shared_sql" "$1" | tr -d '\n' | sed -E 's/[[:space:]]//g; s/\{(now|nonce)\}/:\1/g
-    s/\{(lock|session|floor)\}/dlock_\1/g; s/\{(lock|session|floor)\.([a-z_]+)\}/\2/g')
+    s/\{(lock|session|floor|waiter)\}/dlock_\1/g; s/\{(lock|session|floor|waiter)\.([a-z_]+)\}/\2/g')
   # {"greatest","GREATEST"} and constexprconstchar*grant=R"(...)" stand for {greatest} and {grant}; words have words in them.
   while [ "$text" != "$before" ]; do
     before=$text

@@ -38,6 +38,17 @@ CREATE TABLE `dlock_lock` (
   `verifies` BIGINT UNSIGNED NOT NULL DEFAULT 0)
  ENGINE=InnoDB;
 
+-- Who waits: one row for each key and process. A row counts while the server has the named lock 'dlock.<bell>'.
+CREATE TABLE `dlock_waiter` (
+  `lock_key` VARBINARY(255) NOT NULL,
+  `since_us` BIGINT NOT NULL,
+  `bell` BINARY(16) NOT NULL,
+  `session_id` BINARY(16) NOT NULL,
+  PRIMARY KEY (`lock_key`,
+               `since_us`,
+               `bell`))
+ ENGINE=InnoDB;
+
 -- Row 1: no fencing token at or below this is given to a new key. Row 4: a short id of these tables, which rows that are locked in
 -- place have in their owner's text.
 CREATE TABLE `dlock_floor` (

@@ -35,6 +35,10 @@ class store_listeners {
     const base::lock_guard lock(mutex_);
     for (auto* each : all_) each->lock_deleted(key, session, fence);
   }
+  void waiters_poll(std::string_view why) noexcept {
+    const base::lock_guard lock(mutex_);
+    for (auto* each : all_) each->waiters_poll(why);
+  }
 
  private:
   base::mutex mutex_{};

@@ -140,6 +140,8 @@ class faulty_store final : public store,
   std::size_t blockers_asked() const { return blockers_asked_; }
   /// Requests that named a row, and those that did not.
   std::size_t with_row() const { return with_row_; }
+  /// Releases that look for a waiter.
+  std::size_t looked() const { return looked_; }
   std::size_t without_row() const { return without_row_; }
   /// What a key must be idle for, as the last clean-up was told.
   microseconds idle() const { return microseconds{idle_}; }
@@ -192,6 +194,7 @@ class faulty_store final : public store,
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const auto& q = requests[i];
       ++(q.row != nullptr ? with_row_ : without_row_);
+      if (q.wake) ++looked_;
       replies[i] = run(by, q.action, &q, [&] {
         reply answer;
         inner_->execute(*by.inner, {&q, 1}, {&answer, 1});
@@ -436,6 +439,7 @@ class faulty_store final : public store,
   std::atomic<std::size_t> settled_{0};
   std::atomic<std::size_t> blockers_asked_{0};
   std::atomic<std::size_t> with_row_{0};
+  std::atomic<std::size_t> looked_{0};
   std::atomic<std::size_t> without_row_{0};
   std::atomic<std::int64_t> idle_{0};
   std::array<std::atomic<std::size_t>, 16> counts_{};

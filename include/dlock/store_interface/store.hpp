@@ -53,6 +53,8 @@ class store_listener {
   /// That session held the key with this fencing token, and another program has deleted the lock at the server: the
   /// service treats the lease as lost (loss_reason::taken_over).
   virtual void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept = 0;
+  /// The store can't notify waiters, though its capabilities say that it does: they poll. It says each reason once.
+  virtual void waiters_poll(std::string_view /*why*/) noexcept {}
 
  protected:
   ~store_listener() = default;
@@ -94,10 +96,10 @@ class store {
   /// One statement on a session row. remove_expired and close say no when there was nothing to delete.
   virtual reply session(connection& connection, session_verb action, const session_record& record) noexcept = 0;
 
-  /// capabilities::tells_free: notifies `listener` once when the watch begins to work (the key may have become free
-  /// before), whenever the key may have become free after that, and when the watch stops working. Returns at once: a
-  /// round trip that it takes is made in the background; if that fails, no listener is notified. `session`: the
-  /// waiter's, at most one watch of a key for each; zero: some session, as often as it likes. A store that keeps a
+  /// capabilities::tells_free, wakes_one: notifies `listener` once when the watch begins to work (the key may have
+  /// become free before), whenever the key may have become free after that, and when the watch stops working. Returns
+  /// at once: a round trip that it takes is made in the background; if that fails, no listener is notified. `session`:
+  /// the waiter's, at most one watch of a key for each; zero: some session, as often as it likes. A store that keeps a
   /// queue at the server may give the session its place there, and a take of it what that place obtains.
   virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
   /// Ends it: the listener isn't called any more once this returns. Waits for no server. Harmless if there is none.

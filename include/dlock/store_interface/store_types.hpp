@@ -77,6 +77,9 @@ struct request {
   /// extend, with capabilities::extends_unlocked: if another transaction has the row locked, the store does not wait
   /// for it and answers fault::contended at once.
   bool no_wait = false;
+  /// release, with capabilities::wakes_one: somebody may be registered as a waiter, so the store looks for one and
+  /// wakes it, which costs more than a plain release.
+  bool wake = false;
 };
 
 struct reply {
@@ -84,7 +87,7 @@ struct reply {
   std::uint64_t fence = 0;  ///< take, insert, take_over said yes: the new fencing token
   seen holder{};            ///< poll said yes
   fault why{};              ///< failed, unknown
-  unsigned waiters = 0;     ///< release said yes: so many waiters were notified at once, and now race for the key
+  unsigned waiters = 0;     ///< release said yes: so many waiters were notified, and now race for the key
   unsigned statements = 1;  ///< sent for it; where one served a batch, the first reply tells, the others have 0
   bool more = false;        ///< clean-up: it has not come to the end of the store
 };
@@ -122,8 +125,11 @@ struct capabilities {
   bool renewed_leases =
       false;          ///< lease_kind::column of keys: each has an expiry, which the service renews by `extend`
   bool fence = true;  ///< a grant's fence is greater than all before of its key; false: it names the grant and no more
-  bool min_hold = true;      ///< request::min_hold; false: nothing tells the store when a key was granted
-  bool tells_free = false;   ///< store::watch(): the store notifies a waiter when its key may be free
+  bool min_hold = true;     ///< request::min_hold; false: nothing tells the store when a key was granted
+  bool tells_free = false;  ///< store::watch(): the store notifies a waiter when its key may be free
+  /// store::watch() registers a waiter at the server, which costs statements, and a release with request::wake wakes
+  /// the first of them. So a waiter polls first, and watches what it finds held for longer. Excludes tells_free.
+  bool wakes_one = false;
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
   /// Other transactions may have some of the rows locked, and the store keeps request::no_wait: then one of them delays
   /// no renewal but its own. False: `extend` is always sent alone, and may wait.

@@ -22,8 +22,11 @@
 /// | schema            | create, verify, none; create  | create: make missing tables, migrate older ones; needs       |
 /// |                   |                               | CREATE (ALTER to migrate) only when there is work to do.     |
 /// |                   |                               | verify: they must be there. none: don't look                 |
-/// | prefix            | 1 to 40 word characters,      | begins the names of the tables lock, session, floor and      |
-/// |                   | dlock_                        | schema_version                                               |
+/// | prefix            | 1 to 40 word characters,      | begins the names of the tables lock, session, floor, waiter  |
+/// |                   | dlock_                        | and schema_version                                           |
+/// | wake              | on, off; on                   | on: a release wakes who has waited for more than a moment    |
+/// |                   |                               | (docs/waiting.md); a process that waits has two more         |
+/// |                   |                               | connections. off: waiters poll                               |
 /// | connect_timeout   | ms, 5000; 1 to 3600000        | for one attempt to connect, rounded up to whole seconds      |
 /// | statement_timeout | ms, 5000; 1 to 3600000        | without an answer for so long, rounded up to whole seconds,  |
 /// |                   |                               | a statement has an unknown outcome, its connection is ended  |
@@ -34,7 +37,8 @@
 /// |                   |                               | mysql_for_update.hpp and mysql_named_lock.hpp                |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. The user needs SELECT, INSERT,
-/// UPDATE and DELETE on the tables; KILL of its own connections needs no privilege.
+/// UPDATE and DELETE on the tables; KILL of its own connections needs no privilege. Programs that wake each other share
+/// one user, or have the right to KILL the connections of others.
 
 #include <memory>
 

@@ -38,7 +38,7 @@ TEST_CASE("mysql schema: create makes all tables as InnoDB, with one floor and t
   auto raw = owner();
   CHECK(raw.one("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema=DATABASE() AND engine='InnoDB' AND "
                 "table_name LIKE '" +
-                fixture.prefix() + "%'") == "4");
+                fixture.prefix() + "%'") == "5");
   CHECK(raw.one("SELECT fence FROM " + fixture.table("floor") + " WHERE id=1") == "0");
   CHECK(raw.one("SELECT version FROM " + fixture.table("schema_version") + " WHERE name='dlock'") == "1");
   CHECK(complaint(fixture.url()).empty());
@@ -107,7 +107,8 @@ TEST_CASE("mysql schema: a migration that can't be finished says the way out, wh
   const auto highest = raw.one("SELECT GREATEST((SELECT IFNULL(MAX(fence), 0) FROM " + tables.table("lock") +
                                "), (SELECT fence FROM " + tables.table("floor") + " WHERE id=1))");
   CHECK(highest == "2");
-  for (const char* table : {"lock", "session", "floor", "schema_version"}) raw.run("DROP TABLE " + tables.table(table));
+  for (const char* table : {"lock", "session", "floor", "waiter", "schema_version"})
+    raw.run("DROP TABLE " + tables.table(table));
   REQUIRE(complaint(tables.url()).empty());
   raw.run("UPDATE " + tables.table("floor") + " SET fence=" + highest + " WHERE id=1");
   actor b(fixture);

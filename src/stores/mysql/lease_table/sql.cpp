@@ -27,6 +27,8 @@ constexpr sql::named_part words[] = {
     {"seen_nonce", ", l.{lock.nonce}"},
     {"boot", "''"},
     {"connection", "CONNECTION_ID()"},
+    // Who has a waiter's bell sleeps on that connection. Nobody: the waiter is gone.
+    {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
 };
 
 // What a batch changes where the server can pass over locked rows: those that this statement itself could lock, so that
@@ -125,6 +127,81 @@ FOR UPDATE NOWAIT
 SELECT {lock.verified_by}, {lock.verifies}
 FROM {lock}
 WHERE {lock.lock_key} = :key
+)"},
+
+    // Rule 6, and in the answer's LAST_INSERT_ID who waits first. The sub-query reads without locks.
+    {text_id::release_and_wake, R"(
+UPDATE {lock}
+SET
+  {lock.session_id} = NULL,
+  {lock.expires_at_us} = NULL
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :session
+  AND {lock.fence} = :fence
+  AND (
+    SELECT LAST_INSERT_ID(COALESCE((
+      SELECT {sleeper}
+      FROM {waiter} w
+      WHERE w.{waiter.lock_key} = :key
+        AND w.{waiter.bell} <> :bell
+        AND {sleeper} IS NOT NULL
+      ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
+      LIMIT 1), 0))) IS NOT NULL
+)"},
+
+    // The first of each key is the one to be woken.
+    {text_id::first_waiters, R"(
+SELECT w.{waiter.lock_key}, {sleeper}
+FROM {waiter} w
+LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}
+WHERE w.{waiter.lock_key} IN (:keys)
+  AND w.{waiter.bell} <> :bell
+  AND (:held_too OR l.{lock.session_id} IS NULL)
+  AND {sleeper} IS NOT NULL
+ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
+)"},
+
+    {text_id::enter_waiters, R"(
+INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.bell}, {waiter.session_id})
+SELECT new_key, {now}, :bell, new_session
+FROM (:new_waiters) new_waiters
+)"},
+
+    {text_id::leave_waiters, R"(
+DELETE FROM {waiter}
+WHERE {waiter.lock_key} IN (:keys)
+  AND {waiter.bell} = :bell
+)"},
+
+    // Whether a key is free, whether its holder is dead, whether the waiter's row is there, and which grant it is.
+    {text_id::look_at_keys, R"(
+SELECT
+  l.{lock.lock_key},
+  l.{lock.session_id} IS NULL,
+  IF(l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now},
+     l.{lock.expires_at_us} <= {now}),
+  w.{waiter.bell} IS NOT NULL,
+  l.{lock.fence}
+FROM {holders}
+LEFT JOIN {waiter} w ON w.{waiter.lock_key} = l.{lock.lock_key} AND w.{waiter.bell} = :bell
+WHERE l.{lock.lock_key} IN (:keys)
+)"},
+
+    {text_id::dead_waiters, R"(
+SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
+FROM {waiter} w
+WHERE w.{waiter.since_us} <= {now} - 60000000
+  AND {sleeper} IS NULL
+LIMIT 100
+)"},
+
+    {text_id::one_waiter, R"(
+{waiter.lock_key} = :key AND {waiter.since_us} = :since AND {waiter.bell} = :bell
+)"},
+
+    {text_id::remove_dead_waiters, R"(
+DELETE FROM {waiter}
+WHERE :which
 )"},
 };
 static_assert(std::size(texts) == static_cast<std::size_t>(text_id::count_));

@@ -31,6 +31,14 @@ enum class text_id : unsigned char {
   granted_fence,
   ask_for_row,
   verifiers,
+  release_and_wake,
+  first_waiters,
+  enter_waiters,
+  leave_waiters,
+  look_at_keys,
+  dead_waiters,
+  one_waiter,
+  remove_dead_waiters,
   count_
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,10 +11,12 @@
 #include "dlock/store_interface/transactional_store.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
+#include "stores/mysql/lease_table/parked_waiters.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/settings.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/sql/application_database.hpp"
+#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
@@ -33,7 +36,9 @@ class mysql_store final : public store,
   explicit mysql_store(lease_settings settings);
 
   const std::string& name() const noexcept override { return settings_.name; }
-  capabilities caps() const noexcept override { return {.rows = true, .extends_unlocked = true}; }
+  capabilities caps() const noexcept override {
+    return {.rows = true, .wakes_one = settings_.wake, .extends_unlocked = true};
+  }
   bool takes_wait() const noexcept override { return !client_.can_refuse_to_wait(); }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
@@ -44,6 +49,14 @@ class mysql_store final : public store,
   }
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
+  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override {
+    if (settings_.wake) waiters_.watch(key, session, listener);
+  }
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    waiters_.unwatch(key, listener);
+  }
+  void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
+  void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<native&>(on), lost);
   }
@@ -107,6 +120,16 @@ class mysql_store final : public store,
   session_zone zone() const noexcept;
   /// Which lock tables these are, unless that is known. One statement.
   reply read_tables_id(native& with);
+  void execute_all(native& with, std::span<const request> requests, std::span<reply> replies) noexcept;
+  /// A release that asks for a waiter in the same statement, and wakes it.
+  reply release_and_wake(native& with, const request& asked);
+  /// Of keys that were released by other statements.
+  void wake_first(native& with, std::span<const request> requests, std::span<reply> replies);
+  /// Whether that waiter was woken.
+  bool ring(native& with, std::uint64_t sleeper) noexcept;
+  bool may_wake(const native& with, const request& asked) const noexcept;
+  /// Tells those of this process that wait what was done.
+  void note_done(std::span<const request> requests, std::span<const reply> replies) noexcept;
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
   reply query_longest(native& on, std::size_t limit, std::vector<holder_info>& out);
@@ -118,6 +141,10 @@ class mysql_store final : public store,
   lease_sql sql_;
   mysql_row_sql row_sql_;
   mysql_client client_;
+  store_listeners listeners_{};
+  parked_waiters waiters_;                // ends before its client
+  std::atomic<bool> cannot_ring_{false};  // some waiter, whose connection is another user's
+  std::atomic<bool> cannot_look_{false};  // for waiters: there is no table of them, or no right to read it
   base::mutex cleanup_mutex_;
   mysql_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
 };

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// A release that wakes a waiter of another process: the waiter table, the bells, and what a release does with them. A
+/// key that is taken again at once shows that it was the release which woke, because a look finds it held.
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "contract/backends/mysql/fixtures.hpp"
+#include "contract/store/store_contract.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "support/eventually.hpp"
+#include "support/granted.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+struct listening final : key_listener {
+  std::atomic<int> yes{0}, no{0};
+  void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
+};
+
+struct heard final : store_listener {
+  void renew_now() noexcept override {}
+  void lock_deleted(std::string_view, const id128&, std::uint64_t) noexcept override {}
+  void waiters_poll(std::string_view) noexcept override { ++reasons; }
+  std::atomic<int> reasons{0};
+};
+
+/// A store object, as another process has it, that waits for the key "k".
+struct waiting_store {
+  explicit waiting_store(store_fixture& at, std::string of = "k") : key(std::move(of)), store(at.open()) { watch(); }
+  /// One of another user, whose statements others may not end.
+  explicit waiting_store(const std::string& url) : key("k"), store(open_store(url)) {
+    store->prepare();
+    watch();
+  }
+  ~waiting_store() { unwatch(); }
+  void watch() { store->watch(key, id128::random(), listener); }
+  void unwatch() { store->unwatch(key, {}, listener); }
+  bool works() {
+    return eventually([&] { return listener.yes > listener.no; });
+  }
+  const std::string key;
+  std::shared_ptr<dlock::store> store;
+  listening listener;
+};
+
+struct wake_fixture {
+  mysql_store_fixture fixture{};
+  raw_mysql root = raw_mysql::root();
+  actor holder{fixture};
+
+  std::string table(const char* name) { return fixture.tables.table(name); }
+  std::vector<std::string> bells(const std::string& key = "k") {
+    std::vector<std::string> found;
+    for (auto& row : root.rows("SELECT HEX(bell) FROM " + table("waiter") + " WHERE lock_key = '" + key +
+                               "' ORDER BY since_us, bell")) {
+      found.push_back(row.at(0).value_or(""));
+    }
+    return found;
+  }
+  /// The connection that sleeps with that bell.
+  std::string sleeper(const std::string& bell) {
+    return root.rows("SELECT IS_USED_LOCK('dlock." + bell + "')").at(0).at(0).value_or("");
+  }
+  reply release(actor& by, std::uint64_t fence, const char* key = "k") {
+    return by.run({.action = verb::release, .resource = key, .session = by.id, .fence = fence, .wake = true});
+  }
+  /// Releases it and takes it again. The fence; `woken`: how many were.
+  std::uint64_t release_and_take(std::uint64_t fence, unsigned& woken) {
+    const auto freed = release(holder, fence);
+    REQUIRE(answer(freed) == outcome::yes);
+    woken = freed.waiters;
+    const auto again = holder.take("k");
+    REQUIRE(answer(again) == outcome::yes);
+    return again.fence;
+  }
+};
+
+service_options patient() {
+  return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
+          .close_limit = 0ms,
+          .cleanup_interval = 0ms};
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(wake_fixture, "wake: a release wakes a waiter of another process, and nobody where nobody waits",
+                 "[wake]") {
+  auto fence = holder.acquire("k");
+  unsigned woken = 7;
+  fence = release_and_take(fence, woken);
+  CHECK(woken == 0);
+  std::optional<waiting_store> waiter(fixture);
+  REQUIRE(waiter->works());
+  REQUIRE(bells().size() == 1);
+  for (int i = 0; i != 20; ++i) {
+    const int before = waiter->listener.yes;
+    // Between two sleeps it is not to be woken, and looks at the key before the next.
+    REQUIRE(eventually([&] {
+      fence = release_and_take(fence, woken);
+      return woken == 1;
+    }));
+    CHECK(eventually([&] { return waiter->listener.yes > before; }));
+  }
+  waiter->unwatch();
+  CHECK(eventually([&] { return bells().empty(); }));
+  fence = release_and_take(fence, woken);
+  CHECK(woken == 0);
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of a dead waiter is in the way",
+                 "[wake]") {
+  auto fence = holder.acquire("k");
+  root.run("INSERT INTO " + table("waiter") + " SELECT 'k', acquired_at_us - 1, X'" + id128::random().hex() + "', X'" +
+           id128::random().hex() + "' FROM " + table("lock") + " WHERE lock_key = 'k'");
+  // A release by this user can wake one of the two: which one it chose shows.
+  const auto stranger = fixture.tables.app_url("&schema=verify");
+  const bool stranger_first = GENERATE(false, true);
+  CAPTURE(stranger_first);
+  std::optional<waiting_store> first, second;
+  stranger_first ? first.emplace(stranger) : first.emplace(fixture);
+  REQUIRE(first->works());
+  stranger_first ? second.emplace(fixture) : second.emplace(stranger);
+  REQUIRE(second->works());
+  REQUIRE(bells().size() == 3);
+  unsigned woken = 7;
+  fence = release_and_take(fence, woken);
+  CHECK(woken == (stranger_first ? 0 : 1));
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a parked connection that was killed is told of, and made again", "[wake]") {
+  auto fence = holder.acquire("k");
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  root.run("KILL " + sleeper(bells().at(0)));
+  CHECK(eventually([&] { return waiter.listener.no != 0; }));
+  CHECK(waiter.works());
+  unsigned woken = 0;
+  CHECK(eventually([&] {
+    fence = release_and_take(fence, woken);
+    return woken == 1;
+  }));
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key wakes the next", "[wake]") {
+  const auto kills = [&] { return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_kill'").at(0).at(1).value()); };
+  auto fence = holder.acquire("k");
+  waiting_store first(fixture);
+  REQUIRE(first.works());
+  waiting_store second(fixture);
+  REQUIRE(second.works());
+  const int before = first.listener.yes, second_before = second.listener.yes;
+  const auto killed = kills();
+  unsigned woken = 0;
+  fence = release_and_take(fence, woken);
+  REQUIRE(woken == 1);
+  REQUIRE(eventually([&] { return first.listener.yes > before; }));
+  CHECK(kills() == killed + 1);
+  first.unwatch();
+  CHECK(eventually([&] { return kills() == killed + 2; }));
+  CHECK(eventually([&] { return second.listener.yes > second_before; }));
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a batch of releases wakes a waiter of each key", "[wake]") {
+  std::vector<std::string> keys{"a", "b", "c"};
+  std::vector<request> frees;
+  for (const auto& key : keys) {
+    frees.push_back(
+        {.action = verb::release, .resource = key, .session = holder.id, .fence = holder.acquire(key), .wake = true});
+  }
+  waiting_store a(fixture, "a"), c(fixture, "c");
+  REQUIRE(a.works());
+  REQUIRE(c.works());
+  std::vector<reply> replies(keys.size());
+  holder.store->execute(*holder.connection, frees, replies);
+  for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
+  CHECK(replies[0].waiters == 1);
+  CHECK(replies[1].waiters == 0);
+  CHECK(replies[2].waiters == 1);
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a release of what is not held wakes nobody", "[wake]") {
+  const auto fence = holder.acquire("k");
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  const auto freed = release(holder, fence + 1);
+  CHECK(answer(freed) == outcome::no);
+  CHECK(freed.waiters == 0);
+  CHECK(holder.sees_held("k"));
+}
+
+TEST_CASE_METHOD(wake_fixture,
+                 "wake: a user who may not end a stranger's statement releases, and the waiter polls again", "[wake]") {
+  {
+    heard said;
+    const auto stranger = open_store(fixture.tables.app_url("&schema=verify"));
+    stranger->listen(said);
+    stranger->prepare();
+    fault why;
+    const auto on = stranger->connect(5s, why);
+    REQUIRE(on != nullptr);
+    auto fence = holder.acquire("k");
+    waiting_store waiter(fixture);
+    REQUIRE(waiter.works());
+    // After a few such releases it does not rely on being woken any more.
+    CHECK(eventually([&] {
+      const int before = waiter.listener.yes;
+      const request ask{.action = verb::release, .resource = "k", .session = holder.id, .fence = fence, .wake = true};
+      reply freed;
+      stranger->execute(*on, {&ask, 1}, {&freed, 1});
+      CHECK(answer(freed) == outcome::yes);
+      CHECK(freed.waiters == 0);
+      CHECK(eventually([&] { return waiter.listener.yes > before || waiter.listener.no > 0; }));
+      fence = holder.acquire("k");
+      waiter.unwatch();
+      waiter.watch();
+      static_cast<void>(eventually([&] { return waiter.listener.yes > before + 1 || waiter.listener.no > 0; }, 2s));
+      return waiter.listener.no > 0;
+    }));
+    CHECK(said.reasons == 1);
+    stranger->unlisten(said);
+  }
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, and waiters poll", "[wake]") {
+  root.run("DROP TABLE " + table("waiter"));
+  heard said;
+  holder.store->listen(said);
+  const auto fence = holder.acquire("k");
+  waiting_store waiter(fixture);
+  CHECK(answer(release(holder, fence)) == outcome::yes);
+  CHECK_FALSE(holder.sees_held("k"));
+  CHECK(said.reasons == 1);
+  holder.store->unlisten(said);
+  lock_service one(fixture.url(), {.close_limit = 0ms}), other(fixture.url() + "&schema=verify", {.close_limit = 0ms});
+  std::optional<lease> held = one.acquire("k");
+  auto waits = std::async(std::launch::async, [&] { return granted(other.acquire("k", {.wait = 60s})); });
+  REQUIRE(eventually([&] { return other.statements() > 5; }));
+  held.reset();
+  CHECK(waits.get());
+  CHECK(waiter.listener.yes == 0);
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a service is woken that would poll again in an hour", "[wake]") {
+  lock_service other(fixture.url(), patient()), mine(fixture.url(), patient());
+  for (int i = 0; i != 5; ++i) {
+    std::optional<lease> held = other.acquire("k");
+    auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
+    REQUIRE(eventually([&] { return bells().size() == 1; }));
+    held.reset();
+    CHECK(waits.get());
+    REQUIRE(eventually([&] { return bells().empty(); }));
+  }
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: the example of docs/waiting.md", "[wake]") {
+  const auto url = fixture.url();
+  // clang-format off
+  // [woken]
+  dlock::lock_service locks(url);                         // wake=on, the default
+  auto held = locks.acquire("order:42", {.wait = 1min});  // sleeps at the server; a release elsewhere ends that at once
+  dlock::lock_service quiet(url + "&wake=off");           // polls, and has no connections that sleep
+  // [/woken]
+  // clang-format on
+  CHECK(held);
+  CHECK_FALSE(quiet.try_acquire("order:42"));
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: wake=off polls, and other values are refused", "[wake]") {
+  CHECK(holder.store->caps().wakes_one);
+  const auto quiet = open_store(fixture.url() + "&wake=off");
+  quiet->prepare();
+  CHECK_FALSE(quiet->caps().wakes_one);
+  CHECK_THROWS_AS(open_store(fixture.url() + "&wake=maybe"), std::invalid_argument);
+}
+
+}  // namespace dlock::test
