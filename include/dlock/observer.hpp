@@ -31,6 +31,7 @@ struct event {
     renewal_late,     ///< text: a renewal failed; tried again until the local deadline
     cleanup,          ///< attempts: rows that went
     still_held,       ///< key, fence, text: a service is destroyed, and waits for this lease or ends before it
+    waiters_poll,     ///< text: the store can't notify waiters, and why; each reason once
     handler_failed,   ///< text: the handler of an asynchronous call threw
     observer_failed,  ///< never delivered; counted only
   };

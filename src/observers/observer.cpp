@@ -60,6 +60,7 @@ std::string_view to_string(event::kind kind) noexcept {
     case event::kind::renewal_late: return "renewal_late";
     case event::kind::cleanup: return "cleanup";
     case event::kind::still_held: return "still_held";
+    case event::kind::waiters_poll: return "waiters_poll";
     case event::kind::handler_failed: return "handler_failed";
     case event::kind::observer_failed: return "observer_failed";
   }

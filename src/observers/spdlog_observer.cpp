@@ -36,6 +36,7 @@ spdlog::level::level_enum level_of(kind which) noexcept {
     case kind::blocked:
     case kind::renewal_late:
     case kind::still_held:
+    case kind::waiters_poll:
     case kind::handler_failed:
     case kind::observer_failed: return spdlog::level::warn;
     case kind::session_opened: return spdlog::level::info;

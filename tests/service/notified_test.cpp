@@ -313,3 +313,102 @@ TEST_CASE_METHOD(notified_fixture, "notified: of several keys the busy one is wa
   REQUIRE(granted);
   REQUIRE(store->watched("k") == 0);
 }
+
+// ---- a store that wakes one waiter at a release that looks for it ---------------------------------------------------
+
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers, and polls no more", "[notified]") {
+  store->can().tells_free = false;
+  store->can().wakes_one = true;
+  mine = service();
+  wait_for({"k"}, {.wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}});
+  REQUIRE(eventually([&] { return store->count(verb::poll) == 1; }));
+  REQUIRE(at_rest());
+  CHECK(store->watched("k") == 0);
+  clock.advance(10ms);
+  REQUIRE(eventually([&] { return store->count(verb::poll) == 2 && store->watched("k") == 1; }));
+  REQUIRE(at_rest());
+  // That the watch works is a reason to look, and none to take.
+  const auto takes = store->count(verb::take);
+  REQUIRE(store->tell("k", true) == 1);
+  REQUIRE(eventually([&] { return store->count(verb::poll) == 3; }));
+  REQUIRE(at_rest());
+  CHECK(store->count(verb::take) == takes);
+  clock.advance(10ms);
+  REQUIRE(eventually([&] { return store->count(verb::poll) == 4; }));
+  REQUIRE(at_rest());
+  clock.advance(5s);
+  REQUIRE(at_rest());
+  CHECK(store->count(verb::poll) == 4);
+  held.reset();
+  CHECK_FALSE(over);
+  REQUIRE(store->tell("k", true) == 1);
+  end();
+  CHECK(granted);
+  CHECK(store->watched("k") == 0);
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter that is not notified any more polls again", "[notified]") {
+  store->can().tells_free = false;
+  store->can().wakes_one = true;
+  mine = service();
+  wait_for({"k"}, {.wait = 60s});
+  const auto pass = [&](std::size_t polls) {
+    return eventually([&] {
+      if (store->count(verb::poll) >= polls) return true;
+      clock.advance(1ms);
+      return !at_rest();
+    });
+  };
+  REQUIRE(pass(3));
+  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
+  store->tell("k", true);
+  REQUIRE(pass(6));
+  store->tell("k", false);
+  const auto before = store->count(verb::poll);
+  CHECK(pass(before + 5));
+  held.reset();
+  REQUIRE(eventually([&] {
+    clock.advance(1ms);
+    return over.load();
+  }));
+  end();
+  CHECK(granted);
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one may be there", "[notified]") {
+  store->can().tells_free = false;
+  store->can().wakes_one = true;
+  mine = service();
+  mine->acquire("a").release();
+  CHECK(store->looked() == 0);
+  auto held_long = mine->acquire("b");
+  clock.advance(10ms);
+  held_long.release();
+  CHECK(store->looked() == 1);
+  wait_for({"k"}, {.ttl = 60s, .wait = 60s});
+  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
+  REQUIRE(at_rest());
+  held.reset();
+  clock.advance(10ms);
+  end();
+  REQUIRE(granted);
+  CHECK(store->looked() == 2);
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a limit of polls is kept, and nothing is registered", "[notified]") {
+  store->can().tells_free = false;
+  store->can().wakes_one = true;
+  mine = service();
+  wait_for({"k"}, {.wait = 60s, .retry = {.pause = 100ms, .max_pause = 100ms, .jitter = 0.0, .limit = 3}});
+  const auto polls = [&] {
+    while (!over) {
+      clock.advance(10ms);
+      static_cast<void>(clock.at_rest({}, 20ms));
+    }
+    return store->count(verb::poll);
+  };
+  CHECK(polls() == 4);
+  end();
+  CHECK(timed_out);
+  CHECK(store->begun() == 0);
+}

@@ -105,3 +105,11 @@ TEST_CASE_METHOD(notices_fixture, "notices: a service that has ended hears nothi
   service().reset();
   CHECK(eventually([&] { return suspect() == 0; }));
 }
+
+TEST_CASE_METHOD(notices_fixture, "notices: a store says why its waiters poll, and the observer hears it",
+                 "[notices]") {
+  const auto locks = service();
+  REQUIRE(store->notice([](store_listener& to) { to.waiters_poll("a reason"); }) == 1);
+  REQUIRE(seen->wait_for(event::kind::waiters_poll, 1));
+  CHECK(seen->records().back().text == "a reason");
+}

@@ -70,6 +70,8 @@ class grant_lifecycle {
   bool any() const noexcept { return counted_.load() > 0; }
   /// How long this process has had which key.
   tenure_tracker& history() noexcept { return history_; }
+  /// When it last knew that nobody waits for which key.
+  wake_knowledge& knowledge() noexcept { return knowledge_; }
 
  private:
   void no_longer_held() noexcept;
@@ -84,6 +86,7 @@ class grant_lifecycle {
   notifier& news_;
   const std::function<void()> changed_;  // held() or any() has become less
   tenure_tracker history_{};
+  wake_knowledge knowledge_{};
   static constexpr std::uint64_t ending = std::uint64_t{1} << 32U;
   std::atomic<std::uint64_t> counted_{0};  // held, and times `ending`: those that are not, and are in the books
 };

@@ -152,6 +152,10 @@ void service_core::lock_deleted(std::string_view key, const id128& session, std:
   timer_.now();
 }
 
+void service_core::waiters_poll(std::string_view why) noexcept {
+  news_.post(event{.what = event::kind::waiters_poll, .text = why});
+}
+
 void service_core::note_store_changes(instant now) noexcept {
   if (suspects_.exchange(false)) sessions_.renew_all(now);
   std::vector<deleted_lock> deleted;

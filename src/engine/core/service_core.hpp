@@ -102,6 +102,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
 
   void renew_now() noexcept override;
   void lock_deleted(std::string_view key, const id128& session, std::uint64_t fence) noexcept override;
+  void waiters_poll(std::string_view why) noexcept override;
   void note_store_changes(instant now) noexcept;
 
   instant tick(instant now) noexcept;

@@ -8,6 +8,10 @@ namespace dlock::engine {
 namespace {
 /// A row that is free at each poll and taken at each take is fought over: after so many rounds it counts as busy.
 constexpr unsigned rounds_at_once = 3;
+constexpr std::chrono::microseconds shortest_pause{500};
+/// A grant that was seen for so long is released by a statement that looks for waiters. Twice as long as its holder
+/// counts, because that one's statement may be on its way for a while.
+constexpr auto relied_on_after = 2 * wake_knowledge::quiet;
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
 
@@ -18,6 +22,14 @@ acquire_machine::acquire_machine(const settings& given) noexcept : settings_(giv
 std::chrono::microseconds acquire_machine::courtesy() const noexcept {
   const auto before = settings_.rivals - std::min(settings_.rivals, starvation_.passed_over());
   return std::min(before * tenure_tracker::precedence, tenure_tracker::yield_time);
+}
+
+std::chrono::microseconds acquire_machine::pause_if_registered(instant now) const noexcept {
+  const auto reliable = starvation_.seen_since() + relied_on_after;
+  if (holder_.holder && now >= reliable) return pause_if_notified_;
+  // A release of a younger grant wakes no waiter. When it is old enough, a poll shows it.
+  const auto until_reliable = holder_.holder ? std::chrono::microseconds{reliable - now} : no_bound;
+  return std::min(pause_, std::max(until_reliable, shortest_pause));
 }
 
 step acquire_machine::begin() noexcept { return go(settings_.poll_first ? step::poll : step::take); }
@@ -127,7 +139,7 @@ step acquire_machine::trouble(instant now) {
 
 step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
   // Not past the moment when the holder's lease can end, and never zero: a poll must not follow a poll at once.
-  const auto bound = std::max(at_most, std::chrono::microseconds{500});
+  const auto bound = std::max(at_most, shortest_pause);
   const auto next = backoff_.next();
   pause_ = std::min({starvation_.starving() ? std::min(next, backoff_.brief()) : next, bound,
                      time_remaining(settings_.deadline, now)});
@@ -136,6 +148,7 @@ step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds 
                            ? std::min({longest_if_notified, bound, time_remaining(settings_.deadline, now)})
                            : pause_;
   at_once_ = 0;
+  has_paused_ = true;
   return go(step::pause);
 }
 

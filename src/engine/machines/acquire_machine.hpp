@@ -68,6 +68,9 @@ class acquire_machine {
   std::chrono::microseconds pause() const noexcept { return pause_; }
   /// The pause of a waiter that the store notifies when the key may be free.
   std::chrono::microseconds pause_if_notified() const noexcept { return pause_if_notified_; }
+  /// The pause of a waiter that a release wakes if it looks for waiters (capabilities::wakes_one). Which it does once
+  /// the grant is older than wake_knowledge::quiet, so one that was not seen for longer than that is polled.
+  std::chrono::microseconds pause_if_registered(instant now) const noexcept;
   /// Told: how long it lets others ask for the key, who have been passed over more often.
   std::chrono::microseconds courtesy() const noexcept;
   /// pause: the key is somebody else's; otherwise something failed that may pass.
@@ -77,6 +80,7 @@ class acquire_machine {
   bool outcome_unknown() const noexcept { return unknown_; }
   bool taken_over() const noexcept { return taken_over_; }
   unsigned statements() const noexcept { return statements_; }
+  bool has_paused() const noexcept { return has_paused_; }
 
  private:
   step go(step next) noexcept { return last_ = next; }
@@ -101,6 +105,7 @@ class acquire_machine {
   std::chrono::microseconds pause_if_notified_{0};
   bool waits_for_holder_ = false;
   bool row_locked_ = false;
+  bool has_paused_ = false;
   std::uint64_t fence_ = 0;
   unsigned statements_ = 0;
   unsigned retries_ = 0;

@@ -75,7 +75,53 @@ void tenure_tracker::released(const lock_key& key, std::uint64_t fence, instant 
   slot->released = slot->used = now;
 }
 
+wake_knowledge::entry* wake_knowledge::find(const lock_key& key) noexcept {
+  auto& set = sets_[key.hash() % sets_.size()];
+  const auto found = std::find_if(set.begin(), set.end(), [&](const entry& each) { return each.key == key.hash(); });
+  return found != set.end() ? &*found : nullptr;
+}
+
+void wake_knowledge::granted(const lock_key& key, bool waited, instant asked_at) noexcept {
+  const base::lock_guard lock(mutex_);
+  auto* at = find(key);
+  if (at == nullptr) {
+    auto& set = sets_[key.hash() % sets_.size()];
+    at = &*std::min_element(set.begin(), set.end(), [](const entry& a, const entry& b) { return a.used < b.used; });
+    *at = {.key = key.hash(), .nobody_at = asked_at};
+  } else if (!at->held && at->nobody_at != instant{} && asked_at - at->used >= quiet) {
+    // It was left alone for so long that whoever waited for it would have it.
+    at->nobody_at = asked_at;
+  }
+  if (waited) at->nobody_at = instant{};
+  at->held = true;
+  at->used = asked_at;
+}
+
+bool wake_knowledge::looks(const lock_key& key, instant now) noexcept {
+  const base::lock_guard lock(mutex_);
+  const auto* const at = find(key);
+  return at == nullptr || at->nobody_at == instant{} || now - at->nobody_at >= quiet;
+}
+
+void wake_knowledge::looked(const lock_key& key, unsigned waiters, instant sent) noexcept {
+  const base::lock_guard lock(mutex_);
+  auto* const at = find(key);
+  if (at == nullptr) return;
+  at->nobody_at = waiters == 0 ? sent : instant{};
+  at->held = false;
+  at->used = sent;
+}
+
+void wake_knowledge::released(const lock_key& key, instant now) noexcept {
+  const base::lock_guard lock(mutex_);
+  auto* const at = find(key);
+  if (at == nullptr) return;
+  at->held = false;
+  at->used = now;
+}
+
 void starvation_detector::polled(const seen& holder, instant now) noexcept {
+  if (holder.holder != holder_ || holder.fence != fence_) grant_since_ = now;
   if (holder.holder && fence_ != 0 && holder.fence != fence_) ++passed_over_;
   if (!holder.holder || holder.holder != holder_) {
     holder_ = holder.holder;

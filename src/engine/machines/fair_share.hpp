@@ -79,6 +79,36 @@ class tenure_tracker {
   std::array<std::array<tenure, 8>, 64> sets_ DLOCK_GUARDED_BY(mutex_){};  // by hash
 };
 
+/// When this process last knew of its keys that nobody waits for them. By that it decides which releases look for a
+/// waiter, where that costs something (capabilities::wakes_one): those of a grant that it had to wait for, and those
+/// after longer than `quiet`. So a short lease that nobody else wants costs nothing, and a loop over one key looks once
+/// in that time. A waiter relies on it only at a grant that it has seen for longer. Pure but for its mutex.
+class wake_knowledge {
+ public:
+  static constexpr microseconds quiet = std::chrono::milliseconds{10};
+
+  /// `asked_at`: when the take was sent. `waited`: it had been refused before.
+  void granted(const lock_key& key, bool waited, instant asked_at) noexcept;
+  /// Whether a release that is sent now looks for a waiter.
+  bool looks(const lock_key& key, instant now) noexcept;
+  /// What came of the look: `waiters` were woken by it. `sent`: when.
+  void looked(const lock_key& key, unsigned waiters, instant sent) noexcept;
+  /// A release that did not look.
+  void released(const lock_key& key, instant now) noexcept;
+
+ private:
+  struct entry {
+    std::uint64_t key = 0;  // its hash
+    instant nobody_at{};    // zero: not known
+    instant used{};
+    bool held = false;
+  };
+  entry* find(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
+
+  base::mutex mutex_;
+  std::array<std::array<entry, 8>, 64> sets_ DLOCK_GUARDED_BY(mutex_){};  // by hash
+};
+
 /// Whether a waiter has seen the same process for a while, with a grant that is another at each poll: then it polls
 /// faster until it has its turn. Pure.
 class starvation_detector {
@@ -87,11 +117,14 @@ class starvation_detector {
   bool starving() const noexcept { return starving_; }
   /// How often the key was seen to change hands.
   unsigned passed_over() const noexcept { return passed_over_; }
+  /// When the grant that was polled last was seen for the first time.
+  instant seen_since() const noexcept { return grant_since_; }
 
  private:
   id128 holder_{};
   std::uint64_t fence_ = 0;
   instant since_{};
+  instant grant_since_{};
   unsigned passed_over_ = 0;
   bool starving_ = false;
 };

@@ -103,7 +103,7 @@ action acquisition::ask_store(bool poll_first, instant now) {
   if (yield_for.count() == 0 || interrupted_) return ask_now(now);
   patient_ = true;
   resumes_ = now + yield_for;
-  at_->watch.begin(key_, {});  // somebody else may have had it before the time is over
+  if (services_.caps.tells_free) at_->watch.begin(key_, {});  // somebody else may have had it before the time is over
   return let_others(now);
 }
 
@@ -163,11 +163,28 @@ action acquisition::pause_now(instant now) {
     turn_.in_trouble(troubled ? &machine.why() : nullptr);
     troubled_ = troubled;
   }
-  if (machine.waits_for_holder()) at_->watch.begin(key_, attempt_->pin() ? attempt_->pin()->id : id128{});
+  const auto until = pause_until(now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
-  const bool notified = at_->watch.works();
-  const auto until = now + (notified ? machine.pause_if_notified() : machine.pause());
-  return at_->pause.start(notified ? at_->no_turn : turn_, &attempt_->poll(now), until, now);
+  return at_->pause.start(at_->watch.works() ? at_->no_turn : turn_, &attempt_->poll(now), until, now);
+}
+
+/// Watches the key as soon as that pays.
+instant acquisition::pause_until(instant now) {
+  const auto& machine = attempt_->machine();
+  const auto mine = attempt_->pin() ? attempt_->pin()->id : id128{};
+  if (services_.caps.tells_free) {
+    if (machine.waits_for_holder()) at_->watch.begin(key_, mine);
+    return now + (at_->watch.works() ? machine.pause_if_notified() : machine.pause());
+  }
+  // A limit counts pauses as the policy asks for them.
+  if (!services_.caps.wakes_one || !machine.waits_for_holder() || request_.terms.retry.limited())
+    return now + machine.pause();
+  if (first_pause_ == instant{}) {
+    first_pause_ = now;
+    return now + std::min<microseconds>(machine.pause(), wake_knowledge::quiet);
+  }
+  if (now + machine.pause() >= first_pause_ + wake_knowledge::quiet) at_->watch.begin(key_, mine);
+  return now + (at_->watch.works() ? machine.pause_if_registered(now) : machine.pause());
 }
 
 action acquisition::pause_over(action next, instant now) {
@@ -180,6 +197,9 @@ action acquisition::pause_over(action next, instant now) {
   }
   doing_ = doing::asking;
   const bool notified = at_->pause.was_notified();
+  // Who begins to watch finds the key held, as a rule: a look costs its holder less than a take.
+  if (notified && services_.caps.wakes_one && at_->watch.has_changed() && attempt_ != nullptr)
+    return follow(attempt_->looks_again(now), now);
   if (!before) {
     if (!notified) return follow(attempt_->polled(now), now);
     resumes_ = std::min(now + attempt_->machine().courtesy(), std::max(request_.deadline, now));

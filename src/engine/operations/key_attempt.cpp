@@ -251,6 +251,8 @@ std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool watched, instan
   if (services_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // a lease's
     row_attempt_.end();
+    if (services_.caps.wakes_one && key_.row() == nullptr)
+      services_.grants.knowledge().granted(key_, machine_.has_paused(), statement_.sent_at);
     services_.grants.history().granted(key_, {.fence = asked_->fence,
                                               .counts = asked_->fenced,
                                               .watched = watched,

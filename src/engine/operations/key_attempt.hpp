@@ -70,6 +70,8 @@ class key_attempt {
   action polled(instant now) { return answered(now); }
   /// pause: the key may be free.
   action notified(instant now) { return go(machine_.notified(), now); }
+  /// pause: it is over, and the key is polled.
+  action looks_again(instant now) { return go(machine_.paused(), now); }
 
   /// A session that is to be used, if it lives.
   void use(session_pin pin) noexcept { pin_ = std::move(pin); }

@@ -281,7 +281,7 @@ action multi_acquisition::pause_now(instant now) {
   poll_.queue_deadline = request_.limit(now);
   poll_.timeout = statement_timeout;
   polls_ = machine_.paused() == multi_step::poll;
-  if (polls_) watch_.begin(key, {});
+  if (polls_ && services_.caps.tells_free) watch_.begin(key, {});
   const bool notified = polls_ && watch_.works();
   auto& mine = slots_[machine_.busy_key()].turn;
   mine.in_trouble(polls_ ? nullptr : &machine_.why());

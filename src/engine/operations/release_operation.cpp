@@ -23,6 +23,9 @@ action release_operation::start(instant now) {
       continue;
     }
     ended.send.ask = ended.grant->ask(verb::release);
+    const auto& key = ended.grant->key;
+    ended.send.ask.wake =
+        services_.caps.wakes_one && key.row() == nullptr && services_.grants.knowledge().looks(key, now);
     ended.send.priority = priority::frees;
     room_[open_++] = &ended.send;
   }
@@ -73,6 +76,14 @@ action release_operation::finish(instant now) noexcept {
     if (!ended.begun) continue;
     if (ended.open) services_.background.release_later(ended.grant, now);
     const auto waiters = ended.send.answer.waiters;
+    if (services_.caps.wakes_one && !ended.open) {
+      auto& knowledge = services_.grants.knowledge();
+      if (ended.send.ask.wake) {
+        knowledge.looked(ended.grant->key, waiters, ended.send.sent_at);
+      } else {
+        knowledge.released(ended.grant->key, now);
+      }
+    }
     if (waiters > 0) services_.grants.history().notified(ended.grant->key, ended.grant->fence, waiters, now);
     ended.result = services_.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
   }

@@ -6,10 +6,10 @@
 namespace dlock::engine {
 
 void release_subscription::begin(const lock_key& key, const id128& session) noexcept {
-  if (!services_.caps.tells_free || key.row() != nullptr) return;
+  if (!(services_.caps.tells_free || services_.caps.wakes_one) || key.row() != nullptr) return;
   if (key_ == &key && session_ == session && !stopped_) return;
   end();
-  stopped_ = false;
+  stopped_ = changed_ = false;
   key_ = &key;
   session_ = session;
   services_.statements.where().watch(key.view(), session, *this);

@@ -22,10 +22,12 @@ class release_subscription final : private key_listener {
   void end() noexcept;
   /// Whether the store will tell. If not, it is to be polled as often as otherwise.
   bool works() const noexcept { return works_; }
+  /// Whether the last notification said that it begins or stops to work, and no more. False the next time.
+  bool has_changed() noexcept { return changed_.exchange(false); }
 
  private:
   void may_be_free(bool works) noexcept override {
-    works_ = works;
+    if (works_.exchange(works) != works) changed_ = true;
     if (!works) stopped_ = true;
     pause_.tell();
   }
@@ -36,6 +38,7 @@ class release_subscription final : private key_listener {
   id128 session_{};
   std::atomic<bool> works_{false};
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> changed_{false};
 };
 
 }  // namespace dlock::engine

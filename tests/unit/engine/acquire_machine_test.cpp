@@ -398,3 +398,22 @@ TEST_CASE("acquire_machine: who has just had the key for long begins with the lo
   REQUIRE(walk(m, {said(outcome::no), alive()}) == step::pause);
   CHECK(m.pause() == 100ms);
 }
+
+TEST_CASE("acquire_machine: a registered waiter relies on being woken at a grant that it has seen for a while",
+          "[acquire_machine]") {
+  acquire_machine m(waiting());
+  const auto same = alive();
+  REQUIRE(walk(m, {said(outcome::no), same}) == step::pause);
+  CHECK(m.has_paused());
+  const auto pauses = [&](microseconds after) { return m.pause_if_registered(start + after); };
+  // It polls when the grant is old enough, and before if its policy says so.
+  CHECK(pauses(0us) == 10ms);
+  CHECK(pauses(15ms) == 5ms);
+  CHECK(pauses(20ms - 1us) == 500us);
+  CHECK(pauses(20ms) == 10s - 0us);
+  // The next grant of the key counts anew.
+  m.paused();
+  REQUIRE(m.replied(alive(), start + 30ms, for_ever) == step::pause);
+  CHECK(pauses(30ms) == 20ms);
+  CHECK(pauses(50ms) > 1s);
+}

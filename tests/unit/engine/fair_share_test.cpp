@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 using namespace dlock;
 using engine::starvation_detector;
 using engine::tenure_tracker;
+using engine::wake_knowledge;
 using std::chrono::microseconds;
 
 struct tenure_fixture {
@@ -234,4 +235,81 @@ TEST_CASE("fair share: a waiter does not hurry for one long hold, nor where the 
   starvation_detector busy_key;
   for (unsigned i = 0; i < 20; ++i) busy_key.polled(holder(id128::random(), i), start + i * 250ms);
   CHECK_FALSE(busy_key.starving());
+}
+
+// ---- which releases look for a waiter ------------------------------------------------------------------------------
+
+TEST_CASE("wake knowledge: a short lease that was got at once is released without a look", "[fair]") {
+  wake_knowledge known;
+  const instant now{1'000s};
+  known.granted("k", false, now);
+  CHECK_FALSE(known.looks("k", now));
+  CHECK_FALSE(known.looks("k", now + wake_knowledge::quiet - 1us));
+  CHECK(known.looks("k", now + wake_knowledge::quiet));
+}
+
+TEST_CASE("wake knowledge: what was waited for is released with a look, and so is what is not known", "[fair]") {
+  wake_knowledge known;
+  const instant now{1'000s};
+  known.granted("k", true, now);
+  CHECK(known.looks("k", now));
+  CHECK(known.looks("other", now));
+}
+
+TEST_CASE("wake knowledge: a loop looks once in a while, and at each release while others wait", "[fair]") {
+  wake_knowledge known;
+  instant now{1'000s};
+  const auto pair = [&](unsigned waiters) {
+    known.granted("k", false, now);
+    now += 1ms;
+    const bool looks = known.looks("k", now);
+    if (looks) {
+      known.looked("k", waiters, now);
+    } else {
+      known.released("k", now);
+    }
+    return looks;
+  };
+  int looks = 0;
+  for (int i = 0; i != 100; ++i) looks += pair(0) ? 1 : 0;
+  CHECK(looks == 10);
+  while (!pair(1)) continue;
+  for (int i = 0; i != 5; ++i) CHECK(pair(1));
+  CHECK(pair(0));
+  CHECK_FALSE(pair(0));
+}
+
+TEST_CASE("wake knowledge: what nobody took while it was left alone is as new", "[fair]") {
+  wake_knowledge known;
+  instant now{1'000s};
+  known.granted("k", false, now);
+  known.released("k", now + 1ms);
+  now += 1h;
+  known.granted("k", false, now);
+  CHECK_FALSE(known.looks("k", now + 1ms));
+  known.looked("k", 1, now + 1ms);  // somebody waits: it is not to be forgotten
+  now += 1h;
+  known.granted("k", false, now);
+  CHECK(known.looks("k", now + 1ms));
+}
+
+TEST_CASE("wake knowledge: of a key among thousands of others nothing is known, so its release looks", "[fair]") {
+  wake_knowledge known;
+  const instant now{1'000s};
+  known.granted("k", false, now);
+  for (int i = 0; i != 5'000; ++i) known.granted(lock_key("key:" + std::to_string(i)), false, now + 1us);
+  CHECK(known.looks("k", now + 2us));
+}
+
+TEST_CASE("fair share: a waiter knows since when it has seen a grant", "[fair]") {
+  starvation_detector seen_by;
+  const auto who = id128::random();
+  instant now{1'000s};
+  seen_by.polled(holder(who, 3), now);
+  seen_by.polled(holder(who, 3), now + 5ms);
+  CHECK(seen_by.seen_since() == now);
+  seen_by.polled(holder(who, 4), now + 7ms);
+  CHECK(seen_by.seen_since() == now + 7ms);
+  seen_by.polled(holder(id128::random(), 4), now + 9ms);
+  CHECK(seen_by.seen_since() == now + 9ms);
 }
