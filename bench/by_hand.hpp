@@ -32,6 +32,14 @@ class raw_database {
     mysql_free_result(result);
     return value;
   }
+  /// A global status variable.
+  std::string status(const std::string& name) {
+    run("show global status like '" + name + "'");
+    MYSQL_RES* const result = mysql_store_result(my_);
+    std::string value = mysql_fetch_row(result)[1];
+    mysql_free_result(result);
+    return value;
+  }
 
  protected:
   void check(bool good) const {
