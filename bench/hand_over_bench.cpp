@@ -158,11 +158,13 @@ void hand_over(const dlock::store_url& at) {
   const auto add = [](std::vector<double>& to, const std::vector<double>& more) {
     to.insert(to.end(), more.begin(), more.end());
   };
-  for (int round = 0; round != 5; ++round) {
-    add(ours, by_dlock(url, 60ms, 4s));
-    add(get_lock, by_get_lock(at, 60ms, 3s));
+  // Long enough that whoever waits sleeps at the server, also on a slow disk.
+  constexpr auto hold = 300ms;
+  for (int round = 0; round != 3; ++round) {
+    add(ours, by_dlock(url, hold, 8s));
+    add(get_lock, by_get_lock(at, 20ms, 2s));
     add(update, durable_updates(at, 200));
-    add(off, by_dlock(url + "&wake=off", 60ms, 2s));
+    add(off, by_dlock(url + "&wake=off", hold, 4s));
   }
   const auto floor = [&](double share) { return percentile(get_lock, share) + 2 * percentile(update, share); };
   for (const double share : {0.5, 0.99}) {
