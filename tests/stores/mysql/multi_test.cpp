@@ -40,7 +40,8 @@ long statements_of(raw_mysql& client, const std::function<void()>& prepare, cons
 TEST_CASE("mysql several keys: eight known free keys are two statements, their release is one", "[mysql][T76]") {
   const mysql_fixture fixture;
   auto root = raw_mysql::root();
-  lock_service locks(fixture.open(), {.cleanup_interval = 0ms});
+  // A release of keys that were held for long may look for waiters, by one statement more.
+  lock_service locks(fixture.open("&wake=off"), {.cleanup_interval = 0ms});
   std::vector<std::string> names;
   for (int i = 0; i < 8; ++i) names.push_back("k" + std::to_string(i));
   const lock_keys keys(names);

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "waiter_entity-odb-mysql.hxx"
+
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
@@ -206,6 +208,18 @@ WHERE :which
 };
 static_assert(std::size(texts) == static_cast<std::size_t>(text_id::count_));
 
+/// The table of waiters, which these databases alone have.
+sql::table_names with_waiters(sql::table_names names) {
+  using traits = odb::access::object_traits_impl<entities::waiter_entity, odb::id_mysql>;
+  using waiter = odb::query_columns<entities::waiter_entity, odb::id_mysql, traits>;
+  names.add_table("waiter", traits::table_name);
+  names.add_column("waiter.lock_key", waiter::place.lock_key.column());
+  names.add_column("waiter.since_us", waiter::place.since_us.column());
+  names.add_column("waiter.bell", waiter::place.bell.column());
+  names.add_column("waiter.session_id", waiter::session_id.column());
+  return names;
+}
+
 }  // namespace
 
 void lease_sql::expand_texts(text_list& to, const std::string& rows) const {
@@ -216,7 +230,7 @@ void lease_sql::expand_texts(text_list& to, const std::string& rows) const {
   }
 }
 
-lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
+lease_sql::lease_sql(sql::table_names names) : names_(with_waiters(std::move(names))) {
   sql::add_words(names_, words);
   names_.add_text("grant_each", sql::grant_with_nonce(names_, names_.expand("CASE {lock.lock_key} :nonces END")));
   statements_ =
