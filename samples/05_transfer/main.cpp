@@ -39,7 +39,7 @@ constexpr std::int64_t opening = 1'000;
 // [transfer]
 /// False: there is not enough money; nothing was written.
 bool move_money(dlock::lock_service& locks, odb::database& db, const transfer& wanted, bool stop) {
-  // Both wallets or none, in the same order for everybody: two transfers that cross don't wait for each other for ever.
+  // Both wallets or none, in an order that all processes share, so two transfers that cross can't block each other.
   const auto both =
       locks.acquire_all({dlock::key<"wallet:{name}">(wanted.source), dlock::key<"wallet:{name}">(wanted.target)},
                         {.ttl = 2s, .wait = 30s});

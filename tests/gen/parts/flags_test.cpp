@@ -37,8 +37,8 @@ TEST_CASE("gen flags: what says what a source means is kept, the rest is not") {
                       "always.hpp",
                       "-Winvalid-pch",
                       "-march=native"},
-                     "/work") == list{"-std=gnu++23", "-DA=1", "-DB", "-UC", "-I/work/inc", "-isystem", "/sys",
-                                      "-fno-exceptions", "-include", "/work/always.hpp", "-march=native"});
+                     "/src") == list{"-std=gnu++23", "-DA=1", "-DB", "-UC", "-I/src/inc", "-isystem", "/sys",
+                                     "-fno-exceptions", "-include", "/src/always.hpp", "-march=native"});
 }
 
 TEST_CASE("gen flags: the standard is C++20 unless another one is given") {
