@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/unlocked.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -21,18 +22,6 @@ using namespace std::chrono_literals;
 constexpr auto rest = 50ms;
 /// Between two attempts to have a connection.
 constexpr auto retry = 500ms;
-
-/// Opens a mutex, and locks it again at its end, also where something throws.
-class DLOCK_SCOPED_CAPABILITY opened {
- public:
-  explicit opened(base::mutex& mutex) DLOCK_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
-  opened(const opened&) = delete;
-  opened& operator=(const opened&) = delete;
-  ~opened() DLOCK_RELEASE() { mutex_.lock(); }
-
- private:
-  base::mutex& mutex_;
-};
 
 }  // namespace
 
@@ -128,7 +117,7 @@ void blocking_waiters::serve(const std::stop_token& stop) {
   const auto next = next_time(begun);
   const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
   {
-    const opened others(mutex_);
+    const unlocked others(mutex_);
     ::poll(watched.data(), watched.size(),
            next == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(0, remaining)));
     changed_.clear();
@@ -201,7 +190,7 @@ void blocking_waiters::end_wait(slot& of, const std::stop_token& stop) {
   bool done = false;
   try {
     if (connected(control_, stop)) {
-      const opened others(mutex_);
+      const unlocked others(mutex_);
       fault why;
       const auto sql = "KILL QUERY " + std::to_string(of.link->identity().id);
       done = control_.link->query(sql, "end a wait", nullptr, nullptr, why) == outcome::yes;
@@ -232,7 +221,7 @@ void blocking_waiters::assign(clock::time_point now, const std::stop_token& stop
 
 bool blocking_waiters::connected(slot& with, const std::stop_token& stop) {
   if (with.link != nullptr && with.link->alive()) return true;
-  const opened others(mutex_);
+  const unlocked others(mutex_);
   fault why;
   with.link.reset();
   auto made = client_.open<mysql_connection>(client_.settings().connect_timeout, stop, why);
@@ -251,7 +240,7 @@ void blocking_waiters::send(slot& with, const std::string& key) {
   with.until = clock::now() + longest_wait + plan_.timeout;
   bool sent = false;
   try {
-    const opened others(mutex_);  // who watches a key must not wait for the network
+    const unlocked others(mutex_);  // who watches a key must not wait for the network
     sent = send_mysql(with.link->handle(), plan_.statement(key), "wait", why);
   } catch (const std::exception&) {
     // No memory: a part of it may be on its way.
@@ -270,7 +259,7 @@ void blocking_waiters::answered(slot& with) {
   fault why;
   bool said = false;
   try {
-    const opened others(mutex_);
+    const unlocked others(mutex_);
     said = read_mysql(with.link->handle(), "wait", &rows, why);
   } catch (const std::exception&) {
     why = {};  // no memory: nobody knows what was read of it

@@ -15,6 +15,7 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/text.hpp"
+#include "stores/mysql/client/unlocked.hpp"
 #include "stores/sql/named_sql.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -37,18 +38,6 @@ constexpr auto grace = 5s;
 /// A sleep that fails sooner will fail again.
 constexpr auto shortest_sleep = 100ms;
 constexpr int most_confirmations = 500;
-
-/// Opens a mutex, and locks it again at its end, also where something throws.
-class DLOCK_SCOPED_CAPABILITY opened {
- public:
-  explicit opened(base::mutex& mutex) DLOCK_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
-  opened(const opened&) = delete;
-  opened& operator=(const opened&) = delete;
-  ~opened() DLOCK_RELEASE() { mutex_.lock(); }
-
- private:
-  base::mutex& mutex_;
-};
 
 std::uint64_t number_in(const std::optional<std::string>& text) {
   return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
@@ -188,7 +177,7 @@ void parked_waiters::serve(const std::stop_token& stop) {
       {{changed_.descriptor(), POLLIN, 0}, {sleeps_ ? mysql_socket(parked_->handle()) : -1, POLLIN, 0}}};
   const auto next = next_time();
   {
-    const opened others(mutex_);
+    const unlocked others(mutex_);
     const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
     ::poll(watched.data(), watched.size(),
            next == clock::time_point::max() ? -1 : static_cast<int>(std::clamp<long>(remaining, 0, 60'000)));
@@ -259,7 +248,7 @@ bool parked_waiters::ask(const std::string& sql, const char* doing, mysql_rows* 
   fault why;
   bool done = false;
   {
-    const opened others(mutex_);  // who watches a key must not wait for the network
+    const unlocked others(mutex_);  // who watches a key must not wait for the network
     done = helper_->query(sql, doing, rows, nullptr, why) == outcome::yes;
   }
   return done || failed(why);
@@ -274,7 +263,7 @@ bool parked_waiters::connected(const std::stop_token& stop) {
   fault why;
   std::unique_ptr<mysql_connection> parked, helper;
   {
-    const opened others(mutex_);
+    const unlocked others(mutex_);
     const auto limit = client_.settings().connect_timeout;
     helper = client_.open<mysql_connection>(limit, stop, why);
     if (helper != nullptr) parked = client_.open<mysql_connection>(limit, stop, why);
@@ -370,7 +359,7 @@ bool parked_waiters::pass_on(const std::string& keys, bool held_too) {
            "read the waiters", &rows)) {
     return false;
   }
-  const opened others(mutex_);
+  const unlocked others(mutex_);
   const std::optional<std::string>* last = nullptr;
   for (const auto& row : rows) {
     if (last == nullptr || *last != row.at(0)) ring(*helper_, number_in(row.at(1)));
@@ -384,7 +373,7 @@ bool parked_waiters::park() {
   fault why;
   bool sent = false;
   {
-    const opened others(mutex_);
+    const unlocked others(mutex_);
     if (has_bell_ &&
         parked_->query("DO RELEASE_LOCK(" + bell_name() + ")", "free the bell", nullptr, nullptr, why) !=
             outcome::yes &&
@@ -411,7 +400,7 @@ bool parked_waiters::confirm() {
                       "shares connections",
                       holder, parked_->identity().id));
     }
-    const opened others(mutex_);
+    const unlocked others(mutex_);
     pollfd answer{mysql_socket(parked_->handle()), POLLIN, 0};
     if (::poll(&answer, 1, 1) > 0) return true;  // it is over already, and awake() sees why
   }
@@ -424,7 +413,7 @@ bool parked_waiters::awake() {
   mysql_rows rows;
   bool said = false;
   {
-    const opened others(mutex_);
+    const unlocked others(mutex_);
     said = read_mysql(parked_->handle(), "wait", &rows, why);
   }
   sleeps_ = false;
