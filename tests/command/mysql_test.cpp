@@ -17,38 +17,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct mysql_scene {
+struct mysql_scene : url_scene {
+  mysql_scene() {
+    url = fixture.url();
+    fixture.open();
+  }
   mysql_fixture fixture{};
-  const std::string url = fixture.url();
-  const dlock_program::variables environment{{"DLOCK_URL", url}};
-
-  mysql_scene() { fixture.open(); }
-  command_result does(std::vector<std::string> arguments) const {
-    return dlock_does(std::move(arguments), environment);
-  }
-  nlohmann::json json(std::vector<std::string> arguments) const {
-    arguments.push_back("--json");
-    const auto result = does(std::move(arguments));
-    INFO(result.error);
-    CHECK(result.error.empty());
-    return nlohmann::json::parse(result.out);
-  }
-  nlohmann::json check(const std::string& name) const {
-    const auto all = json({"doctor"});
-    for (const auto& each : all.at("checks")) {
-      if (each.at("check") == name) return each;
-    }
-    return {};
-  }
 };
-
-std::vector<std::string> names(const nlohmann::json& holders) {
-  std::vector<std::string> all;
-  for (const auto& each : holders) all.push_back(each.at("key"));
-  return all;
-}
-
-using strings = std::vector<std::string>;
 
 /// A table of the application's, in its own database, gone at the end.
 struct orders_table {

@@ -127,6 +127,40 @@ inline command_result dlock_does(std::vector<std::string> arguments, const dlock
   return result;
 }
 
+/// The command on one store.
+struct url_scene {
+  std::string url;
+
+  dlock_program::variables environment() const { return {{"DLOCK_URL", url}}; }
+  command_result does(std::vector<std::string> arguments) const {
+    return dlock_does(std::move(arguments), environment());
+  }
+  nlohmann::json json(std::vector<std::string> arguments) const {
+    arguments.push_back("--json");
+    const auto result = does(std::move(arguments));
+    INFO(result.error);
+    CHECK(result.error.empty());
+    return nlohmann::json::parse(result.out);
+  }
+  /// What doctor says of it; null: nothing.
+  nlohmann::json check(const std::string& name) const {
+    const auto all = json({"doctor"});
+    for (const auto& each : all.at("checks")) {
+      if (each.at("check") == name) return each;
+    }
+    return {};
+  }
+};
+
+using strings = std::vector<std::string>;
+
+/// The keys of what a verb lists.
+inline strings names(const nlohmann::json& holders) {
+  strings all;
+  for (const auto& each : holders) all.push_back(each.at("key"));
+  return all;
+}
+
 /// `dlock waiters` finds the thread of another service that waits for a key, and no longer when it has the key.
 inline void check_waiters(const std::string& url) {
   using namespace std::chrono_literals;

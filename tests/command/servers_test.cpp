@@ -17,36 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct url_scene {
-  std::string url;
-
-  command_result does(std::vector<std::string> arguments) const {
-    return dlock_does(std::move(arguments), {{"DLOCK_URL", url}});
-  }
-  nlohmann::json json(std::vector<std::string> arguments) const {
-    arguments.push_back("--json");
-    const auto result = does(std::move(arguments));
-    INFO(result.error);
-    CHECK(result.error.empty());
-    return nlohmann::json::parse(result.out);
-  }
-  std::string level(const std::string& name) const {
-    const auto all = json({"doctor"});
-    for (const auto& each : all.at("checks")) {
-      if (each.at("check") == name) return each.at("level");
-    }
-    return "none";
-  }
-};
-
-std::vector<std::string> names(const nlohmann::json& holders) {
-  std::vector<std::string> all;
-  for (const auto& each : holders) all.push_back(each.at("key"));
-  return all;
-}
-
-using strings = std::vector<std::string>;
-
 /// What works on every store.
 void check_verbs(const url_scene& s) {
   const auto ran = s.does({"run", "job", "--ttl", "10s", "--", "sh", "-c", "echo $DLOCK_KEY; exit 4"});
@@ -94,10 +64,10 @@ TEST_CASE("dlock on Redis: waiters counts the processes that wait", "[command]")
 TEST_CASE("dlock on Redis: doctor says what a crash may lose, and what a full server deletes", "[command]") {
   const redis_server server;
   const url_scene s{server.url()};
-  CHECK(s.level("durability") == "ok");
-  CHECK(s.level("memory") == "ok");
+  CHECK(s.check("durability").value("level", "none") == "ok");
+  CHECK(s.check("memory").value("level", "none") == "ok");
   server.ask({"CONFIG", "SET", "appendfsync", "everysec"});
-  CHECK(s.level("durability") == "warning");
+  CHECK(s.check("durability").value("level", "none") == "warning");
   // The store refuses such a server, and says what to change.
   server.ask({"CONFIG", "SET", "maxmemory", "100mb"});
   server.ask({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
@@ -154,8 +124,8 @@ TEST_CASE("dlock on ZooKeeper: the verbs work, and doctor looks at the ensemble"
     one.get().release();
     two.get().release();
   }
-  CHECK(s.level("leader") != "none");
-  CHECK(s.level("session timeout") == "ok");
+  CHECK(s.check("leader") != nullptr);
+  CHECK(s.check("session timeout").value("level", "none") == "ok");
 }
 #endif
 

@@ -15,29 +15,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct file_scene {
+struct file_scene : url_scene {
+  file_scene() { url = "sqlite:" + (folder / "locks.db"); }
   const scratch_folder folder{};
-  const std::string url = "sqlite:" + (folder / "locks.db");
-  const dlock_program::variables environment{{"DLOCK_URL", url}};
-
-  command_result does(std::vector<std::string> arguments) const {
-    return dlock_does(std::move(arguments), environment);
-  }
-  nlohmann::json json(std::vector<std::string> arguments) const {
-    arguments.push_back("--json");
-    const auto result = does(std::move(arguments));
-    CHECK(result.error.empty());
-    return nlohmann::json::parse(result.out);
-  }
 };
-
-std::vector<std::string> names(const nlohmann::json& holders) {
-  std::vector<std::string> all;
-  for (const auto& each : holders) all.push_back(each.at("key"));
-  return all;
-}
-
-using strings = std::vector<std::string>;
 
 }  // namespace
 
@@ -208,7 +189,7 @@ TEST_CASE("dlock watch: prints grants and releases, and ends when the key is fre
   const file_scene s;
   lock_service locks{s.url, {.label = "first"}};
   auto held = locks.acquire("k");
-  dlock_program program({"watch", "k", "--interval", "5ms", "--until", "free", "--json"}, s.environment);
+  dlock_program program({"watch", "k", "--interval", "5ms", "--until", "free", "--json"}, s.environment());
   REQUIRE(eventually([&] { return program.out().find("\"held\"") != std::string::npos; }));
   CHECK_FALSE(program.ended());
   held.release();
@@ -224,7 +205,7 @@ TEST_CASE("dlock watch: another holder is a grant; a time that runs out is 1", "
   lock_service locks{s.url};
   auto held = locks.acquire("k");
   CHECK(s.does({"watch", "k", "--until", "free", "--for", "50ms", "--interval", "5ms"}).code == 1);
-  dlock_program program({"watch", "k", "--interval", "1ms"}, s.environment);
+  dlock_program program({"watch", "k", "--interval", "1ms"}, s.environment());
   REQUIRE(eventually([&] { return program.out().find("held") != std::string::npos; }));
   // Again and again, so that a poll falls on it however slow the machine is.
   REQUIRE(eventually([&] {
