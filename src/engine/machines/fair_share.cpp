@@ -5,21 +5,9 @@
 
 namespace dlock::engine {
 
-tenure_tracker::tenure* tenure_tracker::find(const lock_key& key) noexcept {
-  auto& set = sets_[key.hash() % sets_.size()];
-  const auto found = std::find_if(set.begin(), set.end(), [&](const tenure& each) { return each.key == key.hash(); });
-  return found != set.end() ? &*found : nullptr;
-}
-
-tenure_tracker::tenure& tenure_tracker::slot_of(const lock_key& key) noexcept {
-  if (auto* const found = find(key)) return *found;
-  auto& set = sets_[key.hash() % sets_.size()];
-  return *std::min_element(set.begin(), set.end(), [](const tenure& a, const tenure& b) { return a.used < b.used; });
-}
-
 microseconds tenure_tracker::time_to_yield(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  auto* const slot = find(key);
+  auto* const slot = keys_.find(key);
   if (slot == nullptr || slot->released == instant{}) return microseconds{0};
   if (slot->waiters > 0) {
     const auto ends = slot->released + std::clamp(slot->waiters * precedence, idle_gap, yield_time);
@@ -32,7 +20,7 @@ microseconds tenure_tracker::time_to_yield(const lock_key& key, instant now) noe
 
 void tenure_tracker::granted(const lock_key& key, const acquisition& got) noexcept {
   const base::lock_guard lock(mutex_);
-  auto& slot = slot_of(key);
+  auto& slot = keys_.slot_of(key);
   // Until it was asked for: its statement may be under way for longer than that, and the key is not left alone then.
   const auto gap = got.asked - slot.released;
   const bool again =
@@ -56,7 +44,7 @@ void tenure_tracker::granted(const lock_key& key, const acquisition& got) noexce
 
 void tenure_tracker::notified(const lock_key& key, std::uint64_t fence, unsigned waiters, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  auto* const slot = find(key);
+  auto* const slot = keys_.find(key);
   if (slot == nullptr || slot->fence != fence) return;
   // One of them is this process itself, if the server has not seen yet that it waits no longer.
   slot->waiters = slot->watched && now - slot->used < idle_gap ? waiters - 1 : waiters;
@@ -64,29 +52,22 @@ void tenure_tracker::notified(const lock_key& key, std::uint64_t fence, unsigned
 
 unsigned tenure_tracker::rivals(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  const auto* const slot = find(key);
+  const auto* const slot = keys_.find(key);
   return slot != nullptr && slot->waiters > 0 && now - slot->used < longest ? slot->waiters - 1 : 0;
 }
 
 void tenure_tracker::released(const lock_key& key, std::uint64_t fence, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  auto* const slot = find(key);
+  auto* const slot = keys_.find(key);
   if (slot == nullptr || slot->fence != fence) return;
   slot->released = slot->used = now;
 }
 
-wake_knowledge::entry* wake_knowledge::find(const lock_key& key) noexcept {
-  auto& set = sets_[key.hash() % sets_.size()];
-  const auto found = std::find_if(set.begin(), set.end(), [&](const entry& each) { return each.key == key.hash(); });
-  return found != set.end() ? &*found : nullptr;
-}
-
 void wake_knowledge::granted(const lock_key& key, bool waited, instant asked_at) noexcept {
   const base::lock_guard lock(mutex_);
-  auto* at = find(key);
+  auto* at = keys_.find(key);
   if (at == nullptr) {
-    auto& set = sets_[key.hash() % sets_.size()];
-    at = &*std::min_element(set.begin(), set.end(), [](const entry& a, const entry& b) { return a.used < b.used; });
+    at = &keys_.slot_of(key);
     *at = {.key = key.hash(), .nobody_at = asked_at};
   } else if (!at->held && at->nobody_at != instant{} && asked_at - at->used >= quiet) {
     // It was left alone for so long that whoever waited for it would have it.
@@ -99,13 +80,13 @@ void wake_knowledge::granted(const lock_key& key, bool waited, instant asked_at)
 
 bool wake_knowledge::looks(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  const auto* const at = find(key);
+  const auto* const at = keys_.find(key);
   return at == nullptr || at->nobody_at == instant{} || now - at->nobody_at >= quiet;
 }
 
 void wake_knowledge::looked(const lock_key& key, unsigned waiters, instant sent) noexcept {
   const base::lock_guard lock(mutex_);
-  auto* const at = find(key);
+  auto* const at = keys_.find(key);
   if (at == nullptr) return;
   at->nobody_at = waiters == 0 ? sent : instant{};
   at->held = false;
@@ -114,7 +95,7 @@ void wake_knowledge::looked(const lock_key& key, unsigned waiters, instant sent)
 
 void wake_knowledge::released(const lock_key& key, instant now) noexcept {
   const base::lock_guard lock(mutex_);
-  auto* const at = find(key);
+  auto* const at = keys_.find(key);
   if (at == nullptr) return;
   at->held = false;
   at->used = now;

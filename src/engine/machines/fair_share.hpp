@@ -15,6 +15,7 @@
 /// reply to a release says how many there are. So a process leaves a key alone that it has released to waiters, and in
 /// its next wait it asks for it later than those that have been passed over more often (acquire_machine::courtesy()).
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -26,8 +27,31 @@
 
 namespace dlock::engine {
 
+/// What is known of the keys that were used last, each by its hash; what it forgets is as if it had never been. An
+/// entry has the members `key`, that hash, and `used`, a time. Not thread-safe.
+template <class Entry>
+class recent_keys {
+ public:
+  /// Null: nothing is known of it.
+  Entry* find(const lock_key& key) noexcept {
+    auto& set = set_of(key);
+    const auto found = std::find_if(set.begin(), set.end(), [&](const Entry& each) { return each.key == key.hash(); });
+    return found != set.end() ? &*found : nullptr;
+  }
+  /// The key's own one, or that of its set which was used longest ago.
+  Entry& slot_of(const lock_key& key) noexcept {
+    if (auto* const found = find(key)) return *found;
+    auto& set = set_of(key);
+    return *std::min_element(set.begin(), set.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  }
+
+ private:
+  auto& set_of(const lock_key& key) noexcept { return sets_[key.hash() % sets_.size()]; }
+
+  std::array<std::array<Entry, 8>, 64> sets_{};
+};
+
 /// How long this process has had its keys, one grant after the other. Pure but for its mutex: time is handed in.
-/// Remembers the keys that were used last; what it forgets is as if it had never been.
 class tenure_tracker {
  public:
   /// So long a key is taken again and again before it is left alone; twice as long each time when nobody came.
@@ -70,13 +94,8 @@ class tenure_tracker {
     unsigned waiters = 0;
     bool watched = false;
   };
-  /// Null: nothing is known of it.
-  tenure* find(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
-  /// The key's own one, or that of its set which was used longest ago.
-  tenure& slot_of(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
-
   base::mutex mutex_;
-  std::array<std::array<tenure, 8>, 64> sets_ DLOCK_GUARDED_BY(mutex_){};  // by hash
+  recent_keys<tenure> keys_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// When this process last knew of its keys that nobody waits for them. By that it decides which releases look for a
@@ -103,10 +122,9 @@ class wake_knowledge {
     instant used{};
     bool held = false;
   };
-  entry* find(const lock_key& key) noexcept DLOCK_REQUIRES(mutex_);
 
   base::mutex mutex_;
-  std::array<std::array<entry, 8>, 64> sets_ DLOCK_GUARDED_BY(mutex_){};  // by hash
+  recent_keys<entry> keys_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// Whether a waiter has seen the same process for a while, with a grant that is another at each poll: then it polls
