@@ -116,8 +116,8 @@ void building() {
 }
 
 void calling() {
-  constexpr int rounds = 2001;
-  constexpr int times = 500;
+  constexpr int rounds = 100001;
+  constexpr int times = 10;
   lock_service locks{std::make_shared<nothing_store>()};
   bench::annotated_service inner;
   by_hand hand{inner, locks};
