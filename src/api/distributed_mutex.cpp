@@ -25,7 +25,7 @@ struct distributed_mutex::holdings {
   };
 
   base::mutex mutex{};  // never locked during a statement
-  // Several after a loss: the one who lost the key has not unlocked yet, its successor holds it.
+  // Several after a loss: the thread that lost the key has not unlocked yet, and its successor holds it.
   std::list<holding> list DLOCK_GUARDED_BY(mutex){};
 };
 

@@ -62,7 +62,7 @@ lease::~lease() {
     leak(std::move(grant_));
     return;
   }
-  engine::end(detail::access::take_grant(*this));  // what comes of it is told to the observer
+  engine::end(detail::access::take_grant(*this));  // the observer gets the result
 }
 
 std::string_view lease::key() const& noexcept { return grant_ == nullptr ? std::string_view{} : grant_->key.view(); }

@@ -30,7 +30,7 @@ lock_service::~lock_service() {
   auto* self = this;
   the_default.compare_exchange_strong(self, nullptr);
   if (core_->forked()) {
-    // The parent's threads do not exist here, its locks may be taken for ever: nothing of it can be ended.
+    // The parent's threads do not exist here, its mutexes may stay locked: nothing of it can be ended.
     static_cast<void>(new (std::nothrow) std::shared_ptr<engine::service_core>(std::move(core_)));
     return;
   }
@@ -140,7 +140,7 @@ bool lock_service::force_release(const lock_key& key) {
   const auto& holder = found.holder;
   const bool free = found.result != outcome::yes || !holder.holder || holder.expired;
   if (free || holder.kind == lease_kind::session) return false;
-  // In the holder's name, and of that very grant: whoever has it next is not touched.
+  // In the holder's name, and of that very grant: the next holder is not touched.
   ask.action = verb::release;
   ask.session = holder.holder;
   ask.nonce = holder.nonce;

@@ -16,7 +16,7 @@ namespace dlock {
 
 /// One stop_source for the losses of many.
 struct multi_lease::watch {
-  // Holds the watch while it runs, so that nobody who ends the leases has to wait for other people's callbacks; the
+  // Holds the watch while it runs, so that ending the leases does not wait for the application's callbacks; the
   // destructor of a std::stop_callback on its own thread doesn't.
   struct tell {
     std::weak_ptr<watch> owner;
@@ -30,7 +30,7 @@ struct multi_lease::watch {
 
 namespace {
 
-/// They stand, together, at one place: on the heap they stand for nobody.
+/// They stand, together, at one place: on the heap they allow no re-entry.
 void stand(const std::vector<lease>& leases, const void* at) noexcept {
   for (const auto& lease : leases) detail::access::stand(lease, at);
 }
@@ -81,7 +81,7 @@ multi_lease::~multi_lease() {
     static_cast<void>(new (std::nothrow) std::shared_ptr<watch>(std::move(watch_)));
     return;
   }
-  end_all(leases_);  // what comes of it is told to the observer
+  end_all(leases_);  // the observer gets the result
 }
 
 multi_lease::const_iterator multi_lease::find(const lock_key& key) const& noexcept {

@@ -80,7 +80,7 @@ void own_transaction::commit(stores::sql::application_database& application, con
   } catch (const odb::exception& error) {
     const auto why = application.fault_of(error);
     if (!application.may_be_done(why)) {
-      // Refused. A transaction that the server left open would be committed by whoever has the connection next.
+      // Refused. A transaction that the server left open would be committed by the next user of the connection.
       if (application.transaction_on(*connection_) == stores::sql::transaction_state::open)
         roll_back([&] { connection_->execute("ROLLBACK"); });
       throw;

@@ -45,8 +45,8 @@ class background_work final : public statement_owner {
   void release_now(std::shared_ptr<grant> grant, instant now) noexcept;
   /// A release that was reported without an answer, or of a grant that was never handed out.
   void release_later(std::shared_ptr<grant> grant, instant now) noexcept;
-  /// Of a lost one: from `earliest` on, and not before its holder was told, or `not_before` has come, should somebody's
-  /// callback block.
+  /// Of a lost one: from `earliest` on, once its holder was notified, or at `not_before`, should a callback of the
+  /// holder block.
   void release_lost(std::shared_ptr<grant> grant, instant earliest, instant not_before, instant now) noexcept;
   /// An attempt of unknown outcome (rule 6). `doubt`: the connection that may still run it; null: it has been answered.
   void cancel_later(std::shared_ptr<grant> grant, std::shared_ptr<doubt> doubt, instant give_up, instant now) noexcept;

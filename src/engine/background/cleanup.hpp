@@ -29,11 +29,11 @@ class cleanup final : public statement_owner {
   statement_executor& statements_;
   notifier& news_;
   const std::function<void(instant)> sooner_;
-  statement send_{};  // of whoever has set under_way_, until it is answered
+  statement send_{};  // of the thread that has set under_way_, until it is answered
   base::mutex mutex_;
   instant next_ DLOCK_GUARDED_BY(mutex_){};
   instant tell_at_ DLOCK_GUARDED_BY(mutex_){};  // next, while there is more
-  unsigned gone_ DLOCK_GUARDED_BY(mutex_) = 0;  // rows that nobody was told of
+  unsigned gone_ DLOCK_GUARDED_BY(mutex_) = 0;  // rows that are not reported yet
   bool under_way_ DLOCK_GUARDED_BY(mutex_) = false;
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };

@@ -70,7 +70,7 @@ bool grant_lifecycle::begin_release(grant& grant, bool& trusted, instant now) no
   if (!trusted) grant.set_reason(grant.why(now));
   auto held = grant_state::held;
   const bool ours = grant.state.compare_exchange_strong(held, grant_state::releasing);
-  trusted = trusted && ours;  // it may have been lost since: whoever did that has counted it out
+  trusted = trusted && ours;  // it may have been lost since, and then it is no longer counted
   return ours;
 }
 
@@ -85,7 +85,7 @@ release_result grant_lifecycle::end_release(const std::shared_ptr<grant>& grant,
   grant->turn.hand_on(freed && grant->min_hold.load().count() == 0);
   no_longer_held();
   if (!trusted) news_.post(grant);  // before gone(), which may end the notifier
-  table_.drop(*grant);              // before its owner is told that it is over
+  table_.drop(*grant);              // before its owner learns that it is over
   event happened{.key = grant->key.view(), .fence = grant->fence_shown(), .held = now - grant->granted_at};
   bool tells = true;
   if (result == release_result::lost && trusted) {
@@ -112,8 +112,8 @@ void grant_lifecycle::leave_in_background(const std::shared_ptr<grant>& grant, i
   background_.release_now(grant, now);
 }
 
-// The two halves of the end of a grant, each exactly once. Between them its holder may be told, who may end the service
-// then, which must not count it as held.
+// The two halves of the end of a grant, each exactly once. Between them its holder may be notified, and may end the
+// service, which must not count the grant as held.
 
 void grant_lifecycle::no_longer_held() noexcept { counted_ += ending - 1; }
 

@@ -30,8 +30,8 @@ class grant_lifecycle {
         news_(news),
         changed_(std::move(on_change)) {}
 
-  /// So long a key that was lost waits to be freed until its holder has been told. In each case it waits for the
-  /// margin, which is the time that a holder has between the one and the other.
+  /// How long a lost key waits at most for the notification of its holder before it is freed. In each case it waits for
+  /// the margin, which is the time that the holder has to stop.
   static constexpr microseconds long_enough = std::chrono::seconds{1};
 
   /// What admit() needs. Allocates, so it comes before the sending.
@@ -43,17 +43,17 @@ class grant_lifecycle {
 
   /// A local deadline has come: it is lost, unless it was extended meanwhile.
   void deadline_passed(const std::shared_ptr<grant>& grant, instant now) noexcept;
-  /// It may not be trusted any more. Only the first call counts. Its holder is told, then it is released.
+  /// It may not be trusted any more. Only the first call counts. Notifies its holder, then releases it.
   void lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept;
 
   /// Rule 4: trust ends before the release is sent. False: it was lost, and others release it. `trusted`: it was until
   /// now.
   bool begin_release(grant& grant, bool& trusted, instant now) noexcept;
-  /// The release has ended thus. Tells it to the observer, on this thread or (`here` false) on that of the notifier.
+  /// The release has ended thus. Reports it to the observer, on this thread or (`here` false) on that of the notifier.
   release_result end_release(const std::shared_ptr<grant>& grant, release_result result, bool trusted, const fault& why,
                              instant now, bool here) noexcept;
 
-  /// A lease ends that nobody waits for: what remains to be done is done in the background. `unused`: it was granted,
+  /// A lease ends and no caller waits for its release: the rest is done in the background. `unused`: it was granted,
   /// and never handed out, so no min_hold counts.
   void leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused = false) noexcept;
   /// The background has released it, or goes on.
@@ -70,7 +70,7 @@ class grant_lifecycle {
   bool any() const noexcept { return counted_.load() > 0; }
   /// How long this process has had which key.
   tenure_tracker& history() noexcept { return history_; }
-  /// When it last knew that nobody waits for which key.
+  /// When this process last knew that no other one waits for a key.
   wake_knowledge& knowledge() noexcept { return knowledge_; }
 
  private:

@@ -8,7 +8,7 @@
 namespace dlock::engine {
 
 namespace {
-/// An observer that blocks for ever must not make the process grow for ever.
+/// An observer that never returns must not make the process grow without a limit.
 constexpr std::size_t most_waiting = 1000;
 }  // namespace
 

@@ -13,19 +13,19 @@
 
 namespace dlock::engine {
 
-/// Tells holders that their lease is lost, and the observer what happened in the background. It is served by a thread
-/// of its own, because users' callbacks may block or call back: nothing else may wait for them. Thread safety: all
+/// Notifies holders of lost leases, and the observer of what happened in the background. A separate thread serves it,
+/// because users' callbacks may block or call back, and nothing else may wait for them. Thread safety: all
 /// functions from any thread; deliver() from one at a time.
 class notifier {
  public:
-  /// `on_posted`: deliver() has something to do. `on_notified`: the holder of that lost grant has been told.
+  /// `on_posted`: deliver() has something to do. `on_notified`: the holder of that lost grant has been notified.
   notifier(service_context& shared, std::function<void()> on_posted, std::function<void()> on_notified)
       : shared_(shared), posted_(std::move(on_posted)), notified_(std::move(on_notified)) {}
   ~notifier();
 
-  /// A grant was lost: its holder is told, then the observer. Never fails.
+  /// A grant was lost: notifies its holder, then the observer. Never fails.
   void post(std::shared_ptr<grant> lost) noexcept;
-  /// Counted at once. Not told while very many wait to be told, or without memory.
+  /// Counted at once. Not delivered while very many others wait to be delivered, or without memory.
   void post(const event& happened) noexcept;
 
   /// Delivers one. False: there was none.
@@ -45,7 +45,7 @@ class notifier {
   const std::function<void()> posted_;
   const std::function<void()> notified_;
   base::mutex mutex_;
-  // Losses go first: holders must know before anything else is told.
+  // Losses go first: holders must know before the observer gets anything else.
   std::shared_ptr<grant> first_lost_ DLOCK_GUARDED_BY(mutex_){};
   grant* last_lost_ DLOCK_GUARDED_BY(mutex_) = nullptr;
   std::deque<notice> notices_ DLOCK_GUARDED_BY(mutex_){};

@@ -148,7 +148,7 @@ instant row_renewer::judge(grant& about, instant now) noexcept {
     return sent.sent_at + about.ttl / 3;
   }
   if (answer.result == outcome::no) {
-    // Late, it may just have run out; the timer tells that.
+    // Late, it may just have run out; the timer reports that.
     if (about.own_end.remaining(now).count() > 0) hooks_.lost(about.shared_from_this(), loss_reason::taken_over, now);
     return instant::max();
   }

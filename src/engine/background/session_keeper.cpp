@@ -19,7 +19,7 @@ std::size_t most_in_doubt(const service_options& options) noexcept { return 32 +
 
 session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter) {
   base::unique_lock lock(mutex_);
-  // Each time anew: another thread may open one while an end is told.
+  // Each time anew: another thread may open one while the end of the last one is reported.
   for (auto found = sessions_.find(ttl); found != sessions_.end(); found = sessions_.find(ttl)) {
     const auto session = found->second->session;
     if (session->deadline.remaining(now) > 0us) {
@@ -96,7 +96,7 @@ bool session_opening::elsewhere() const noexcept {
 session_pin session_keeper::opened(const session_opening& by, const statement& with, fault& why) noexcept {
   const auto& session = by.session_;
   if (with.answer.result != outcome::yes) {
-    // Without an answer the row may exist; nobody uses that id again, and clean-up finds it after its expiry.
+    // Without an answer the row may exist. Its id is never used again, and clean-up removes the row after its expiry.
     why = with.answer.why;
     if (with.answer.result == outcome::unknown) why.transient = true;
     if (why.text.empty()) why = passing_fault("the store refused to open a session", why.connection);
@@ -105,7 +105,7 @@ session_pin session_keeper::opened(const session_opening& by, const statement& w
       const base::lock_guard lock(mutex_);
       std::swap(not_opened_, reason);
     } catch (const std::bad_alloc&) {
-      // Those who wait for the session are told less.
+      // The waiters for the session get a shorter text.
     }
     return {};
   }

@@ -18,7 +18,7 @@
 
 namespace dlock::engine {
 
-/// Somebody who waits until a session that another one opens is there, or can't be opened.
+/// Waits until a session that another caller opens is open, or has failed to open.
 class opening_waiter {
  public:
   /// It may ask again. Called under the lock of the keeper: it may only signal.
@@ -34,7 +34,7 @@ class opening_waiter {
 
 class session_keeper;
 
-/// The right, and the duty, to open the session of a ttl class. However it ends, those who wait for it go on.
+/// The right, and the duty, to open the session of a ttl class. However it ends, its waiters go on.
 class session_opening {
  public:
   session_opening() = default;
@@ -67,7 +67,7 @@ class session_keeper final : public statement_owner, private session_pins {
     /// A grant is lost. Without a lock.
     std::function<void(const std::shared_ptr<grant>&, loss_reason, instant)> lost;
     /// A session ended: its row may be deleted once the holder of the last grant that was lost with it (or null) has
-    /// been told. Without a lock.
+    /// been notified. Without a lock.
     std::function<void(const std::shared_ptr<session>&, const std::shared_ptr<grant>&, loss_reason, instant)> over;
     /// tick() is wanted by then.
     std::function<void(instant)> sooner;
@@ -77,7 +77,7 @@ class session_keeper final : public statement_owner, private session_pins {
       : shared_(shared), statements_(statements), news_(news), hooks_(std::move(callbacks)) {}
 
   /// A pin on the live session of that ttl class. Empty: there is none, and `open` says whether the caller is to open
-  /// it; if not, another one does, and the waiter is in the queue to be told. Allocates if it is to be opened.
+  /// it; if not, another caller does, and will wake the waiter. Allocates if it is to be opened.
   session_pin pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter);
   void leave(opening_waiter& waiter) noexcept;
   /// Why the last session that was to be opened was not; of no text: none has failed since one was opened. Allocates.
@@ -96,7 +96,7 @@ class session_keeper final : public statement_owner, private session_pins {
   /// Takes it out. Harmless if it was not linked.
   void unlink(grant& grant) noexcept;
 
-  /// Ends a session for ever (rule 5). Only the first call counts.
+  /// Ends a session; it never comes back (rule 5). Only the first call counts.
   void retire(const std::shared_ptr<session>& session, loss_reason reason, instant now) noexcept;
   /// Attempts of this session have no outcome yet: retires it when there are too many (rule 6).
   void add_in_doubt(const std::shared_ptr<session>& session, instant now) noexcept;

@@ -91,7 +91,7 @@ void session_keeper::answered(statement& statement) noexcept {
   if (stop_ || session->over) return;
   auto verdict = session->machine.renewed(result, statement.sent ? statement.sent_at : now, now);
   if (verdict == session_machine::verdict::live && !session->deadline.extend(session->machine.deadline())) {
-    verdict = session_machine::verdict::over;  // somebody was told meanwhile that the deadline had passed
+    verdict = session_machine::verdict::over;  // a caller has seen meanwhile that the deadline had passed
   }
   if (verdict == session_machine::verdict::over) {
     end(session, result == outcome::no ? loss_reason::renewal_refused : loss_reason::unreachable, now);

@@ -47,12 +47,12 @@ struct grant : std::enable_shared_from_this<grant> {
   session_pin pin{};  // the session whose id is in the row
   std::uint64_t fence = 0;
   std::uint64_t nonce = 0;  // of the attempt
-  microseconds ttl{0};      // of the session, or of its own expiry
+  microseconds ttl{0};      // of the session, or of the lease's separate expiry
   std::atomic<microseconds> min_hold{microseconds{0}};
   instant asked_at{};  // not later than the server's time of the grant
   instant granted_at{};
   instant cap{instant::max()};  // max_hold
-  trust own_end{};              // of an expiry of its own
+  trust own_end{};              // of a separate expiry
 
   /// Where the lease stands that was granted; those that entered again don't count. A thread's own owner enters again
   /// only if that is on its stack. null: nowhere, it has ended. by_mutex: only its owner can end it.
@@ -62,7 +62,7 @@ struct grant : std::enable_shared_from_this<grant> {
   // A service may hold very many of these: what is small stands together.
   lease_kind kind = lease_kind::session;
   bool renewable = false;  // renewal::manual
-  bool fenced = true;      // capabilities::fence: otherwise `fence` names the grant, and nobody outside is shown it
+  bool fenced = true;      // capabilities::fence: otherwise `fence` names the grant, and is internal
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_reason> reason{loss_reason::none};
   std::atomic<instant> lost_at{instant{}};  // when that was noticed; zero: not yet
@@ -83,7 +83,7 @@ struct grant : std::enable_shared_from_this<grant> {
   grant* previous = nullptr;
   grant* next = nullptr;
 
-  /// Set before it is asked for, if it has a deadline of its own.
+  /// Set before it is asked for, if it has a separate deadline.
   std::unique_ptr<timer_node> deadline{};
   /// Likewise, if that is an expiry in its row.
   std::unique_ptr<renewal_state> renewal{};
@@ -101,7 +101,7 @@ struct grant : std::enable_shared_from_this<grant> {
   bool cancels = false;     // by session and nonce; otherwise it is released by session and fence
   bool lasting = false;     // cancel: no end of the connection makes it certain; tried until give_up
   bool unanswered = false;  // release: one try of it may have been done
-  bool reported = true;     // release: what came of it has been told; what comes later is nobody's business
+  bool reported = true;     // release: its result was reported; later results are not
   bool trusted = false;     // release: it was, when the release began
 
   std::uint64_t hash() const noexcept { return key.hash(); }
@@ -139,8 +139,8 @@ struct grant : std::enable_shared_from_this<grant> {
     const auto longest = kind == lease_kind::session ? ttl : std::max(ttl, own_end.remaining(now));
     return now + 2 * longest + min_hold.load() + std::chrono::seconds{10};
   }
-  /// When it is, by one who goes on trying. `answered`: the store has answered just now. What it could not be asked
-  /// about may be there until its own expiry.
+  /// When it is, by a caller that goes on trying. `answered`: the store has answered just now. What it could not be
+  /// asked about may be there until its own expiry.
   instant given_up(bool answered) const noexcept {
     return answered || !cancels || give_up == instant::max() ? give_up : give_up + ttl;
   }
@@ -154,7 +154,7 @@ struct grant : std::enable_shared_from_this<grant> {
   void set_reason(loss_reason why) noexcept;
 
   std::stop_token lost_token();
-  /// Its holder is told of the loss: whoever asks for the token sees it from now on, and the callbacks run.
+  /// Notifies the holder of the loss: its stop token is stopped from now on, and the callbacks run.
   void notify_holder() noexcept;
 
  private:

@@ -29,11 +29,11 @@ class held_locks {
     bool within_reach =
         false;  ///< the caller may enter it: its lease stands on this stack, or the program named the owner
     bool without_lease = false;  ///< its leases have ended, and the key waits for a transaction's outcome
-    bool being_freed = false;    ///< by the background, after a transaction's outcome: nobody can enter it
+    bool being_freed = false;    ///< by the background, after a transaction's outcome: it can't be entered
     bool entered = false;        ///< one lease more was counted
     bool first = false;          ///< entered: and there was none
   };
-  /// `named`: the program said who the owner is. `enter`: counts one lease more, where that may be.
+  /// `named`: the program named the owner. `enter`: counts one lease more, where that may be.
   found find(const owner_state& owner, const lock_key& key, bool named, bool enter) noexcept;
 
   /// The most of what is entered: one lease more, where find() would count it, on a grant that its session keeps, which
@@ -47,15 +47,15 @@ class held_locks {
     inner,  ///< other leases are left
     later,  ///< a transaction's outcome is waited for; transaction_ended() will be called
     asks,   ///< as later, and the caller must have transaction_ended() called
-    last,   ///< it was taken out: nobody can enter it again, and the caller frees it
+    last,   ///< it was taken out: it can't be entered again, and the caller frees it
   };
   /// One lease ends. `in_transaction`: inside a transaction which its end must not precede.
   leave_result leave(grant& grant, bool in_transaction) noexcept;
-  /// After `asks`: nobody can be told of the transaction's end.
+  /// After `asks`: the end of the transaction can't be observed.
   leave_result leave_after_all(grant& grant) noexcept;
   /// A transaction of this thread has verified it: the key is not freed before transaction_ended() was called as often.
   void outlive_transaction(grant& grant) noexcept;
-  /// True: there is neither a lease nor a transaction left, and the caller frees it. Nobody can enter it again.
+  /// True: there is neither a lease nor a transaction left, and the caller frees it. It can't be entered again.
   bool transaction_ended(grant& grant, bool verified) noexcept;
   /// Ends the one lease, and takes it out. False: there are others, or a transaction.
   bool drop_if_sole(grant& grant) noexcept;

@@ -12,7 +12,7 @@
 
 namespace dlock::engine {
 
-/// Somebody who may hold locks: what an owner and a thread point to.
+/// An owner of locks: what an owner object and a thread point to.
 struct owner_state {
   owner_state() = default;
   explicit owner_state(std::string id) : request_id(std::move(id)) {}
@@ -22,13 +22,13 @@ struct owner_state {
   std::atomic<std::size_t> grants{0};             // in the tables of all services
 };
 
-/// The owner of that request id in this process: the same for all who ask while anybody has it. Any thread. Throws
+/// The owner of that request id in this process: the same for all callers while one of them has it. Any thread. Throws
 /// std::bad_alloc.
 std::shared_ptr<owner_state> owner_of_request(std::string_view id);
 
 /// In whose name the calling thread acquires.
 const std::shared_ptr<owner_state>& current_owner();
-/// Whether the program said who the owner is; otherwise it is the thread's own.
+/// Whether the program named the owner; otherwise the thread is the owner.
 bool in_owner_scope() noexcept;
 /// Whether it is this thread's own owner.
 bool is_own_owner(const owner_state& who) noexcept;

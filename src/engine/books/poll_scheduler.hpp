@@ -15,7 +15,7 @@ namespace dlock::engine {
 
 class poll_scheduler;
 
-/// One who waits between two polls at a busy key.
+/// A waiter between two polls of a busy key.
 class pause : public statement_owner {
  public:
   explicit pause(poll_scheduler& in) noexcept : in_(in) {}
@@ -45,7 +45,7 @@ class pause : public statement_owner {
   std::multimap<instant, pause*>::iterator timer_{};
 };
 
-/// All who wait between two polls. When the pause of one ends, those whose pause ends soon poll with it, by the same
+/// All waiters between two polls. When the pause of one ends, those whose pause ends soon poll with it, by the same
 /// statement: what a process polls does not grow with the number of keys that it waits for.
 /// Thread safety: all functions from any thread.
 class poll_scheduler {

@@ -48,7 +48,7 @@ service_context::service_context(service_options given)
 
 std::string with_store_name(const std::string& store, std::string_view text) {
   if (text.starts_with("dlock: ")) text.remove_prefix(7);
-  // What goes wrong with a file is told with its path.
+  // The text of an error about a file contains its path.
   const auto file = store.substr(0, store.find('?')).substr(store.find(':') + 1);
   const bool named = text.find(store) != std::string_view::npos ||
                      (!file.empty() && !file.starts_with("//") && text.find(file + "'") != std::string_view::npos);

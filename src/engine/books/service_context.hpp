@@ -21,7 +21,7 @@ namespace dlock::engine {
 /// What went wrong in that store, and which store it is: each of them once. Without "dlock: ".
 std::string with_store_name(const std::string& store, std::string_view text);
 
-/// What one call asks for, with nothing left open. A call that brings no options of its own shares the service's, which
+/// What one call asks for, with nothing left open. A call without options shares the service's, which
 /// are known to be good: nothing is copied, or checked again.
 class call_settings {
  public:
@@ -38,7 +38,7 @@ class call_settings {
   const detail::lock_settings* at_;
 };
 
-/// Where a thread leaves the events that it must not tell an observer itself, because it would wait for that.
+/// Takes the events of a thread that must not call the observer itself, because it would wait for that.
 class event_sink {
  public:
   virtual void tell(const event& happened) noexcept = 0;
@@ -47,7 +47,8 @@ class event_sink {
   ~event_sink() = default;
 };
 
-/// What all parts of a service share: its options, who it is, and its counters. Nothing in here depends on the parts.
+/// What all parts of a service share: its options, its identity, and its counters. Nothing in here depends on the
+/// parts.
 class service_context {
  public:
   explicit service_context(service_options given);
@@ -68,7 +69,7 @@ class service_context {
   /// Names one attempt; never the same twice in a session.
   std::uint64_t next_nonce() noexcept { return nonces_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// Counts the event and tells the observer on this thread; whatever that throws is counted and dropped.
+  /// Counts the event and calls the observer on this thread; whatever that throws is counted and dropped.
   void notify(const event& happened) noexcept {
     count_up(happened.what);
     if (options.observer != nullptr) deliver(happened);
@@ -78,7 +79,7 @@ class service_context {
     counts_[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
   }
   void deliver(const event& happened) noexcept;
-  /// From now on the present thread tells through that one.
+  /// From now on the present thread's events go to that sink; null: to the observer again.
   static void tell_through(event_sink* sink) noexcept;
   std::uint64_t count(event::kind kind) const noexcept { return counts_[static_cast<std::size_t>(kind)].load(); }
 

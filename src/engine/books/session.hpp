@@ -30,7 +30,7 @@ struct session {
   std::size_t users = 0;     // pins
   std::size_t in_doubt = 0;  // attempts without an outcome
   instant idle_since{};      // when the last user was found gone; the epoch: it has users
-  bool over = false;         // retired for ever (rule 5)
+  bool over = false;         // retired, and never used again (rule 5)
   bool hurried = false;      // a renewal is wanted right after the one that is under way
   // Guarded by the mutex of background_work, once it is over:
   statement closing{};
@@ -57,7 +57,7 @@ struct session {
 
 class session_pin;
 
-/// Who counts the pins of its sessions.
+/// Counts the pins of its sessions.
 class session_pins {
  public:
   virtual void unpin(session& session) noexcept = 0;

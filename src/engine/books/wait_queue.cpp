@@ -10,9 +10,9 @@
 
 namespace dlock::engine {
 
-/// Of a key whose turn somebody has: those who wait for it.
+/// The waiters for a key whose turn is taken.
 struct key_queue {
-  const lock_key* key = nullptr;  // of whoever has the turn
+  const lock_key* key = nullptr;  // of the caller that has the turn
   queue_waiter* first = nullptr;
   queue_waiter* last = nullptr;
   pause* between_polls = nullptr;    // of the one whose turn it is
@@ -45,7 +45,7 @@ struct key_queue {
 
 struct wait_shard {
   base::mutex mutex{};
-  linked_table<key_queue> taken DLOCK_GUARDED_BY(mutex){};  // by whole key: keys never share a line
+  linked_table<key_queue> taken DLOCK_GUARDED_BY(mutex){};  // by whole key: keys never share a queue
   key_queue* spare DLOCK_GUARDED_BY(mutex) = nullptr;       // linked by same_bucket
   std::size_t spares DLOCK_GUARDED_BY(mutex) = 0;
 
@@ -55,7 +55,7 @@ struct wait_shard {
   key_queue* find(const lock_key& key) const DLOCK_REQUIRES(mutex) {
     return taken.find(key.hash(), [&](const key_queue& each) { return *each.key == key; });
   }
-  /// The line of that key, and whether it was made now.
+  /// The queue of that key, and whether it was made now.
   std::pair<key_queue&, bool> queue_of(const lock_key& key) DLOCK_REQUIRES(mutex) {
     if (auto* const found = find(key)) return {*found, false};
     auto* queue = spare;
@@ -102,7 +102,7 @@ void queue_turn::hand_on(bool freed) noexcept {
   queue.between_polls = nullptr;
   if (queue.first == nullptr) {
     shard.drop(queue);
-    queue_.store(nullptr);  // not before: whoever sees that the turn has gone may let its key go
+    queue_.store(nullptr);  // not before: a caller that sees the turn gone may destroy its key
     return;
   }
   auto& next = *queue.first;
@@ -116,7 +116,7 @@ void queue_turn::hand_on(bool freed) noexcept {
 
 void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept {
   const base::lock_guard lock(in_->mutex);
-  auto* const queue = queue_.load();  // whoever hands it on meanwhile waits for the lock
+  auto* const queue = queue_.load();  // a thread that hands it on meanwhile waits for the lock
   if (queue == nullptr) return;
   queue->key = &key;
   queue->trouble.reset();

@@ -57,17 +57,17 @@ class queue_turn {
   std::atomic<key_queue*> queue_{nullptr};
 };
 
-/// Somebody who waits for a turn.
+/// Waits for a turn.
 class queue_waiter {
  public:
   /// `turn` or `enter_again` is set now. Called under a lock of the queue: it may only signal.
   virtual void wake() noexcept = 0;
 
-  const owner_state* owner = nullptr;          ///< who may enter the key again if that one is granted it; null: nobody
+  const owner_state* owner = nullptr;  ///< the owner that may enter the key again once it was granted to it; null: none
   std::chrono::microseconds longest_pause{0};  ///< between two polls at a busy key, if it were its turn
   bool first = false;                          ///< it has been at the head of the queue
   queue_turn turn{};                           ///< what it waited for
-  bool freed = false;                          ///< with the turn: nobody of this process has the key
+  bool freed = false;                          ///< with the turn: this process does not hold the key
   bool enter_again = false;                    ///< its owner holds the key now
 
  protected:
@@ -83,14 +83,14 @@ class queue_waiter {
 };
 
 /// Threads of one process that want one key stand in the queue here, first come first served; only the first of them
-/// speaks to the database. A key must outlive the turn, and the wait, for which it was given: a line has no copy of it.
-/// Thread safety: all functions from any thread.
+/// speaks to the database. A key must outlive the turn, and the wait, for which it was given: the queue has no copy of
+/// it. Thread safety: all functions from any thread.
 class wait_queue {
  public:
   explicit wait_queue(std::size_t most_waiters);
   ~wait_queue();
 
-  /// The turn, if nobody of this process has it; else empty. `once`: also if its holder spares it.
+  /// The turn, unless another caller of this process has it; else empty. `once`: also if its holder spares it.
   queue_turn try_enter(const lock_key& key, bool once = false);
   queue_turn try_enter(const lock_key&& key, bool once = false) = delete;
   /// Gives the waiter the turn (true), or puts it in the queue; then it may have been given the turn before this
@@ -105,11 +105,11 @@ class wait_queue {
   /// Takes it out of the queue. False: `turn` or `enter_again` was set meanwhile.
   bool leave(const lock_key& key, queue_waiter& waiter) noexcept;
 
-  /// Counts one who waits, in the queue or between two polls. False: there are too many.
+  /// Counts one waiter, in the queue or between two polls. False: there are too many.
   bool begin_waiting() noexcept;
   void end_waiting() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
   std::size_t waiting() const noexcept { return waiters_.load(std::memory_order_relaxed); }
-  /// Of them, those that stand in a line.
+  /// Of them, those that stand in a queue.
   std::size_t queued() const noexcept;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What the asynchronous faces call: operations that nobody waits for. Each face derives what it tells the application.
+/// What the asynchronous interfaces call: operations without a waiting thread. Each interface derives how it completes.
 
 #include <array>
 #include <exception>
@@ -19,9 +19,9 @@
 
 namespace dlock::engine {
 
-/// One call that nobody waits for: it keeps the service, and all that its operation refers to, until the application
-/// has been told of its end. What must be asked of the calling thread is asked in its constructor, which throws what is
-/// wrong with the call itself; everything else is told.
+/// One call without a waiting thread. It keeps the service, and all that its operation refers to, until its completion
+/// handler has been called. The constructor reads what only the calling thread knows, and throws what is wrong with the
+/// call itself; every other result goes to the handler.
 class async_call : public async_run {
  public:
   virtual ~async_call() = default;
@@ -33,10 +33,10 @@ class async_call : public async_run {
   async_call(service_core& core, const std::stop_token& cancel);
   virtual operation& about() noexcept = 0;
   /// On the driver's thread, which must not wait: takes what came of the operation, unless that has thrown, and throws
-  /// what it throws; then destroys it, so that nobody in the queue waits for the application.
+  /// what it throws; then destroys it, so that no waiter in the queue depends on the application.
   virtual void take_result() = 0;
   virtual void drop_operation() noexcept = 0;
-  /// The application is told: `failure`, or what came of it. On the thread of completions.
+  /// Calls the handler with `failure` or the result. On the thread of completions.
   virtual void tell(std::exception_ptr failure) = 0;
   /// It ends with that before it begins.
   void fail(std::exception_ptr failure) noexcept { failure_ = std::move(failure); }
@@ -51,8 +51,8 @@ class async_call : public async_run {
   std::exception_ptr failure_{};
 };
 
-/// In whose name an asynchronous call asks: that of an owner_scope of the calling thread, otherwise one of its own. So
-/// two of them exclude each other, also on one thread.
+/// The owner of an asynchronous call: that of an owner_scope of the calling thread, otherwise a new one. So two such
+/// calls exclude each other, also on one thread.
 lock_request async_request(service_core& core, const detail::lock_settings& terms,
                            const lock_request::wait_mode& wait_mode);
 

@@ -14,7 +14,7 @@
 
 namespace dlock::engine {
 
-/// Most re-entries: a call without options of its own, by an owner whose lease on the key is of the plainest kind.
+/// Most re-entries: a call without options, by an owner whose lease on the key is of the plainest kind.
 /// Null: acquire() does it.
 std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key);
 
@@ -33,10 +33,10 @@ void release(const std::shared_ptr<grant>& grant);
 void release_all(std::span<ended_lease> all) noexcept;
 /// Frees those whose last lease has ended already. They are grants of one service, at least one.
 void free_all(std::span<ended_lease> all) noexcept;
-/// release() for those who need not know.
+/// release() for callers that need no result.
 void end(const std::shared_ptr<grant>& grant) noexcept;
-/// Sets an expiry of its own to now + ttl, unless it ends later. Throws lock_lost, store_error; std::logic_error inside
-/// a transaction of this thread that verified the grant.
+/// Sets a lease's separate expiry to now + ttl, unless it ends later. Throws lock_lost, store_error; std::logic_error
+/// inside a transaction of this thread that verified the grant.
 void extend(const std::shared_ptr<grant>& grant, microseconds ttl);
 /// Throws lock_lost unless the grant can be trusted now.
 void ensure_held(grant& grant);

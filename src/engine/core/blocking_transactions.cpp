@@ -35,7 +35,7 @@ bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>
       return true;
     }
   } catch (...) {
-    // Rolled back, or nobody knows: by session and fence it can be tried whatever became of it.
+    // Rolled back, or its outcome is unknown: the release names session and fence, so it may be tried in either case.
     ended.unanswered = false;
     send();
     throw;
@@ -59,7 +59,7 @@ void abandon(const owner_state& owner, bool all) noexcept {
   }
   auto* const watch = watched_transactions();
   for (const auto& grant : remaining) {
-    // Of what a transaction wrote under it nobody knows the outcome: that comes with the end of its connection.
+    // The outcome of what the transaction wrote is unknown until its connection has ended.
     if (watch != nullptr && watch->open_here(grant->home->where())) continue;
     ended_lease ended{.grant = grant, .last = true};
     free_all({&ended, 1});

@@ -68,7 +68,7 @@ void check_owner(const service_core& core, const detail::lock_settings& terms) {
   if (!core.all().caps.request_ids) {
     refuse(core.where().name() + " knows no requests that lock through several processes: an owner without an id");
   }
-  // Whether the request holds the key through another process nobody asks before: its take is granted.
+  // No poll asks first whether the request holds the key through another process: its take is granted.
   if (terms.reentry != reentry::allow) {
     refuse("reentry = refuse or busy, and distributed_mutex: it enters again what it holds elsewhere");
   }
@@ -169,7 +169,8 @@ void transaction_over(const std::shared_ptr<grant>& grant, bool verified) noexce
 void check_released(std::span<const ended_lease> all) {
   const ended_lease* worst = nullptr;
   for (const auto& each : all) {
-    // A loss is worse than no answer. Of several, the last one tells: leases end in the reverse order of their keys.
+    // A loss is worse than no answer. Of several, the last one is thrown: leases end in the reverse order of their
+    // keys.
     const bool lost_reported = worst != nullptr && worst->result == release_result::lost;
     if (each.result == release_result::lost || (each.result == release_result::later && !lost_reported)) worst = &each;
   }

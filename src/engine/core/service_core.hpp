@@ -45,7 +45,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   void revoke_all();
   /// After close(): lets the threads end as soon as nothing is held; waits for that if nothing is.
   void finish() noexcept;
-  /// Both, for a service that is destroyed; what it has to wait for, and what outlives it, is told.
+  /// Both, for a service that is destroyed; reports what it has to wait for, and what outlives it.
   void end(std::chrono::milliseconds limit) noexcept;
   /// After something that may have been the last of it: waits for the threads, at most release_limit, so that nothing
   /// of the service runs any more. Otherwise returns at once.
@@ -67,11 +67,11 @@ class service_core final : public std::enable_shared_from_this<service_core>,
 
   /// Runs what asynchronous calls want done; its threads begin with the first of these. Throws std::system_error.
   async_driver& asynchronous();
-  /// Of a service that has ended, and its threads with it: what was handed to its driver (the release of a lost lease)
-  /// is done, and told, on a thread of its own. Otherwise does nothing.
+  /// Of a service that has ended, and its threads with it: a separate thread does, and reports, what was handed to its
+  /// driver (the release of a lost lease). Otherwise does nothing.
   void drive_after_end() noexcept;
 
-  /// While the present thread tells the application of the end of a call: it does not wait for that one itself. If the
+  /// While the present thread runs the handler of a call: it does not wait for that call itself. If the
   /// handler closes the service, which waits for other calls, the thread calls the handlers of those meanwhile.
   class telling_end {
    public:
@@ -90,7 +90,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   void refuse_if_forked() const {
     if (forked()) throw_forked();
   }
-  /// Of a lazy service: prepares the store, if nobody has. Throws as store::prepare().
+  /// Of a lazy service: prepares the store, unless that was done. Throws as store::prepare().
   void ensure_ready();
 
  private:
@@ -114,7 +114,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   void join_threads(std::chrono::milliseconds limit) noexcept;
   void changed() noexcept;
   void wake_closing() noexcept;
-  /// Those whose ends the present thread tells.
+  /// The calls whose handlers the present thread runs.
   std::size_t calls_notified_here() const noexcept;
   bool other_calls() const noexcept { return calls_ > calls_notified_here(); }
   void wind_down_if_done() noexcept;

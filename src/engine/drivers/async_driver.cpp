@@ -69,7 +69,7 @@ async_driver::async_driver(engine_services& services, std::stop_token closing, s
       on_completion_(std::move(on_completion)),
       on_close_(closing_, on_signal_) {}
 
-async_driver::~async_driver() { complete(); }  // events at most: whoever has an operation holds the core
+async_driver::~async_driver() { complete(); }  // events at most: an operation's owner holds the core
 
 void async_driver::start(async_run& run, operation& op) noexcept {
   run.operation_ = &op;
@@ -115,7 +115,7 @@ void async_driver::drive_signalled() noexcept {
 }
 
 std::optional<interruption> async_driver::interrupted(const async_run& run) const noexcept {
-  if (run.interrupted_) return std::nullopt;  // it has been told
+  if (run.interrupted_) return std::nullopt;  // it has been notified
   if (run.cancel_.stop_requested()) return interruption::cancelled;
   if (closing_.stop_requested()) return interruption::closed;
   return std::nullopt;
@@ -172,7 +172,7 @@ void async_driver::send(async_run& run, const action& next) noexcept {
   if (to_send_.size() >= batch::most) flush();
 }
 
-/// What several operations send at about the same time comes into line together, and so into the same batches.
+/// What several operations send at about the same time is queued together, and so into the same batches.
 void async_driver::flush() noexcept {
   if (to_send_.empty()) return;
   poll_scheduler::polls others;

@@ -35,7 +35,7 @@ std::optional<interruption> blocking_driver::wait(instant until) {
     on_cancel_.emplace(cancel_, interrupts{*this});
   }
   const auto asked = [&]() -> std::optional<interruption> {
-    if (interrupted_) return std::nullopt;  // it has been told
+    if (interrupted_) return std::nullopt;  // it has been notified
     if (cancel_.stop_requested()) return interruption::cancelled;
     if (closing_.stop_requested()) return interruption::closed;
     return std::nullopt;

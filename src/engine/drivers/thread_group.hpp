@@ -32,7 +32,7 @@ class thread_group {
           mine();
           in->tell(time_source::worker::ends);
         }
-        // Only now: then whoever waits for that ends what the body held, not a stray thread.
+        // Only now: then the waiting thread destroys what the body held, not a stray thread.
         in->end();
       });
     } catch (...) {
@@ -83,7 +83,7 @@ class thread_group {
   base::mutex mutex_;
   std::condition_variable changed_;
   std::size_t running_ DLOCK_GUARDED_BY(mutex_) = 0;
-  std::size_t working_ DLOCK_GUARDED_BY(mutex_) = 0;  // of them: those that have not told their end
+  std::size_t working_ DLOCK_GUARDED_BY(mutex_) = 0;  // of them: those that have not reported their end
   bool detached_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 

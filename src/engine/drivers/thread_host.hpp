@@ -13,7 +13,7 @@ class thread_host {
  public:
   /// Starts a detached thread that runs `body`. Throws std::system_error.
   virtual void start(std::function<void()> body) = 0;
-  /// The clock of those who wait for the end of the threads. It is used for as long as one of them runs.
+  /// The clock by which callers wait for the end of the threads. It is used for as long as one of them runs.
   virtual time_source& join_clock() noexcept = 0;
 
  protected:

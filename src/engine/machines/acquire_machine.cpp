@@ -98,7 +98,7 @@ step acquire_machine::given_back(instant now) {
 
 step acquire_machine::not_sent(const fault& why, instant now) {
   if (why.contended) {
-    // Somebody's statement or transaction has the row for now. Whether the key is held, and by whom, a read tells.
+    // A statement or transaction has the row locked for now. A read shows whether the key is held, and by whom.
     return last_ == step::take ? again_at_once(step::poll, now) : busy_unseen(now);
   }
   why_ = why;

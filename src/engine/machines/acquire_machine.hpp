@@ -63,7 +63,7 @@ class acquire_machine {
   step given_back(instant now);
 
   const seen& holder() const noexcept { return holder_; }
-  /// Nobody holds the key, as far as was seen, but somebody's open transaction has its row locked.
+  /// The last poll saw no holder, but an open transaction has the row of the key locked.
   bool row_locked() const noexcept { return row_locked_ && !holder_.holder; }
   std::chrono::microseconds pause() const noexcept { return pause_; }
   /// The pause of a waiter that the store notifies when the key may be free.
@@ -71,9 +71,9 @@ class acquire_machine {
   /// The pause of a waiter that a release wakes if it looks for waiters (capabilities::wakes_one). Which it does once
   /// the grant is older than wake_knowledge::quiet, so one that was not seen for longer than that is polled.
   std::chrono::microseconds pause_if_registered(instant now) const noexcept;
-  /// Told: how long it lets others ask for the key, who have been passed over more often.
+  /// How long a notified waiter lets other waiters go first that have been passed over more often.
   std::chrono::microseconds courtesy() const noexcept;
-  /// pause: the key is somebody else's; otherwise something failed that may pass.
+  /// pause: another owner has the key; otherwise something failed that may pass.
   bool waits_for_holder() const noexcept { return waits_for_holder_; }
   std::uint64_t fence() const noexcept { return fence_; }
   const fault& why() const noexcept { return why_; }

@@ -28,7 +28,7 @@ void tenure_tracker::granted(const lock_key& key, const acquisition& got) noexce
       (got.counts ? got.fence == slot.fence + 1 : gap < (slot.yielded ? yield_time : microseconds{0}) + idle_gap);
   if (!again) {
     slot = {.key = key.hash(), .begun = got.now, .length = shortest};
-  } else if (slot.yielded) {  // nobody came
+  } else if (slot.yielded) {  // no other process took it
     slot.begun = got.now;
     slot.length = std::min(2 * slot.length, longest);
   } else if (gap >= idle_gap) {
@@ -70,7 +70,7 @@ void wake_knowledge::granted(const lock_key& key, bool waited, instant asked_at)
     at = &keys_.slot_of(key);
     *at = {.key = key.hash(), .nobody_at = asked_at};
   } else if (!at->held && at->nobody_at != instant{} && asked_at - at->used >= quiet) {
-    // It was left alone for so long that whoever waited for it would have it.
+    // It was free for so long that a waiter would have taken it.
     at->nobody_at = asked_at;
   }
   if (waited) at->nobody_at = instant{};

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What keeps one process from having a key to itself for as long as it likes, though others wait. There is no order
-/// between processes, and who has just released a key is the first to know that it is free: a loop that takes it again
-/// at once leaves it free for a fraction of a millisecond, which a waiter that polls now and then hardly ever meets.
-/// Nobody tells the one in the loop that others wait, since a waiter writes nothing. So both sides do something:
+/// Keeps one process from monopolising a key that others wait for. There is no order between processes, and the process
+/// that has just released a key is the first to know that it is free. A loop that takes the key again at once leaves it
+/// free for a fraction of a millisecond, and a waiter that polls now and then hardly ever meets that moment. The
+/// process in the loop does not know of the waiters, because a waiter writes nothing. So both sides do something:
 ///
-///   who has had a key again and again for a while yields it for a moment (tenure_tracker);
-///   who sees that one process takes the key again and again polls often enough to meet it (starvation_detector).
+///   a process that has taken a key again and again for a while yields it for a moment (tenure_tracker);
+///   a waiter that sees one process take the key again and again polls often enough to meet it (starvation_detector).
 ///
-/// If nobody came, there was nobody, and the next such moment is later.
+/// If no other process took the key in that moment, the next such moment is later.
 ///
-/// Where the store notifies all waiters at once, they race for the key, and the nearest would get it each time. The
-/// reply to a release says how many there are. So a process leaves a key alone that it has released to waiters, and in
-/// its next wait it asks for it later than those that have been passed over more often (acquire_machine::courtesy()).
+/// Where the store notifies all waiters at once, they race for the key, and the nearest one would win each time. The
+/// reply to a release says how many waiters there are. So a process leaves a key alone after it has released it to
+/// waiters, and in its next wait it asks later than waiters that were passed over more often
+/// (acquire_machine::courtesy()).
 
 #include <algorithm>
 #include <array>
@@ -54,15 +55,15 @@ class recent_keys {
 /// How long this process has had its keys, one grant after the other. Pure but for its mutex: time is handed in.
 class tenure_tracker {
  public:
-  /// So long a key is taken again and again before it is left alone; twice as long each time when nobody came.
+  /// How long a process takes a key again and again before it yields; twice as long each time no other process came.
   static constexpr microseconds shortest = std::chrono::milliseconds{100};
   static constexpr microseconds longest = std::chrono::seconds{2};
   /// So long it is left alone: no starving waiter pauses for longer, with the default retry_policy.
   static constexpr microseconds yield_time = std::chrono::milliseconds{20};
-  /// Who leaves a key alone for so long by himself need not do more.
+  /// A process that leaves a key alone for so long anyway need not yield.
   static constexpr microseconds idle_gap = std::chrono::milliseconds{5};
-  /// Where the store notifies all waiters at once: by so much earlier one asks for the key who was passed over once
-  /// more.
+  /// Where the store notifies all waiters at once: how much earlier a waiter asks for each time that it was passed
+  /// over.
   static constexpr microseconds precedence = std::chrono::milliseconds{1};
 
   /// How long a key is to be left alone before this process takes it.
@@ -98,9 +99,9 @@ class tenure_tracker {
   recent_keys<tenure> keys_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// When this process last knew of its keys that nobody waits for them. By that it decides which releases look for a
+/// When this process last knew that no other process waits for one of its keys. That decides which releases look for a
 /// waiter, where that costs something (capabilities::wakes_one): those of a grant that it had to wait for, and those
-/// after longer than `quiet`. So a short lease that nobody else wants costs nothing, and a loop over one key looks once
+/// after longer than `quiet`. So a short lease without waiters costs nothing, and a loop over one key looks once
 /// in that time. A waiter relies on it only at a grant that it has seen for longer. Pure but for its mutex.
 class wake_knowledge {
  public:

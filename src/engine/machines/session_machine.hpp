@@ -38,7 +38,8 @@ class session_machine {
   bool over_ = false;
 };
 
-/// max(50 ms, ttl/20) unless set. With an expiry of its own a lease may be shorter than that: then a quarter of it.
+/// max(50 ms, ttl/20) unless set. A lease with a separate expiry may be shorter than that: then the margin is a quarter
+/// of it.
 std::chrono::microseconds margin_for(std::chrono::microseconds ttl, std::chrono::microseconds set) noexcept;
 
 }  // namespace dlock::engine

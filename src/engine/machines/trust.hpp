@@ -10,8 +10,8 @@
 
 namespace dlock::engine {
 
-/// A local deadline (rule 4). Once somebody has been told that it passed, it can't be moved any more: "lost" is never
-/// taken back. Any thread may call any function.
+/// A local deadline (rule 4). Once a caller has seen that it passed, it can't be moved any more: "lost" is never taken
+/// back. Any thread may call any function.
 class trust {
  public:
   static constexpr std::int64_t for_ever = std::numeric_limits<std::int64_t>::max();
@@ -37,7 +37,7 @@ class trust {
     }
     return false;
   }
-  /// Before anybody else knows of it.
+  /// Only before another thread can see it.
   void reset(instant until) noexcept { until_.store(until.time_since_epoch().count(), std::memory_order_release); }
   void end() noexcept { until_.store(over, std::memory_order_release); }
 

@@ -79,7 +79,7 @@ action acquisition::queue_left(action next, instant now) {
   return {};
 }
 
-/// Whether anybody has the key is not known while the one in front gets no answer.
+/// While the caller in front gets no answer, it is not known whether the key is held.
 action acquisition::busy_here(instant now) {
   behind_ = !interrupted_ && services_.queue.trouble(key_, trouble_, now - request_.begun >= statement_timeout);
   return {};
@@ -89,7 +89,7 @@ action acquisition::busy_here(instant now) {
 
 action acquisition::ask_store(bool poll_first, instant now) {
   check_may_wait(services_, key_);  // a turn that came together with close() is of no use
-  // Who is told when it is free wants it in the name of its session, and a take says who has it as well.
+  // A waiter that the store notifies registers under its session, and a take shows the holder as well as a poll.
   poll_first_ = (poll_first && !services_.caps.tells_free) || request_.polls_first(services_.statements.where());
   if (at_ == nullptr) {
     if (room_ == nullptr) {
@@ -197,7 +197,7 @@ action acquisition::pause_over(action next, instant now) {
   }
   doing_ = doing::asking;
   const bool notified = at_->pause.was_notified();
-  // Who begins to watch finds the key held, as a rule: a look costs its holder less than a take.
+  // A waiter that has just subscribed finds the key held, as a rule, and a poll costs the holder less than a take.
   if (notified && services_.caps.wakes_one && at_->watch.has_changed() && attempt_ != nullptr)
     return follow(attempt_->looks_again(now), now);
   if (!before) {

@@ -13,7 +13,8 @@
 
 namespace dlock::engine {
 
-/// One acquire of one key: the line of this process, then the store, with pauses, until it is granted or the wait ends.
+/// One acquire of one key: the queue of this process, then the store, with pauses, until it is granted or the wait
+/// ends.
 class acquisition final : public operation {
  public:
   /// What asks the store, and pauses between. It is large, and an operation that waits in the queue does not need it
@@ -41,7 +42,7 @@ class acquisition final : public operation {
   struct acquired {
     std::shared_ptr<grant> held{};  ///< null: busy until the wait ended
     bool entered_again = false;     ///< a second lease on what its owner held before
-    bool first = false;             ///< where this lease stands decides who may enter again
+    bool first = false;             ///< the place of this lease on the stack decides which calls may enter again
   };
   /// After action::kind::finished. Throws lock_refused, store_error.
   acquired result(instant now);
@@ -87,7 +88,7 @@ class acquisition final : public operation {
   std::optional<interruption> interrupted_{};
   bool too_many_ = false;
   std::optional<bool> troubled_{};  // those in the queue know whether the store can be asked
-  bool behind_ = false;             // busy: behind one who gets no answer from the store
+  bool behind_ = false;             // busy: behind a caller that gets no answer from the store
   fault trouble_{};                 // behind_: why
   bool closed_ = false;             // the service was closed while the store granted it
 };

@@ -78,7 +78,7 @@ const batch_attempt::member* batch_attempt::found_busy() const noexcept {
     const bool seen = each.send.sent && answer.result == outcome::yes;
     if (seen && multi_machine::holds(answer.holder) && answer.holder.remaining.count() > 0 &&
         !is_nobodys(services_, each.attempt.key(), answer.holder)) {
-      return &each;  // its attempt cancels what is nobody's
+      return &each;  // its attempt cancels a grant that has no lease
     }
   }
   return nullptr;

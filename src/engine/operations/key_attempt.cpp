@@ -300,7 +300,7 @@ action key_attempt::freed(instant now) {
   return go(machine_.given_back(now), now);
 }
 
-// ---- a grant of our own session that is nobody's (rule 6) -----------------------------------------------------------
+// ---- a grant of our own session without a lease (rule 6) ------------------------------------------------------------
 
 /// A proxy may execute a take twice, and answer for the second one, which found the key held: by us. We have the key's
 /// turn, so no other attempt of this service is under way, and what a holder still has to give back is in one of the

@@ -12,7 +12,7 @@
 
 namespace dlock::engine {
 
-/// Leases with an expiry of their own are asked for under a session of this ttl; nothing depends on its life.
+/// Leases with a separate expiry are asked for under a session of this ttl; nothing depends on its life.
 constexpr microseconds naming_class = std::chrono::seconds{30};
 
 /// How a lease is kept, and for how long.
@@ -25,7 +25,7 @@ struct keeping {
   /// The ttl of the session that it is asked for with.
   microseconds session_ttl() const noexcept { return kind == lease_kind::session ? ttl : naming_class; }
   /// Rule 4, of a grant asked for at `sent` and answered at `now`: by the deadline of the very session that it was
-  /// asked with; an expiry of its own counts from the sending (rule 8: the server's clock stood still while the
+  /// asked with; a separate expiry counts from the sending (rule 8: the server's clock stood still while the
   /// statement waited).
   instant trusted_until(session& session, instant sent, instant now, microseconds margin) const noexcept;
 
@@ -129,7 +129,7 @@ class key_attempt {
   step at_ = step::take;
   doing doing_ = doing::nothing;
   bool no_such_row_ = false;
-  ours ours_ = ours::no;  // at the server, and nobody's here
+  ours ours_ = ours::no;  // granted at the server, and no lease here yet
   session_pin pin_{};
   session_request session_;
   std::shared_ptr<grant> asked_{};  // what will be ours if the store says yes; has the pin
@@ -148,7 +148,7 @@ class key_attempt {
   connection_identity blocked_by_{};
   instant blocked_since_{};
   reply contended_{};
-  reply shown_{};  // the poll of a grant of our session that is nobody's
+  reply shown_{};  // the poll of a grant of our session that has no lease
 };
 
 }  // namespace dlock::engine

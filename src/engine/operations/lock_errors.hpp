@@ -29,12 +29,12 @@ void check_may_wait(const engine_services& services, const lock_key& key);
 [[noreturn]] void throw_no_such_row(const lock_key& key);
 [[noreturn]] void throw_too_many(const engine_services& services, const lock_key& key);
 [[noreturn]] void throw_interrupted(interruption why, const lock_key& key, microseconds waited);
-/// For lock_timeout: who held the key, in another process or in this one. `mine`: the session that asked.
+/// For lock_timeout: which owner held the key, in another process or in this one. `mine`: the session that asked.
 std::string busy_text(const engine_services& services, const lock_key& key, const seen& holder, const id128& mine,
                       microseconds waited, bool row_locked = false);
 std::string busy_here_text(const engine_services& services, const lock_request& asked, const lock_key& key,
                            microseconds waited);
-/// Why a lease was lost: nobody has looked whether a row that is not ours is another's.
+/// Why a lease was lost; without a check whether another owner has the row that is not ours.
 std::string_view explain(loss_reason reason) noexcept;
 /// What went wrong at the store, and which one it is. Without "dlock: ".
 std::string trouble(const engine_services& services, const fault& why);

@@ -33,12 +33,12 @@ struct lock_request {
 
   const detail::lock_settings& terms;
   const std::shared_ptr<owner_state> owner;
-  const bool named;  ///< the program said who the owner is; otherwise it is the thread's own
+  const bool named;  ///< the program named the owner; otherwise the thread is the owner
   const instant begun;
   const bool once;
   const instant deadline;  ///< of the whole wait
 
-  /// Who keeps it from this caller.
+  /// The owner that keeps the key from this caller.
   request poll_request(const lock_key& key) const noexcept {
     return {.action = verb::poll, .resource = key.view(), .row = key.row(), .request_id = owner->request_id};
   }
@@ -58,7 +58,7 @@ inline microseconds time_to_yield(engine_services& services, const lock_key& key
   return std::min(services.grants.history().time_to_yield(key, now), remaining);
 }
 
-/// Counts one who waits, while it lives (service_options::max_waiters).
+/// Counts one waiter, while it lives (service_options::max_waiters).
 class waiter_slot {
  public:
   waiter_slot() = default;

@@ -114,7 +114,7 @@ action multi_acquisition::enter_held(action next, instant now) {
   return follow(all ? multi_step::granted : machine_.begin(), now);
 }
 
-// ---- the lines of this process --------------------------------------------------------------------------------------
+// ---- the queues of this process -------------------------------------------------------------------------------------
 
 void multi_acquisition::leave_turns(std::size_t but) noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -309,7 +309,7 @@ std::vector<multi_acquisition::key_slot> multi_acquisition::result(instant now) 
   const auto& key = keys_[machine_.busy_key()];
   const auto waited = now - request_.begun;
   if (end_ == multi_step::granted) {
-    // Those that were held before may have been lost meanwhile: nobody works with fewer than all.
+    // Those that were held before may have been lost meanwhile, and no caller may work with fewer than all.
     for (const auto& each : slots_) ensure_held(*each.held, now);
     return std::exchange(slots_, {});
   }

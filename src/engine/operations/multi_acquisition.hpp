@@ -22,7 +22,7 @@ class multi_acquisition final : public operation {
     queue_turn turn{};  // ours, and not yet a grant's
   };
 
-  /// `keys` must outlive it. `request`: who asks, since when, and how the caller waits.
+  /// `keys` must outlive it. `request`: the owner, when the call began, and how the caller waits.
   multi_acquisition(engine_services& services, const lock_keys& keys, const detail::lock_settings& terms,
                     const lock_request& request, waker& woken);
   ~multi_acquisition() override;
@@ -77,7 +77,7 @@ class multi_acquisition final : public operation {
   doing doing_ = doing::nothing;
   std::vector<key_slot> slots_;
   std::size_t at_ = 0;       // whose place it is about
-  unsigned lone_waits_ = 0;  // so often a busy line may be waited for alone in this round
+  unsigned lone_waits_ = 0;  // how often a busy queue may still be waited for alone in this round
   reentry_attempt again_;
   queue_wait queue_wait_;
   queue_turn no_turn_{};

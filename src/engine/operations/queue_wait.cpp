@@ -7,7 +7,7 @@ namespace dlock::engine {
 
 queue_wait::queue_wait(engine_services& services, const lock_request& asked, waker& woken)
     : services_(services), request_(asked), woken_(woken) {
-  // Only who said in whose name he asks may enter what another thread gets in the meantime.
+  // Only a caller that named its owner may enter what another thread gets in the meantime.
   const bool enters = asked.named && asked.terms.reentry != reentry::busy;
   queue_waiter::owner = enters ? asked.owner.get() : nullptr;
   queue_waiter::longest_pause = asked.terms.retry.max_pause;

@@ -32,9 +32,9 @@ class queue_wait final : private queue_waiter {
 
   end ended() const noexcept { return ended_; }
   queue_turn take_turn() noexcept { return std::move(queue_waiter::turn); }
-  /// turn: the one before has freed the key, so nobody of this process has it.
+  /// turn: the one before has freed the key, so this process does not hold it.
   bool freed() const noexcept { return queue_waiter::freed; }
-  /// Counts among those who wait from now on, until its end. False: too many wait.
+  /// Counts as a waiter from now on, until its end. False: there are too many waiters.
   bool count() noexcept { return counted_.take(services_.queue); }
 
  private:

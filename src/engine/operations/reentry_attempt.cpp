@@ -93,11 +93,11 @@ action reentry_attempt::start(instant now) {
   const bool plain = terms_.min_hold.count() == 0 && terms_.max_hold.count() == 0 && held_->kind == lease_kind::session;
   if (plain && terms_.renewal == renewal::automatic) return finish();
   honour(now);
-  // A session, or renewals of the row, keep it: their ttl holds. An expiry of its own is only ever extended, by one
+  // A session, or renewals of the row, keep it: their ttl holds. A separate expiry is only ever extended, by one
   // statement, if the inner ttl ends later.
   const auto margin = margin_for(held_->ttl, services_.shared.options.margin);
   // Its row is locked by the transaction that verified it: an extension would wait for that. Until the transaction
-  // ends, the key can't be granted to anybody.
+  // ends, no other owner can be granted the key.
   if (services_.table.verified_here(*held_)) return finish();
   if (held_->kind != lease_kind::expiring || held_->own_end.remaining(now) + margin >= terms_.ttl) return finish();
   extension_ = std::make_unique<extension>(services_, held_, terms_.ttl, "acquire, to extend the lease that is held");

@@ -24,7 +24,7 @@ class reentry_attempt {
     entered,      ///< start() must follow
   };
   /// Throws lock_refused where the options, or the way in which the key is held, forbid to enter it again.
-  /// `named`: the program said who the owner is.
+  /// `named`: the program named the owner.
   found find(const owner_state& owner, bool named, const lock_key& key, instant now);
   /// Finished: the lease is there. Throws lock_lost, store_error; std::invalid_argument for options that an inner lease
   /// can't have.

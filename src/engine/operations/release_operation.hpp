@@ -26,7 +26,7 @@ struct ended_lease {
 };
 
 /// Frees the grants of one or several leases, all within one release_limit: trust ends, the statements are sent and
-/// repeated, what gets no answer is left to the background, and what came of each is told. It never fails.
+/// repeated, what gets no answer is left to the background, and each result is reported. It never fails.
 class release_operation final : public operation {
  public:
   /// `room`: as many places as there are leases. Both must outlive it.

@@ -19,7 +19,7 @@ class batch {
 
   batch();
 
-  /// Takes that statement out of its line, and those that may share it. `together`: whether the store can serve
+  /// Takes that statement out of its queue, and those that may share it. `together`: whether the store can serve
   /// several. Precondition: the batch is empty.
   void gather(statement& first, statement_queue& from, bool together, instant now);
   /// Whether the store can serve both by one statement.

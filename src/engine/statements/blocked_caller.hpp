@@ -45,7 +45,7 @@ class blocked_caller {
     called_ = true;
     time_.notify(wake_);
   }
-  /// `open` is 0. The last thing that anybody does with it: it may be gone already when this returns.
+  /// `open` is 0. No thread uses it afterwards: it may be gone already when this returns.
   void answer() noexcept {
     const base::lock_guard lock(mutex_);
     answered_ = true;

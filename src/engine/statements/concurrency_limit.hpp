@@ -27,7 +27,7 @@ class concurrency_limit {
   bool holds_back() const noexcept { return now() < connections_; }
   /// Until when others wait for what is under way since then.
   instant waits_until(instant since) const noexcept { return holds_back() ? since + longest_hold : instant::max(); }
-  /// A batch of that size was formed of so many, and left so many in its line. What shares nothing with others gains
+  /// A batch of that size was formed of so many, and left so many in its queue. What shares nothing with others gains
   /// nothing by waiting for them.
   void formed(std::size_t batch, std::size_t of, std::size_t remaining) noexcept {
     most_ = std::max(static_cast<double>(of), most_ - most_ / memory);

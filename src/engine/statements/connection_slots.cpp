@@ -45,7 +45,7 @@ std::size_t connection_slots::busy_since(instant when) const noexcept {
       slots_.begin(), slots_.end() - 1, [when](const auto& slot) { return slot->is == busy && slot->since > when; }));
 }
 
-/// Whether one of so many is left for releases when that line gets one more: they must not stand behind what is
+/// Whether one of so many is left for releases when that priority gets one more: they must not stand behind what is
 /// blocked.
 bool connection_slots::leaves_one(priority which, std::size_t connections) const noexcept {
   return !may_be_blocked(which) || connections <= 1 || may_be_blocked_ + 1 < connections;
@@ -148,7 +148,7 @@ bool connection_slots::arrived(connection_slot& slot, std::unique_ptr<connection
 
 void connection_slots::opened(connection_slot& slot, closing& out) noexcept {
   slot.limit = instant::max();
-  if (elsewhere(slot)) {  // while it was told of, another one has arrived
+  if (elsewhere(slot)) {  // while its listeners were notified, another one has arrived
     drop(slot, out);
     return;
   }

@@ -24,7 +24,7 @@ struct connection_slot {
   std::unique_ptr<connection> on{};
   std::shared_ptr<doubt> about{};  ///< of `on`: what gets no answer from it shares this
   batch work{};
-  priority serves{};               ///< busy: the line that `work` comes from
+  priority serves{};               ///< busy: the priority of `work`
   std::uint64_t attempt = 0;       ///< that made `on`, or is under way; they count up
   instant since{};                 ///< busy
   instant limit = instant::max();  ///< busy: when it counts as hung. connecting: when the attempt must end
@@ -42,7 +42,7 @@ class connection_slots {
   explicit connection_slots(std::size_t connections);
 
   // What is there.
-  /// One that is idle and may serve that line; null: none. The one used last comes first: it is warm.
+  /// One that is idle and may serve that priority; null: none. The one used last comes first: it is warm.
   connection_slot* idle_for(priority which) noexcept;
   /// How many are idle, without that of renewals.
   std::size_t idle_count() const noexcept { return idle_.size(); }
@@ -63,7 +63,7 @@ class connection_slots {
   /// An attempt has succeeded. False: it began before those that lead to another server now, and is of no use.
   bool arrived(connection_slot& slot, std::unique_ptr<connection> fresh, std::shared_ptr<doubt> about,
                closing& out) noexcept;
-  /// connecting -> idle, once it has arrived and all who must know of it do; or closed, if others lead elsewhere by
+  /// connecting -> idle, once it has arrived and its listeners know of it; or closed, if others lead elsewhere by
   /// now.
   void opened(connection_slot& slot, closing& out) noexcept;
   void failed(connection_slot& slot, const fault& why, instant now) noexcept;
@@ -71,7 +71,7 @@ class connection_slots {
   instant put_off() const noexcept;
   /// Whether what waits in that queue has something to hope for.
   bool hope_for(priority which) const noexcept;
-  /// Whether a connection for that line is being made.
+  /// Whether a connection for that priority is being made.
   bool connecting_for(priority which) const noexcept;
   /// Why the last attempt failed, and how many have.
   const fault& last_failure() const noexcept { return last_; }

@@ -42,8 +42,8 @@ constexpr bool may_be_blocked(priority which) noexcept {
 /// All of them, the first first.
 inline constexpr std::array priorities{priority::renewals, priority::frees, priority::extends, priority::takes};
 
-/// One thing that is to be sent to the store. It lives in the frame of whoever wants it sent; the executor keeps a
-/// pointer to it until it has been answered.
+/// One thing that is to be sent to the store. It lives in the frame of the function that wants it sent; the executor
+/// keeps a pointer to it until it has been answered.
 struct statement {
   enum class kind : std::uint8_t {
     keyed,      ///< a verb on a key; may share a batch with others of its verb

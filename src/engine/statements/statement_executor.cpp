@@ -87,7 +87,7 @@ void statement_executor::run(std::span<statement* const> all, std::span<statemen
     lock.lock();
     me.came();
   }
-  wake_next(effects);  // whoever counted on this thread to lead
+  wake_next(effects);  // callers that relied on this thread to combine
   apply(effects);
   lock.unlock();
   if (!me.answers_itself) me.wait_for_answer();

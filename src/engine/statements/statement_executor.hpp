@@ -53,20 +53,20 @@ class executor_threads {
 ///   others' statements alone, because it would return late. Threads in serve() execute what no caller waits for;
 ///   more of them are started when they are needed, at most one for each connection. They also serve a caller that
 ///   was called and has not come within blocked_caller::grace, because its thread may be stopped.
-/// - Order: that of enum line, then that of arrival. `extends` and `takes` may block behind row locks of other
-///   programs, so they leave one connection to the other lines where there are several.
-/// - Batches: up to batch::most statements of one line go out together if batch::may_share() each other and name
+/// - Order: that of enum priority, then that of arrival. `extends` and `takes` may block behind row locks of other
+///   programs, so they leave one connection to the other priorities where there are several.
+/// - Batches: up to batch::most statements of one priority go out together if batch::may_share() each other and name
 ///   different keys.
 /// - Crowds: while there is a connection for each statement, each goes alone and at once. Otherwise concurrency_limit
 ///   decides how many connections are used, so that what arrives meanwhile shares the next batch.
 /// - Extensions: they go out first in a batch that does not wait for locked rows. One whose row was locked is sent
 ///   again, alone, and waits for its row; at most half of the connections have such an extension under way.
 /// - A locked row: if it fails a batch of takes, all its callers poll first. The members of any other batch go back
-///   to their line and are executed once more, alone.
+///   to their queue and are executed once more, alone.
 /// - In doubt: a batch that gets no answer is one doubt, however many keys it covers. Its connection is ended at the
 ///   server once, and then each attempt is cancelled (rule 6).
 /// - Retry: if a connection breaks before the server executed a statement, or the server cannot execute it, the
-///   statement goes back to the head of its line and is sent once more, on another connection. Nothing else is sent
+///   statement goes back to the head of its queue and is sent once more, on another connection. Nothing else is sent
 ///   again.
 /// - Connections: at most `connections`, and one more for renewals alone. If that one is missing or busy, renewals
 ///   use any other idle one, before everything else. A renewal that is late is not sent any more. A connection serves
@@ -150,7 +150,7 @@ class statement_executor {
     return limit_of(asked, nearly(asked.priority));
   }
   instant limit_of(const statement& asked, bool nearly) noexcept DLOCK_REQUIRES(mutex_);
-  /// Whether a connection for that line is nearly there.
+  /// Whether a connection for that priority is nearly there.
   bool nearly(priority which) noexcept DLOCK_REQUIRES(mutex_);
   /// `of`: the statements of that caller; null: those without a waiting caller, and those whose callers are missing.
   /// Returns the first limit of those that stay.
@@ -158,7 +158,7 @@ class statement_executor {
       DLOCK_REQUIRES(mutex_);
   /// expire() with null, where a limit may have come.
   void expire_unattended(instant now, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
-  /// tick() checks that line by then.
+  /// tick() checks that queue by then.
   void expire_by(priority which, instant when) noexcept DLOCK_REQUIRES(mutex_) {
     auto& by = expire_by_[static_cast<std::size_t>(which)];
     by = std::min(by, when);
@@ -188,7 +188,7 @@ class statement_executor {
   std::size_t under_way_ DLOCK_GUARDED_BY(mutex_) = 0;  // statements
   worker_threads workers_ DLOCK_GUARDED_BY(mutex_);     // in serve(), or about to be
   instant tick_by_ DLOCK_GUARDED_BY(mutex_) = instant::max();
-  /// Before that, tick() need not search a line for statements that have waited too long.
+  /// Before that, tick() need not search a queue for statements that have waited too long.
   std::array<instant, priorities.size()> expire_by_ DLOCK_GUARDED_BY(mutex_);
   instant ends_at_ DLOCK_GUARDED_BY(mutex_) = instant::max();
   bool ending_ DLOCK_GUARDED_BY(mutex_) = false;  // no more renewals

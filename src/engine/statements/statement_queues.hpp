@@ -20,15 +20,12 @@ class statement_queues {
 
   bool empty() const noexcept { return size() == 0; }
   std::size_t size() const noexcept { return size_from(priority::renewals); }
-  /// Of that line and of those behind it.
+  /// Of that priority and of those after it.
   std::size_t size_from(priority first) const noexcept {
     std::size_t found = 0;
     for (const auto each : priorities) found += each < first ? 0 : (*this)[each].size();
     return found;
   }
-
-  // Renewals go by rules of their own; of the others those that have nobody to execute them, or a caller who is free
-  // to.
 
   /// Whether fewer statements go before it than there are idle connections. Those that the store can serve with it
   /// don't count.
@@ -43,7 +40,7 @@ class statement_queues {
     }
     return idle > 0;
   }
-  /// Calls `use` with the first of them, one for each idle connection. `may`: whether those of a line can get one now.
+  /// Calls `use` with the first of them, one for each idle connection. `may`: whether those of a queue can get one now.
   template <class May, class Use>
   void for_first(std::size_t idle, May&& may, Use&& use) const {
     for (const auto from : without_renewals) {

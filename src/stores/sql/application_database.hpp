@@ -50,7 +50,7 @@ class application_database {
   virtual transaction_state transaction_on(odb::connection& with) const noexcept = 0;
   /// Ends the connection, and with it a transaction that could not be rolled back: nothing of it may be committed.
   virtual void break_off(odb::connection& /*with*/) const noexcept {}
-  /// What tells the databases of one program apart, so that what is known of a table can be kept: no I/O. Empty: it
+  /// Identifies the database among those of one program, so that facts about a table can be cached: no I/O. Empty: it
   /// can't.
   virtual std::string address(odb::database& /*of*/) const { return {}; }
   /// On a node of a cluster that may not have applied yet what another node has committed: waits until it has. Not in a

@@ -10,7 +10,7 @@ namespace {
 // SQLite rule 2's sub-query is safe as it is: it has one writer at a time, and a statement reads what the last one
 // committed.
 
-// A sum with NULL is NULL: a lease kept by its session has no expiry of its own, and one left from the holder
+// A sum with NULL is NULL: a lease kept by its session has no separate expiry, and one left from the holder
 // before would free it (rule 1).
 constexpr const char* grant = R"(
   {lock.session_id} = :session,
@@ -56,7 +56,7 @@ FROM {holders}
 WHERE l.{lock.lock_key} = :key
 )"},
 
-    // Rule 2: about the holder and the fence that were seen, never about whoever holds now: on a server the sub-query
+    // Rule 2: about the holder and the fence that were seen, never about the present holder: on a server the sub-query
     // takes
     // no lock and may read a view older than the row lock. A release with min_hold gives a kept row an expiry, which
     // counts

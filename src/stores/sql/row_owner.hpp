@@ -26,7 +26,7 @@ struct row_owner {
 };
 
 /// Short id of lock tables, made once and kept in the floor table. A row that is locked in place names
-/// the lock tables in which its holder's session is: only there can anybody see whether the holder is alive.
+/// the lock tables in which its holder's session is: only those tables show whether the holder is alive.
 class tables_id {
  public:
   static constexpr int floor_row = 4;

@@ -23,7 +23,7 @@ namespace dlock::stores::sql {
 inline bool by_column(const row_table& table) noexcept { return table.renewal == row_renewal::column; }
 
 /// Whether the fence is a separate column. Where grants are counted by the version column, ordinary updates raise it
-/// while the row is held: only the owner's text, which names session and attempt, tells a grant then.
+/// while the row is held: then only the owner's text, which names session and attempt, identifies a grant.
 inline bool has_own_fence(const row_table& table) noexcept {
   return !table.version.empty() && table.version != table.fence;
 }

@@ -64,7 +64,7 @@ std::optional<lock_holding_connection::exclusive_use> lock_holding_connection::w
   const bool rested = now - used_ > shortest_rest;
   if (rested ? link_->alive() : link_->usable()) return mine;
   // Also where the connection stands, but its server takes no locks any more: usable() has to say so from here on, or
-  // what it holds would stay in the books for ever.
+  // what it holds would stay in the books without end.
   end();
   why = make_own_fault("the connection that kept the locks is gone, and so are they", true, true);
   return std::nullopt;
@@ -124,7 +124,7 @@ outcome lock_holding_connection::exclusive_use::sent(bool good, key_statement* s
 outcome lock_holding_connection::exclusive_use::query(const std::string& sql, const char* doing, mysql_rows* rows,
                                                       fault& why) {
   if (rows == nullptr) return run(sql, doing, {}, why);
-  const auto read = std::make_shared<mysql_rows>();  // it may be answered when nobody is here any more
+  const auto read = std::make_shared<mysql_rows>();  // it may be answered when this object is gone
   const auto result = run(
       sql, doing, [read](bound_answer& answer) { *read = std::move(answer.rows); }, why);
   if (result == outcome::yes) *rows = std::move(*read);
@@ -197,7 +197,7 @@ outcome lock_holding_connection::finish(const cancel_signal& by, clock::time_poi
   try {
     read(next, *open, answer);
   } catch (...) {
-    lose(open->done, {});  // no memory; who reads next would take the rest of this answer for another one
+    lose(open->done, {});  // no memory; the next reader would take the rest of this answer for another one
     throw;
   }
   used_ = clock::now();
@@ -207,7 +207,7 @@ outcome lock_holding_connection::finish(const cancel_signal& by, clock::time_poi
   try {
     open->done(answer);
   } catch (...) {
-    end();  // nobody knows what it holds
+    end();  // what it holds is unknown
     throw;
   }
   return result;

@@ -20,7 +20,7 @@
 
 namespace dlock::stores::mysql {
 
-/// Ends what one caller waits for, once and for ever. Thread safety: raise() from any thread.
+/// Ends what one caller waits for; it is never reset. Thread safety: raise() from any thread.
 class cancel_signal {
  public:
   /// Throws std::system_error if there is no file descriptor left.
@@ -63,12 +63,12 @@ class key_statement {
 };
 
 /// A connection that locks are bound to at the server: they end when it ends. So a caller that has no more time does
-/// not end it: the answer stays to be read by whoever uses the connection next. Thread safety: all functions may be
-/// called from any thread; whoever has the turn sends.
+/// not end it: the next user of the connection reads the answer. Thread safety: all functions may be
+/// called from any thread; only the thread with the exclusive use sends.
 class lock_holding_connection {
  public:
-  /// Told of the answer, exactly once, by whoever reads it, who has the turn: maybe when the caller is gone. It must
-  /// not throw.
+  /// Called with the answer, exactly once, by the thread that reads it, which has the exclusive use: maybe when the
+  /// caller is gone. It must not throw.
   using handler = std::function<void(bound_answer&)>;
 
   /// `timeout`: without an answer for so long, the connection is ended.
@@ -84,7 +84,7 @@ class lock_holding_connection {
     exclusive_use(exclusive_use&& from) noexcept : link_(std::exchange(from.link_, nullptr)), by_(from.by_) {}
     exclusive_use& operator=(exclusive_use&&) = delete;
     ~exclusive_use();
-    /// One round trip. unknown: it may be done still, and then `done` is told later.
+    /// One round trip. unknown: it may be done still, and then `done` is called later.
     outcome run(const std::string& sql, const char* doing, handler done, fault& why);
     /// The same for one that was added, prepared where the client library can wait for its answer as this one does.
     outcome run(key_statement& statement, std::string_view key, handler done, fault& why);
@@ -135,7 +135,7 @@ class lock_holding_connection {
   base::mutex mutex_;
   std::condition_variable_any freed_;
   bool taken_ DLOCK_GUARDED_BY(mutex_) = false;
-  std::optional<unread_reply> open_{};            // of who has the turn
+  std::optional<unread_reply> open_{};            // guarded by the exclusive use
   std::chrono::steady_clock::time_point used_{};  // likewise: when it answered last
 };
 

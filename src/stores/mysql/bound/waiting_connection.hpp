@@ -8,7 +8,7 @@
 namespace dlock::stores::mysql {
 
 /// What a store whose locks are bound to other connections gives the engine: it polls locks, and stands for the caller
-/// who waits for one of the others.
+/// a waiter for one of the others.
 class waiting_connection final : public mysql_connection {
  public:
   waiting_connection(mysql_opened from, mysql_hosts& hosts)

@@ -36,7 +36,7 @@ int own_descriptor(MYSQL* handle) {
 #ifdef POLLRDHUP
 constexpr short hang_up = POLLRDHUP;
 #else
-constexpr short hang_up = 0;  // POLLHUP and POLLERR are always told
+constexpr short hang_up = 0;  // poll() always reports POLLHUP and POLLERR
 #endif
 
 /// Whether one of these has happened on a socket; costs less than half a microsecond.
@@ -99,13 +99,14 @@ void mysql_connection::note_error(fault& why) noexcept {
   } catch (...) {
     // Without that, then.
   }
-  // Our descriptor keeps the socket open; the server must see that nobody is there any more.
+  // Our descriptor keeps the socket open; the server must see that the client is gone.
   if (why.connection) interrupt();
 }
 
 bool mysql_connection::may_run(fault& why) {
   // A statement sent on a connection that the server closed while it was idle would have an unknown outcome.
-  // In a transaction that nobody knows of, it would be done for us alone and undone when the connection ends.
+  // In an open transaction that was not expected, only we would see the change, and it would be undone when the
+  // connection ends.
   const bool strange = usable() && !in_autocommit(handle());
   const bool checked = std::exchange(checked_, false);  // just now
   if (usable() && !strange && (checked || !closed_by_server(socket_))) return true;

@@ -35,7 +35,7 @@ class mysql_connection : public connection {
 
   odb::mysql::connection& odb() noexcept { return *native_; }
   MYSQL* handle() noexcept { return native_->handle(); }
-  /// Whether a statement can be told not to wait for a locked row.
+  /// Whether a statement can have the option not to wait for a locked row.
   bool quick() const noexcept { return quick_; }
   /// What such a statement begins with; empty where the server has nothing for it.
   std::string_view quick_prefix() const noexcept { return quick_ ? mysql::quick_prefix : std::string_view(); }
@@ -45,7 +45,7 @@ class mysql_connection : public connection {
   std::string_view sync_prefix() const noexcept { return cluster_ ? mysql::sync_prefix : std::string_view(); }
 
   /// Executes a statement of this connection, which is prepared at its first use. A deadlock, or a row that changed
-  /// meanwhile, is tried again. yes: `done` tells what it did. Else failed or unknown.
+  /// meanwhile, is tried again. yes: `done` says what it did. Else failed or unknown.
   outcome run(mysql_statement& statement, mysql_done& done, fault& why) {
     return repeat(statement, done, nullptr, why);
   }
@@ -88,7 +88,7 @@ class mysql_connection : public connection {
   const std::string where_;
   connection_identity identity_;
   // A descriptor of our own for the same socket: the client library closes its one without telling, and the
-  // number may then be anybody's.
+  // number may then be that of another client.
   int socket_;
   std::atomic<bool> broken_{false};
   bool checked_ = false;  // alive() has just seen that its server is there

@@ -23,7 +23,7 @@ void tell_fence(mysql_connection& connection, std::uint64_t came_along, Select&&
     answer.fence = std::strtoull(rows.front().at(0).value_or("0").c_str(), nullptr, 10);
   }
   if (answer.fence != 0) return;
-  // Granted, but nobody knows how: as a grant without an answer it is cancelled, by session and nonce.
+  // Granted, but its fence is unknown: as a grant without an answer it is cancelled, by session and nonce.
   if (said == outcome::yes) {
     answer.why = make_own_fault("read the fence: the row is not as it was granted", true, true);
     connection.note_error(answer.why);

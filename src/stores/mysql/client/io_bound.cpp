@@ -12,7 +12,7 @@ namespace dlock::stores::mysql {
 
 namespace {
 
-// The library's hook is told the socket and nothing else, so a bound belongs to its thread.
+// The library's hook gets the socket and nothing else, so a bound belongs to its thread.
 thread_local const mysql_io_bound* present = nullptr;
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 /// The client library's truth value: char in one, bool in the other.
 using client_bool = std::remove_cv_t<std::remove_reference_t<decltype(*MYSQL_BIND{}.is_null)>>;
 
-/// The client library counts whole seconds, and 0 means for ever.
+/// The client library counts whole seconds, and 0 means no limit.
 unsigned whole_seconds(std::chrono::microseconds time) {
   using namespace std::chrono;
   return static_cast<unsigned>(std::max<seconds::rep>(1, ceil<seconds>(time).count()));

@@ -51,8 +51,8 @@ inline constexpr const char* server_clock = "TIMESTAMPDIFF(MICROSECOND,'1970-01-
 
 bool is_mariadb(MYSQL* handle);
 
-/// Whether one statement can be told not to wait for row locks at all: MariaDB since 10.3. MySQL waits a second at
-/// least.
+/// Whether one statement can have the option not to wait for row locks at all: MariaDB since 10.3. MySQL waits a second
+/// at least.
 bool can_refuse_to_wait(MYSQL* handle);
 /// What such a statement begins with: a row that somebody's transaction has locked is busy at once, not after the lock
 /// wait timeout.

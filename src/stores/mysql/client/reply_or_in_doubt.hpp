@@ -52,7 +52,7 @@ reply reply_or_in_doubt(mysql_connection& connection, const char* doing, Body&& 
     failed.why.transient = true;
   }
   if (failed.result == outcome::unknown) {
-    // Who settles that ends this connection at the server, by its identity: nobody may go on with it.
+    // The cancellation ends this connection at the server, by its identity: it must not be used any more.
     failed.why.transient = failed.why.connection = true;
     connection.interrupt();
   }

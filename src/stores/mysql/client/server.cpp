@@ -84,7 +84,7 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   server.id = cluster ? std::string(of_cluster) + *row.at(4) : server.node;
   server.id_sql = cluster ? mariadb_cluster : mariadb ? mariadb_node : mysql_node;
   server.refusal = mysql_refusal(row);
-  // A proxy answers the handshake with a number of its own.
+  // A proxy answers the handshake with a number that is not the server's.
   if (server.connection != mysql_thread_id(handle)) server.node = behind_proxy;
   return true;
 }

@@ -41,7 +41,7 @@ std::string incarnation_text(const mysql_server& server);
 enum class lost_connection { ended, reachable, out_of_reach };
 
 /// Rule 6: ended: the server was started anew since. reachable: KILL ends it. out_of_reach: another server or
-/// node, or a proxy in between, behind which nobody knows where a KILL goes.
+/// node, or a proxy in between, behind which a KILL may reach another server.
 lost_connection compare_servers(const connection_identity& lost, const connection_identity& now);
 
 }  // namespace dlock::stores::mysql

@@ -24,7 +24,7 @@ std::vector<session_variable> session_variables(MYSQL* handle);
 /// False, and the reason.
 bool set_session(MYSQL* handle, std::vector<session_variable> variables, std::string_view doing, fault& why);
 
-/// Whether what runs next is committed by itself. The server told with its last answer.
+/// Whether the next statement is committed by itself, as the server's last answer says.
 bool in_autocommit(MYSQL* handle) noexcept;
 
 }  // namespace dlock::stores::mysql

@@ -28,7 +28,7 @@ std::chrono::milliseconds take_timeout(store_url& url, const char* name) {
 }
 
 void take_tls(mysql_settings& into, store_url& url) {
-  // A socket leads to this machine: nobody listens on the way.
+  // A socket leads to this machine, so the connection can't be read on the way.
   into.tls = parse_tls(url.take_param("tls", into.socket.empty() ? "prefer" : "off"));
   into.tls_ca = url.take_param("tls_ca");
   into.tls_cert = url.take_param("tls_cert");
@@ -63,7 +63,7 @@ void take_hosts(mysql_settings& into, store_url& url) {
 mysql_settings mysql_settings::take(store_url& url) {
   mysql_settings settings;
   settings.name = url.redacted();
-  url.take_param("scheme");  // it chose who reads this
+  url.take_param("scheme");  // it chose the reader of this URL
   settings.user = url.user;
   settings.password = url.password;
   // Of mysql:///database too, where no host stands before it.

@@ -98,7 +98,7 @@ class mysql_statement {
   bool prepared() const noexcept { return native_ != nullptr; }
   /// False, and the reason, if the server does not take it; may be tried again.
   bool prepare(MYSQL* handle, fault& why);
-  /// One round trip. yes: done() tells the rest. Else failed or unknown, and why. Precondition: prepared().
+  /// One round trip. yes: done() gives the result. Else failed or unknown, and why. Precondition: prepared().
   outcome execute(fault& why);
   mysql_done done() const noexcept;
   /// After execute() of a SELECT: yes, and its first row in the columns' places, or absent. Bytes and texts longer than

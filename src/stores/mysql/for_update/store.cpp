@@ -235,7 +235,7 @@ reply for_update_store::make_row(waiting_connection& by, const request& request)
                                shared_table::value_literal(rows->key, request.resource));
   answer.result = by.query(sql, "make a row", nullptr, nullptr, answer.why);
   const bool there = answer.why.native == static_cast<int>(mysql_duplicate_key);
-  // Free now, as far as anybody knows: the next take shows it.
+  // Free now, as far as is known: the next take shows it.
   if (answer.result == outcome::yes || there) return {.result = outcome::no, .statements = 3};
   return answer;
 }

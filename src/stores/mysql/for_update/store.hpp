@@ -28,7 +28,7 @@ struct for_update_settings : shared_table::table_settings {
   std::size_t waiters = 0;
 };
 
-/// SELECT ... FOR UPDATE: a held lock is a row that an open transaction has locked, on a connection of its own.
+/// SELECT ... FOR UPDATE: a held lock is a row that an open transaction has locked, on a separate connection.
 class for_update_store final : public store, private store_admin {
  public:
   explicit for_update_store(for_update_settings settings);
@@ -53,7 +53,7 @@ class for_update_store final : public store, private store_admin {
     return client_.open<waiting_connection>(limit, cancel, why);
   }
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  /// No lease depends on a session: each has a connection of its own.
+  /// No lease depends on a session: each has a separate connection.
   reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
   void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     waiters_.watch(key, listener);
@@ -82,7 +82,7 @@ class for_update_store final : public store, private store_admin {
   };
 
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
-  /// Of this store alone: the server tells no keys.
+  /// Of this store alone: the server lists no keys.
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no, .statements = 0}; }

@@ -31,7 +31,7 @@ std::string release_locks(const std::vector<std::string>& names) { return call_f
 
 constexpr const char* failed_at_server = "take: GET_LOCK failed at the server";
 
-/// A statement's answers, one for each name: they may come when whoever sent it is gone.
+/// A statement's answers, one for each name: they may come when its sender is gone.
 struct answers {
   std::vector<std::optional<std::string>> values{};
   fault why{};

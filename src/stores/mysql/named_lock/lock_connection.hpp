@@ -83,9 +83,9 @@ class lock_connection {
   key_statement* free_one_ = nullptr;
   hangup_watch* noticed_by_ = nullptr;
   std::uint64_t noticed_ = 0;
-  std::int64_t seconds_ = 0;           // of silence; of who has the turn
-  std::vector<std::string> unsure_{};  // names that it may hold and does not want; of who has the turn
-  // What was sent about one key, and its answer; of who has the turn.
+  std::int64_t seconds_ = 0;           // of silence; guarded by the exclusive use
+  std::vector<std::string> unsure_{};  // names that it may hold and does not want; likewise
+  // What was sent about one key, and its answer; likewise.
   struct {
     std::string name{};
     held grant{};

@@ -183,7 +183,7 @@ void named_lock_store::change(waiting_connection& by, std::span<const request> r
     takes ? lock_connection->take(requests, replies, by.caller())
           : lock_connection->free(requests, replies, by.caller());
   } catch (...) {
-    lock_connection->end();  // nobody knows what it holds
+    lock_connection->end();  // what it holds is unknown
     throw;
   }
   if (lock_connection->usable()) return;
@@ -253,7 +253,7 @@ reply named_lock_store::inspect(connection& connection, const request& key, std:
     reply answer;
     const auto name = lock_name(settings_.prefix, key.resource);
     mysql_rows rows;
-    // Whose a connection is: of other users the server tells it to those with the right PROCESS.
+    // The user of a connection: the server shows that of other users only to a user with the right PROCESS.
     const auto sql = fmt::format(
         "SELECT l.id, p.USER, p.HOST FROM (SELECT IS_USED_LOCK({}) AS id) l LEFT JOIN "
         "information_schema.PROCESSLIST p ON p.ID=l.id",

@@ -57,11 +57,11 @@ class named_lock_store final : public store, private store_admin {
 
  private:
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
-  /// Of this store alone: the server tells no names.
+  /// Of this store alone: the server lists no names.
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   reply revoke(connection& connection, const request& key) noexcept override;
-  /// A lock that nobody holds leaves nothing behind.
+  /// A lock that is free leaves nothing behind.
   reply cleanup(connection&, microseconds, std::size_t) noexcept override {
     return {.result = outcome::yes, .statements = 0};
   }

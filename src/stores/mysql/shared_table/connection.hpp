@@ -31,7 +31,7 @@ struct shared_values {
 
 struct other_statement {
   sql::statement_text text{};
-  bool quick = false;  ///< not to wait for a locked row, where the server can be told so
+  bool quick = false;  ///< not to wait for a locked row, where the server has an option for that
 };
 
 /// The statements of a scheme for the table as it is.
@@ -88,7 +88,7 @@ class shared_connection final : public mysql_connection {
   /// Runs the statement of a verb that writes. No row matched, or the key was there: no. What is ours may not have
   /// reached this node of a cluster yet, so a "no" about that is asked again.
   reply change(verb action) { return change(at(action), action == verb::extend || action == verb::release); }
-  /// verb::extend, told not to wait for a locked row. Precondition: quick().
+  /// verb::extend, which does not wait for a locked row. Precondition: quick().
   reply extend_quickly();
   /// Runs that of verb::poll.
   outcome poll(std::span<const mysql_field> row, fault& why) { return fetch(at(verb::poll), row, why); }

@@ -14,7 +14,7 @@ constexpr microseconds never{3'153'600'000'000'000};
 /// For a DATETIME: the zone in which the other programs' NOW() counts, unless they set one of their own.
 constexpr const char* use_other_programs_zone = "SET SESSION time_zone = @@GLOBAL.time_zone";
 
-/// Each statement is a transaction of its own, about one row, so the level changes nothing that they see. But where
+/// Each statement is a separate transaction, about one row, so the level changes nothing that they see. But where
 /// rows are deleted and made again and again, InnoDB takes three times as long for it in READ COMMITTED.
 constexpr const char* use_repeatable_read = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 

@@ -98,7 +98,7 @@ reply shared_table_store::change(native& with, const request& request) {
     values.fence = seen->fence;
   }
   values.ttl = rounded_up(request.ttl, known->unit).count();
-  // Nobody else writes our session and attempt, so that both find the same row.
+  // No other program writes our session and attempt, so both find the same row.
   auto answer = request.action == verb::take      ? take(with, *known, request)
                 : request.action == verb::cancel  ? with.change(verb::release)
                 : request.no_wait && with.quick() ? with.extend_quickly()
@@ -185,8 +185,8 @@ reply shared_table_store::examine(connection& connection, std::vector<store_find
 }
 
 /// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key,
-/// if it has expired still; what somebody has locked waits for the next time. MariaDB is told with each statement not
-/// to wait for it, MySQL is asked before.
+/// if it has expired still; a row that is locked waits for the next time. MariaDB gets the option with each statement
+/// not to wait for it, MySQL is asked before.
 reply shared_table_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
   auto& with = static_cast<native&>(connection);
   return reply_or_in_doubt(with, "clean up", [&] {

@@ -80,14 +80,14 @@ class shared_table_store : public store, private store_admin {
   reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
   reply list(connection& connection, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
-  /// Nobody's session keeps a key. no: it is free, or may be released in its holder's name; another program's may not.
+  /// No session keeps a key. no: it is free, or may be released in its holder's name; another program's may not.
   reply revoke(connection& connection, const request& key) noexcept override;
   reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
   reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
 
   /// What verb::take does, with the parameters set. Fewer statements than two are the rule.
   static reply take(native& with, const scheme_sql& sql, const request& request);
-  /// An extension that is not to wait, where the server can't be told that: first asks for the row, by a read that
+  /// An extension that must not wait, where the server has no option for that: first asks for the row, by a read that
   /// locks.
   reply extend_unlocked(native& with, const request& request);
   reply poll(native& with, const request& request) const;

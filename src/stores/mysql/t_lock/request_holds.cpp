@@ -8,7 +8,7 @@ namespace dlock::stores::mysql::t_lock {
 void request_holds::expect(const request& attempt, std::int64_t now) {
   const base::lock_guard lock(mutex_);
   if (holds_.size() >= enough_) {
-    // Who lets a lease end by its time need not release it.
+    // A holder that lets its lease expire need not release it.
     std::erase_if(holds_, [&](const auto& each) { return each.second.until != 0 && each.second.until < now; });
     enough_ = std::max<std::size_t>(64, 2 * holds_.size());
   }

@@ -12,20 +12,20 @@
 
 namespace dlock::stores::mysql::t_lock {
 
-/// What this process holds in the names of requests. A row counts the holds of a request and tells none from the
-/// others, so that a statement that comes late could end another's. Here stands which are ours, and until when: so long
-/// the row is that request's without a break, if no other program of the request has shortened its time. Times are the
-/// server's, in milliseconds. Thread safety: any thread.
+/// What this process holds in the names of requests. A row counts the holds of a request and does not distinguish one
+/// from the others, so that a statement that comes late could end another's. Here stands which are ours, and until
+/// when: so long the row is that request's without a break, if no other program of the request has shortened its time.
+/// Times are the server's, in milliseconds. Thread safety: any thread.
 class request_holds {
  public:
   /// Makes room for an attempt's, before it is sent: nothing can fail after the server's yes. Throws std::bad_alloc.
   void expect(const request& attempt, std::int64_t now);
   /// Granted, or extended.
   void keep(const request& attempt, std::int64_t until) noexcept;
-  /// Until when; nothing: it is none of ours. `last`: for the one statement that ends it, and nobody gets it again:
-  /// what that statement did can't be seen in the row, and a second one could end another's.
+  /// Until when; nothing: it is none of ours. `last`: for the one statement that ends it, and it is not handed out
+  /// again: what that statement did can't be seen in the row, and a second one could end another's.
   std::optional<std::int64_t> use(const request& attempt, bool last) noexcept;
-  /// Whether it was used for the last time, and nobody knows what came of that.
+  /// Whether it was used for the last time, and the result of that is unknown.
   bool spent(const request& attempt) noexcept;
   /// That statement has certainly not been executed.
   void unspend(const request& attempt) noexcept;

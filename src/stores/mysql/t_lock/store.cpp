@@ -67,7 +67,7 @@ reply t_lock_store::change(native& with, const request& request) {
     case verb::release:
     case verb::cancel: return leave(with, request);
     case verb::insert: {
-      // As the other programs do: a row that nobody has, and then the same as with a row that was there.
+      // As the other programs do: insert a free row, and then go on as with a row that was there.
       auto made = with.change(static_cast<std::size_t>(other::row));
       if (made.result != outcome::yes) return made;
       auto answer = enter(with, request);

@@ -23,7 +23,7 @@ void script_connection::name_server(std::string_view data) {
 
 void script_connection::is_refused() noexcept {
   interrupt();
-  auto seen = made_at_;  // the first tells of a server: later ones must not end what was made since
+  auto seen = made_at_;  // the first one identifies the server: later ones must not end what was made since
   refusals_->compare_exchange_strong(seen, seen + 1);
 }
 

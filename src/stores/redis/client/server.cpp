@@ -51,7 +51,7 @@ server_facts server_facts::read(std::string_view info, const answer& fsync) {
   const auto former = field(info, "second_repl_offset");
   if (!former.empty() && former != "-1") facts.promotion = field(info, "master_replid");
   facts.cluster = field(info, "cluster_enabled") == "1";
-  // An operator who has set allkeys-* means to limit memory. What may be set for other keys counts where memory is
+  // An operator that has set allkeys-* means to limit memory. What may be set for other keys counts where memory is
   // limited.
   const auto policy = field(info, "maxmemory_policy");
   if (field(info, "maxmemory") != "0" || policy.starts_with("allkeys")) facts.policy = policy;

@@ -37,7 +37,7 @@ class stream_socket {
   /// To the first that answers. Each is given its part of the time: one that drops what it is sent must not use up all
   /// of it.
   static stream_socket connect(const std::vector<peer>& all, clock::time_point until, const std::stop_token& cancel);
-  /// One that is being connected: when it can be written to, connected() tells what came of it. Throws
+  /// One that is being connected: when it can be written to, connected() gives the result. Throws
   /// std::runtime_error.
   static stream_socket begin(const peer& to);
   /// Empty: it is connected. Else what is wrong.

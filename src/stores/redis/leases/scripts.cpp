@@ -47,8 +47,8 @@ return fence
 )";
 
 /// What an heir has is other data than its primary's: that may have had more. Its own restarts keep the new name.
-/// A user who may not write is refused here, and not at the first acquire. A server that takes no writes now may do so
-/// later.
+/// A user without the right to write is refused here, and not at the first acquire. A server that takes no writes now
+/// may do so later.
 constexpr std::string_view hello = R"(
 local nothing = redis.pcall('HDEL', KEYS[1], '')
 if type(nothing) == 'table' and nothing.err then

@@ -113,7 +113,7 @@ class master_link {
   bool ready() const noexcept { return state_ == state::ready; }
   /// It has begun to connect a moment ago, and may be ready in a moment.
   bool coming(clock::time_point now) const noexcept;
-  /// It owes answers for longer than anybody has waited for them. What it is sent now it does later.
+  /// It owes answers for longer than any caller has waited for them. It executes later what it is sent now.
   bool late() const noexcept { return late_; }
   /// Its word is one: it has not been started lately, when it may have forgotten what it had granted.
   bool votes(clock::time_point now) const noexcept { return ready() && now >= votes_from_; }
@@ -121,7 +121,7 @@ class master_link {
   std::string trouble(clock::time_point now) const;
   /// Whether it is down for a reason that lasts, such as a certificate or a password.
   bool lasts() const noexcept { return down() && lasts_; }
-  /// Why the server will not do, whoever asks it; empty: it will.
+  /// Why the server can't be used, whatever the request is; empty: it can.
   const std::string& refusal() const noexcept { return refusal_; }
   const std::string& where() const noexcept { return to_.where; }
   /// How often it broke: what was owed before does not come any more.

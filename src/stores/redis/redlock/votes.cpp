@@ -25,8 +25,8 @@ outcome without_majority(std::span<const ballot> all) noexcept {
   return count(all, vote::silent) > 0 ? outcome::unknown : outcome::failed;
 }
 
-/// Who say that the lease has ended. A master that was restarted lately may have forgotten the key, and nobody can have
-/// been granted it there since, so its missing key says nothing.
+/// The masters that say that the lease has ended. A master that was restarted lately may have forgotten the key, and no
+/// other owner can have been granted it there since, so its missing key says nothing.
 std::size_t against(std::span<const ballot> all) noexcept { return count(all, vote::no) + counted(all, vote::gone); }
 
 }  // namespace
@@ -56,7 +56,7 @@ outcome extend_outcome(std::span<const ballot> all, majority of) noexcept {
 outcome release_outcome(std::span<const ballot> all, majority of) noexcept {
   const auto yes = count(all, vote::yes), no = count(all, vote::no) + count(all, vote::gone);
   if (of.blocks(against(all))) return outcome::no;
-  // What is left is too little to keep anybody out.
+  // The remaining time is too short to exclude other owners.
   if (yes + no >= of.quorum) return outcome::yes;
   return without_majority(all);
 }

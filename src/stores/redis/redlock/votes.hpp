@@ -34,7 +34,7 @@ struct majority {
   std::size_t quorum = 0;
   std::size_t masters = 0;
 
-  /// So many that say no leave no majority to anybody else's yes.
+  /// So many that say no leave no majority for another answer.
   bool blocks(std::size_t count) const noexcept { return count > masters - quorum; }
 };
 

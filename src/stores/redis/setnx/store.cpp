@@ -53,8 +53,8 @@ void setnx_store::prepare() {
   const auto connection = client_.open<script_connection>(client_.settings().connect_timeout, {}, why);
   if (connection == nullptr) client_.fail(why);
   connection->server.must_do(client_.settings(), true);
-  // A user who may not write is refused here, and not at the first acquire. Which keys it may write is not known
-  // before.
+  // A user without the right to write is refused here, and not at the first acquire. Which keys it may write is not
+  // known before.
   const auto response = connection->ask({"DEL", prefix_ + "dlock-" + id128::random().hex()});
   if (response.is_error() && response.text().find("permissions to run") != std::string_view::npos) {
     client_.fail(fault_of_error(response.text(), "rights"));

@@ -49,7 +49,7 @@ class setnx_store final : public store, private store_admin {
  private:
   // store_admin
   reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
-  /// Only what was locked by dlock: no mark tells the others from keys that are no locks.
+  /// Only what was locked by dlock: no mark distinguishes other locks from keys that are no locks.
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;
   /// There are no sessions to be revoked.

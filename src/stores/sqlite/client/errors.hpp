@@ -29,7 +29,7 @@ inline constexpr const char* busy_snapshot_advice =
 inline bool is_busy(int code) noexcept { return (code & 0xff) == SQLITE_BUSY; }
 
 /// Whether a connection that could not be made may be made later, as things are. Else an operator has to mend something
-/// first: "can't be reached" would be no answer to a user who passed a picture.
+/// first: "can't be reached" would not help a user that passed a picture.
 bool may_open_later(int code) noexcept;
 
 /// Whether a write that ended with `code` may still turn out to be committed: the log was written but could

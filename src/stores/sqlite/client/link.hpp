@@ -41,7 +41,8 @@ class sqlite_link final : public odb::sqlite::connection {
     return writes ? begin_immediate() : odb::sqlite::connection::begin();
   }
 
-  /// Whether begin() takes the write lock: a transaction that reads first can't write any more once anybody else has.
+  /// Whether begin() takes the write lock: a transaction that reads first can't write any more once another connection
+  /// has written.
   bool writes = false;
 
  private:

@@ -11,7 +11,7 @@
 namespace dlock::stores::sqlite {
 
 /// The threads of one process that want to write to the same file, first come, first served. SQLite has no
-/// queue: whoever finds the file busy polls. With this, one thread of a process polls and the others sleep.
+/// queue: a process that finds the file busy polls. With this, one thread of a process polls and the others sleep.
 /// Renewals don't queue; they announce themselves, and the poller lets them pass.
 ///
 /// Thread safety: all functions may be called from any thread, each with its waiter.

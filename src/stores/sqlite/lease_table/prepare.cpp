@@ -83,7 +83,7 @@ WHERE name = :schema
   AND EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 1)
 )"));
 } catch (const odb::sqlite::database_exception&) {
-  return false;  // whoever makes it finds out what is the matter
+  return false;  // the attempt to make it gives the reason
 }
 
 /// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the

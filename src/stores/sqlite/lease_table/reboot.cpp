@@ -16,7 +16,7 @@ namespace dlock::stores::sqlite::lease_table {
 namespace {
 
 // Row 2 of the floor table is a time that had come when it was written: that of the last session that was closed.
-// A session's row tells when it was renewed last.
+// A session's row says when it was renewed last.
 constexpr const char* of_the_future = R"((
   EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 2 AND {floor.fence} > :now)
   OR EXISTS (

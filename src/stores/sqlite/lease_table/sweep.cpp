@@ -80,7 +80,7 @@ class sweeper {
     std::uint64_t gone = 0;
     sqlite_busy_retry retry(connection_, lane::write, connection_.file().settings.statement_timeout());
     const bool done = connection_.transact(retry, failed_, [&] {
-      // What tells of those that go, first.
+      // First what refers to those that go.
       lease_values values{.seen_fence = highest, .idle = idle_};
       if (!change(retry, keys ? statement_id::sweep_floor : statement_id::latest, values)) return false;
       return std::all_of(found_.begin(), found_.end(), [&](const candidate& each) {

@@ -200,7 +200,7 @@ bool zookeeper_handle::close() noexcept {
   // In a child of fork() neither the library's threads exist nor is the session ours to end.
   if (!ours()) return false;
   const bool reached = connected();
-  set_state(state::over, ZCLOSING);  // before anybody finds the handle gone
+  set_state(state::over, ZCLOSING);  // before a thread finds the handle gone
   zhandle_t* closed = nullptr;
   {
     const std::unique_lock lock(closing_);
@@ -212,7 +212,7 @@ bool zookeeper_handle::close() noexcept {
   return acknowledged;
 }
 
-// ---- what the library tells -----------------------------------------------------------------------------------------
+// ---- the library's callbacks ----------------------------------------------------------------------------------------
 
 void zookeeper_handle::on_event(zhandle_t* from, int type, int now, const char*, void* about) {
   if (type != ZOO_SESSION_EVENT) return;

@@ -118,7 +118,7 @@ class zookeeper_handle {
   base::mutex mutex_{};
   std::map<std::uint64_t, on_answer> waiting_ DLOCK_GUARDED_BY(mutex_){};  // in their order
   std::uint64_t last_waiting_ DLOCK_GUARDED_BY(mutex_) = 0;
-  // By path: the library tells which one has changed, and keeps one watch for each.
+  // By path: the library says which one has changed, and keeps one watch for each.
   std::map<std::string, std::vector<std::weak_ptr<node_listener>>, std::less<>> watched_ DLOCK_GUARDED_BY(mutex_){};
 };
 

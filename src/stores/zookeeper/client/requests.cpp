@@ -96,7 +96,7 @@ void zookeeper_handle::read_and_watch(const std::string& path, const std::shared
   {
     const base::lock_guard lock(mutex_);
     auto& listeners = watched_[path];
-    // Those who have gone: a node that is held for long is waited for by many, one after the other.
+    // Waiters that have gone: many wait for a node that is held for long, one after the other.
     std::erase_if(listeners, [&](const auto& each) { return each.expired() || each.lock() == listener; });
     listeners.push_back(listener);
   }

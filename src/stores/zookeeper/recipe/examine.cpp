@@ -18,7 +18,7 @@ namespace dlock::stores::zookeeper {
 
 namespace {
 
-/// The node in which servers of version 3.5 and later keep who they are: lines
+/// The node in which servers of version 3.5 and later keep their identity: lines
 /// "server.1=host:port:port:participant;port".
 constexpr const char* ensemble_node = "/zookeeper/config";
 

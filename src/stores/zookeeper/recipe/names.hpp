@@ -30,7 +30,7 @@ std::string foreign_text(const std::string& path, const std::string& node);
 /// The name of the node that holds the lock; empty: none does.
 std::string first_of(const std::vector<std::string>& names);
 /// The name that stands right before that one; empty: it is the first. None: it is not among them, so the list is of a
-/// time before it was made, or after, and tells nothing of its place.
+/// time before it was made, or after, and says nothing about its place.
 std::optional<std::string> before(const std::vector<std::string>& names, std::string_view mine);
 
 /// 32 hexadecimal digits, which name one attempt and no other: by them it is found when the answer to its creation was
@@ -39,7 +39,7 @@ std::string attempt_id(const id128& session, std::uint64_t nonce);
 /// What stands before the number, as Apache Curator's InterProcessMutex or kazoo's Lock calls it.
 std::string node_prefix(node_names recipe, std::string_view attempt);
 
-/// What a node of ours holds, for whoever looks at it: "dlock <session> <ms> <host>/<pid> <label>".
+/// The contents of a node of ours, for operators: "dlock <session> <ms> <host>/<pid> <label>".
 struct node_data {
   id128 session{};
   std::int64_t timeout_ms = 0;  ///< of its session

@@ -63,8 +63,8 @@ bool zookeeper_session::renewed(instant sent, instant answered, microseconds ttl
   using std::chrono::milliseconds;
   // Another server may have agreed to less than the first.
   const microseconds timeout = std::min(milliseconds{data_.timeout_ms}, handle_->timeout());
-  // The server that answers tells the leader of its sessions twice in a tick. So what is certain is that the leader has
-  // heard of a renewal that was answered half a tick before this one was sent, from where the session lives for its
+  // The server that answers reports its sessions to the leader twice in a tick. So what is certain is that the leader
+  // has heard of a renewal that was answered half a tick before this one was sent, from where the session lives for its
   // timeout, which is not below two ticks. Where the timeout leaves room for more than the time between two renewals,
   // more is waited for.
   const auto margin = timeout - ttl;

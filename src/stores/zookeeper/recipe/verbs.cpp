@@ -20,8 +20,8 @@ id128 foreign_holder() noexcept {
   return id;
 }
 
-/// Of those that are named. They are asked for by a node each, and a list of who stands before it. Returns those whose
-/// key has no node of its own yet.
+/// Of those that are named. Each is asked for by a node, and by a list of the nodes before it. Returns those whose
+/// key has no node yet.
 std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with, requests asked, replies results,
                                  const std::vector<std::size_t>& which) {
   const auto answers = with.on.ask(2 * which.size(), [&](request_round& round) {
