@@ -49,7 +49,8 @@ compile() { # path of the source: the mutated object in $work/mutated.o
 link() {
   local command
   command=$(ninja -C "$build" -t commands dlock_simulate | tail -n 1)
-  command=${command/ -o tests\/dlock_simulate / "$work/mutated.o" -o "$work/simulate" }
+  # The mutated object comes first, so its functions count where the linker needs the library's own object as well.
+  command=${command/ -o tests\/dlock_simulate / "$work/mutated.o" -Wl,-z,muldefs -o "$work/simulate" }
   (cd "$build" && eval "${command#*&& }")
 }
 
