@@ -21,17 +21,17 @@ using namespace std::chrono_literals;
 
 using family = dlock::metric_family;
 
-const family::sample& sample(const std::vector<family>& all, const std::string& name, const std::string& label = {}) {
+const family::sample& sample(const std::vector<family>& all, std::string_view name, std::string_view label = {}) {
   for (const auto& each : all) {
     if (each.name != name) continue;
     for (const auto& one : each.samples) {
       if (label.empty() || one.labels.back().value == label) return one;
     }
   }
-  throw std::runtime_error("no sample " + name + " " + label);
+  throw std::runtime_error("no sample " + std::string(name) + " " + std::string(label));
 }
 
-double value(const dlock::metrics& of, const std::string& name, const std::string& label = {}) {
+double value(const dlock::metrics& of, std::string_view name, std::string_view label = {}) {
   const auto all = of.read();
   return sample(all, name, label).value;
 }
