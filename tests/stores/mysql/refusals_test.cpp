@@ -210,7 +210,9 @@ TEST_CASE("mysql refusals: a TLS handshake that breaks is tried again, a certifi
     CHECK(why.connection);
   }
   fault why;
-  CHECK(open_store(with(parts.hosts.at(0).port, "verify"))->connect(5s, why) == nullptr);
+  // With the system's authorities as a file: without one, newer libraries of MariaDB trust a server on this machine.
+  const std::string verify = "verify&tls_ca=/etc/ssl/certs/ca-certificates.crt";
+  CHECK(open_store(with(parts.hosts.at(0).port, verify))->connect(5s, why) == nullptr);
   INFO(why.text);
   CHECK(why.native == 2026);
   CHECK_FALSE(why.transient);

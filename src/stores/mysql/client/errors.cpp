@@ -157,10 +157,11 @@ bool goes_as_text(unsigned code) noexcept {
 }
 
 bool tls_may_succeed_later(std::string_view text) noexcept {
-  // MariaDB's library has OpenSSL's text, or the system's with its number; MySQL's has OpenSSL's, where "lib(0)" means
-  // that OpenSSL itself found nothing wrong.
-  constexpr auto network = std::to_array<std::string_view>(
-      {"unexpected eof", "lib(0)", "(32)", "(101)", "(103)", "(104)", "(110)", "(113)", "reset by peer", "timed out"});
+  // MariaDB's library has OpenSSL's text, or the system's with its number: 11 is what is left in errno when the peer
+  // has closed the connection. MySQL's has OpenSSL's, where "lib(0)" means that OpenSSL itself found nothing wrong.
+  constexpr auto network =
+      std::to_array<std::string_view>({"unexpected eof", "lib(0)", "(11)", "(32)", "(101)", "(103)", "(104)", "(110)",
+                                       "(113)", "reset by peer", "timed out"});
   return std::any_of(network.begin(), network.end(),
                      [&](std::string_view each) { return text.find(each) != std::string_view::npos; });
 }

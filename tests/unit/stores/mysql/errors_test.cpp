@@ -87,7 +87,8 @@ TEST_CASE("mysql errors: a TLS handshake that the network broke may succeed late
   // As MariaDB's library tells it, and MySQL's.
   for (const char* text :
        {"TLS/SSL error: unexpected eof while reading", "TLS/SSL error: Connection reset by peer (104)",
-        "TLS/SSL error: Die Wartezeit ist abgelaufen (110)", "SSL connection error: error:00000005:lib(0)::reason(5)",
+        "TLS/SSL error: Resource temporarily unavailable (11)", "TLS/SSL error: Die Wartezeit ist abgelaufen (110)",
+        "SSL connection error: error:00000005:lib(0)::reason(5)",
         "SSL connection error: error:0A000126:SSL routines::unexpected eof while reading"}) {
     INFO(text);
     CHECK(tls_may_succeed_later(text));
