@@ -149,7 +149,7 @@ struct sqlite_file {
   sqlite_file(const sqlite_file&) = delete;
   sqlite_file& operator=(const sqlite_file&) = delete;
   ~sqlite_file() {
-    for (const char* suffix : {"", "-wal", "-shm"}) std::remove((path + suffix).c_str());
+    for (const char* suffix : {"", "-wal", "-shm", "-wake"}) std::remove((path + suffix).c_str());
   }
 };
 

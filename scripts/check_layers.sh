@@ -95,7 +95,7 @@ folder_rule() {
     src/stores/mysql/*) echo 4 stores/hangup_watch.hpp stores/mysql stores/sql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
-    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/sqlite stores/sql ;;
+    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/store_listeners.hpp stores/sqlite stores/sql ;;
     src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client base/printable_text.hpp ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
       echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;

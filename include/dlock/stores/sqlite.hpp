@@ -16,6 +16,9 @@
 /// - filesystem: local (default) refuses a file on NFS, SMB, 9p, FUSE and other file systems that machines may share,
 ///   one that is mounted without its folder, and one with hard links. any does not look.
 ///
+/// - wake: on (default): a waiter sleeps until the release of another process wakes it, by a small file
+///   `<database>-wake` that the first waiter makes; docs/waiting.md says more. off: waiters poll.
+///
 /// An unknown parameter, an empty path, `:memory:` (for locks within one process: memory:) and sqlite://path (that
 /// would be a host) are std::invalid_argument.
 ///

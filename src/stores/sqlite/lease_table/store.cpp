@@ -8,6 +8,7 @@
 
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/client/location.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -57,6 +58,15 @@ bool sqlite_store::caller_may_wait(fault& why) const noexcept try {
 } catch (...) {
   why = out_of_memory().why;
   return false;
+}
+
+std::string sqlite_store::unfit_for_waking() const {
+  const auto& path = file_->settings.path;
+  if (const char* const kind = network_file_system(file_->host->file_system(path))) {
+    return fmt::format("waiters poll: '{}' is on a file system that machines may share ({})", path, kind);
+  }
+  if (file_->host->mounted_alone(path)) return fmt::format("waiters poll: '{}' is mounted without its folder", path);
+  return {};
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

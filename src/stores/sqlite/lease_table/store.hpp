@@ -7,6 +7,8 @@
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/file.hpp"
+#include "stores/sqlite/lease_table/sleeping_waiters.hpp"
+#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -23,11 +25,15 @@ class sqlite_store final : public store,
                            public sql::application_database {
  public:
   explicit sqlite_store(const lease_settings& settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
-      : file_(std::make_shared<lease_file>(settings, std::move(host))) {}
+      : file_(std::make_shared<lease_file>(settings, std::move(host))),
+        wakes_(settings.wake),
+        waiters_(
+            settings.path, settings.prefix, [this] { return unfit_for_waking(); },
+            [this](const std::string& why) { listeners_.waiters_poll(why); }) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers never wait, writers wait for any transaction that writes to the file.
-  capabilities caps() const noexcept override { return {.rows = true}; }
+  capabilities caps() const noexcept override { return {.rows = true, .wakes_one = wakes_}; }
   bool takes_wait() const noexcept override { return true; }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
@@ -36,6 +42,14 @@ class sqlite_store final : public store,
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& connection, session_verb action, const session_record& record) noexcept override;
+  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override {
+    if (wakes_) waiters_.watch(key, session, listener);
+  }
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    if (wakes_) waiters_.unwatch(key, listener);
+  }
+  void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
+  void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
   /// A statement runs within the call that made it: when a connection is lost, nothing of it is left.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
   store_admin* admin() noexcept override { return this; }
@@ -82,7 +96,16 @@ class sqlite_store final : public store,
   /// By the clock that the table's rows go by.
   microseconds row_now(const row_table& table) const noexcept;
 
+  /// Why no process can wake another one by a file beside the database; empty: it can.
+  std::string unfit_for_waking() const;
+  /// Wakes those who wait for what was released.
+  void note_done(std::span<const request> requests, std::span<reply> replies) noexcept;
+  void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);
+
   std::shared_ptr<lease_file> file_;
+  const bool wakes_;
+  store_listeners listeners_{};
+  sleeping_waiters waiters_;
   base::mutex cleanup_mutex_{};
   sqlite_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
 };

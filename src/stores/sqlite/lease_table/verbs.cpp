@@ -168,9 +168,36 @@ reply close_session(lease_connection& connection, sqlite_busy_retry& retry, leas
 
 }  // namespace
 
-void sqlite_store::execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept
-    try {
-  auto& link = static_cast<lease_connection&>(connection);
+void sqlite_store::note_done(std::span<const request> requests, std::span<reply> replies) noexcept {
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    const auto& asked = requests[i];
+    if (asked.row != nullptr || replies[i].result != outcome::yes) continue;
+    switch (asked.action) {
+      case verb::take:
+      case verb::insert:
+      case verb::take_over: waiters_.taken(asked.resource); break;
+      case verb::release:
+        // A look costs a system call or two, which a short lease that nobody else wants must not pay.
+        if (asked.min_hold.count() <= 0 && (asked.wake || !wakes_))
+          replies[i].waiters = waiters_.released(asked.resource);
+        break;
+      case verb::cancel: waiters_.released(asked.resource); break;
+      default: break;
+    }
+  }
+}
+
+void sqlite_store::execute(connection& connection, std::span<const request> requests,
+                           std::span<reply> replies) noexcept {
+  try {
+    execute_all(static_cast<lease_connection&>(connection), requests, replies);
+  } catch (...) {
+    for (reply& r : replies) r = out_of_memory();
+  }
+  note_done(requests, replies);
+}
+
+void sqlite_store::execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies) {
   if (const int code = link.check(); code != SQLITE_OK) {
     std::fill(replies.begin(), replies.end(), link.refused(code, false));
     return;
@@ -190,8 +217,6 @@ void sqlite_store::execute(connection& connection, std::span<const request> requ
     return poll_all(link, retry, requests, replies);
   }
   for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = execute_one(link, retry, requests[i]);
-} catch (...) {
-  for (reply& r : replies) r = out_of_memory();
 }
 
 reply sqlite_store::session(connection& connection, session_verb action, const session_record& record) noexcept try {
@@ -208,7 +233,11 @@ reply sqlite_store::session(connection& connection, session_verb action, const s
                       .pid = record.pid,
                       .label = record.label,
                       .boot = file_->boot};
-  if (action == session_verb::close) return close_session(link, retry, values);
+  if (action == session_verb::close) {
+    auto answer = close_session(link, retry, values);
+    if (answer.result == outcome::yes) waiters_.session_ended();
+    return answer;
+  }
   constexpr statement_id statements[] = {statement_id::session_open, statement_id::session_renew,
                                          statement_id::session_remove_expired};
   const int code = link.run(statements[static_cast<std::size_t>(action)], retry, values);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// Processes that hand a lock over, or wait for one.
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dlock/dlock.hpp"
+#include "harness.hpp"
+
+namespace dlock::bench {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::size_t most = 4096;
+
+/// What the processes share.
+struct board {
+  std::atomic<double> released_at{0};  ///< in microseconds, just before the call
+  std::atomic<int> released_by{-1};
+  std::atomic<std::size_t> count{0};
+  std::atomic<bool> over{false};
+  std::atomic<std::size_t> sent{0};  ///< statements
+  double took[most];
+};
+
+inline double now_us() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class shared_board {
+ public:
+  shared_board()
+      : at_(::mmap(nullptr, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)),
+        board_(new (at_) board) {}
+  ~shared_board() { ::munmap(at_, sizeof(board)); }
+  shared_board(const shared_board&) = delete;
+  shared_board& operator=(const shared_board&) = delete;
+  board* operator->() const { return board_; }
+  board& operator*() const { return *board_; }
+
+ private:
+  void* at_;
+  board* board_;
+};
+
+/// Runs `work(number)` in so many processes until `time` is over.
+inline void in_processes(int count, board& shared, std::chrono::milliseconds time, const std::function<void(int)>& work,
+                         const std::function<void()>& meanwhile = {}) {
+  std::vector<pid_t> all;
+  for (int i = 0; i != count; ++i) {
+    const auto child = ::fork();
+    if (child == 0) {
+      try {
+        work(i);
+      } catch (const std::exception& e) {
+        fmt::print(stderr, "hand-over: {}\n", e.what());
+        ::_exit(1);
+      }
+      ::_exit(0);
+    }
+    all.push_back(child);
+  }
+  if (meanwhile) {
+    meanwhile();
+  } else {
+    std::this_thread::sleep_for(time);
+  }
+  shared.over = true;
+  for (const auto child : all) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (status != 0) std::exit(1);
+  }
+}
+
+inline void note_taken(board& shared, int me) {
+  const auto at = now_us();
+  if (const int by = shared.released_by; by < 0 || by == me) return;
+  if (const auto place = shared.count++; place < most) shared.took[place] = at - shared.released_at;
+}
+
+inline void note_release(board& shared, int me) {
+  shared.released_by = me;
+  shared.released_at = now_us();
+}
+
+inline double percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())))];
+}
+
+inline std::vector<double> took(const board& shared) {
+  return {shared.took, shared.took + std::min<std::size_t>(shared.count, most)};
+}
+
+/// Each of two holds it in turn for `hold`.
+inline std::vector<double> by_dlock(const std::string& url, std::chrono::milliseconds hold,
+                                    std::chrono::milliseconds time) {
+  const shared_board shared;
+  in_processes(2, *shared, time, [&](int me) {
+    dlock::lock_service locks{url};
+    while (!shared->over) {
+      auto held = locks.acquire("hand-over", {.wait = 30s});
+      note_taken(*shared, me);
+      std::this_thread::sleep_for(hold);
+      note_release(*shared, me);
+      held.release();
+    }
+  });
+  return took(*shared);
+}
+
+/// So many processes with 32 waiters each, on one key that is held all the time, while `meanwhile` runs. Each adds up
+/// its statements on the board.
+inline void in_waiting_processes(int processes, board& shared, const std::string& url,
+                                 const std::function<void()>& meanwhile) {
+  in_processes(
+      processes, shared, 0ms,
+      [&](int) {
+        dlock::lock_service locks{url};
+        std::stop_source stop;
+        std::vector<std::thread> all;
+        for (int i = 0; i != 32; ++i) {
+          all.emplace_back([&] {
+            try {
+              const auto lease = locks.acquire("held", {.wait = 10min, .cancel = stop.get_token()});
+            } catch (const dlock::lock_refused&) {
+              // it is over
+            }
+          });
+        }
+        for (std::size_t before = 0; !shared.over;) {
+          std::this_thread::sleep_for(10ms);
+          const auto now = locks.statements();
+          shared.sent += now - std::exchange(before, now);
+        }
+        stop.request_stop();
+        for (auto& each : all) each.join();
+      },
+      meanwhile);
+}
+
+}  // namespace dlock::bench

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/sqlite/client/wake_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#endif
+
+namespace dlock::stores::sqlite {
+
+namespace {
+
+struct file_header {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t slots;
+  std::uint32_t keys;
+  std::uint32_t zero[11];
+
+  friend bool operator==(const file_header& a, const file_header& b) noexcept {
+    return std::memcmp(&a, &b, sizeof(file_header)) == 0;
+  }
+};
+
+struct slot_head {
+  std::uint32_t word;  ///< a futex
+  std::uint32_t used;  ///< the entries below may be in use
+};
+
+struct file_table {
+  file_header header;
+  std::array<slot_head, wake_file::slots> heads;
+};
+
+struct file_entry {
+  wake_file::hash key;  ///< 0: free
+  std::int64_t since;   ///< by CLOCK_BOOTTIME, ns: the order
+  std::uint32_t rung;
+  std::uint32_t zero;
+  unsigned char session[16];
+};
+
+using entries = std::array<file_entry, wake_file::keys_of_slot>;
+
+constexpr file_header expected{
+    {'d', 'l', 'o', 'c', 'k', 'w', 'a', 'k'}, 1, wake_file::slots, wake_file::keys_of_slot, {}};
+constexpr std::size_t page = 4096;
+constexpr std::size_t file_size = page + wake_file::slots * sizeof(entries);
+constexpr off_t locks_at = 1 << 30;  // bytes behind the end, one for each slot
+static_assert(std::is_trivially_copyable_v<file_table> && sizeof(file_table) <= page && sizeof(file_entry) == 40);
+static_assert(wake_file::keys_of_slot == 64, "opened::taken_ has a bit for each");
+
+constexpr std::size_t head_at(std::size_t slot) noexcept {
+  return offsetof(file_table, heads) + slot * sizeof(slot_head);
+}
+constexpr std::size_t entry_at(std::size_t slot, std::size_t entry) noexcept {
+  return page + slot * sizeof(entries) + entry * sizeof(file_entry);
+}
+
+std::int64_t boot_time() noexcept {
+  timespec now{};
+#ifdef __linux__
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+#else
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+#endif
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+#ifdef __linux__
+constexpr bool is_supported = true;
+
+/// A lock on the byte of that slot. Locks of the open file, unlike those of the process, end with this very descriptor.
+bool try_lock(int descriptor, std::size_t slot, short kind) noexcept {
+  struct ::flock range {};
+  range.l_type = kind;
+  range.l_whence = SEEK_SET;
+  range.l_start = locks_at + static_cast<off_t>(slot);
+  range.l_len = 1;
+  return ::fcntl(descriptor, F_OFD_SETLK, &range) == 0;
+}
+
+bool is_locked_by_another(int descriptor, std::size_t slot) noexcept {
+  struct ::flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = locks_at + static_cast<off_t>(slot);
+  range.l_len = 1;
+  return ::fcntl(descriptor, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+}
+
+/// 0, or errno. Not private: the word is shared between processes.
+int futex(unsigned char* word, int action, std::uint32_t value, const timespec* limit) noexcept {
+  return ::syscall(SYS_futex, word, action, value, limit, nullptr, 0) < 0 ? errno : 0;
+}
+
+void wake_one(unsigned char* word) noexcept { static_cast<void>(futex(word, FUTEX_WAKE, 1, nullptr)); }
+int wait_while(unsigned char* word, std::uint32_t value, const timespec& limit) noexcept {
+  return futex(word, FUTEX_WAIT, value, &limit);
+}
+void keep_from_children(void* at) noexcept { static_cast<void>(::madvise(at, page, MADV_DONTFORK)); }
+#else
+constexpr bool is_supported = false;
+
+bool try_lock(int, std::size_t, short) noexcept { return false; }
+bool is_locked_by_another(int, std::size_t) noexcept { return false; }
+void wake_one(unsigned char*) noexcept {}
+int wait_while(unsigned char*, std::uint32_t, const timespec&) noexcept { return ENOSYS; }
+void keep_from_children(void*) noexcept {}
+#endif
+
+std::string text_of(int error) { return std::generic_category().message(error); }
+
+}  // namespace
+
+// ---- descriptors and fork() -----------------------------------------------------------------------------------------
+
+/// A child of fork() shares the open file, and with it the lock on the slot: if it kept its descriptor, a dead parent
+/// would look alive. So each child closes it, by a list that only grows and has no mutex.
+struct wake_file::opened::descriptor {
+  std::atomic<int> number{-1};
+  std::atomic<bool> used{false};
+  descriptor* next = nullptr;
+
+  static constinit std::atomic<descriptor*> newest;
+
+  static descriptor& add(int number) {
+    auto* each = newest.load();
+    while (each != nullptr && each->used.exchange(true)) each = each->next;
+    if (each == nullptr) {
+      each = new descriptor;
+      each->used = true;
+      each->next = newest.load();
+      while (!newest.compare_exchange_weak(each->next, each)) continue;
+    }
+    each->number = number;
+    return *each;
+  }
+  static void close_in_child() noexcept {
+    for (auto* each = newest.load(); each != nullptr; each = each->next) {
+      if (const int open = each->number.exchange(-1); open >= 0) ::close(open);
+    }
+  }
+};
+
+constinit std::atomic<wake_file::opened::descriptor*> wake_file::opened::descriptor::newest{nullptr};
+
+wake_file::opened::~opened() {
+  if (descriptor_ == nullptr) return;
+  const int number = descriptor_->number.exchange(-1);
+  descriptor_->used = false;
+  if (number < 0) return;  // a child: its parent's mapping is not there
+  if (page_ != nullptr) ::munmap(page_, page);
+  ::close(number);
+}
+
+std::string wake_file::path() const {
+  char* const real = ::realpath(database_.c_str(), nullptr);
+  if (real == nullptr) return database_ + "-wake";
+  std::string path = real;
+  std::free(real);
+  return path + "-wake";
+}
+
+wake_file::found wake_file::open(bool create, std::shared_ptr<opened>& file, std::string& why) {
+  static const bool prepared = ::pthread_atfork(nullptr, nullptr, opened::descriptor::close_in_child) == 0;
+  const base::lock_guard lock(mutex_);
+  if (!is_supported || !prepared) {
+    why = "this system has no futex";
+    return found::unfit;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (file_ != nullptr) {
+    struct ::stat there {};
+    file_header header{};
+    const bool good = !create || (file_->read(0, &header, sizeof header) && header == expected);
+    if (good &&
+        ((!create && now - seen_at_ < recent) || (::stat(real_path_.c_str(), &there) == 0 &&
+                                                  there.st_dev == file_->device_ && there.st_ino == file_->inode_))) {
+      if (now - seen_at_ >= recent) seen_at_ = now;
+      file = file_;
+      return found::yes;
+    }
+    file_.reset();  // somebody has removed or replaced it
+  }
+  if (real_path_.empty()) real_path_ = path();
+  const auto unfit = [&why, at = real_path_](const std::string& text) {
+    why = fmt::format("'{}': {}", at, text);
+    return found::unfit;
+  };
+  int number = ::open(real_path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (number < 0 && errno == ENOENT) {
+    if (!create) return found::absent;
+    struct ::stat database {};
+    const bool known = ::stat(database_.c_str(), &database) == 0;
+    const mode_t rights = known ? database.st_mode & 0666 : 0600;
+    number = ::open(real_path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT, rights);
+    if (number >= 0 && known) static_cast<void>(::fchmod(number, rights));  // whoever may use the one may use the other
+  }
+  if (number < 0) return unfit(text_of(errno));
+  std::shared_ptr<opened> made(new opened);
+  made->descriptor_ = &opened::descriptor::add(number);
+  struct ::stat there {};
+  if (::fstat(number, &there) != 0) return unfit(text_of(errno));
+  if (!S_ISREG(there.st_mode)) return unfit("no regular file");
+  made->device_ = there.st_dev;
+  made->inode_ = there.st_ino;
+  file_header header{};
+  bool complete = made->read(0, &header, sizeof header);
+  // It is new, or was cut to nothing. All that make it write the same bytes, so it does not matter how many do.
+  if (create && (there.st_size == 0 || (complete && header == file_header{}))) {
+    if (!made->write(0, &expected, sizeof expected)) return unfit(text_of(errno));
+    complete = made->read(0, &header, sizeof header);
+  }
+  if (!complete) return create ? unfit("cut short") : found::absent;
+  if (header == file_header{}) return found::absent;
+  if (header != expected) return unfit("not made by this version of dlock");
+  if (there.st_size < static_cast<off_t>(file_size) && create &&
+      ::ftruncate(number, static_cast<off_t>(file_size)) != 0) {
+    return unfit(text_of(errno));
+  }
+  // A mapping keeps the open file that it was made from, and its locks: this one has none.
+  const int mapped = ::open(real_path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (mapped < 0) return unfit(text_of(errno));
+  struct ::stat same {};
+  void* at = MAP_FAILED;
+  if (::fstat(mapped, &same) == 0 && same.st_ino == there.st_ino && same.st_dev == there.st_dev) {
+    at = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, mapped, 0);
+  }
+  const int error = errno;
+  ::close(mapped);
+  if (at == MAP_FAILED) return unfit(text_of(error));
+  keep_from_children(at);
+  made->page_ = static_cast<unsigned char*>(at);
+  file_ = std::move(made);
+  seen_at_ = now;
+  file = file_;
+  return found::yes;
+}
+
+// ---- reading and writing --------------------------------------------------------------------------------------------
+
+bool wake_file::opened::read(std::size_t at, void* to, std::size_t size) const noexcept {
+  return ::pread(descriptor_->number, to, size, static_cast<off_t>(at)) == static_cast<ssize_t>(size);
+}
+
+bool wake_file::opened::write(std::size_t at, const void* from, std::size_t size) const noexcept {
+  return ::pwrite(descriptor_->number, from, size, static_cast<off_t>(at)) == static_cast<ssize_t>(size);
+}
+
+// ---- waking ---------------------------------------------------------------------------------------------------------
+
+struct wake_file::opened::candidate {
+  hash key = 0;
+  std::int64_t since = 0;
+  std::size_t slot = 0, entry = 0;
+
+  bool before(const candidate& other) const noexcept {
+    return std::tie(since, slot, entry) < std::tie(other.since, other.slot, other.entry);
+  }
+
+  /// Calls `each` for all entries of the table.
+  template <class Call>
+  static void for_each(const opened& file, const file_table& table, Call&& each) {
+    entries all;
+    for (std::size_t slot = 0; slot != slots; ++slot) {
+      const auto used = std::min<std::size_t>(table.heads[slot].used, keys_of_slot);
+      if (used == 0 || !file.read(entry_at(slot, 0), all.data(), used * sizeof(file_entry))) continue;
+      for (std::size_t entry = 0; entry != used; ++entry) {
+        if (all[entry].key != 0) each(candidate{all[entry].key, all[entry].since, slot, entry});
+      }
+    }
+  }
+};
+
+bool wake_file::opened::in_use(std::size_t slot) const noexcept {
+  return static_cast<int>(slot) == slot_.load() || is_locked_by_another(descriptor_->number, slot);
+}
+
+void wake_file::opened::wake(std::size_t slot) const noexcept {
+  std::uint32_t before = 0;
+  static_cast<void>(read(head_at(slot), &before, sizeof before));
+  auto word = static_cast<std::uint32_t>(boot_time());  // so that two who write it write different ones
+  if (word == before) ++word;
+  if (write(head_at(slot), &word, sizeof word)) wake_one(page_ + head_at(slot));
+}
+
+/// False: it left in this moment. Precondition: the slot is in use.
+bool wake_file::opened::ring(const candidate& one) const noexcept {
+  const auto at = entry_at(one.slot, one.entry);
+  constexpr std::uint32_t yes = 1;
+  if (!write(at + offsetof(file_entry, rung), &yes, sizeof yes)) return false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // see leave()
+  hash key = 0;
+  if (!read(at, &key, sizeof key) || key != one.key) return false;
+  wake(one.slot);
+  return true;
+}
+
+wake_file::opened::rung wake_file::opened::ring(hash key) const noexcept {
+  file_table table;
+  if (!read(0, &table, sizeof table) || table.header != expected) return rung::none;
+  if (std::all_of(table.heads.begin(), table.heads.end(), [](const auto& each) { return each.used == 0; }))
+    return rung::none;
+  std::optional<candidate> last;
+  std::bitset<slots> dead;
+  for (;;) {
+    std::optional<candidate> first;
+    candidate::for_each(*this, table, [&](const candidate& each) {
+      if (each.key != key || dead[each.slot] || (last && !last->before(each)) || (first && !each.before(*first)))
+        return;
+      first = each;
+    });
+    if (!first) return rung::none;
+    if (!in_use(first->slot)) {
+      dead[first->slot] = true;
+      continue;
+    }
+    if (ring(*first)) return static_cast<int>(first->slot) == slot_.load() ? rung::own : rung::other;
+    last = first;
+  }
+}
+
+void wake_file::opened::ring_all() const noexcept try {
+  file_table table;
+  if (!read(0, &table, sizeof table) || table.header != expected) return;
+  std::vector<candidate> all;
+  candidate::for_each(*this, table, [&](const candidate& each) { all.push_back(each); });
+  std::sort(all.begin(), all.end(),
+            [](const candidate& a, const candidate& b) { return a.key != b.key ? a.key < b.key : a.before(b); });
+  hash done = 0;
+  for (const auto& each : all) {
+    if (each.key != done && in_use(each.slot) && ring(each)) done = each.key;
+  }
+} catch (const std::bad_alloc&) {
+  // They look by themselves in a while.
+}
+
+// ---- the slot -------------------------------------------------------------------------------------------------------
+
+bool wake_file::opened::claim_slot() noexcept {
+  for (std::size_t slot = 0; slot != slots; ++slot) {
+    if (!try_lock(descriptor_->number, slot, F_WRLCK)) continue;
+    constexpr std::uint32_t none = 0;
+    used_ = 0;
+    taken_ = 0;
+    if (!write(head_at(slot) + offsetof(slot_head, used), &none, sizeof none)) {
+      try_lock(descriptor_->number, slot, F_UNLCK);
+      return false;
+    }
+    slot_ = static_cast<int>(slot);
+    return true;
+  }
+  return false;
+}
+
+void wake_file::opened::leave_slot() noexcept {
+  const int slot = slot_.load();
+  if (slot < 0) return;
+  constexpr std::uint32_t none = 0;
+  static_cast<void>(write(head_at(static_cast<std::size_t>(slot)) + offsetof(slot_head, used), &none, sizeof none));
+  slot_ = -1;
+  try_lock(descriptor_->number, static_cast<std::size_t>(slot), F_UNLCK);
+}
+
+int wake_file::opened::enter(hash key, const id128& session) noexcept {
+  const auto slot = static_cast<std::size_t>(slot_.load());
+  std::uint32_t entry = 0;
+  while (entry != keys_of_slot && (taken_ >> entry & 1) != 0) ++entry;
+  if (entry == keys_of_slot) return -1;
+  file_entry made{.key = key, .since = boot_time(), .rung = 0, .zero = 0, .session = {}};
+  static_assert(sizeof session == sizeof made.session);
+  std::memcpy(made.session, &session, sizeof made.session);
+  if (!write(entry_at(slot, entry), &made, sizeof made)) return -1;
+  if (entry >= used_) {
+    const std::uint32_t used = entry + 1;
+    if (!write(head_at(slot) + offsetof(slot_head, used), &used, sizeof used)) return -1;
+    used_ = used;
+  }
+  taken_ |= std::uint64_t{1} << entry;
+  return static_cast<int>(entry);
+}
+
+/// Whoever rings writes the ring and then looks whether the entry is there; whoever leaves does it the other way round.
+/// So one of the two notices.
+bool wake_file::opened::leave(int entry) noexcept {
+  const auto slot = static_cast<std::size_t>(slot_.load());
+  const auto at = entry_at(slot, static_cast<std::size_t>(entry));
+  constexpr hash free = 0;
+  static_cast<void>(write(at, &free, sizeof free));
+  taken_ &= ~(std::uint64_t{1} << entry);
+  if (taken_ == 0) {
+    constexpr std::uint32_t none = 0;
+    if (write(head_at(slot) + offsetof(slot_head, used), &none, sizeof none)) used_ = 0;
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::uint32_t value = 0;
+  return read(at + offsetof(file_entry, rung), &value, sizeof value) && value != 0;
+}
+
+bool wake_file::opened::was_rung(int entry) const noexcept {
+  const auto at = entry_at(static_cast<std::size_t>(slot_.load()), static_cast<std::size_t>(entry));
+  constexpr std::uint32_t fresh = 1, seen = 2;
+  std::uint32_t value = 0;
+  if (!read(at + offsetof(file_entry, rung), &value, sizeof value) || value != fresh) return false;
+  return write(at + offsetof(file_entry, rung), &seen, sizeof seen);
+}
+
+bool wake_file::opened::stands(int entry, hash key) const noexcept {
+  const auto slot = static_cast<std::size_t>(slot_.load());
+  slot_head head{};
+  hash there = 0;
+  return read(head_at(slot), &head, sizeof head) && head.used > static_cast<std::uint32_t>(entry) &&
+         read(entry_at(slot, static_cast<std::size_t>(entry)), &there, sizeof there) && there == key;
+}
+
+bool wake_file::opened::word(std::uint32_t& now) const noexcept {
+  return read(head_at(static_cast<std::size_t>(slot_.load())), &now, sizeof now);
+}
+
+bool wake_file::opened::sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept {
+  const auto limit = std::max(at_most, std::chrono::nanoseconds{0});
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+  const timespec wait{static_cast<time_t>(seconds.count()), static_cast<long>((limit - seconds).count())};
+  const int error = wait_while(page_ + head_at(static_cast<std::size_t>(slot_.load())), seen, wait);
+  return error == 0 || error == EAGAIN || error == EINTR || error == ETIMEDOUT;
+}
+
+void wake_file::opened::wake_self() const noexcept {
+  if (const int slot = slot_.load(); slot >= 0) wake(static_cast<std::size_t>(slot));
+}
+
+}  // namespace dlock::stores::sqlite

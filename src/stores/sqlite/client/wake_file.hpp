@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/mutex.hpp"
+#include "dlock/store_interface/id128.hpp"
+
+namespace dlock::stores::sqlite {
+
+/// The file `<database>-wake`, by which processes of one machine wake each other. A slot belongs to one store object
+/// that waits: a futex word on which it sleeps, and the hashes of the keys that it waits for. A lock of the open file
+/// on a byte proves that the slot is in use; the kernel drops that lock when the process dies, so nothing has to be
+/// tidied up. Whatever the file contains, it can only cause a wake-up too many or too few.
+///
+/// The process reads and writes the file by pread() and pwrite(), and only the kernel follows the mapping, for futex
+/// calls: a file that somebody cuts short gives an error and never SIGBUS. Nothing else needs to be atomic: each field
+/// has one writer, except for words and rings, where any new value will do.
+///
+/// Thread safety: slot functions are called by one thread at a time, the others by any.
+class wake_file {
+ public:
+  static constexpr std::size_t slots = 256;        ///< store objects that wait at one time
+  static constexpr std::size_t keys_of_slot = 64;  ///< keys that one of them waits for at one time
+  using hash = std::uint64_t;                      ///< of a key; never 0
+
+  /// Opens nothing. `database` is its path.
+  explicit wake_file(std::string database) : database_(std::move(database)) {}
+  wake_file(const wake_file&) = delete;
+  wake_file& operator=(const wake_file&) = delete;
+
+  class opened;
+  enum class found : std::uint8_t { yes, absent, unfit };
+  /// The file as the path leads to it now, or not much longer than `recent` ago. `create`: it is made if it is not
+  /// there, with the rights of the database. `why`: of unfit.
+  found open(bool create, std::shared_ptr<opened>& file, std::string& why);
+
+  static constexpr std::chrono::seconds recent{1};
+
+ private:
+  std::string path() const;
+
+  const std::string database_;
+  base::mutex mutex_{};
+  std::shared_ptr<opened> file_ DLOCK_GUARDED_BY(mutex_){};
+  std::string real_path_ DLOCK_GUARDED_BY(mutex_){};
+  std::chrono::steady_clock::time_point seen_at_ DLOCK_GUARDED_BY(mutex_){};
+};
+
+/// One opening of it. A child of fork() has neither its descriptor nor its mapping: each function does nothing there.
+class wake_file::opened {
+ public:
+  ~opened();
+  opened(const opened&) = delete;
+  opened& operator=(const opened&) = delete;
+
+  /// A waiter of the first slot in use, in the order of their entry, learns that its key may be free.
+  enum class rung : std::uint8_t { none, own, other };
+  rung ring(hash key) const noexcept;
+  /// The first waiter of each key.
+  void ring_all() const noexcept;
+
+  // ---- the slot of this object
+  bool claim_slot() noexcept;
+  void leave_slot() noexcept;
+  bool has_slot() const noexcept { return slot_.load() >= 0; }
+  /// The place of the entry; -1: the slot is full, or the file can't be written.
+  int enter(hash key, const id128& session) noexcept;
+  /// Whether it was rung since. It may have been for this key.
+  bool leave(int entry) noexcept;
+  /// Whether it was rung since the last call.
+  bool was_rung(int entry) const noexcept;
+  /// Whether the entry is still there.
+  bool stands(int entry, hash key) const noexcept;
+  /// What sleep() compares. False: the file can't be read.
+  bool word(std::uint32_t& now) const noexcept;
+  /// Until the word is no more `seen`, or for that long. False: the file is not what it was.
+  bool sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept;
+  void wake_self() const noexcept;
+
+ private:
+  friend class wake_file;
+  struct descriptor;
+  struct candidate;
+  opened() = default;
+
+  bool read(std::size_t at, void* to, std::size_t size) const noexcept;
+  bool write(std::size_t at, const void* from, std::size_t size) const noexcept;
+  bool in_use(std::size_t slot) const noexcept;
+  bool ring(const candidate& one) const noexcept;
+  void wake(std::size_t slot) const noexcept;
+
+  descriptor* descriptor_ = nullptr;
+  unsigned char* page_ = nullptr;  // the kernel's alone
+  std::uint64_t device_ = 0, inode_ = 0;
+  std::atomic<int> slot_{-1};
+  std::uint32_t used_ = 0;   // of its entries, those below may be
+  std::uint64_t taken_ = 0;  // a bit for each entry
+};
+
+}  // namespace dlock::stores::sqlite

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/sqlite/lease_table/sleeping_waiters.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace dlock::stores::sqlite::lease_table {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// So long it does without wake-ups where they can't work.
+constexpr auto off_for = 60s;
+/// So long slot and thread are kept while nobody waits.
+constexpr auto kept_idle = 60s;
+
+}  // namespace
+
+/// FNV-1a of the tables' prefix and the key. Two keys with one hash cost a wake-up, no more.
+wake_file::hash sleeping_waiters::hash_of(std::string_view key) const noexcept {
+  wake_file::hash hash = 0xcbf29ce484222325U;
+  const auto add = [&hash](std::string_view text) {
+    for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
+  };
+  add(tables_);
+  add(std::string_view("\0", 1));
+  add(key);
+  return hash == 0 ? 1 : hash;
+}
+
+/// A child of fork() has the mutex as it was at that moment, maybe locked, and none of the other threads.
+bool sleeping_waiters::in_child() const noexcept {
+  const auto process = process_.load();
+  return process != 0 && process != ::getpid();
+}
+
+sleeping_waiters::~sleeping_waiters() {
+  if (in_child()) {
+    mutex_.assert_held();                      // as far as anybody can be in the way
+    if (thread_.joinable()) thread_.detach();  // it runs in the parent only
+    return;
+  }
+  std::thread thread;
+  {
+    const base::lock_guard lock(mutex_);
+    ends_ = true;
+    if (slot_ != nullptr) slot_->wake_self();
+    thread = std::move(thread_);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+void sleeping_waiters::say_once(const std::string& why) noexcept try {
+  {
+    const base::lock_guard lock(notes_mutex_);
+    if (said_ == why) return;
+    said_ = why;
+  }
+  if (says_) says_(why);
+} catch (const std::exception&) {
+  // No memory: it is said another time.
+}
+
+bool sleeping_waiters::give_up(const std::string& why) {
+  off_until_ = clock::now() + off_for;
+  say_once(why);
+  return false;
+}
+
+/// A slot, and a thread that sleeps on it.
+bool sleeping_waiters::begin() {
+  if (slot_ != nullptr) return true;
+  if (clock::now() < off_until_) return false;
+  if (const auto why = unfit_(); !why.empty()) return give_up(why);
+  std::shared_ptr<wake_file::opened> opened;
+  std::string why;
+  if (file_.open(true, opened, why) != wake_file::found::yes) return give_up("waiters poll: " + why);
+  if (!opened->claim_slot()) return give_up("waiters poll: no slot of the wake file is free, or can be locked");
+  if (thread_.joinable()) thread_.join();  // it has ended, being idle
+  process_ = ::getpid();
+  slot_ = std::move(opened);
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::exception&) {
+    slot_->leave_slot();
+    slot_.reset();
+    throw;
+  }
+  return true;
+}
+
+void sleeping_waiters::watch(std::string_view key, const id128& session, key_listener& listener) noexcept {
+  if (in_child()) return;
+  try {
+    const base::lock_guard lock(mutex_);
+    if (!begin()) return;
+    const auto place = keys_.try_emplace(std::string(key)).first;
+    auto& about = place->second;
+    if (about.entry < 0) {
+      {
+        const base::lock_guard noting(notes_mutex_);
+        taken_[std::string(key)] = false;
+        watched_ = taken_.size();
+      }
+      about.entry = slot_->enter(hash_of(key), session);
+      if (about.entry < 0) {  // the slot is full: this key is polled
+        keys_.erase(place);
+        const base::lock_guard noting(notes_mutex_);
+        taken_.erase(std::string(key));
+        watched_ = taken_.size();
+        return;
+      }
+      if (keys_.size() == 1) look_at_ = clock::now() + slice;
+    }
+    about.listeners.push_back(&listener);
+    about.works = false;  // the new one has not heard yet that it works
+    slot_->wake_self();
+  } catch (const std::exception&) {
+    // Without memory, or a thread: no waiter is notified, and the key is polled.
+  }
+}
+
+void sleeping_waiters::unwatch(std::string_view key, key_listener& listener) noexcept {
+  if (in_child()) return;
+  const base::lock_guard lock(mutex_);
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return;
+  std::erase(found->second.listeners, &listener);
+  if (!found->second.listeners.empty()) return;
+  bool taken = false;
+  {
+    const base::lock_guard noting(notes_mutex_);
+    if (const auto note = taken_.find(key); note != taken_.end()) {
+      taken = note->second;
+      taken_.erase(note);
+    }
+    watched_ = taken_.size();
+  }
+  const int entry = found->second.entry;
+  keys_.erase(found);
+  if (slot_ == nullptr || entry < 0) return;
+  if (keys_.empty()) idle_since_ = clock::now();
+  // Whoever was woken and leaves without the key wakes the next.
+  if (slot_->leave(entry) && !taken) slot_->ring(hash_of(key));
+}
+
+void sleeping_waiters::taken(std::string_view key) noexcept {
+  if (watched_.load(std::memory_order_relaxed) == 0) return;
+  const base::lock_guard lock(notes_mutex_);
+  if (const auto note = taken_.find(key); note != taken_.end()) note->second = true;
+}
+
+unsigned sleeping_waiters::released(std::string_view key) noexcept try {
+  std::shared_ptr<wake_file::opened> opened;
+  std::string why;
+  switch (file_.open(false, opened, why)) {
+    case wake_file::found::yes: return opened->ring(hash_of(key)) == wake_file::opened::rung::other ? 1 : 0;
+    case wake_file::found::absent: return 0;
+    case wake_file::found::unfit: say_once("a release wakes no waiter: " + why); return 0;
+  }
+  return 0;
+} catch (const std::exception&) {
+  return 0;  // no memory: they look by themselves in a while
+}
+
+void sleeping_waiters::session_ended() noexcept try {
+  std::shared_ptr<wake_file::opened> opened;
+  std::string why;
+  if (file_.open(false, opened, why) == wake_file::found::yes) opened->ring_all();
+} catch (const std::exception&) {
+  // The same.
+}
+
+// ---- on its thread --------------------------------------------------------------------------------------------------
+
+void sleeping_waiters::tell(watched_key& about, bool works) noexcept {
+  about.works = works;
+  for (auto* const listener : about.listeners) listener->may_be_free(works);
+}
+
+/// Whoever relies on notifications must learn when they stop.
+void sleeping_waiters::lost() noexcept {
+  for (auto& [key, about] : keys_) {
+    about.entry = -1;
+    if (about.works) tell(about, false);
+  }
+  keys_.clear();
+  const base::lock_guard noting(notes_mutex_);
+  taken_.clear();
+  watched_ = 0;
+}
+
+void sleeping_waiters::run() noexcept {
+  const base::lock_guard lock(mutex_);
+  while (serve()) continue;
+  slot_->leave_slot();
+  slot_.reset();
+}
+
+/// Notifies of what has happened, then sleeps. False: that was all.
+bool sleeping_waiters::serve() {
+  const auto now = clock::now();
+  std::uint32_t word = 0;
+  if (ends_ || !slot_->word(word)) {  // it is read before the rings
+    lost();
+    return false;
+  }
+  const bool looks = now >= look_at_;
+  for (auto& [key, about] : keys_) {
+    if (looks && !slot_->stands(about.entry, hash_of(key))) {
+      lost();
+      return false;
+    }
+    const bool rung = slot_->was_rung(about.entry);
+    if (rung || looks || !about.works) tell(about, true);
+  }
+  if (looks) {
+    look_at_ = now + slice;
+    std::shared_ptr<wake_file::opened> there;
+    std::string why;
+    if (!keys_.empty() && (file_.open(false, there, why) != wake_file::found::yes || there != slot_)) {
+      lost();  // another file has its name
+      return false;
+    }
+  }
+  if (keys_.empty() && now >= idle_since_ + kept_idle) return false;
+  const auto next = keys_.empty() ? idle_since_ + kept_idle : look_at_;
+  const auto& file = *slot_;  // only this thread lets go of it
+  mutex_.unlock();
+  const bool slept = file.sleep(word, next - clock::now());
+  mutex_.lock();
+  if (!slept) lost();
+  return slept;
+}
+
+}  // namespace dlock::stores::sqlite::lease_table

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store_interface/store.hpp"
+#include "stores/sqlite/client/wake_file.hpp"
+
+namespace dlock::stores::sqlite::lease_table {
+
+/// The keys that this store object waits for. A thread sleeps on the object's slot of the wake file until a release
+/// rings it. It begins with the first watch, and ends a minute after the last. Thread safety: all functions from any
+/// thread.
+class sleeping_waiters {
+ public:
+  /// The longest sleep. After it the waiters ask for their keys, so this bounds what a lost ring costs, and the wait
+  /// for a key that became free without one.
+  static constexpr std::chrono::seconds slice{4};
+
+  /// Why waiters can't be woken at present: said once for each reason.
+  using report = std::function<void(const std::string& why)>;
+
+  /// `tables` tells apart lock tables in one database. `unfit`: why no file can be made there; empty: it can.
+  sleeping_waiters(std::string database, std::string tables, std::function<std::string()> unfit, report says)
+      : file_(std::move(database)), tables_(std::move(tables)), unfit_(std::move(unfit)), says_(std::move(says)) {}
+  ~sleeping_waiters();
+  sleeping_waiters(const sleeping_waiters&) = delete;
+  sleeping_waiters& operator=(const sleeping_waiters&) = delete;
+
+  /// What store::watch() and unwatch() say. They wait for nothing but the file.
+  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept;
+  void unwatch(std::string_view key, key_listener& listener) noexcept;
+
+  // What execute() does. It takes no lock that is held while a listener is notified.
+  /// This process was granted the key.
+  void taken(std::string_view key) noexcept;
+  /// The key was released: wakes its first waiter. How many of other processes that were.
+  unsigned released(std::string_view key) noexcept;
+  /// A session has ended, and nobody knows with which keys.
+  void session_ended() noexcept;
+
+ private:
+  using clock = std::chrono::steady_clock;
+  struct watched_key {
+    std::vector<key_listener*> listeners{};
+    int entry = -1;
+    bool works = false;  ///< its listeners rely on notifications
+  };
+
+  wake_file::hash hash_of(std::string_view key) const noexcept;
+  bool in_child() const noexcept;
+  bool begin() DLOCK_REQUIRES(mutex_);
+  bool give_up(const std::string& why) DLOCK_REQUIRES(mutex_);
+  void run() noexcept;
+  bool serve() DLOCK_REQUIRES(mutex_);
+  void lost() noexcept DLOCK_REQUIRES(mutex_);
+  static void tell(watched_key& about, bool works) noexcept;
+  void say_once(const std::string& why) noexcept;
+
+  wake_file file_;
+  const std::string tables_;
+  const std::function<std::string()> unfit_;
+  const report says_;
+
+  base::mutex mutex_{};  // held while a listener is notified, so that none is after unwatch()
+  std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
+  std::shared_ptr<wake_file::opened> slot_ DLOCK_GUARDED_BY(mutex_){};  // while the thread runs
+  std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
+  clock::time_point look_at_ DLOCK_GUARDED_BY(mutex_){};
+  clock::time_point off_until_ DLOCK_GUARDED_BY(mutex_){};
+  clock::time_point idle_since_ DLOCK_GUARDED_BY(mutex_){};
+  bool ends_ DLOCK_GUARDED_BY(mutex_) = false;
+  std::atomic<pid_t> process_{0};  // which has the thread
+
+  base::mutex notes_mutex_{};  // never held while anything else is locked or called
+  std::map<std::string, bool, std::less<>> taken_ DLOCK_GUARDED_BY(notes_mutex_){};  // of the watched keys
+  std::string said_ DLOCK_GUARDED_BY(notes_mutex_){};
+  std::atomic<std::size_t> watched_{0};
+};
+
+}  // namespace dlock::stores::sqlite::lease_table

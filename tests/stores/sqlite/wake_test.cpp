@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// Processes of one machine that wake each other by a file beside the database.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
+#include "contract/store/store_contract.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "stores/sqlite/client/wake_file.hpp"
+#include "stores/sqlite/sqlite_machine.hpp"
+#include "support/eventually.hpp"
+#include "support/granted.hpp"
+
+using namespace dlock;
+using namespace dlock::test;
+using stores::sqlite::wake_file;
+using rung = wake_file::opened::rung;
+
+namespace {
+
+struct listening final : key_listener {
+  std::atomic<int> yes{0}, no{0};
+  void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
+};
+
+struct heard final : store_listener {
+  void renew_now() noexcept override {}
+  void lock_deleted(std::string_view, const id128&, std::uint64_t) noexcept override {}
+  void waiters_poll(std::string_view why) noexcept override {
+    const base::lock_guard lock(mutex);
+    ++reasons;
+    last = why;
+  }
+  std::string text() {
+    const base::lock_guard lock(mutex);
+    return last;
+  }
+  base::mutex mutex{};
+  std::atomic<int> reasons{0};
+  std::string last{};
+};
+
+/// A store object, as another process has it, that waits for a key.
+struct waiting_store {
+  explicit waiting_store(store_fixture& at, std::string of = "k") : key(std::move(of)), store(at.open()) { watch(); }
+  ~waiting_store() { unwatch(); }
+  void watch() { store->watch(key, id128::random(), listener); }
+  void unwatch() { store->unwatch(key, {}, listener); }
+  bool works() {
+    return eventually([&] { return listener.yes > listener.no; });
+  }
+  const std::string key;
+  std::shared_ptr<dlock::store> store;
+  listening listener{};
+};
+
+struct wake_fixture {
+  sqlite_file_fixture fixture{};
+  const std::string file = fixture.path + "-wake";
+  actor holder{fixture};
+
+  static reply release(actor& by, std::uint64_t fence, microseconds min_hold = 0us) {
+    return by.run({.action = verb::release,
+                   .resource = "k",
+                   .session = by.id,
+                   .fence = fence,
+                   .min_hold = min_hold,
+                   .wake = true});
+  }
+  /// Releases it and takes it again. The fence; `woken`: how many were.
+  std::uint64_t release_and_take(std::uint64_t fence, unsigned& woken) {
+    const auto freed = release(holder, fence);
+    REQUIRE(answer(freed) == outcome::yes);
+    woken = freed.waiters;
+    return holder.acquire("k");
+  }
+  void write(const std::string& content) const { std::ofstream(file, std::ios::binary) << content; }
+  std::string content() const {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+};
+
+/// The wake file as a process sees it that waits, or releases.
+struct view {
+  explicit view(const std::string& database, bool create = true) : file(database) {
+    result = file.open(create, opened, why);
+  }
+  int enter(wake_file::hash key) { return opened->enter(key, id128::random()); }
+  wake_file file;
+  std::shared_ptr<wake_file::opened> opened{};
+  std::string why{};
+  wake_file::found result{};
+};
+
+/// What the store enters for a key of the default tables: programs of different builds share the file.
+wake_file::hash hash_of(std::string_view key) {
+  wake_file::hash hash = 0xcbf29ce484222325U;
+  for (const char each : "dlock_" + std::string(1, '\0') + std::string(key))
+    hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
+  return hash;
+}
+
+service_options patient() {
+  return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
+          .close_limit = 0ms,
+          .cleanup_interval = 0ms};
+}
+
+}  // namespace
+
+// ---- the file -------------------------------------------------------------------------------------------------------
+
+TEST_CASE("wake file: who entered first is rung, one only, and who left is not", "[unit][sqlite]") {
+  const scratch_folder folder;
+  const auto database = folder / "locks.db";
+  CHECK(view(database, false).result == wake_file::found::absent);
+  view first(database), second(database), holder(database, false);
+  REQUIRE(holder.result == wake_file::found::yes);
+  CHECK(holder.opened->ring(7) == rung::none);
+  REQUIRE(first.opened->claim_slot());
+  REQUIRE(second.opened->claim_slot());
+  const bool second_first = GENERATE(false, true);
+  auto &early = second_first ? second : first, &late = second_first ? first : second;
+  const int at = early.enter(7), other = early.enter(8), behind = late.enter(7);
+  CHECK(holder.opened->ring(9) == rung::none);
+  CHECK(holder.opened->ring(7) == rung::other);
+  CHECK(early.opened->was_rung(at));
+  CHECK_FALSE(early.opened->was_rung(at));
+  CHECK_FALSE(early.opened->was_rung(other));
+  CHECK_FALSE(late.opened->was_rung(behind));
+  CHECK(early.opened->leave(at));  // it was: whoever leaves passes that on
+  CHECK(holder.opened->ring(7) == rung::other);
+  CHECK(late.opened->was_rung(behind));
+  CHECK(late.opened->ring(7) == rung::own);
+  CHECK_FALSE(early.opened->leave(other));
+  CHECK(late.opened->leave(behind));
+  CHECK(holder.opened->ring(7) == rung::none);
+  CHECK(holder.opened->ring(8) == rung::none);
+}
+
+TEST_CASE("wake file: a ring ends a sleep, also one that is about to begin", "[unit][sqlite]") {
+  const scratch_folder folder;
+  view waiter(folder / "locks.db"), holder(folder / "locks.db");
+  REQUIRE(waiter.opened->claim_slot());
+  const int entry = waiter.enter(7);
+  for (int i = 0; i != 100; ++i) {
+    std::uint32_t word = 0;
+    REQUIRE(waiter.opened->word(word));
+    std::thread rings([&] { static_cast<void>(holder.opened->ring(7)); });
+    while (!waiter.opened->was_rung(entry)) {
+      CHECK(waiter.opened->sleep(word, 1h));
+    }
+    rings.join();
+  }
+}
+
+TEST_CASE("wake file: the entries of a process that died are passed over, and its slot is taken", "[unit][sqlite]") {
+  const scratch_folder folder;
+  view second(folder / "locks.db"), holder(folder / "locks.db");
+  {
+    view dead(folder / "locks.db");
+    REQUIRE(dead.opened->claim_slot());
+    REQUIRE(dead.enter(7) == 0);
+    CHECK(holder.opened->ring(7) == rung::other);
+  }
+  CHECK(holder.opened->ring(7) == rung::none);
+  view next(folder / "locks.db");
+  REQUIRE(next.opened->claim_slot());
+  REQUIRE(second.opened->claim_slot());
+  CHECK(holder.opened->ring(7) == rung::none);
+  const int entry = second.enter(7);
+  CHECK(holder.opened->ring(7) == rung::other);
+  CHECK(second.opened->was_rung(entry));
+}
+
+TEST_CASE("wake file: a dead process does not live on in its child", "[unit][sqlite]") {
+  const scratch_folder folder;
+  view holder(folder / "locks.db");
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const auto waiter = ::fork();
+  if (waiter == 0) {
+    view mine(folder / "locks.db");
+    if (!mine.opened->claim_slot() || mine.enter(7) != 0) ::_exit(1);
+    const auto orphan = ::fork();
+    if (orphan != 0) {
+      if (::write(ready[1], &orphan, sizeof orphan) != sizeof orphan) ::_exit(1);
+    }
+    for (;;) ::pause();
+  }
+  pid_t orphan = 0;
+  REQUIRE(::read(ready[0], &orphan, sizeof orphan) == sizeof orphan);
+  CHECK(holder.opened->ring(7) == rung::other);
+  ::kill(waiter, SIGKILL);
+  ::waitpid(waiter, nullptr, 0);
+  // The child closes its copy as soon as it runs.
+  CHECK(eventually([&] { return holder.opened->ring(7) == rung::none; }));
+  CHECK(::kill(orphan, 0) == 0);
+  ::kill(orphan, SIGKILL);
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_CASE("wake file: slots and entries are bounded", "[unit][sqlite]") {
+  const scratch_folder folder;
+  std::vector<std::unique_ptr<view>> all;
+  for (std::size_t i = 0; i != wake_file::slots; ++i) {
+    all.push_back(std::make_unique<view>(folder / "locks.db"));
+    REQUIRE(all.back()->opened->claim_slot());
+  }
+  view more(folder / "locks.db");
+  CHECK_FALSE(more.opened->claim_slot());
+  for (std::size_t i = 0; i != wake_file::keys_of_slot; ++i) REQUIRE(all.back()->enter(100 + i) >= 0);
+  CHECK(all.back()->enter(7) == -1);
+  CHECK_FALSE(all.back()->opened->leave(5));
+  CHECK(all.back()->enter(7) == 5);
+  CHECK(more.opened->ring(7) == rung::other);
+  all.front()->opened->leave_slot();
+  CHECK(more.opened->claim_slot());
+}
+
+TEST_CASE("wake file: one that is cut short under a mapping gives errors and no signal", "[unit][sqlite]") {
+  const scratch_folder folder;
+  view waiter(folder / "locks.db"), holder(folder / "locks.db");
+  REQUIRE(waiter.opened->claim_slot());
+  const int entry = waiter.enter(7);
+  REQUIRE(::truncate((folder / "locks.db-wake").c_str(), 0) == 0);
+  std::uint32_t word = 0;
+  CHECK_FALSE(waiter.opened->word(word));
+  CHECK_FALSE(waiter.opened->sleep(0, 1h));
+  CHECK_FALSE(waiter.opened->stands(entry, 7));
+  CHECK_FALSE(waiter.opened->leave(entry));
+  CHECK(holder.opened->ring(7) == rung::none);
+  holder.opened->ring_all();
+  waiter.opened->wake_self();
+}
+
+TEST_CASE("wake file: garbage in slots rings nobody, and is taken for a dead process", "[unit][sqlite]") {
+  const scratch_folder folder;
+  { const view made(folder / "locks.db"); }
+  {
+    std::fstream garbage(folder / "locks.db-wake", std::ios::binary | std::ios::in | std::ios::out);
+    garbage.seekp(64);
+    garbage << std::string(700'000, '\xff');
+  }
+  view waiter(folder / "locks.db"), holder(folder / "locks.db");
+  CHECK(holder.opened->ring(~wake_file::hash{0}) == rung::none);
+  holder.opened->ring_all();
+  REQUIRE(waiter.opened->claim_slot());
+  const int entry = waiter.enter(7);
+  REQUIRE(entry == 0);
+  CHECK(holder.opened->ring(7) == rung::other);
+  CHECK(waiter.opened->was_rung(entry));
+}
+
+TEST_CASE("wake file: another version, and what is no such file, are left alone", "[unit][sqlite]") {
+  const scratch_folder folder;
+  const auto path = folder / "locks.db-wake";
+  { const view made(folder / "locks.db"); }
+  std::string content;
+  SECTION("another version") {
+    std::ifstream in(path, std::ios::binary);
+    content.assign(std::istreambuf_iterator<char>(in), {});
+    REQUIRE(content.size() > 64);
+    content[8] = 2;
+  }
+  SECTION("a text") { content = std::string(100, 'x'); }
+  SECTION("a few bytes") { content = "dlock"; }
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+  const view waiter(folder / "locks.db");
+  CHECK(waiter.result == wake_file::found::unfit);
+  CHECK_THAT(waiter.why, Catch::Matchers::ContainsSubstring("locks.db-wake'"));
+  CHECK(view(folder / "locks.db", false).result != wake_file::found::yes);
+  std::ifstream in(path, std::ios::binary);
+  CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == content);
+}
+
+// ---- the store ------------------------------------------------------------------------------------------------------
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release wakes a waiter of another process, and makes no file",
+                 "[unit][sqlite]") {
+  auto fence = holder.acquire("k");
+  unsigned woken = 7;
+  fence = release_and_take(fence, woken);
+  CHECK(woken == 0);
+  CHECK_FALSE(std::filesystem::exists(file));
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  CHECK(std::filesystem::exists(file));
+  for (int i = 0; i != 50; ++i) {
+    const int before = waiter.listener.yes;
+    fence = release_and_take(fence, woken);
+    CHECK(woken == 1);
+    CHECK(eventually([&] { return waiter.listener.yes > before; }));
+  }
+  waiter.unwatch();
+  fence = release_and_take(fence, woken);
+  CHECK(woken == 0);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: who was woken and leaves without the key wakes the next",
+                 "[unit][sqlite]") {
+  auto fence = holder.acquire("k");
+  waiting_store first(fixture);
+  REQUIRE(first.works());
+  view second(fixture.path);
+  REQUIRE(second.opened->claim_slot());
+  const int entry = second.enter(hash_of("k"));
+  const bool takes = GENERATE(false, true);
+  unsigned woken = 0;
+  fence = release_and_take(fence, woken);
+  REQUIRE(woken == 1);
+  CHECK_FALSE(second.opened->was_rung(entry));
+  if (takes) {  // by the store that was woken
+    fault why;
+    const auto on = first.store->connect(5s, why);
+    REQUIRE(on != nullptr);
+    REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+    const request ask{.action = verb::take, .resource = "k", .session = id128::random(), .nonce = 1};
+    reply got;
+    first.store->execute(*on, {&ask, 1}, {&got, 1});
+    REQUIRE(answer(got) == outcome::yes);
+  }
+  first.unwatch();
+  CHECK(second.opened->was_rung(entry) == !takes);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a batch of releases wakes a waiter of each key", "[unit][sqlite]") {
+  std::vector<std::string> keys{"a", "b", "c"};
+  std::vector<request> frees;
+  for (const auto& key : keys)
+    frees.push_back(
+        {.action = verb::release, .resource = key, .session = holder.id, .fence = holder.acquire(key), .wake = true});
+  waiting_store a(fixture, "a"), c(fixture, "c");
+  REQUIRE(a.works());
+  REQUIRE(c.works());
+  std::vector<reply> replies(keys.size());
+  holder.store->execute(*holder.connection, frees, replies);
+  for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
+  CHECK(replies[0].waiters == 1);
+  CHECK(replies[1].waiters == 0);
+  CHECK(replies[2].waiters == 1);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a cancel wakes, and the end of a session the first waiter of each key",
+                 "[unit][sqlite]") {
+  view waiter(fixture.path), behind(fixture.path);
+  REQUIRE(waiter.opened->claim_slot());
+  REQUIRE(behind.opened->claim_slot());
+  const int a = waiter.enter(hash_of("a")), b = waiter.enter(hash_of("b")), later = behind.enter(hash_of("a"));
+  holder.acquire("a");
+  CHECK(answer(holder.cancel("a", holder.nonce)) == outcome::yes);
+  CHECK(waiter.opened->was_rung(a));
+  CHECK_FALSE(waiter.opened->was_rung(b));
+  holder.acquire("a");
+  CHECK(holder.close() == outcome::yes);
+  CHECK(waiter.opened->was_rung(a));
+  CHECK(waiter.opened->was_rung(b));
+  CHECK_FALSE(behind.opened->was_rung(later));
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release of what is not held, and one in the future, wake nobody",
+                 "[unit][sqlite]") {
+  const auto fence = holder.acquire("k");
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  const auto refused = release(holder, fence + 1);
+  CHECK(answer(refused) == outcome::no);
+  CHECK(refused.waiters == 0);
+  const auto later = release(holder, fence, for_long);
+  CHECK(answer(later) == outcome::yes);
+  CHECK(later.waiters == 0);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release that need not look for waiters wakes nobody", "[unit][sqlite]") {
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  CHECK(holder.release("k", holder.acquire("k")).waiters == 0);
+  CHECK(release(holder, holder.acquire("k")).waiters == 1);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: tables of another prefix are other keys", "[unit][sqlite]") {
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  fixture.parameters = "?prefix=other_";
+  actor other(fixture);
+  CHECK(release(other, other.acquire("k")).waiters == 0);
+  CHECK(release(holder, holder.acquire("k")).waiters == 1);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: where it can't work the store says so once, and waiters poll",
+                 "[unit][sqlite]") {
+  std::string part;
+  SECTION("a folder has its name") {
+    std::filesystem::create_directory(file);
+    part = "locks.db-wake";
+  }
+  SECTION("a text is there") {
+    write("a text that is longer than the head of a wake file, so that it could be taken for one by its length alone");
+    part = "not made by this version";
+  }
+  SECTION("a few bytes") {
+    write("dlock");
+    part = "cut short";
+  }
+  const auto store = fixture.open();
+  heard said;
+  store->listen(said);
+  listening listener;
+  for (int i = 0; i != 3; ++i) {
+    store->watch("k", holder.id, listener);
+    store->unwatch("k", {}, listener);
+  }
+  CHECK(said.reasons == 1);
+  CHECK_THAT(said.text(), Catch::Matchers::ContainsSubstring(part));
+  CHECK(listener.yes + listener.no == 0);
+  store->unlisten(said);
+  lock_service one(fixture.url(), {.close_limit = 0ms}), other(fixture.url(), {.close_limit = 0ms});
+  std::optional<lease> held = one.acquire("k");
+  auto waits = std::async(std::launch::async, [&] { return granted(other.acquire("k", {.wait = 60s})); });
+  REQUIRE(eventually([&] { return other.statements() > 5; }));
+  held.reset();
+  CHECK(waits.get());
+}
+
+TEST_CASE("sqlite wake: on a file system that machines share waiters poll", "[unit][sqlite]") {
+  sqlite_machine_fixture fixture;
+  fixture.parameters = "?filesystem=any";
+  const bool alone = GENERATE(false, true);
+  fixture.machine->alone = alone;
+  if (!alone) fixture.machine->files = 0x6969;
+  const auto store = fixture.open();
+  heard said;
+  store->listen(said);
+  listening listener;
+  store->watch("k", id128::random(), listener);
+  CHECK(said.reasons == 1);
+  CHECK_THAT(said.text(), Catch::Matchers::ContainsSubstring(alone ? "without its folder" : "NFS"));
+  CHECK_FALSE(std::filesystem::exists(fixture.path + "-wake"));
+  store->unwatch("k", {}, listener);
+  store->unlisten(said);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a waiter whose file is cut short hears that it polls, and begins anew",
+                 "[unit][sqlite]") {
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  REQUIRE(::truncate(file.c_str(), 0) == 0);
+  // The thread finds out at its next look.
+  CHECK(eventually([&] { return waiter.listener.no == 1; }));
+  waiter.unwatch();
+  waiter.watch();
+  CHECK(waiter.works());
+  CHECK(eventually([&] { return release(holder, holder.acquire("k")).waiters == 1; }));
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a file that was removed is made again, and found by releases",
+                 "[unit][sqlite]") {
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  CHECK(release(holder, holder.acquire("k")).waiters == 1);
+  std::filesystem::remove(file);
+  CHECK(eventually([&] { return waiter.listener.no == 1; }));
+  waiter.unwatch();
+  waiter.watch();
+  CHECK(waiter.works());
+  CHECK(eventually([&] { return release(holder, holder.acquire("k")).waiters == 1; }));
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a service is woken that would poll again in an hour", "[unit][sqlite]") {
+  lock_service other(fixture.url(), patient()), mine(fixture.url(), patient());
+  for (int i = 0; i != 5; ++i) {
+    std::optional<lease> held = other.acquire("k");
+    auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
+    view sees(fixture.path, false);
+    REQUIRE(eventually([&] {
+      if (sees.opened == nullptr) sees.result = sees.file.open(false, sees.opened, sees.why);
+      return mine.statements() > 3 && sees.opened != nullptr;
+    }));
+    held.reset();
+    CHECK(waits.get());
+  }
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: wake=off polls, and its releases wake all the same", "[unit][sqlite]") {
+  CHECK(holder.store->caps().wakes_one);
+  fixture.parameters = "?wake=off";
+  actor quiet(fixture);
+  CHECK_FALSE(quiet.store->caps().wakes_one);
+  listening listener;
+  quiet.store->watch("k", quiet.id, listener);
+  CHECK_FALSE(std::filesystem::exists(file));
+  fixture.parameters.clear();
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  CHECK(quiet.release("k", quiet.acquire("k")).waiters == 1);
+  CHECK_THROWS_AS(open_store("sqlite:" + fixture.path + "?wake=maybe"), std::invalid_argument);
+}
+
+TEST_CASE("sqlite wake: two processes hand a key over, and the death of either blocks nobody", "[process][sqlite]") {
+  sqlite_file_fixture fixture;
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const auto child = ::fork();
+  if (child == 0) {
+    try {
+      lock_service locks(fixture.url(), {.defaults = {.ttl = 2s}});
+      for (;;) {
+        auto held = locks.acquire("k", {.wait = 10min});
+        if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+        std::this_thread::sleep_for(30ms);
+        held.release();
+      }
+    } catch (...) {
+      ::_exit(2);
+    }
+  }
+  char got = 0;
+  lock_service locks(fixture.url(), {.defaults = {.ttl = 2s}});
+  for (int i = 0; i != 10; ++i) {
+    REQUIRE(::read(ready[0], &got, 1) == 1);
+    auto held = locks.acquire("k", {.wait = 60s});
+    std::this_thread::sleep_for(30ms);  // long enough that the other one waits in earnest
+    held.release();
+  }
+  SECTION("the holder dies") { REQUIRE(::read(ready[0], &got, 1) == 1); }
+  SECTION("the waiter dies") {
+    auto held = locks.acquire("k", {.wait = 60s});
+    view sees(fixture.path, false);
+    REQUIRE(eventually([&] {
+      if (sees.opened == nullptr) sees.result = sees.file.open(false, sees.opened, sees.why);
+      return sees.opened != nullptr;
+    }));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    held.release();
+    CHECK(granted(locks.acquire("k", {.wait = 60s})));
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  CHECK(granted(locks.acquire("k", {.wait = 60s})));
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: the example of docs/waiting.md", "[unit][sqlite]") {
+  const auto url = fixture.url();
+  // clang-format off
+  // [woken]
+  dlock::lock_service locks(url);                         // wake=on, the default
+  auto held = locks.acquire("order:42", {.wait = 1min});  // sleeps; a release in another process ends that at once
+  dlock::lock_service quiet(url + "?wake=off");           // polls
+  // [/woken]
+  // clang-format on
+  CHECK_FALSE(quiet.try_acquire("order:42"));
+}
