@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # Runs a verb of ./dev in a system that has nothing installed yet: ./dev setup must install all that is missing there.
-#   scripts/clean_root.sh debian13 [verb [argument...]]      the verb is "demo" unless you name one
-# Makes a minimal Debian by debootstrap, from the mirror that apt uses here, copies the tracked files of this tree into it, and
-# runs ./dev there in a chroot of its own namespaces. Needs root and the package debootstrap. The system stays for the next
-# run in $DLOCK_CLEAN_ROOT (default: ~/.cache/dlock/<name>); remove that folder to begin with nothing again.
+#   scripts/clean_root.sh debian12|debian13|ubuntu2404 [verb [argument...]]      the verb is "demo" unless you name one
+# Makes a minimal system by debootstrap, copies the tracked files of this tree into it, and runs ./dev there in a chroot with
+# namespaces of its own. Debian comes from the mirror that apt uses here, Ubuntu from $DLOCK_UBUNTU_MIRROR (default:
+# http://archive.ubuntu.com/ubuntu). Needs root and the package debootstrap. The system stays for the next run in
+# $DLOCK_CLEAN_ROOT (default: ~/.cache/dlock/<name>); remove that folder to begin with nothing again.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,7 +16,8 @@ die() { say "$*"; exit 1; }
 case ${1:-} in
   debian12) suite=bookworm ;;
   debian13) suite=trixie ;;
-  *) say "usage: $0 debian12|debian13 [verb [argument...]]"; exit 2 ;;
+  ubuntu2404) suite=noble ;;
+  *) say "usage: $0 debian12|debian13|ubuntu2404 [verb [argument...]]"; exit 2 ;;
 esac
 name=$1
 shift
@@ -24,16 +26,33 @@ if [ $# = 0 ]; then set -- demo; fi
 command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
 
 system=${DLOCK_CLEAN_ROOT:-${DLOCK_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/dlock}/$name}
-# The first Debian mirror that apt knows.
-mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
-  grep -E '/debian/?$' | head -n 1) || true
-mirror=${mirror:-http://deb.debian.org/debian}
+options=(--variant=minbase --include=ca-certificates)
+if [ "$suite" = noble ]; then
+  mirror=${DLOCK_UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+  keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+  # debootstrap may be older than the release; the recipe is the same for all releases of Ubuntu.
+  recipe=/usr/share/debootstrap/scripts/gutsy
+  # Some of what dlock needs stands in universe.
+  options+=(--components=main,universe "--keyring=$keyring")
+else
+  # The first Debian mirror that apt knows.
+  mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
+    grep -E '/debian/?$' | head -n 1) || true
+  mirror=${mirror:-http://deb.debian.org/debian}
+  keyring=
+  recipe=
+fi
 
 if [ ! -e "$system/.dlock-ready" ]; then
+  if [ -n "$keyring" ] && [ ! -e "$keyring" ]; then
+    apt-get -qq -y --no-install-recommends install ubuntu-keyring >"$system.log" 2>&1 ||
+      die "the keys of Ubuntu's archive are missing, and apt has no package ubuntu-keyring; see $system.log"
+  fi
   rm -rf --one-file-system "$system"
   mkdir -p "$system"
   say "making $suite from $mirror in $system"
-  debootstrap --variant=minbase --include=ca-certificates "$suite" "$system" "$mirror" >"$system.log" 2>&1 ||
+  # shellcheck disable=SC2086 # no recipe, no argument
+  debootstrap "${options[@]}" "$suite" "$system" "$mirror" $recipe >"$system.log" 2>&1 ||
     { tail -n 20 "$system.log" >&2; die "debootstrap failed; its log is $system.log"; }
   touch "$system/.dlock-ready"
 fi

@@ -118,10 +118,13 @@ class watcher {
   }
 
   void start() {
-    int failed[2];
-    if (::pipe2(failed, O_CLOEXEC) != 0) return tell({guard::report::kind::not_started, errno, false});
+    std::vector<char*> words;
+    for (const auto& each : what_.command) words.push_back(const_cast<char*>(each.c_str()));
+    words.push_back(nullptr);
     const pid_t here = ::getpid();
-    const pid_t child = ::fork();
+    volatile int why = 0;
+    // The child borrows this memory until it is the command: a copy of it would cost more than all else here.
+    const pid_t child = ::vfork();
     if (child == 0) {
       if (what_.own_group) ::setpgid(0, 0);
       // If the guard is killed, the command goes with it; what that has started is killed by dlock.
@@ -130,30 +133,28 @@ class watcher {
       // A client library ignores it from the start of the process on; programs in pipes end by it.
       ::signal(SIGPIPE, SIG_DFL);
       ::sigprocmask(SIG_SETMASK, &what_.signals, nullptr);
-      std::vector<char*> words;
-      for (const auto& each : what_.command) words.push_back(const_cast<char*>(each.c_str()));
-      words.push_back(nullptr);
       ::execvp(words[0], words.data());
-      const int why = errno;
-      static_cast<void>(!::write(failed[1], &why, sizeof why));
+      why = errno;
       ::_exit(127);
     }
-    ::close(failed[1]);
-    int why = child < 0 ? errno : 0;
-    if (child > 0 && ::read(failed[0], &why, sizeof why) == sizeof why) ::waitpid(child, nullptr, 0);
-    ::close(failed[0]);
+    if (child < 0) why = errno;
+    if (child > 0 && why != 0) ::waitpid(child, nullptr, 0);
     if (why != 0) return tell({guard::report::kind::not_started, why, false});
     command_ = child;
     tell({guard::report::kind::started, child, false});
   }
 
-  void reap() {
+  /// False: there are no children. Then there are no descendants, because the orphans of a subreaper become its
+  /// children.
+  bool reap() {
     int how = 0;
-    for (pid_t ended; (ended = ::waitpid(-1, &how, WNOHANG)) > 0;) {
-      if (ended != command_) continue;
+    pid_t ended = 0;
+    while ((ended = ::waitpid(-1, &how, WNOHANG)) > 0) {
+      if (ended != command_ || over_) continue;
       status_ = how;
       over_ = true;
     }
+    return ended == 0;
   }
 
   void begin_to_end() {
@@ -170,13 +171,8 @@ class watcher {
   void tell_end() {
     const bool ends = ending_ != clock::time_point::max();
     if (ends || !what_.leave_children) {
-      if (!ends && !descendants_of(::getpid()).empty()) begin_to_end();
-      while (clock::now() < ending_ && ending_ != clock::time_point::max() && !descendants_of(::getpid()).empty()) {
-        wait();
-        int ignored = 0;
-        while (::waitpid(-1, &ignored, WNOHANG) > 0) {
-        }
-      }
+      if (!ends && reap()) begin_to_end();
+      while (clock::now() < ending_ && ending_ != clock::time_point::max() && reap()) wait();
       kill_descendants(-1, status_);
     }
     tell({guard::report::kind::ended, status_, late_});
@@ -191,10 +187,9 @@ class watcher {
       // No longer than the lock is certain.
       const auto certain = clock::now() + std::max(trusted() - now(), std::chrono::microseconds{0});
       ending_ = std::min(ending_, std::max(certain, clock::now()));
-      while (clock::now() < ending_ && !descendants_of(::getpid()).empty()) {
+      while (clock::now() < ending_ && reap()) {
         pollfd children{children_, POLLIN, 0};
         ::poll(&children, 1, 20);
-        reap();
       }
       kill_all();
     }
