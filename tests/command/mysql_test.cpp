@@ -10,6 +10,7 @@
 #include "dlock/lock_service.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/tcp_proxy.hpp"
 
 namespace dlock::test {
 
@@ -145,6 +146,22 @@ TEST_CASE("dlock on MySQL: doctor names what a crash may lose, with what to do",
   CHECK(s.check("connections").contains("value"));
 }
 
+TEST_CASE("dlock on MySQL: doctor finds a proxy that does not pass on the timeouts of dlock's connections",
+          "[command]") {
+  mysql_scene s;
+  const auto direct = s.check("timeouts");
+  CHECK(direct.at("level") == "ok");
+  CHECK(direct.at("value").get<std::string>().find("row locks 1 s") == 0);
+  auto url = store_url::parse(s.url);
+  tcp_proxy proxy(url.hosts.at(0).port);
+  proxy.rewrite_requests("innodb_lock_wait_timeout=1", "innodb_lock_wait_timeout=9");
+  s.url.replace(s.url.find(fmt::format(":{}/", url.hosts.at(0).port)), fmt::format(":{}", url.hosts.at(0).port).size(),
+                fmt::format(":{}", proxy.port()));
+  const auto found = s.check("timeouts");
+  CHECK(found.at("level") == "warning");
+  CHECK(found.at("value").get<std::string>().find("row locks 9 s") == 0);
+  CHECK_FALSE(found.at("advice").get<std::string>().empty());
+}
 TEST_CASE("dlock on MySQL: doctor finds tables that are half migrated, and tables that are missing", "[command]") {
   const mysql_scene s;
   raw_mysql owner(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));

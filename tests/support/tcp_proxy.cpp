@@ -14,6 +14,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -79,10 +80,16 @@ bool send_all(int to, std::string_view bytes) {
 }
 
 /// False: `from` has no more.
-bool forward(int from, int to) {
+bool forward(int from, int to, const std::pair<std::string, std::string>& rewritten = {}) {
   std::array<char, 16'384> buffer;
   const auto size = ::recv(from, buffer.data(), buffer.size(), 0);
-  return size > 0 && send_all(to, {buffer.data(), static_cast<std::size_t>(size)});
+  if (size <= 0) return false;
+  std::string bytes(buffer.data(), static_cast<std::size_t>(size));
+  const auto& [old, other] = rewritten;
+  for (std::size_t at = 0; !old.empty() && (at = bytes.find(old, at)) != std::string::npos; at += other.size()) {
+    bytes.replace(at, old.size(), other);
+  }
+  return send_all(to, bytes);
 }
 
 /// What `from` has is dropped. False: it has no more.
@@ -166,7 +173,7 @@ struct tcp_proxy::state {
             each.replaces = true;
             each.instead = *std::exchange(replacement, std::nullopt);
           }
-          each.over = !forward(*each.client, *each.server);
+          each.over = !forward(*each.client, *each.server, rewritten);
         }
         if (watched[3 + 2 * i].revents == 0) continue;
         if (each.loses) {
@@ -205,6 +212,7 @@ struct tcp_proxy::state {
   bool is_cut = false;
   std::optional<loss> losing{};
   std::optional<std::string> replacement{};
+  std::pair<std::string, std::string> rewritten{};
   bool stop = false;
   std::thread thread{};
 };
@@ -253,6 +261,12 @@ void tcp_proxy::lose_next(loss lost) {
 void tcp_proxy::replace_next_answer(std::string bytes) {
   const std::lock_guard lock(state_->mutex);
   state_->replacement = std::move(bytes);
+}
+
+void tcp_proxy::rewrite_requests(std::string from, std::string to) {
+  if (from.size() != to.size()) throw std::invalid_argument("a message's length would be wrong");
+  const std::lock_guard lock(state_->mutex);
+  state_->rewritten = {std::move(from), std::move(to)};
 }
 
 void tcp_proxy::mend() {

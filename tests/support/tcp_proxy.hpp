@@ -37,6 +37,10 @@ class tcp_proxy {
   /// answer.
   void replace_next_answer(std::string bytes);
 
+  /// What clients send from now on reaches the server with `to` in the place of each `from`, of the same length. Of a
+  /// `from` that comes in two pieces it knows nothing. Throws std::invalid_argument.
+  void rewrite_requests(std::string from, std::string to);
+
   /// How many clients have come.
   std::size_t accepted() const;
   /// How many of them are connected now.
