@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -272,6 +273,22 @@ TEST_CASE("wake file: garbage in slots rings nobody, and is taken for a dead pro
   REQUIRE(entry == 0);
   CHECK(holder.opened->ring(7) == rung::other);
   CHECK(waiter.opened->was_rung(entry));
+}
+
+TEST_CASE("wake file: it has the owner and the rights of the database, also if root makes it", "[unit][sqlite]") {
+  const sqlite_file_fixture fixture;
+  // Only root can give a file away; for other users the test shows the rights alone.
+  if (::geteuid() == 0) REQUIRE(::chown(fixture.path.c_str(), 65534, 65534) == 0);
+  REQUIRE(::chmod(fixture.path.c_str(), 0660) == 0);
+  const view made(fixture.path);
+  REQUIRE(made.result == wake_file::found::yes);
+  struct ::stat database {
+  }, wake{};
+  REQUIRE(::stat(fixture.path.c_str(), &database) == 0);
+  REQUIRE(::stat((fixture.path + "-wake").c_str(), &wake) == 0);
+  CHECK(wake.st_uid == database.st_uid);
+  CHECK(wake.st_gid == database.st_gid);
+  CHECK((wake.st_mode & 0777) == 0660);
 }
 
 TEST_CASE("wake file: another version, and what is no such file, are left alone", "[unit][sqlite]") {

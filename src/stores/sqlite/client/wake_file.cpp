@@ -201,7 +201,7 @@ wake_file::found wake_file::open(bool create, std::shared_ptr<opened>& file, std
       file = file_;
       return found::yes;
     }
-    file_.reset();  // somebody has removed or replaced it
+    file_.reset();  // it was removed or replaced
   }
   if (real_path_.empty()) real_path_ = path();
   const auto unfit = [&why, at = real_path_](const std::string& text) {
@@ -215,7 +215,11 @@ wake_file::found wake_file::open(bool create, std::shared_ptr<opened>& file, std
     const bool known = ::stat(database_.c_str(), &database) == 0;
     const mode_t rights = known ? database.st_mode & 0666 : 0600;
     number = ::open(real_path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT, rights);
-    if (number >= 0 && known) static_cast<void>(::fchmod(number, rights));  // whoever may use the one may use the other
+    if (number >= 0 && known) static_cast<void>(::fchmod(number, rights));  // the users of the one may use the other
+    // Root makes it for the owner of the database, as SQLite does with the files beside it.
+    if (number >= 0 && known && ::geteuid() == 0 && ::fchown(number, database.st_uid, database.st_gid) != 0) {
+      ::close(std::exchange(number, -1));
+    }
   }
   if (number < 0) return unfit(text_of(errno));
   std::shared_ptr<opened> made(new opened);
@@ -300,7 +304,7 @@ bool wake_file::opened::in_use(std::size_t slot) const noexcept {
 void wake_file::opened::wake(std::size_t slot) const noexcept {
   std::uint32_t before = 0;
   static_cast<void>(read(head_at(slot), &before, sizeof before));
-  auto word = static_cast<std::uint32_t>(boot_time());  // so that two who write it write different ones
+  auto word = static_cast<std::uint32_t>(boot_time());  // so that two writers write different ones
   if (word == before) ++word;
   if (write(head_at(slot), &word, sizeof word)) wake_one(page_ + head_at(slot));
 }
@@ -353,7 +357,7 @@ void wake_file::opened::ring_all() const noexcept try {
     if (each.key != done && in_use(each.slot) && ring(each)) done = each.key;
   }
 } catch (const std::bad_alloc&) {
-  // They look by themselves in a while.
+  // The waiters poll in a while.
 }
 
 // ---- the slot -------------------------------------------------------------------------------------------------------
@@ -401,8 +405,8 @@ int wake_file::opened::enter(hash key, const id128& session) noexcept {
   return static_cast<int>(entry);
 }
 
-/// Whoever rings writes the ring and then looks whether the entry is there; whoever leaves does it the other way round.
-/// So one of the two notices.
+/// A releaser writes the ring and then checks that the entry is there; a leaving waiter does it the other way round. So
+/// one of the two notices.
 bool wake_file::opened::leave(int entry) noexcept {
   const auto slot = static_cast<std::size_t>(slot_.load());
   const auto at = entry_at(slot, static_cast<std::size_t>(entry));

@@ -12,9 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// So long it does without wake-ups where they can't work.
+/// How long waiters poll where wake-ups can't work.
 constexpr auto off_for = 60s;
-/// So long slot and thread are kept while nobody waits.
+/// How long slot and thread are kept while no caller waits.
 constexpr auto kept_idle = 60s;
 
 }  // namespace
@@ -39,7 +39,7 @@ bool sleeping_waiters::in_child() const noexcept {
 
 sleeping_waiters::~sleeping_waiters() {
   if (in_child()) {
-    mutex_.assert_held();                      // as far as anybody can be in the way
+    mutex_.assert_held();                      // no other thread can be in the way
     if (thread_.joinable()) thread_.detach();  // it runs in the parent only
     return;
   }
@@ -143,7 +143,7 @@ void sleeping_waiters::unwatch(std::string_view key, key_listener& listener) noe
   keys_.erase(found);
   if (slot_ == nullptr || entry < 0) return;
   if (keys_.empty()) idle_since_ = clock::now();
-  // Whoever was woken and leaves without the key wakes the next.
+  // A waiter that was woken and leaves without the key wakes the next.
   if (slot_->leave(entry) && !taken) slot_->ring(hash_of(key));
 }
 
@@ -163,7 +163,7 @@ unsigned sleeping_waiters::released(std::string_view key) noexcept try {
   }
   return 0;
 } catch (const std::exception&) {
-  return 0;  // no memory: they look by themselves in a while
+  return 0;  // no memory: the waiters poll in a while
 }
 
 void sleeping_waiters::session_ended() noexcept try {
@@ -181,7 +181,7 @@ void sleeping_waiters::tell(watched_key& about, bool works) noexcept {
   for (auto* const listener : about.listeners) listener->may_be_free(works);
 }
 
-/// Whoever relies on notifications must learn when they stop.
+/// A listener that relies on notifications must learn when they stop.
 void sleeping_waiters::lost() noexcept {
   for (auto& [key, about] : keys_) {
     about.entry = -1;

@@ -48,7 +48,7 @@ class sleeping_waiters {
   void taken(std::string_view key) noexcept;
   /// The key was released: wakes its first waiter. How many of other processes that were.
   unsigned released(std::string_view key) noexcept;
-  /// A session has ended, and nobody knows with which keys.
+  /// A session has ended, with keys that are not known.
   void session_ended() noexcept;
 
  private:

@@ -177,7 +177,7 @@ void sqlite_store::note_done(std::span<const request> requests, std::span<reply>
       case verb::insert:
       case verb::take_over: waiters_.taken(asked.resource); break;
       case verb::release:
-        // A look costs a system call or two, which a short lease that nobody else wants must not pay.
+        // A look costs a system call or two, which a short lease without waiters must not pay.
         if (asked.min_hold.count() <= 0 && (asked.wake || !wakes_))
           replies[i].waiters = waiters_.released(asked.resource);
         break;
