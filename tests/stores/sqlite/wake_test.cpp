@@ -276,7 +276,8 @@ TEST_CASE("wake file: garbage in slots rings nobody, and is taken for a dead pro
 }
 
 TEST_CASE("wake file: it has the owner and the rights of the database, also if root makes it", "[unit][sqlite]") {
-  const sqlite_file_fixture fixture;
+  sqlite_file_fixture fixture;
+  fixture.open();
   // Only root can give a file away; for other users the test shows the rights alone.
   if (::geteuid() == 0) REQUIRE(::chown(fixture.path.c_str(), 65534, 65534) == 0);
   REQUIRE(::chmod(fixture.path.c_str(), 0660) == 0);
