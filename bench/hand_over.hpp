@@ -103,6 +103,13 @@ inline double percentile(std::vector<double> values, double share) {
   return values[std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())))];
 }
 
+/// Long enough that a waiter sleeps, also on a slow disk.
+inline constexpr auto long_hold = 300ms;
+
+inline void append(std::vector<double>& to, const std::vector<double>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
 inline std::vector<double> took(const board& shared) {
   return {shared.took, shared.took + std::min<std::size_t>(shared.count, most)};
 }

@@ -47,16 +47,11 @@ std::vector<double> durable_updates(const dlock::store_url& at, int times) {
 void hand_over(const dlock::store_url& at) {
   const auto url = dlock::bench::by_socket(at);
   std::vector<double> ours, off, get_lock, update;
-  const auto add = [](std::vector<double>& to, const std::vector<double>& more) {
-    to.insert(to.end(), more.begin(), more.end());
-  };
-  // Long enough that whoever waits sleeps at the server, also on a slow disk.
-  constexpr auto hold = 300ms;
   for (int round = 0; round != 3; ++round) {
-    add(ours, by_dlock(url, hold, 8s));
-    add(get_lock, by_get_lock(at, 20ms, 2s));
-    add(update, durable_updates(at, 200));
-    add(off, by_dlock(url + "&wake=off", hold, 4s));
+    append(ours, by_dlock(url, long_hold, 8s));
+    append(get_lock, by_get_lock(at, 20ms, 2s));
+    append(update, durable_updates(at, 200));
+    append(off, by_dlock(url + "&wake=off", long_hold, 4s));
   }
   const auto floor = [&](double share) { return percentile(get_lock, share) + 2 * percentile(update, share); };
   for (const double share : {0.5, 0.99}) {

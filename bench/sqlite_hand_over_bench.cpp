@@ -32,15 +32,10 @@ std::vector<double> durable_writes(const std::string& path, int times) {
 void hand_over(const std::string& path) {
   const auto url = "sqlite:" + path;
   std::vector<double> ours, off, write;
-  const auto add = [](std::vector<double>& to, const std::vector<double>& more) {
-    to.insert(to.end(), more.begin(), more.end());
-  };
-  // Long enough that whoever waits sleeps, also on a slow disk.
-  constexpr auto hold = 300ms;
   for (int round = 0; round != 3; ++round) {
-    add(ours, by_dlock(url, hold, 8s));
-    add(write, durable_writes(path, 200));
-    add(off, by_dlock(url + "?wake=off", hold, 4s));
+    append(ours, by_dlock(url, long_hold, 8s));
+    append(write, durable_writes(path, 200));
+    append(off, by_dlock(url + "?wake=off", long_hold, 4s));
   }
   for (const double share : {0.5, 0.99}) {
     const auto name = fmt::format("p{:g}", 100 * share);

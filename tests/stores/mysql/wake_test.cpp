@@ -15,6 +15,7 @@
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "contract/store/store_contract.hpp"
+#include "contract/store/waiting_store.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/eventually.hpp"
@@ -23,37 +24,6 @@
 namespace dlock::test {
 
 namespace {
-
-struct listening final : key_listener {
-  std::atomic<int> yes{0}, no{0};
-  void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
-};
-
-struct heard final : store_listener {
-  void renew_now() noexcept override {}
-  void lock_deleted(std::string_view, const id128&, std::uint64_t) noexcept override {}
-  void waiters_poll(std::string_view) noexcept override { ++reasons; }
-  std::atomic<int> reasons{0};
-};
-
-/// A store object, as another process has it, that waits for the key "k".
-struct waiting_store {
-  explicit waiting_store(store_fixture& at, std::string of = "k") : key(std::move(of)), store(at.open()) { watch(); }
-  /// One of another user, whose statements others may not end.
-  explicit waiting_store(const std::string& url) : key("k"), store(open_store(url)) {
-    store->prepare();
-    watch();
-  }
-  ~waiting_store() { unwatch(); }
-  void watch() { store->watch(key, id128::random(), listener); }
-  void unwatch() { store->unwatch(key, {}, listener); }
-  bool works() {
-    return eventually([&] { return listener.yes > listener.no; });
-  }
-  const std::string key;
-  std::shared_ptr<dlock::store> store;
-  listening listener;
-};
 
 struct wake_fixture {
   mysql_store_fixture fixture{};
@@ -73,12 +43,9 @@ struct wake_fixture {
   std::string sleeper(const std::string& bell) {
     return root.rows("SELECT IS_USED_LOCK('dlock." + bell + "')").at(0).at(0).value_or("");
   }
-  reply release(actor& by, std::uint64_t fence, const char* key = "k") {
-    return by.run({.action = verb::release, .resource = key, .session = by.id, .fence = fence, .wake = true});
-  }
   /// Releases it and takes it again. The fence; `woken`: how many were.
   std::uint64_t release_and_take(std::uint64_t fence, unsigned& woken) {
-    const auto freed = release(holder, fence);
+    const auto freed = release_and_wake(holder, fence);
     REQUIRE(answer(freed) == outcome::yes);
     woken = freed.waiters;
     const auto again = holder.take("k");
@@ -125,7 +92,8 @@ TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of 
   root.run("INSERT INTO " + table("waiter") + " SELECT 'k', acquired_at_us - 1, X'" + id128::random().hex() + "', X'" +
            id128::random().hex() + "' FROM " + table("lock") + " WHERE lock_key = 'k'");
   // A release by this user can wake one of the two: which one it chose shows.
-  const auto stranger = fixture.tables.app_url("&schema=verify");
+  const auto stranger = open_store(fixture.tables.app_url("&schema=verify"));
+  stranger->prepare();
   const bool stranger_first = GENERATE(false, true);
   CAPTURE(stranger_first);
   std::optional<waiting_store> first, second;
@@ -173,28 +141,14 @@ TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key w
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a batch of releases wakes a waiter of each key", "[wake]") {
-  std::vector<std::string> keys{"a", "b", "c"};
-  std::vector<request> frees;
-  for (const auto& key : keys) {
-    frees.push_back(
-        {.action = verb::release, .resource = key, .session = holder.id, .fence = holder.acquire(key), .wake = true});
-  }
-  waiting_store a(fixture, "a"), c(fixture, "c");
-  REQUIRE(a.works());
-  REQUIRE(c.works());
-  std::vector<reply> replies(keys.size());
-  holder.store->execute(*holder.connection, frees, replies);
-  for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
-  CHECK(replies[0].waiters == 1);
-  CHECK(replies[1].waiters == 0);
-  CHECK(replies[2].waiters == 1);
+  check_that_a_batch_wakes_each(fixture, holder);
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a release of what is not held wakes nobody", "[wake]") {
   const auto fence = holder.acquire("k");
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
-  const auto freed = release(holder, fence + 1);
+  const auto freed = release_and_wake(holder, fence + 1);
   CHECK(answer(freed) == outcome::no);
   CHECK(freed.waiters == 0);
   CHECK(holder.sees_held("k"));
@@ -239,7 +193,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, an
   holder.store->listen(said);
   const auto fence = holder.acquire("k");
   waiting_store waiter(fixture);
-  CHECK(answer(release(holder, fence)) == outcome::yes);
+  CHECK(answer(release_and_wake(holder, fence)) == outcome::yes);
   CHECK_FALSE(holder.sees_held("k"));
   CHECK(said.reasons == 1);
   holder.store->unlisten(said);

@@ -25,6 +25,7 @@
 #include "base/mutex.hpp"
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
+#include "contract/store/waiting_store.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/sqlite/client/wake_file.hpp"
@@ -39,58 +40,14 @@ using rung = wake_file::opened::rung;
 
 namespace {
 
-struct listening final : key_listener {
-  std::atomic<int> yes{0}, no{0};
-  void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
-};
-
-struct heard final : store_listener {
-  void renew_now() noexcept override {}
-  void lock_deleted(std::string_view, const id128&, std::uint64_t) noexcept override {}
-  void waiters_poll(std::string_view why) noexcept override {
-    const base::lock_guard lock(mutex);
-    ++reasons;
-    last = why;
-  }
-  std::string text() {
-    const base::lock_guard lock(mutex);
-    return last;
-  }
-  base::mutex mutex{};
-  std::atomic<int> reasons{0};
-  std::string last{};
-};
-
-/// A store object, as another process has it, that waits for a key.
-struct waiting_store {
-  explicit waiting_store(store_fixture& at, std::string of = "k") : key(std::move(of)), store(at.open()) { watch(); }
-  ~waiting_store() { unwatch(); }
-  void watch() { store->watch(key, id128::random(), listener); }
-  void unwatch() { store->unwatch(key, {}, listener); }
-  bool works() {
-    return eventually([&] { return listener.yes > listener.no; });
-  }
-  const std::string key;
-  std::shared_ptr<dlock::store> store;
-  listening listener{};
-};
-
 struct wake_fixture {
   sqlite_file_fixture fixture{};
   const std::string file = fixture.path + "-wake";
   actor holder{fixture};
 
-  static reply release(actor& by, std::uint64_t fence, microseconds min_hold = 0us) {
-    return by.run({.action = verb::release,
-                   .resource = "k",
-                   .session = by.id,
-                   .fence = fence,
-                   .min_hold = min_hold,
-                   .wake = true});
-  }
   /// Releases it and takes it again. The fence; `woken`: how many were.
   std::uint64_t release_and_take(std::uint64_t fence, unsigned& woken) {
-    const auto freed = release(holder, fence);
+    const auto freed = release_and_wake(holder, fence);
     REQUIRE(answer(freed) == outcome::yes);
     woken = freed.waiters;
     return holder.acquire("k");
@@ -365,20 +322,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: who was woken and leaves without th
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: a batch of releases wakes a waiter of each key", "[unit][sqlite]") {
-  std::vector<std::string> keys{"a", "b", "c"};
-  std::vector<request> frees;
-  for (const auto& key : keys)
-    frees.push_back(
-        {.action = verb::release, .resource = key, .session = holder.id, .fence = holder.acquire(key), .wake = true});
-  waiting_store a(fixture, "a"), c(fixture, "c");
-  REQUIRE(a.works());
-  REQUIRE(c.works());
-  std::vector<reply> replies(keys.size());
-  holder.store->execute(*holder.connection, frees, replies);
-  for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
-  CHECK(replies[0].waiters == 1);
-  CHECK(replies[1].waiters == 0);
-  CHECK(replies[2].waiters == 1);
+  check_that_a_batch_wakes_each(fixture, holder);
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: a cancel wakes, and the end of a session the first waiter of each key",
@@ -403,10 +347,10 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release of what is not held, and 
   const auto fence = holder.acquire("k");
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
-  const auto refused = release(holder, fence + 1);
+  const auto refused = release_and_wake(holder, fence + 1);
   CHECK(answer(refused) == outcome::no);
   CHECK(refused.waiters == 0);
-  const auto later = release(holder, fence, for_long);
+  const auto later = release_and_wake(holder, fence, for_long);
   CHECK(answer(later) == outcome::yes);
   CHECK(later.waiters == 0);
 }
@@ -415,7 +359,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release that need not look for wa
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
   CHECK(holder.release("k", holder.acquire("k")).waiters == 0);
-  CHECK(release(holder, holder.acquire("k")).waiters == 1);
+  CHECK(release_and_wake(holder, holder.acquire("k")).waiters == 1);
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: tables of another prefix are other keys", "[unit][sqlite]") {
@@ -423,8 +367,8 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: tables of another prefix are other 
   REQUIRE(waiter.works());
   fixture.parameters = "?prefix=other_";
   actor other(fixture);
-  CHECK(release(other, other.acquire("k")).waiters == 0);
-  CHECK(release(holder, holder.acquire("k")).waiters == 1);
+  CHECK(release_and_wake(other, other.acquire("k")).waiters == 0);
+  CHECK(release_and_wake(holder, holder.acquire("k")).waiters == 1);
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: where it can't work the store says so once, and waiters poll",
@@ -490,20 +434,20 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a waiter whose file is cut short he
   waiter.unwatch();
   waiter.watch();
   CHECK(waiter.works());
-  CHECK(eventually([&] { return release(holder, holder.acquire("k")).waiters == 1; }));
+  CHECK(eventually([&] { return release_and_wake(holder, holder.acquire("k")).waiters == 1; }));
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: a file that was removed is made again, and found by releases",
                  "[unit][sqlite]") {
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
-  CHECK(release(holder, holder.acquire("k")).waiters == 1);
+  CHECK(release_and_wake(holder, holder.acquire("k")).waiters == 1);
   std::filesystem::remove(file);
   CHECK(eventually([&] { return waiter.listener.no == 1; }));
   waiter.unwatch();
   waiter.watch();
   CHECK(waiter.works());
-  CHECK(eventually([&] { return release(holder, holder.acquire("k")).waiters == 1; }));
+  CHECK(eventually([&] { return release_and_wake(holder, holder.acquire("k")).waiters == 1; }));
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: a service is woken that would poll again in an hour", "[unit][sqlite]") {
