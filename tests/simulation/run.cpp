@@ -276,6 +276,8 @@ void run::prove_fair() {
   const auto bound =
       (plan_.caps().tells_free ? 3 * second / 2 : 6 * second) + 4 * hold * static_cast<moment>(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
+    // Where waiters are notified they race, and one that is far from the server may lose for long (docs/waiting.md).
+    if (plan_.caps().tells_free && plan_.has(hazard::distances)) continue;
     if (of[i].longest <= bound) continue;
     return world_.fail(fmt::format("fairness: key {}: {} waits {} ms for it while others take it again and again",
                                    key.view(), all[i]->of().name(), of[i].longest / 1'000));

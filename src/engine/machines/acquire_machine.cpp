@@ -2,6 +2,7 @@
 #include "engine/machines/acquire_machine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dlock::engine {
 
@@ -12,6 +13,10 @@ constexpr std::chrono::microseconds shortest_pause{500};
 /// A grant that was seen for so long is released by a statement that looks for waiters. Twice as long as its holder
 /// counts, because that one's statement may be on its way for a while.
 constexpr auto relied_on_after = 2 * wake_knowledge::quiet;
+/// How often in a row a starving waiter far from the server asks for a key that is held, and how long a poll of such a
+/// waiter takes.
+constexpr unsigned tries_if_far = 4;
+constexpr auto far_from = tenure_tracker::idle_gap;
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
 
@@ -36,6 +41,8 @@ step acquire_machine::begin() noexcept { return go(settings_.poll_first ? step::
 
 step acquire_machine::replied(const reply& answer, instant now, instant trusted_until) {
   ++statements_;
+  const auto due = std::exchange(poll_due_, instant{});
+  if (last_ == step::poll && due != instant{}) far_ = now - due >= far_from;
   if (last_ != step::poll) row_locked_ = answer.result == outcome::failed && answer.why.contended;
   switch (answer.result) {
     case outcome::unknown:
@@ -63,7 +70,7 @@ step acquire_machine::notified() noexcept {
 
 step acquire_machine::refused(instant now) {
   switch (last_) {
-    case step::take: return go(step::poll);
+    case step::take: return tried_ > 0 ? held(now) : go(step::poll);
     // Not expired any more, or removed by another taker: the take-over looks again itself (rule 2).
     case step::remove: return go(step::take_over);
     case step::insert: return again_at_once(step::take, now);
@@ -76,11 +83,11 @@ step acquire_machine::polled(const reply& answer, instant now) {
   starvation_.polled(holder_, now);
   if (!holder_.holder) return again_at_once(step::take, now);
   if (holder_.kind != lease_kind::session) {
-    return holder_.expired ? again_at_once(step::take, now) : busy(now, holder_.remaining);
+    return holder_.expired ? again_at_once(step::take, now) : held(now);
   }
   if (holder_.gone) return again_at_once(step::take_over, now);
   if (holder_.expired) return again_at_once(step::remove, now);
-  return busy(now, holder_.remaining);
+  return held(now);
 }
 
 step acquire_machine::granted(const reply& answer, instant now, instant trusted_until) {
@@ -124,6 +131,16 @@ step acquire_machine::busy(instant now, std::chrono::microseconds remaining) {
   return may_retry(now) ? pause_before_retry(now, remaining) : go(step::busy);
 }
 
+/// A process that takes the key again and again yields it for tenure_tracker::yield_time. A take that follows a poll comes
+/// too late for that if each of them is on its way for half that time. So such a waiter does not poll only: its takes
+/// arrive without having seen the key free.
+step acquire_machine::held(instant now) {
+  const bool asks = far_ && starvation_.starving() && tried_ < tries_if_far && now < settings_.deadline;
+  if (!asks) return busy(now, holder_.remaining);
+  ++tried_;
+  return go(step::take);
+}
+
 step acquire_machine::busy_unseen(instant now) {
   const auto next = busy(now, no_bound);
   // When a lease ends that was not seen, and whether its end is notified of, is not known: it may be that of a process
@@ -148,6 +165,8 @@ step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds 
                            ? std::min({longest_if_notified, bound, time_remaining(settings_.deadline, now)})
                            : pause_;
   at_once_ = 0;
+  tried_ = 0;
+  poll_due_ = now + pause_;
   has_paused_ = true;
   return go(step::pause);
 }

@@ -34,6 +34,7 @@ enum class step {
 ///   failed: contended take -> poll   contended otherwise -> as busy     transient -> pause -> poll   else -> failed
 ///   unknown -> resolve -> pause -> poll
 ///   notified, while it pauses, that the key may be free -> take
+///   poll shows a holder, and the waiter starves far from the server -> take, some times at once, then as busy
 ///
 /// Every round ends at the deadline: the last pause is cut short, then comes one last poll (never held and refused, nor
 /// granted and forgotten).
@@ -89,6 +90,8 @@ class acquire_machine {
   step granted(const reply& answer, instant now, instant trusted_until);
   step again_at_once(step next, instant now);
   step busy(instant now, std::chrono::microseconds remaining);
+  /// The same, and the present holder has been seen.
+  step held(instant now);
   /// The same, and the present holder has not been seen.
   step busy_unseen(instant now);
   step trouble(instant now);
@@ -110,6 +113,9 @@ class acquire_machine {
   unsigned statements_ = 0;
   unsigned retries_ = 0;
   unsigned at_once_ = 0;  // rounds without a pause since the last one
+  instant poll_due_{};    // zero: the statement under way does not follow a pause
+  bool far_ = false;      // from the server, or it is slow
+  unsigned tried_ = 0;    // takes in held() since the last pause
   bool unknown_ = false;
   bool taken_over_ = false;
 };

@@ -390,6 +390,50 @@ TEST_CASE("acquire_machine: pauses are brief once one process was seen to take t
   CHECK(pauses == std::vector<microseconds>{10ms, 20ms, 40ms, 80ms, 100ms, 20ms, 20ms, 20ms});
 }
 
+namespace {
+
+/// What a waiter sends while one process takes the key again and again, for five pauses after it has begun to starve. A
+/// poll takes `travel`.
+std::vector<step> steps_of_starving(acquire_machine::settings how, microseconds travel) {
+  acquire_machine m(how);
+  auto at = m.begin();
+  auto now = start;
+  auto poll = alive();
+  std::vector<step> sent;
+  for (int pauses = 0; pauses < 10;) {
+    if (at == step::pause) {
+      now += m.pause();
+      at = m.paused();
+      ++pauses;
+    }
+    if (at != step::take && at != step::poll) break;
+    if (pauses > 5) sent.push_back(at);
+    now += travel;
+    ++poll.holder.fence;
+    at = m.replied(at == step::poll ? poll : said(outcome::no), now, for_ever);
+  }
+  return sent;
+}
+
+}  // namespace
+
+TEST_CASE("acquire_machine: a starving waiter far from the server takes as well, because a take after a poll is too late",
+          "[acquire_machine][fair]") {
+  using enum step;
+  CHECK(steps_of_starving(waiting(), 5ms - 1us) == std::vector<step>{poll, poll, poll, poll});
+  CHECK(steps_of_starving(waiting(), 5ms) == std::vector<step>{poll, take, take, take, take,   //
+                                                               poll, take, take, take, take,   //
+                                                               poll, take, take, take, take,   //
+                                                               poll, take, take, take, take});
+}
+
+TEST_CASE("acquire_machine: a waiter far from the server that gets nothing ends at its deadline",
+          "[acquire_machine][fair]") {
+  const auto sent = steps_of_starving(waiting(700ms), 30ms);
+  CHECK(sent.size() < 10);
+  CHECK(sent.size() > 1);
+}
+
 TEST_CASE("acquire_machine: who has just had the key for long begins with the longest pause",
           "[acquire_machine][fair]") {
   auto settings = waiting();
