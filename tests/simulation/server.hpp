@@ -76,6 +76,8 @@ struct job final : sleeper {
 struct transaction {
   std::uint64_t connection = 0;
   std::vector<std::string> locked{};
+  /// Whether what it has read and relies on is still so; if not, it can't be committed.
+  std::vector<std::function<bool()>> still_so{};
   std::vector<std::function<void()>> at_commit{};
 };
 

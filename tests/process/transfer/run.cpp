@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <odb/exceptions.hxx>
 #include <random>
+#include <string_view>
 #include <thread>
 
 #include "dlock/error.hpp"
@@ -72,6 +73,11 @@ class clerk {
       end(fmt::format("{} {} {}", e.transient() ? "busy" : "failed", stage_, without_numbers(e.what())));
     } catch (const odb::recoverable& e) {
       end(fmt::format("busy {} {}", stage_, e.what()));
+    } catch (const odb::database_exception& e) {
+      // Under snapshot isolation, MariaDB's newer default, a row that was changed since the transaction's first read ends
+      // it (1020). ODB knows that code as a failure for good.
+      const bool again = std::string_view(e.what()).starts_with("1020 ");
+      end(fmt::format("{} {} {}", again ? "busy" : "failed", stage_, e.what()));
     } catch (const std::exception& e) {
       end(fmt::format("failed {} {}", stage_, e.what()));
     }
