@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/late_object.hpp"
 #include "engine/operations/key_attempt.hpp"
 #include "engine/operations/poll_wait.hpp"
 #include "engine/operations/queue_wait.hpp"
@@ -24,9 +25,9 @@ class acquisition final : public operation {
     poll_wait pause;
     release_subscription watch;
     queue_turn no_turn{};
-    std::optional<key_attempt> attempt{};
+    base::late_object<key_attempt> attempt;
   };
-  using room = std::optional<at_store>;
+  using room = base::late_object<at_store>;
 
   /// `key` must outlive it, and so must `in`; null: that is on the heap, once it is needed. `look_first`: the key is
   /// known to be contended.

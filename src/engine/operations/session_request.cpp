@@ -21,9 +21,11 @@ action session_request::find(instant now) {
   pin_ = services_.sessions.pin(ttl_, now, opening_, *this);
   if (pin_) return {};
   if (opening_) {
-    opening_.ask(statement_);
-    statement_.queue_deadline = until_;
-    statement_.timeout = statement_timeout;
+    auto& opens = statement_.emplace();
+    opening_.ask(opens);
+    opens.queue_deadline = until_;
+    opens.timeout = statement_timeout;
+    sent_ = {&opens};
     return action::send(sent_);
   }
   waits_ = true;
@@ -39,7 +41,7 @@ action session_request::resume(instant now) {
     abandon();
     return find(now);
   }
-  pin_ = opening_.answered(statement_, why_);
+  pin_ = opening_.answered(*statement_, why_);
   const bool again = !pin_ && opening_.elsewhere() && now < until_;
   opening_ = {};
   if (again) return find(now);

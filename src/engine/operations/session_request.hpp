@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/late_object.hpp"
 #include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
 
@@ -37,8 +38,8 @@ class session_request final : private opening_waiter {
   session_opening opening_{};
   session_pin pin_{};
   fault why_{};
-  statement statement_{};
-  std::array<statement*, 1> sent_{&statement_};
+  base::late_object<statement> statement_;  // that opens a session
+  std::array<statement*, 1> sent_{};
 };
 
 }  // namespace dlock::engine

@@ -19,7 +19,11 @@ class statement_queues {
   auto end() const noexcept { return all_.end(); }
 
   bool empty() const noexcept { return size() == 0; }
-  std::size_t size() const noexcept { return size_from(priority::renewals); }
+  std::size_t size() const noexcept {
+    std::size_t found = 0;
+    for (const auto& each : all_) found += each.size();
+    return found;
+  }
   /// Of that priority and of those after it.
   std::size_t size_from(priority first) const noexcept {
     std::size_t found = 0;
