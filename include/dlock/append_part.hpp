@@ -12,7 +12,9 @@
 #include <string_view>
 #include <type_traits>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// append_part(out, value) appends the text that stands for `value` inside a key. The customisation point of
 /// key<"..."> and key_of: to let a type of your own be part of a key, write a function beside it,

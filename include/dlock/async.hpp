@@ -34,9 +34,10 @@
 #include <utility>
 
 #include "dlock/detail/once_function.hpp"
+#include "dlock/export.hpp"
 #include "dlock/lock_service.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// What is called with the end of an asynchronous call: any callable, move-only ones too, for (std::exception_ptr,
 /// Result...). The results are empty leases where there is an exception. One of up to three pointers in size needs no

@@ -4,12 +4,13 @@
 #include <chrono>
 #include <memory>
 
+#include "dlock/export.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/lock_service.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// A std::timed_mutex across processes and machines: works with std::unique_lock, std::scoped_lock over
 /// several (free of deadlock), std::lock.

@@ -13,7 +13,9 @@
 #include <string_view>
 #include <system_error>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// What went wrong, as a portable code in dlock::error_category().
 enum class errc {

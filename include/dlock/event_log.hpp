@@ -30,9 +30,10 @@
 #include <memory>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/observer.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 struct event_log_options {
   /// The field `service`, to tell several services of a process apart. Default: no such field.

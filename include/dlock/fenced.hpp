@@ -17,8 +17,9 @@
 
 #include "dlock/detail/invoke.hpp"
 #include "dlock/error.hpp"
+#include "dlock/export.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// A token lower than one that the resource has seen: a newer holder was there. Nothing was written.
 class stale_fence : public error {

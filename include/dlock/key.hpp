@@ -4,9 +4,10 @@
 #include "dlock/append_part.hpp"
 #include "dlock/detail/fixed_string.hpp"
 #include "dlock/detail/key_composer.hpp"
+#include "dlock/export.hpp"
 #include "dlock/lock_key.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// Composes a key from a pattern, checked at compile time, and the values it names:
 ///

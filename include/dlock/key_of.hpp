@@ -12,9 +12,10 @@
 #include "dlock/append_part.hpp"
 #include "dlock/detail/append_value.hpp"
 #include "dlock/detail/invoke.hpp"
+#include "dlock/export.hpp"
 #include "dlock/lock_key.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 

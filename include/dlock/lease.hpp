@@ -18,14 +18,15 @@
 #include <string_view>
 
 #include "dlock/error.hpp"
+#include "dlock/export.hpp"
 #include "dlock/store_interface/verification.hpp"
 
-namespace dlock {
-
-namespace engine {
+namespace dlock::engine {
 struct grant;
 class service_core;
-}  // namespace engine
+}  // namespace dlock::engine
+
+namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 struct access;

@@ -11,9 +11,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/row_table.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 

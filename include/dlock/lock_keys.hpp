@@ -9,9 +9,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "dlock/lock_key.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 class lock_keys;
 

@@ -13,7 +13,9 @@
 #include <optional>
 #include <stop_token>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// What keeps the lease alive.
 enum class renewal {

@@ -11,6 +11,7 @@
 #include "dlock/detail/fixed_string.hpp"
 #include "dlock/detail/lease_call.hpp"
 #include "dlock/detail/wrong_call.hpp"
+#include "dlock/export.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_keys.hpp"
@@ -20,7 +21,7 @@
 #include "dlock/service_options.hpp"
 #include "dlock/store_interface/holder_info.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 class distributed_mutex;
 class store;

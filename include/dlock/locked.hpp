@@ -34,10 +34,11 @@
 
 #include "dlock/detail/fixed_string.hpp"
 #include "dlock/detail/locked_function.hpp"
+#include "dlock/export.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/lock_service.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// Waits for the key at each call.
 template <detail::fixed_string Pattern, detail::fixed_string... Names, class F>

@@ -4,7 +4,9 @@
 #include <optional>
 #include <utility>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// What calls that try (try_with_lock(), locked_or_skip()) give for a function that returns bool. As a
 /// std::optional<bool>, but it is no condition: `while (locks.try_with_lock("k", sell_one))` would ask whether the

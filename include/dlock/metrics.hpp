@@ -30,9 +30,10 @@
 #include <string>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "dlock/observer.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 class lock_service;
 

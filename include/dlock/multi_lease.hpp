@@ -15,10 +15,11 @@
 #include <stop_token>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_keys.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// Move-only. The destructor releases all, takes no longer than service_options::release_limit and never throws.
 /// Thread safety: const functions may be called from any thread; it may be moved to and released on another one.

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "dlock/error.hpp"
+#include "dlock/export.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// Something that happened to a lock or a session. Views live until the call returns.
 struct event {

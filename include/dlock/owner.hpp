@@ -24,13 +24,15 @@
 #include <memory>
 #include <string_view>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace dlock::engine {
+struct owner_state;
+}  // namespace dlock::engine
+
+namespace DLOCK_EXPORT dlock {
 
 class owner_scope;
-
-namespace engine {
-struct owner_state;
-}  // namespace engine
 
 namespace detail {
 struct thread_owner;

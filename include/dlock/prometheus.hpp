@@ -16,13 +16,14 @@
 
 #include <memory>
 
+#include "dlock/export.hpp"
 #include "dlock/metrics.hpp"
 
 namespace prometheus {
 class Collectable;
 }
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// Reads `from` at each scrape. Throws std::invalid_argument for null. Thread safety: any thread.
 std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(std::shared_ptr<const metrics> from);

@@ -6,9 +6,10 @@
 #include <memory>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/lock_options.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 class observer;
 class time_source;

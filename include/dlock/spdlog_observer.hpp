@@ -18,13 +18,14 @@
 #include <memory>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/observer.hpp"
 
 namespace spdlog {
 class logger;
 }
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 class time_source;
 

@@ -32,9 +32,10 @@
 #include <string_view>
 #include <variant>
 
+#include "dlock/export.hpp"
 #include "dlock/observer.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 struct trace_attribute {
   std::string_view name{};

@@ -34,12 +34,13 @@
 #include <utility>
 
 #include "dlock/detail/lease_call.hpp"
+#include "dlock/export.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_keys.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/lock_service.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 template <detail::callable_under_lock F>
 detail::call_result_t<F> lock_service::with_lock(const lock_key& key, const lock_options& options, F&& fn) {

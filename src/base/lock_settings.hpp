@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "dlock/export.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/service_options.hpp"
 
@@ -35,7 +36,7 @@ struct lock_settings {
 };
 
 /// What is given, and what is not given from the defaults, field by field. Validates nothing.
-lock_settings settled(const lock_options& given, const lock_settings& defaults = {});
+DLOCK_EXPORT lock_settings settled(const lock_options& given, const lock_settings& defaults = {});
 /// Whether there is a field that is not inherited.
 inline bool gives_any(const lock_options& given) noexcept {
   const auto& retry = given.retry;
@@ -46,7 +47,7 @@ inline bool gives_any(const lock_options& given) noexcept {
 lock_options as_options(const lock_settings& settings);
 
 /// Throw std::invalid_argument naming the first bad field and its value.
-void validate(const lock_settings& settings);
+DLOCK_EXPORT void validate(const lock_settings& settings);
 void validate(const lock_settings& settings, const service_options& in);
 
 }  // namespace dlock::detail

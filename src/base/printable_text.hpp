@@ -4,9 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "dlock/export.hpp"
+
 namespace dlock::detail {
 
 /// What messages show of a text: bytes that no terminal shows as themselves are written as \xNN.
-std::string printable_text(std::string_view text);
+DLOCK_EXPORT std::string printable_text(std::string_view text);
 
 }  // namespace dlock::detail

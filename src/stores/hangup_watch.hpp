@@ -11,13 +11,14 @@
 
 #include "base/mutex.hpp"
 #include "base/wake_event.hpp"
+#include "dlock/export.hpp"
 
 namespace dlock::stores {
 
 /// Notices that a server has closed a connection on which nothing is being read: the kernel knows that at once, and the
 /// next statement only finds it. One thread, which begins with the first connection. Thread safety: all functions from
 /// any thread.
-class hangup_watch {
+class DLOCK_EXPORT hangup_watch {
  public:
   /// Throws std::system_error if there is no file descriptor left.
   hangup_watch();

@@ -6,12 +6,14 @@
 #include <stop_token>
 #include <string>
 
+#include "dlock/export.hpp"
+
 namespace dlock::stores {
 
 /// Whether a host's name can be looked up in time. Nothing can end getaddrinfo(), so each look-up runs on a thread of
 /// its own, which may outlive its caller; there is at most one for each name, and a second one waits for
 /// that. Thread safety: all functions may be called from any thread.
-class name_lookup {
+class DLOCK_EXPORT name_lookup {
  public:
   using clock = std::chrono::steady_clock;
 

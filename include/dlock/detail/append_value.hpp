@@ -9,14 +9,15 @@
 #include <type_traits>
 
 #include "dlock/append_part.hpp"
+#include "dlock/export.hpp"
 
 namespace dlock::detail {
 
 // Replaces, from `begin` on, '%' by "%25" and ':' by "%3A".
-void escape_tail(std::string& out, std::size_t begin);
+DLOCK_EXPORT void escape_tail(std::string& out, std::size_t begin);
 
-[[noreturn]] void throw_shrunk(std::string_view key_text, std::string_view part);
-[[noreturn]] void throw_bad_part(std::string_view key_text, std::string_view part, const char* reason);
+DLOCK_EXPORT [[noreturn]] void throw_shrunk(std::string_view key_text, std::string_view part);
+DLOCK_EXPORT [[noreturn]] void throw_bad_part(std::string_view key_text, std::string_view part, const char* reason);
 
 // Room to reserve for a value; a guess where only append_part knows.
 template <class T>

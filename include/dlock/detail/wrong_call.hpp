@@ -7,13 +7,14 @@
 
 #include "dlock/detail/lease_call.hpp"
 #include "dlock/detail/no_unit.hpp"
+#include "dlock/export.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_keys.hpp"
 #include "dlock/lock_options.hpp"
 
 // Overloads for calls with a plain mistake. Without them a compiler lists all that it has tried, on 20 to 50 lines;
 // with them it prints one sentence. What they give can't be compiled.
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 template <class... Results>
 class async_handler;

@@ -20,9 +20,10 @@
 #include <utility>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "dlock/odb/detail/entity_members.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 

@@ -19,7 +19,9 @@
 #include <memory>
 #include <string_view>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// A database for ODB, with a pool of connections that are made as they are needed, at the place that a lock store's
 /// URL names. Connects to nothing yet.

@@ -26,7 +26,9 @@
 #include <odb/nullable.hxx>
 #include <string>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// Rows that only programs with dlock lock. What the members say was true when the object was loaded.
 ///

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "dlock/export.hpp"
 #include "dlock/odb/locked_row.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// Waits until the row is ours, then loads it. By one conditional UPDATE by primary key, without a read before it.
 ///

@@ -12,11 +12,12 @@
 
 #include <typeindex>
 
+#include "dlock/export.hpp"
 #include "dlock/odb/detail/row_values.hpp"
 #include "dlock/odb/lock_columns.hpp"
 #include "dlock/store_interface/row_table.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 

@@ -24,10 +24,11 @@
 #include <memory>
 #include <utility>
 
+#include "dlock/export.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/odb/detail/entity_members.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 /// Runs it in a separate transaction, which only reads.

@@ -17,10 +17,11 @@
 #include <string>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_service.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& db, const row_class& entity);

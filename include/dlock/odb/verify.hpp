@@ -33,9 +33,10 @@
 #include <odb/connection.hxx>
 #include <odb/transaction.hxx>
 
+#include "dlock/export.hpp"
 #include "dlock/lease.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 void verify_all(odb::transaction& in, std::vector<const lease*> held);

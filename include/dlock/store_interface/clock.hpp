@@ -9,7 +9,9 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// Monotonic time that goes on while the machine sleeps (CLOCK_BOOTTIME on Linux, else steady_clock).
 /// std::chrono::steady_clock stands still in a suspended laptop or virtual machine; a lease would not.

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/lease_kind.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// A held lock as an operator sees it: lock_service::holder(), lock_service::held_keys(). Of a row locked in place that
 /// another program holds by plain SQL, `label` is what that wrote as owner, and there is no session.

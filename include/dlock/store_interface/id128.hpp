@@ -7,7 +7,9 @@
 #include <compare>
 #include <string>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// 128 random bits that name a session. All zero means "none".
 struct id128 {

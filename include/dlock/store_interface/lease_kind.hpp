@@ -5,7 +5,9 @@
 //
 #include <cstdint>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// What keeps a lease alive.
 enum class lease_kind : std::uint8_t {

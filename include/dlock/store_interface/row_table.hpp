@@ -12,7 +12,9 @@
 #include <variant>
 #include <vector>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// One column's value of a primary key.
 using row_value = std::variant<std::int64_t, std::uint64_t, std::string>;

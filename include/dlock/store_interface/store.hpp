@@ -12,9 +12,10 @@
 #include <string>
 #include <string_view>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/store_types.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 class store_admin;
 class transactional_store;

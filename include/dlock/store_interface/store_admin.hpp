@@ -7,11 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "dlock/store_interface/store_overview.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// Thread safety and errors: as store. Of the requests only the key or row is looked at.
 class store_admin {

@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/row_table.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// A session: what keeps the leases of one process and ttl class alive.
 struct session_info {

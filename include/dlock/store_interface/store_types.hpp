@@ -8,11 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/lease_kind.hpp"
 #include "dlock/store_interface/row_table.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 using std::chrono::microseconds;
 

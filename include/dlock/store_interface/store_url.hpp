@@ -16,7 +16,9 @@
 #include <string_view>
 #include <vector>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 class store;
 

@@ -3,10 +3,11 @@
 
 /// What a store can do for transactions of the application's in the same database.
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "dlock/store_interface/verification.hpp"
 
-namespace dlock {
+namespace DLOCK_EXPORT dlock {
 
 /// Thread safety: all functions may be called from any thread.
 class transactional_store {

@@ -11,7 +11,9 @@
 #include <variant>
 #include <vector>
 
-namespace dlock {
+#include "dlock/export.hpp"
+
+namespace DLOCK_EXPORT dlock {
 
 /// A value: execute `sql` with `parameters`, in the transaction that writes, before its commit. If it changes
 /// `expected_rows` rows, no other process can be granted the key before that transaction ends. If it changes another

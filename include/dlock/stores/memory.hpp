@@ -14,13 +14,14 @@
 #include <mutex>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 
 namespace dlock::stores {
 
 /// Time that moves only when the test moves it, and knows when nothing moves any more. Thread safety: any thread.
-class virtual_clock final : public time_source {
+class DLOCK_EXPORT virtual_clock final : public time_source {
  public:
   virtual_clock() = default;
   /// `timeout`: a test that forgot to move the clock doesn't hang. When a call has waited for so long in real time
@@ -72,7 +73,7 @@ class virtual_clock final : public time_source {
 
 /// The same contract as the SQL stores. Services that share one memory_store compete as processes do. The URL
 /// `memory:name` gives the store of that name within the process, on the system's clock; `memory:` a new one.
-class memory_store final : public store, private store_admin {
+class DLOCK_EXPORT memory_store final : public store, private store_admin {
  public:
   explicit memory_store(const time_source& time = system_time());
   ~memory_store() override;

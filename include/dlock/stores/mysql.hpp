@@ -42,11 +42,12 @@
 
 #include <memory>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores {
 
 /// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value.
-std::shared_ptr<store> open_mysql(store_url url);
+DLOCK_EXPORT std::shared_ptr<store> open_mysql(store_url url);
 
 }  // namespace dlock::stores

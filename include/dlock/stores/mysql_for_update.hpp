@@ -30,6 +30,7 @@
 #include <memory>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores {
@@ -45,6 +46,6 @@ struct for_update_options {
 
 /// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value. The store's prepare()
 /// throws store_error where the table lacks something, on a node of a Galera cluster, and behind a proxy.
-std::shared_ptr<store> open_for_update(store_url url, const for_update_options& options = {});
+DLOCK_EXPORT std::shared_ptr<store> open_for_update(store_url url, const for_update_options& options = {});
 
 }  // namespace dlock::stores

@@ -32,6 +32,7 @@
 #include <optional>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores {
@@ -44,6 +45,6 @@ struct named_lock_options {
 
 /// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value. The store's prepare()
 /// throws store_error where a named lock could be granted twice: on a node of a Galera cluster, behind a proxy.
-std::shared_ptr<store> open_named_lock(store_url url, const named_lock_options& options = {});
+DLOCK_EXPORT std::shared_ptr<store> open_named_lock(store_url url, const named_lock_options& options = {});
 
 }  // namespace dlock::stores

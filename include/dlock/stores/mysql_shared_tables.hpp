@@ -23,6 +23,7 @@
 #include <memory>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores {
@@ -89,8 +90,8 @@ struct t_lock_options {
 
 /// These connect to nothing yet. They throw std::invalid_argument naming the parameter and its value. The store's
 /// prepare() throws store_error, which names what is missing: the table, a column, its type or room, a unique index.
-std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_options& options = {});
-std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options = {});
-std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options = {});
+DLOCK_EXPORT std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_options& options = {});
+DLOCK_EXPORT std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options = {});
+DLOCK_EXPORT std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options = {});
 
 }  // namespace dlock::stores

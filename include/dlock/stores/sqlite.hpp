@@ -51,6 +51,7 @@
 
 #include <memory>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "dlock/store_interface/store_url.hpp"
 
@@ -59,6 +60,6 @@ namespace dlock::stores {
 /// Opens nothing yet. Throws std::invalid_argument, naming the parameter and its value.
 /// Its prepare() throws store_error: no such folder, no permission, not a database, a file system that machines may
 /// share, no WAL on it, schema missing or of another version.
-std::shared_ptr<store> open_sqlite(store_url url);
+DLOCK_EXPORT std::shared_ptr<store> open_sqlite(store_url url);
 
 }  // namespace dlock::stores

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "dlock/export.hpp"
 #include "engine/background/background_work.hpp"
 #include "engine/background/deadline_timer.hpp"
 #include "engine/background/row_renewer.hpp"
@@ -62,7 +63,7 @@ class grant_lifecycle {
   }
 
   /// Why the row is not the grant's any more, which a statement has found that was answered just now.
-  static loss_reason not_ours(grant& grant, instant now) noexcept;
+  DLOCK_EXPORT static loss_reason not_ours(grant& grant, instant now) noexcept;
 
   /// Held, and neither released nor lost.
   std::size_t held() const noexcept { return static_cast<std::size_t>(counted_.load() % ending); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "dlock/export.hpp"
 #include "engine/books/grant.hpp"
 #include "engine/books/linked_table.hpp"
 
@@ -59,7 +60,7 @@ class held_locks {
   bool transaction_ended(grant& grant, bool verified) noexcept;
   /// Ends the one lease, and takes it out. False: there are others, or a transaction.
   bool drop_if_sole(grant& grant) noexcept;
-  bool sole(grant& grant) noexcept;
+  DLOCK_EXPORT bool sole(grant& grant) noexcept;
   bool pinned_by_transaction(grant& grant) noexcept;
   /// Whether a transaction of this thread has verified it, and has its row locked.
   bool verified_here(grant& grant) noexcept;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/lock_settings.hpp"
+#include "dlock/export.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
 #include "dlock/store_interface/clock.hpp"
@@ -19,7 +20,7 @@
 namespace dlock::engine {
 
 /// What went wrong in that store, and which store it is: each of them once. Without "dlock: ".
-std::string with_store_name(const std::string& store, std::string_view text);
+DLOCK_EXPORT std::string with_store_name(const std::string& store, std::string_view text);
 
 /// What one call asks for, with nothing left open. A call without options shares the service's, which
 /// are known to be good: nothing is copied, or checked again.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/store.hpp"
 
 // No header of ODB's: the engine knows none.
@@ -27,15 +28,15 @@ class transaction_watch {
 };
 
 /// Set once, by dlock::odb when it is linked; never unset.
-void watch_transactions(transaction_watch& with) noexcept;
+DLOCK_EXPORT void watch_transactions(transaction_watch& with) noexcept;
 /// May be null.
 transaction_watch* watched_transactions() noexcept;
 
 /// How a transaction that writes is begun where ODB's plain one won't do: set by the store for that kind of database
 /// when it is linked, for dlock::odb, which links none. `kind`: odb::database_id.
 using begin_function = odb::transaction_impl* (*)(odb::database&);
-void set_write_begin(int kind, begin_function begin) noexcept;
+DLOCK_EXPORT void set_write_begin(int kind, begin_function begin) noexcept;
 /// May be null.
-begin_function write_begin(int kind) noexcept;
+DLOCK_EXPORT begin_function write_begin(int kind) noexcept;
 
 }  // namespace dlock::engine

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "engine/core/call_steps.hpp"
 #include "engine/core/service_core.hpp"
 #include "engine/operations/row_adoption.hpp"
@@ -18,8 +19,8 @@ namespace dlock::engine {
 /// Null: acquire() does it.
 std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key);
 
-acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                 const lock_request::wait_mode& wait_mode = {});
+DLOCK_EXPORT acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
+                              const lock_request::wait_mode& wait_mode = {});
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
                          const lock_request::wait_mode& wait_mode = {});
 /// Waits, as between two attempts. Throws lock_refused where the options or close() cancel it.
@@ -39,27 +40,28 @@ void end(const std::shared_ptr<grant>& grant) noexcept;
 /// inside a transaction of this thread that verified the grant.
 void extend(const std::shared_ptr<grant>& grant, microseconds ttl);
 /// Throws lock_lost unless the grant can be trusted now.
-void ensure_held(grant& grant);
+DLOCK_EXPORT void ensure_held(grant& grant);
 /// Whether the current owner could enter the key again, or holds it by a mutex.
 bool holds(service_core& core, const lock_key& key);
 
 /// Frees a grant by a transaction of the application's: `free` does that, and says whether it is certain. The lease is
 /// over afterwards. Throws lock_lost before it calls `free`, else what `free` throws. False: there are other leases, or
 /// a transaction that it must outlive, and nothing was done.
-bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>& free);
+DLOCK_EXPORT bool release_by(const std::shared_ptr<grant>& grant, const std::function<bool()>& free);
 /// On the thread of the transaction, which has verified the grant and has its row locked: the key is not freed before
 /// transaction_ended() was called as often.
-void outlive_transaction(grant& grant) noexcept;
+DLOCK_EXPORT void outlive_transaction(grant& grant) noexcept;
 /// On the thread that ends it, from inside the application's transaction: it only queues what is to be done.
-void transaction_ended(const std::shared_ptr<grant>& grant) noexcept;
+DLOCK_EXPORT void transaction_ended(const std::shared_ptr<grant>& grant) noexcept;
 
 /// Rows that statements of the application's transaction grant (claims). `take` runs that transaction: it says what it
 /// takes before it commits, under the session and nonce of the adoption, and gives the fences of all, in their order;
 /// 0: that one was not to be had. Gives a grant for each, or null; what can't be had is released in the background. If
 /// `take` throws, all that it expected is cancelled in the background. Throws what `take` throws; lock_refused,
 /// store_error.
-std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock_settings& terms, row_renewal renewal,
-                                          const std::function<std::vector<std::uint64_t>(row_adoption&)>& take);
+DLOCK_EXPORT std::vector<std::shared_ptr<grant>> adopt(
+    service_core& core, const detail::lock_settings& terms, row_renewal renewal,
+    const std::function<std::vector<std::uint64_t>(row_adoption&)>& take);
 
 /// The present thread ends, and the calls on its stack will never go on: exit() was called in one of them. What they
 /// hold in the name of that owner is released. `all`: so is what his mutexes hold.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "dlock/export.hpp"
 #include "engine/background/cleanup.hpp"
 #include "engine/books/fork_guard.hpp"
 #include "engine/drivers/async_driver.hpp"
@@ -91,7 +92,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
     if (forked()) throw_forked();
   }
   /// Of a lazy service: prepares the store, unless that was done. Throws as store::prepare().
-  void ensure_ready();
+  DLOCK_EXPORT void ensure_ready();
 
  private:
   bool connect(std::size_t which, fault& why) noexcept override;

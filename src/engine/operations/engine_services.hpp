@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "dlock/export.hpp"
 #include "engine/background/grant_lifecycle.hpp"
 #include "engine/books/poll_scheduler.hpp"
 #include "engine/books/service_context.hpp"
@@ -29,7 +30,7 @@ struct engine_services {
   std::weak_ptr<service_core> home{};  // set once the core is shared
 
   /// Whether the calling thread may wait for a lock now; if not, why.
-  bool may_wait(fault& why) const noexcept;
+  DLOCK_EXPORT bool may_wait(fault& why) const noexcept;
 };
 
 }  // namespace dlock::engine

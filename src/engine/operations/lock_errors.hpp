@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "dlock/error.hpp"
+#include "dlock/export.hpp"
 #include "engine/operations/engine_services.hpp"
 #include "engine/operations/lock_request.hpp"
 #include "engine/operations/operation.hpp"
@@ -37,7 +38,7 @@ std::string busy_here_text(const engine_services& services, const lock_request& 
 /// Why a lease was lost; without a check whether another owner has the row that is not ours.
 std::string_view explain(loss_reason reason) noexcept;
 /// What went wrong at the store, and which one it is. Without "dlock: ".
-std::string trouble(const engine_services& services, const fault& why);
+DLOCK_EXPORT std::string trouble(const engine_services& services, const fault& why);
 /// Of a statement that failed or has no answer. `doing`: whose statement it was.
 [[noreturn]] void throw_store_error(const engine_services& services, const std::string& doing,
                                     const statement& statement);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "engine/operations/key_attempt.hpp"
 #include "engine/operations/lock_request.hpp"
 #include "engine/operations/session_request.hpp"
@@ -33,7 +34,7 @@ class row_adoption final : public operation {
 
   /// The rows that the transaction takes: before its commit is sent. Replaces those of a try before. Allocates all that
   /// is needed afterwards.
-  void expect(const std::vector<lock_key>& keys);
+  DLOCK_EXPORT void expect(const std::vector<lock_key>& keys);
   void expect_none() noexcept { asked_.clear(); }
   /// The commit was sent at `now`, and it may be done even if there is no answer.
   void commit_sent(bool unsure) noexcept { unsure_ = unsure; }

@@ -84,6 +84,6 @@ std::shared_ptr<store> open_mysql(store_url url) {
 }  // namespace dlock::stores
 
 // Runs before the constructors of static objects, which may open stores.
-extern "C" [[gnu::constructor(200)]] void dlock_register_mysql() {
+extern "C" [[gnu::constructor(200)]] DLOCK_EXPORT void dlock_register_mysql() {
   dlock::register_store("mysql", dlock::stores::open_mysql);
 }

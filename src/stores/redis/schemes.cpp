@@ -32,7 +32,7 @@ std::shared_ptr<store> open_redlock(store_url url) {
 }  // namespace dlock::stores
 
 // Runs before the constructors of static objects, which may open stores.
-extern "C" [[gnu::constructor(200)]] void dlock_register_redis() {
+extern "C" [[gnu::constructor(200)]] DLOCK_EXPORT void dlock_register_redis() {
   dlock::register_store("redis", dlock::stores::open_redis);
   dlock::register_store("rediss", dlock::stores::open_redis);
   dlock::register_store("redlock", dlock::stores::open_redlock);

@@ -81,6 +81,6 @@ std::shared_ptr<store> open_sqlite(store_url url) {
 }  // namespace dlock::stores
 
 // Runs before the constructors of static objects, which may open stores.
-extern "C" [[gnu::constructor(200)]] void dlock_register_sqlite() {
+extern "C" [[gnu::constructor(200)]] DLOCK_EXPORT void dlock_register_sqlite() {
   dlock::register_store("sqlite", dlock::stores::open_sqlite);
 }

@@ -135,6 +135,6 @@ void zookeeper_store::unwatch(std::string_view key, const id128& id, key_listene
 }  // namespace dlock::stores::zookeeper
 
 // Runs before the constructors of static objects, which may open stores.
-extern "C" [[gnu::constructor(200)]] void dlock_register_zookeeper() {
+extern "C" [[gnu::constructor(200)]] DLOCK_EXPORT void dlock_register_zookeeper() {
   dlock::register_store("zookeeper", dlock::stores::open_zookeeper);
 }
