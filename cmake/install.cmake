@@ -5,32 +5,44 @@ include(CMakePackageConfigHelpers)
 set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
 set(dlock_components "")
 # dlock_install(<component> <target>...): each component has an export set of its own, so that a user needs only what that one needs.
+# A shared library is a package of its own too; all that only a compiler needs is in one (cmake/packages.cmake).
 function(dlock_install component)
-  install(TARGETS ${ARGN} EXPORT dlock-${component}-targets FILE_SET HEADERS)
-  install(EXPORT dlock-${component}-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir})
+  install(TARGETS ${ARGN} EXPORT dlock-${component}-targets
+    LIBRARY COMPONENT ${component} NAMELINK_COMPONENT dev ARCHIVE COMPONENT dev FILE_SET HEADERS COMPONENT dev)
+  install(EXPORT dlock-${component}-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir} COMPONENT dev)
 endfunction()
 foreach(component core asio spdlog prometheus sqlite mysql odb redis zookeeper)
   if(TARGET dlock_${component})
     list(APPEND dlock_components ${component})
-    # Static libraries need the other two at their users' link step; nobody names them.
-    set(targets dlock_${component} dlock_entities_${component} dlock_lock_columns_${component})
-    if(NOT TARGET dlock_entities_${component})
-      set(targets dlock_${component})
+    # Static libraries need the other one at their users' link step; nobody names it. A shared one contains it.
+    set(targets dlock_${component})
+    if(TARGET dlock_entities_${component} AND NOT BUILD_SHARED_LIBS)
+      list(APPEND targets dlock_entities_${component})
     endif()
     dlock_install(${component} ${targets})
+  endif()
+  # What dlock_odb_generate() links to users' programs.
+  if(TARGET dlock_lock_columns_${component})
+    dlock_install(${component}-lock-columns dlock_lock_columns_${component})
   endif()
 endforeach()
 # A program, which needs nothing but libclang where it runs.
 if(TARGET dlock_gen)
   list(APPEND dlock_components gen)
-  install(TARGETS dlock_gen EXPORT dlock-gen-targets)
-  install(EXPORT dlock-gen-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir})
+  install(TARGETS dlock_gen EXPORT dlock-gen-targets RUNTIME COMPONENT gen)
+  install(EXPORT dlock-gen-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir} COMPONENT dev)
 endif()
-if(TARGET dlock_odb_stores)
+if(TARGET dlock_odb_stores AND NOT BUILD_SHARED_LIBS)
   dlock_install(sql dlock_odb_stores dlock_entities)
 endif()
+include(pkg_config)
 
-configure_package_config_file(cmake/dlock-config.cmake.in dlock-config.cmake INSTALL_DESTINATION ${dlock_config_dir})
+set(dlock_shared OFF)
+if(BUILD_SHARED_LIBS)
+  set(dlock_shared ON)
+endif()
+configure_package_config_file(cmake/dlock-config.cmake.in dlock-config.cmake INSTALL_DESTINATION ${dlock_config_dir}
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(dlock-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/dlock-config.cmake"
@@ -42,28 +54,28 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/cmake/FindMySQLClient.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindODB.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
-  DESTINATION ${dlock_config_dir})
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+  DESTINATION ${dlock_config_dir} COMPONENT dev)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 # For users who create the tables by hand.
 install(FILES
   "${PROJECT_SOURCE_DIR}/sql/grants.sql"
   "${PROJECT_SOURCE_DIR}/sql/schema-mysql.sql"
   "${PROJECT_SOURCE_DIR}/sql/schema-sqlite.sql"
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/dlock/sql")
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/dlock/sql" COMPONENT tools)
 # Dashboard and alerts for dlock::metrics.
 install(FILES
   "${PROJECT_SOURCE_DIR}/monitoring/alerts.yml"
   "${PROJECT_SOURCE_DIR}/monitoring/grafana-dashboard.json"
   "${PROJECT_SOURCE_DIR}/monitoring/prometheus.yml"
-  DESTINATION "${CMAKE_INSTALL_DATADIR}/dlock/monitoring")
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/dlock/monitoring" COMPONENT tools)
 # dlock_odb_generate(), and what it finds beside the header of the class that mapped classes embed.
 if(TARGET dlock_odb)
   install(FILES
     "${PROJECT_SOURCE_DIR}/codegen/DlockOdb.cmake"
     "${PROJECT_SOURCE_DIR}/codegen/lock_columns.cmake"
-    DESTINATION ${dlock_config_dir})
-  install(DIRECTORY "${PROJECT_BINARY_DIR}/include/dlock/odb/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dlock/odb"
+    DESTINATION ${dlock_config_dir} COMPONENT dev)
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/include/dlock/odb/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dlock/odb" COMPONENT dev
     FILES_MATCHING PATTERN "*-odb*.hxx" PATTERN "*-odb*.ixx")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/dlock/detail/odb_shim"
-    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dlock/detail")
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dlock/detail" COMPONENT dev)
 endif()
