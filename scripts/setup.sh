@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # Installs what dlock needs to build and to test, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#   scripts/setup.sh [format|galera|site]   "format" adds clang-format, "galera" the provider of Galera clusters;
-#                                           "site" installs what the web site needs, and nothing else
+#   scripts/setup.sh [format|galera|package|site]   "format" adds clang-format, "galera" the provider of Galera clusters,
+#                                           "package" what makes Debian packages; "site" installs what the web site needs, and nothing else
 # It asks dpkg first and does nothing (no root, no apt) when everything is there. No package script may
 # start a service while it installs: the tests run a MariaDB server of their own, never the system's.
 #
@@ -205,6 +205,7 @@ main() {
   case "${1:-}" in
     format) base_packages+=(clang-format) ;;
     galera) base_packages+=(galera-4) ;;
+    package) base_packages+=(dpkg-dev file) ;;
     site) base_packages=(python3 mkdocs mkdocs-material doxygen) site_only=1 ;;
   esac
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
