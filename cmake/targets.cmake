@@ -126,11 +126,12 @@ endfunction()
 
 # dlock_register_store(<name>): a program that links dlock::<name> knows its URL schemes. The program's sources name nothing of that
 # library, so the link line itself asks for the function that registers the schemes; of a shared library, which registers them when
-# it is loaded, it asks for the library. Ubuntu's linker leaves out libraries that nothing names.
+# it is loaded, it asks for the library: Debian's and Ubuntu's g++ leaves out libraries that nothing names (--as-needed). The
+# function's name is for mold, which obeys the first mention of a library and not the second.
 function(dlock_register_store name)
   get_target_property(type dlock_${name} TYPE)
   if(type STREQUAL SHARED_LIBRARY)
-    target_link_libraries(dlock_${name} INTERFACE
+    target_link_libraries(dlock_${name} INTERFACE -Wl,-u,dlock_register_${name}
       -Wl,--push-state,--no-as-needed,$<TARGET_FILE:dlock::${name}>,--pop-state)
   else()
     target_link_libraries(dlock_${name} INTERFACE -Wl,-u,dlock_register_${name})

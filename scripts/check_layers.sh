@@ -6,6 +6,7 @@
 #   - a public header includes only what stands before it in the order of layers;
 #   - a folder of src/ includes only those folders, and public headers of those layers, that are listed for it;
 #   - one file speaks to the store, and what an operation or the background does needs no clock, thread or sleep;
+#   - a public header exports what it declares from the shared libraries (dlock/export.hpp);
 #   - size: a public header has at most 200 lines;
 #   - every file begins with its licence;
 #   - with a build folder as argument: what one of its objects calls of another one is defined below it, and nothing runs in a
@@ -213,6 +214,19 @@ if [ $# -gt 0 ]; then
   done < <(cut -d ' ' -f 1,2 <<<"$found" | sort -u | tsort 2>&1 >/dev/null | sed 's/^tsort: //' |
     awk '/contains a loop/ { if (all) print all; all = ""; next } { all = all " " $0 } END { if (all) print all }')
 fi
+
+# ---- what a shared library exports --------------------------------------------------------------------------------
+
+# Nested namespaces take no attribute, so each function there that a source defines carries its own.
+while IFS= read -r file; do
+  while IFS=: read -r line text; do offend "$file:$line: $text"; done < <(awk '
+    /^namespace dlock \{/ { print FNR ":a public header opens namespace DLOCK_EXPORT dlock" }
+    /^namespace / { nested = /^namespace dlock::/ && !/^namespace dlock::engine / }
+    /^}  \/\/ namespace dlock::/ { nested = 0 }
+    nested && /^[a-z[].*[a-z_]\(.*\)[a-z ]*;/ && !/^(template|inline|constexpr|using|static_assert|friend|class|struct|enum) ?/ &&
+      before !~ /^(template|  *requires)/ { print FNR ":a function that a source defines and DLOCK_EXPORT does not mark" }
+    { before = $0 }' "$file")
+done < <(sources include)
 
 # ---- size and licence -------------------------------------------------------------------------------------------
 

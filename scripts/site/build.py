@@ -21,7 +21,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 GUIDE = ["cookbook", "keys", "waiting", "threads", "asynchronous", "errors", "transactions", "row-locks", "annotations",
          "testing"]
 STORES = ["stores", "mysql-schemes", "redis", "zookeeper", "comparison"]
-RUNNING = ["command", "metrics", "operations", "performance"]
+RUNNING = ["install", "command", "metrics", "operations", "performance"]
 INSIDE = ["guarantees", "protocol", "measurements", "reliability", "mistakes", "architecture", "writing-a-store"]
 
 

@@ -67,7 +67,7 @@ if(DEFINED INSTALL_FROM)
       message(FATAL_ERROR "pkg-config dlock-${PKG_CONFIG}: ${output}")
     endif()
     separate_arguments(flags UNIX_COMMAND "${flags}")
-    # Ubuntu's compiler says --as-needed by itself.
+    # Debian's and Ubuntu's compilers say --as-needed by themselves; others don't.
     run(${COMPILER} -std=c++20 ${SOURCE}/../main.cpp ${SOURCE}/../take_lock.cpp -Wl,--as-needed ${flags}
       -Wl,-rpath,${libraries} -o ${WORK}/consumer)
     run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/consumer ${URL})

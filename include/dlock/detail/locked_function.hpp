@@ -10,6 +10,7 @@
 #include "dlock/detail/fixed_string.hpp"
 #include "dlock/detail/key_composer.hpp"
 #include "dlock/detail/lease_call.hpp"
+#include "dlock/export.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/lock_service.hpp"
@@ -19,7 +20,7 @@ namespace dlock::detail {
 enum class when_busy { wait, skip };
 
 // Throws std::invalid_argument for what calls to that service would refuse.
-void check_options(const lock_service& service, const lock_options& options);
+DLOCK_EXPORT void check_options(const lock_service& service, const lock_options& options);
 
 // A pattern without braces says nothing about arguments, so it takes any.
 template <fixed_string Pattern, fixed_string... Names>
