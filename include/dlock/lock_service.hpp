@@ -20,6 +20,7 @@
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
 #include "dlock/store_interface/holder_info.hpp"
+#include "dlock/store_interface/store_overview.hpp"
 
 namespace DLOCK_EXPORT dlock {
 
@@ -120,8 +121,15 @@ class lock_service : private detail::wrong_calls {
   /// another service; std::logic_error: the store doesn't show the holders of its locks. Cost: one statement.
   std::optional<holder_info> holder(const lock_key& key);
   /// Held keys in byte order, those after `after`, at most `limit`; no rows locked in place, whose tables are the
-  /// application's. One statement. Throws store_error, std::logic_error: as holder().
+  /// application's. One statement, and one more where holder_info::waiters is counted. Throws store_error,
+  /// std::logic_error: as holder().
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
+  /// The processes that wait for the key, at most `limit` of them with their names, those that have waited longest
+  /// first. A waiter that polls is unknown to the server and not among them: on the lease tables each does so for its
+  /// first 10 ms. `known` is false where all poll (docs/waiting.md#where-waiters-poll). One statement. Throws
+  /// store_error; std::invalid_argument: a row, whose waiters poll, or a key that the store can't have;
+  /// std::logic_error as holder().
+  waiter_overview waiters(const lock_key& key, std::size_t limit = 100);
   /// Takes the key, or row, from its present holder: at once, or after the expiry of the session that keeps it, which
   /// is then revoked with all that it keeps (docs/operations.md#taking-a-lock-away). False: it is free, or a program
   /// without dlock holds it. At most three statements. Throws as holder(); store_error names a holder from whom the

@@ -104,6 +104,7 @@ json to_json(const holder_info& holder) {
   out["label"] = readable(holder.label);
   if (holder.since.count() != 0) out["held_seconds"] = seconds(holder.since);
   if (holder.remaining.count() != 0) out["remaining_seconds"] = seconds(holder.remaining);
+  if (holder.waiters) out["waiters"] = *holder.waiters;
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "dlock/export.hpp"
@@ -26,6 +27,10 @@ struct holder_info {
   std::chrono::microseconds remaining{0};  ///< until its expiry if it is not renewed; 0: over, or it has none
   /// Its session is gone or has expired: the key has no holder any more, and the next caller gets it.
   bool dead = false;
+  /// Processes that wait for it and that a release can wake, as lock_service::waiters() counts them. Not set: the store
+  /// does not know them, or they were not counted. held_keys() counts them on the lease tables of MySQL, MariaDB and
+  /// SQLite.
+  std::optional<std::uint64_t> waiters{};
 };
 
 }  // namespace dlock

@@ -131,9 +131,9 @@ step acquire_machine::busy(instant now, std::chrono::microseconds remaining) {
   return may_retry(now) ? pause_before_retry(now, remaining) : go(step::busy);
 }
 
-/// A process that takes the key again and again yields it for tenure_tracker::yield_time. A take that follows a poll comes
-/// too late for that if each of them is on its way for half that time. So such a waiter does not poll only: its takes
-/// arrive without having seen the key free.
+/// A process that takes the key again and again yields it for tenure_tracker::yield_time. A take that follows a poll
+/// comes too late for that if each of them is on its way for half that time. So such a waiter does not poll only: its
+/// takes arrive without having seen the key free.
 step acquire_machine::held(instant now) {
   const bool asks = far_ && starvation_.starving() && tried_ < tries_if_far && now < settings_.deadline;
   if (!asks) return busy(now, holder_.remaining);

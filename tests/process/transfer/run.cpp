@@ -74,8 +74,8 @@ class clerk {
     } catch (const odb::recoverable& e) {
       end(fmt::format("busy {} {}", stage_, e.what()));
     } catch (const odb::database_exception& e) {
-      // Under snapshot isolation, MariaDB's newer default, a row that was changed since the transaction's first read ends
-      // it (1020). ODB knows that code as a failure for good.
+      // Under snapshot isolation, MariaDB's newer default, a row that was changed since the transaction's first read
+      // ends it (1020). ODB knows that code as a failure for good.
       const bool again = std::string_view(e.what()).starts_with("1020 ");
       end(fmt::format("{} {} {}", again ? "busy" : "failed", stage_, e.what()));
     } catch (const std::exception& e) {

@@ -417,13 +417,14 @@ std::vector<step> steps_of_starving(acquire_machine::settings how, microseconds 
 
 }  // namespace
 
-TEST_CASE("acquire_machine: a starving waiter far from the server takes as well, because a take after a poll is too late",
-          "[acquire_machine][fair]") {
+TEST_CASE(
+    "acquire_machine: a starving waiter far from the server takes as well, because a take after a poll is too late",
+    "[acquire_machine][fair]") {
   using enum step;
   CHECK(steps_of_starving(waiting(), 5ms - 1us) == std::vector<step>{poll, poll, poll, poll});
-  CHECK(steps_of_starving(waiting(), 5ms) == std::vector<step>{poll, take, take, take, take,   //
-                                                               poll, take, take, take, take,   //
-                                                               poll, take, take, take, take,   //
+  CHECK(steps_of_starving(waiting(), 5ms) == std::vector<step>{poll, take, take, take, take,  //
+                                                               poll, take, take, take, take,  //
+                                                               poll, take, take, take, take,  //
                                                                poll, take, take, take, take});
 }
 

@@ -6,6 +6,7 @@
 
 #include "held_lock_view-odb-mysql.hxx"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
+#include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/sql/holder_rows.hpp"
@@ -88,8 +89,54 @@ reply mysql_store::inspect(connection& connection, const request& key, std::vect
 reply mysql_store::list(connection& connection, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
   auto& with = static_cast<native&>(connection);
-  return reply_or_in_doubt(with, "list",
-                           [&] { return query_holders(with, "l.{lock.lock_key}>", after, limit, found); });
+  return reply_or_in_doubt(with, "list", [&] {
+    std::vector<holder_info> made;
+    auto answer = query_holders(with, "l.{lock.lock_key}>", after, limit, made);
+    if (answer.result == outcome::yes) answer = count_waiters(with, made);
+    if (answer.result == outcome::yes) found = std::move(made);
+    return answer;
+  });
+}
+
+reply mysql_store::count_waiters(native& with, std::vector<holder_info>& of) {
+  reply answer{.result = outcome::yes};
+  if (of.empty() || !knows_waiters(with)) return answer;
+  std::string keys;
+  for (const auto& each : of) keys += (keys.empty() ? "" : ", ") + mysql_literal(each.key);
+  mysql_rows rows;
+  answer.result = with.query(sql::write_values(sql_.text(text_id::count_waiters), {{"keys", keys}}),
+                             "count the waiters", &rows, nullptr, answer.why);
+  if (answer.result != outcome::yes) return is_without_waiters(answer.why) ? reply{.result = outcome::yes} : answer;
+  answer.statements = 2;
+  for (auto& each : of) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.at(0) == each.key; });
+    each.waiters = row == rows.end() ? 0 : unsigned_of(row->at(1));
+  }
+  return answer;
+}
+
+reply mysql_store::waiters(connection& connection, std::string_view key, std::size_t limit,
+                           waiter_overview& found) noexcept {
+  auto& with = static_cast<native&>(connection);
+  return reply_or_in_doubt(with, "list waiters", [&] {
+    reply answer{.result = outcome::yes};
+    found = {};
+    if (!knows_waiters(with)) return answer;
+    mysql_rows rows;
+    answer.result = with.query(sql::write_values(sql_.text(text_id::waiters_of_key), {{"key", mysql_literal(key)}}),
+                               "list waiters", &rows, nullptr, answer.why);
+    if (answer.result != outcome::yes) return is_without_waiters(answer.why) ? reply{.result = outcome::yes} : answer;
+    waiter_overview made{.known = true, .count = rows.size()};
+    for (const auto& row : rows) {
+      if (made.first.size() == limit) break;
+      made.first.push_back({.host = row.at(1).value_or(""),
+                            .pid = integer_of(row.at(2)),
+                            .label = row.at(3).value_or(""),
+                            .waited = microseconds{std::max<std::int64_t>(0, integer_of(row.at(0)))}});
+    }
+    found = std::move(made);
+    return answer;
+  });
 }
 
 reply mysql_store::revoke(connection& connection, const request& key) noexcept {

@@ -24,6 +24,9 @@
 
 namespace dlock::stores::mysql::lease_table {
 
+/// There is no table of waiters, or this user may not read it.
+bool is_without_waiters(const fault& why) noexcept;
+
 /// The keys that this process waits for, and the connection on which a release of another process wakes it. Each key
 /// has a row in the waiter table. One connection for all of them sleeps at the server while it has the process's bell,
 /// a named lock; a release finds the first row whose bell is held, and ends that sleep by KILL QUERY. Another

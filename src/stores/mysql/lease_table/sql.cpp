@@ -163,6 +163,23 @@ WHERE w.{waiter.lock_key} IN (:keys)
 ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
 )"},
 
+    {text_id::waiters_of_key, R"(
+SELECT {now} - w.{waiter.since_us}, IFNULL(s.{session.host}, ''), IFNULL(s.{session.pid}, 0), IFNULL(s.{session.label}, '')
+FROM {waiter} w
+LEFT JOIN {session} s ON s.{session.id} = w.{waiter.session_id}
+WHERE w.{waiter.lock_key} = :key
+  AND {sleeper} IS NOT NULL
+ORDER BY w.{waiter.since_us}, w.{waiter.bell}
+)"},
+
+    {text_id::count_waiters, R"(
+SELECT w.{waiter.lock_key}, COUNT(*)
+FROM {waiter} w
+WHERE w.{waiter.lock_key} IN (:keys)
+  AND {sleeper} IS NOT NULL
+GROUP BY w.{waiter.lock_key}
+)"},
+
     {text_id::enter_waiters, R"(
 INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.bell}, {waiter.session_id})
 SELECT new_key, {now}, :bell, new_session

@@ -33,6 +33,8 @@ enum class text_id : unsigned char {
   verifiers,
   release_and_wake,
   first_waiters,
+  waiters_of_key,
+  count_waiters,
   enter_waiters,
   leave_waiters,
   look_at_keys,

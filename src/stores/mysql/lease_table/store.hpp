@@ -94,6 +94,7 @@ class mysql_store final : public store,
   reply revoke(connection& on, const request& key) noexcept override;
   reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override;
   reply overview(connection& on, std::size_t limit, store_overview& found) noexcept override;
+  reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
   reply row_tables(connection& on, std::string_view name,
                    std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
   reply held_rows(connection& on, const std::shared_ptr<const row_table>& table, std::size_t limit,
@@ -128,10 +129,14 @@ class mysql_store final : public store,
   /// Whether that waiter was woken.
   bool ring(native& with, std::uint64_t sleeper) noexcept;
   bool may_wake(const native& with, const request& asked) const noexcept;
+  /// Whether waiters are woken there, and so have rows that can be read.
+  bool knows_waiters(const native& with) const noexcept;
   /// Tells those of this process that wait what was done.
   void note_done(std::span<const request> requests, std::span<const reply> replies) noexcept;
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
+  /// Of keys that are held. Where there are no waiters to be seen, nothing is counted.
+  reply count_waiters(native& on, std::vector<holder_info>& of);
   reply query_longest(native& on, std::size_t limit, std::vector<holder_info>& out);
   reply query_counts(native& on, store_overview& found);
   reply query_sessions(native& on, std::size_t limit, std::vector<session_info>& found);

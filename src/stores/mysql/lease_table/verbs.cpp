@@ -167,18 +167,17 @@ reply mysql_store::read_tables_id(native& with) {
 }
 
 bool mysql_store::may_wake(const native& with, const request& asked) const noexcept {
-  return settings_.wake && asked.action == verb::release && asked.wake && asked.row == nullptr &&
-         asked.min_hold.count() <= 0 && with.sync_prefix().empty() && !cannot_look_.load(std::memory_order_relaxed);
+  return asked.action == verb::release && asked.wake && asked.row == nullptr && asked.min_hold.count() <= 0 &&
+         knows_waiters(with);
 }
 
-namespace {
+bool mysql_store::knows_waiters(const native& with) const noexcept {
+  return settings_.wake && with.sync_prefix().empty() && !cannot_look_.load(std::memory_order_relaxed);
+}
 
-/// There is no table of waiters, or this user may not read it.
 bool is_without_waiters(const fault& why) noexcept {
   return why.native == 1146 || why.native == 1142 || why.native == 1143;
 }
-
-}  // namespace
 
 bool mysql_store::ring(native& with, std::uint64_t sleeper) noexcept {
   switch (parked_waiters::ring(with, sleeper)) {

@@ -278,6 +278,7 @@ struct wake_file::opened::candidate {
   hash key = 0;
   std::int64_t since = 0;
   std::size_t slot = 0, entry = 0;
+  id128 session{};
 
   bool before(const candidate& other) const noexcept {
     return std::tie(since, slot, entry) < std::tie(other.since, other.slot, other.entry);
@@ -291,7 +292,10 @@ struct wake_file::opened::candidate {
       const auto used = std::min<std::size_t>(table.heads[slot].used, keys_of_slot);
       if (used == 0 || !file.read(entry_at(slot, 0), all.data(), used * sizeof(file_entry))) continue;
       for (std::size_t entry = 0; entry != used; ++entry) {
-        if (all[entry].key != 0) each(candidate{all[entry].key, all[entry].since, slot, entry});
+        if (all[entry].key == 0) continue;
+        candidate one{all[entry].key, all[entry].since, slot, entry, {}};
+        std::memcpy(&one.session, all[entry].session, sizeof one.session);
+        each(one);
       }
     }
   }
@@ -358,6 +362,26 @@ void wake_file::opened::ring_all() const noexcept try {
   }
 } catch (const std::bad_alloc&) {
   // The waiters poll in a while.
+}
+
+std::vector<wake_file::opened::waiter> wake_file::opened::waiters() const {
+  file_table table;
+  if (!read(0, &table, sizeof table) || table.header != expected) return {};
+  std::vector<candidate> all;
+  std::bitset<slots> lives;
+  candidate::for_each(*this, table, [&](const candidate& each) {
+    if (each.entry == 0 || all.empty() || all.back().slot != each.slot) lives[each.slot] = in_use(each.slot);
+    if (lives[each.slot]) all.push_back(each);
+  });
+  std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.before(b); });
+  const auto now = boot_time();
+  std::vector<waiter> found;
+  for (const auto& each : all) {
+    found.push_back({.key = each.key,
+                     .session = each.session,
+                     .waited = std::chrono::nanoseconds{std::max<std::int64_t>(0, now - each.since)}});
+  }
+  return found;
 }
 
 // ---- the slot -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/id128.hpp"
@@ -64,6 +65,13 @@ class wake_file::opened {
   rung ring(hash key) const noexcept;
   /// The first waiter of each key.
   void ring_all() const noexcept;
+  struct waiter {
+    hash key = 0;
+    id128 session{};
+    std::chrono::nanoseconds waited{0};
+  };
+  /// All waiters that live, those of one key in the order of their entry. Throws std::bad_alloc.
+  std::vector<waiter> waiters() const;
 
   // ---- the slot of this object
   bool claim_slot() noexcept;

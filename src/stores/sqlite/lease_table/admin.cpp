@@ -145,9 +145,18 @@ reply sqlite_store::list(connection& connection, std::string_view after, std::si
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     const auto& names = c.file().names;
     const query order = query(names.expand("ORDER BY l.{lock.lock_key} LIMIT")) + query::_val(clamped(limit));
-    if (after.empty()) return select_held(c, order, found);
-    const query start(query::_val<odb::sqlite::id_blob>(bytes(after)));
-    return select_held(c, query(names.expand("AND l.{lock.lock_key} >")) + start + order, found);
+    std::vector<holder_info> made;
+    reply answer;
+    if (after.empty()) {
+      answer = select_held(c, order, made);
+    } else {
+      const query start(query::_val<odb::sqlite::id_blob>(bytes(after)));
+      answer = select_held(c, query(names.expand("AND l.{lock.lock_key} >")) + start + order, made);
+    }
+    if (answer.result != outcome::yes) return answer;
+    if (knows_waiters()) waiters_.count(made);
+    found = std::move(made);
+    return answer;
   });
 }
 
@@ -188,6 +197,12 @@ FROM (
   FROM {lock} l
   LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
 )
+)";
+
+constexpr const char* names_of_sessions = R"(
+SELECT s.{session.id}, s.{session.host}, s.{session.pid}, s.{session.label}
+FROM {session} s
+WHERE s.{session.expires_at_us} > :now
 )";
 
 constexpr const char* sessions = R"(
@@ -264,6 +279,36 @@ reply sqlite_store::overview(connection& connection, std::size_t limit, store_ov
         query(c.file().names.expand("ORDER BY l.{lock.acquired_at_us} LIMIT")) + query::_val(clamped(limit));
     answer = select_held(c, order, made.longest);
     answer.statements = 3;
+    if (answer.result == outcome::yes) found = std::move(made);
+    return answer;
+  });
+}
+
+reply sqlite_store::waiters(connection& connection, std::string_view key, std::size_t limit,
+                            waiter_overview& found) noexcept {
+  return reply_or_in_doubt(connection, [&](lease_connection& c) {
+    found = {};
+    if (!knows_waiters()) return reply{.result = outcome::yes};
+    const auto all = waiters_.of_key(key);
+    waiter_overview made{.known = true, .count = all.size()};
+    for (const auto& each : all) {
+      if (made.first.size() == limit) break;
+      made.first.push_back({.waited = std::chrono::duration_cast<microseconds>(each.waited)});
+    }
+    if (made.first.empty()) {
+      found = std::move(made);
+      return reply{.result = outcome::yes};
+    }
+    const auto answer = read_once(
+        c, names_of_sessions, 0, [] {},
+        [&](const sqlite_statement& s) {
+          for (std::size_t i = 0; i != made.first.size(); ++i) {
+            if (all[i].session != s.id(0)) continue;
+            made.first[i].host = s.text(1);
+            made.first[i].pid = s.integer(2);
+            made.first[i].label = s.text(3);
+          }
+        });
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;
   });

@@ -166,6 +166,29 @@ unsigned sleeping_waiters::released(std::string_view key) noexcept try {
   return 0;  // no memory: the waiters poll in a while
 }
 
+/// None: nobody has made the file yet, or it can't be read.
+std::vector<wake_file::opened::waiter> sleeping_waiters::all_waiters() {
+  std::shared_ptr<wake_file::opened> opened;
+  std::string why;
+  if (in_child() || file_.open(false, opened, why) != wake_file::found::yes) return {};
+  return opened->waiters();
+}
+
+std::vector<wake_file::opened::waiter> sleeping_waiters::of_key(std::string_view key) {
+  auto found = all_waiters();
+  std::erase_if(found, [of = hash_of(key)](const auto& each) { return each.key != of; });
+  return found;
+}
+
+void sleeping_waiters::count(std::vector<holder_info>& of) {
+  std::map<wake_file::hash, std::uint64_t> counts;
+  for (const auto& each : all_waiters()) ++counts[each.key];
+  for (auto& each : of) {
+    const auto found = counts.find(hash_of(each.key));
+    each.waiters = found == counts.end() ? 0 : found->second;
+  }
+}
+
 void sleeping_waiters::session_ended() noexcept try {
   std::shared_ptr<wake_file::opened> opened;
   std::string why;

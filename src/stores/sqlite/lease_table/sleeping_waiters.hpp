@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "stores/sqlite/client/wake_file.hpp"
 
@@ -48,6 +49,10 @@ class sleeping_waiters {
   void taken(std::string_view key) noexcept;
   /// The key was released: wakes its first waiter. How many of other processes that were.
   unsigned released(std::string_view key) noexcept;
+  /// The waiters of a key, of all processes. Throws std::bad_alloc.
+  std::vector<wake_file::opened::waiter> of_key(std::string_view key);
+  /// Sets how many wait for each. Throws std::bad_alloc.
+  void count(std::vector<holder_info>& of);
   /// A session has ended, with keys that are not known.
   void session_ended() noexcept;
 
@@ -60,6 +65,7 @@ class sleeping_waiters {
   };
 
   wake_file::hash hash_of(std::string_view key) const noexcept;
+  std::vector<wake_file::opened::waiter> all_waiters();
   bool in_child() const noexcept;
   bool begin() DLOCK_REQUIRES(mutex_);
   bool give_up(const std::string& why) DLOCK_REQUIRES(mutex_);

@@ -80,6 +80,8 @@ class sqlite_store final : public store,
   reply revoke(connection& connection, const request& key) noexcept override;
   reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
   reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept override;
+  reply waiters(connection& connection, std::string_view key, std::size_t limit,
+                waiter_overview& found) noexcept override;
   reply row_tables(connection& connection, std::string_view name,
                    std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
   reply held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
@@ -98,6 +100,8 @@ class sqlite_store final : public store,
 
   /// Why no process can wake another one by a file beside the database; empty: it can.
   std::string unfit_for_waking() const;
+  /// Whether waiters are woken there, and so can be read.
+  bool knows_waiters() const { return wakes_ && unfit_for_waking().empty(); }
   /// Wakes those who wait for what was released.
   void note_done(std::span<const request> requests, std::span<reply> replies) noexcept;
   void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);
