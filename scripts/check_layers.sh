@@ -217,14 +217,21 @@ fi
 
 # ---- what a shared library exports --------------------------------------------------------------------------------
 
-# Nested namespaces take no attribute, so each function there that a source defines carries its own.
+# The namespace's attribute exports classes with their members. Each function that a source defines carries its own: nested
+# namespaces take no attribute, and clang, which asks the namespace around the definition, finds none there.
 while IFS= read -r file; do
   while IFS=: read -r line text; do offend "$file:$line: $text"; done < <(awk '
+    function end_of(line) { gsub(/= [{][}]/, "", line); return line ~ /[;{]/ }
+    function defined_elsewhere(line) { gsub(/= [{][}]/, "", line); return line !~ /[{]/ && line !~ /= delete;/ }
     /^namespace dlock \{/ { print FNR ":a public header opens namespace DLOCK_EXPORT dlock" }
-    /^namespace / { nested = /^namespace dlock::/ && !/^namespace dlock::engine / }
-    /^}  \/\/ namespace dlock::/ { nested = 0 }
-    nested && /^[a-z[].*[a-z_]\(.*\)[a-z ]*;/ && !/^(template|inline|constexpr|using|static_assert|friend|class|struct|enum) ?/ &&
-      before !~ /^(template|  *requires)/ { print FNR ":a function that a source defines and DLOCK_EXPORT does not mark" }
+    /^namespace / { ours = /dlock/ || /^namespace detail/ }
+    /^}  \/\/ namespace dlock/ { ours = 0 }
+    ours && /^[a-z[][^=(]*[a-z_>]\(/ && before !~ /^(template| *requires)/ &&
+      !/^(template|inline|constexpr|using|static_assert|friend|class|struct|enum|concept|requires|explicit)[^a-z_]/ { start = FNR }
+    start && end_of($0) {
+      if (defined_elsewhere($0)) print start ":a function that a source defines and DLOCK_EXPORT does not mark"
+      start = 0
+    }
     { before = $0 }' "$file")
 done < <(sources include)
 

@@ -44,11 +44,11 @@ concept key_integer = std::integral<T> && !std::same_as<T, bool> && !character<T
 template <class T>
 concept key_byte = std::same_as<T, std::byte> || std::same_as<T, std::uint8_t>;
 
-[[noreturn]] void throw_null_part();
-[[noreturn]] void throw_empty_part();
-void append_hex(std::string& out, const void* bytes, std::size_t size);
-void append_number(std::string& out, std::int64_t value);
-void append_number(std::string& out, std::uint64_t value);
+DLOCK_EXPORT [[noreturn]] void throw_null_part();
+DLOCK_EXPORT [[noreturn]] void throw_empty_part();
+DLOCK_EXPORT void append_hex(std::string& out, const void* bytes, std::size_t size);
+DLOCK_EXPORT void append_number(std::string& out, std::int64_t value);
+DLOCK_EXPORT void append_number(std::string& out, std::uint64_t value);
 
 }  // namespace detail
 

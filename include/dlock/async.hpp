@@ -56,13 +56,13 @@ class async_handler final : public detail::once_function<void(std::exception_ptr
 /// release() of the lease: the handler gets null, lock_lost or store_error. The lease is empty afterwards, unless this
 /// throws: std::logic_error for an empty lease, and as said above. May be called after the service has been destroyed.
 /// Cost: as release(); leases that end at about the same time share statements.
-void async_release(lease&& held, async_handler<> then);
+DLOCK_EXPORT void async_release(lease&& held, async_handler<> then);
 /// The same of all of them, within one release_limit.
-void async_release(multi_lease&& held, async_handler<> then);
+DLOCK_EXPORT void async_release(multi_lease&& held, async_handler<> then);
 
 /// renew() of the lease, which must be renewal::manual: the handler gets null, lock_lost or store_error. The lease may
 /// be moved meanwhile. Throws std::logic_error as renew(), and as said above. Cost: one statement.
-void async_renew(const lease& held, async_handler<> then);
-void async_renew(const lease& held, std::chrono::milliseconds ttl, async_handler<> then);
+DLOCK_EXPORT void async_renew(const lease& held, async_handler<> then);
+DLOCK_EXPORT void async_renew(const lease& held, std::chrono::milliseconds ttl, async_handler<> then);
 
 }  // namespace dlock

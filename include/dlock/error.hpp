@@ -48,14 +48,14 @@ enum class loss_reason {
 };
 
 /// "renewal refused", "unreachable", ...: for messages and labels. Never throws.
-std::string_view to_string(loss_reason reason) noexcept;
+DLOCK_EXPORT std::string_view to_string(loss_reason reason) noexcept;
 
-const std::error_category& error_category() noexcept;
+DLOCK_EXPORT const std::error_category& error_category() noexcept;
 inline std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
 
 namespace detail {
 /// Every text begins with "dlock: ", once.
-std::string error_text(const std::string& text);
+DLOCK_EXPORT std::string error_text(const std::string& text);
 }  // namespace detail
 
 /// The common base. what() begins with "dlock: " and says which key, how long, in which unit.

@@ -45,6 +45,6 @@ struct event_log_options {
 /// Adds to the file, or makes it (mode 0640). Throws std::system_error naming the path if it can't be opened. A line
 /// that can't be written (a full disk) counts as event::kind::observer_failed. Thread safety: any thread. Cost: one
 /// write() for each event.
-std::shared_ptr<observer> make_event_log(const std::string& path, event_log_options options = {});
+DLOCK_EXPORT std::shared_ptr<observer> make_event_log(const std::string& path, event_log_options options = {});
 
 }  // namespace dlock

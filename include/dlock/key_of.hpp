@@ -26,8 +26,8 @@ concept nullable = requires(const T& pointer) {
   static_cast<bool>(pointer);
 };
 
-[[noreturn]] void throw_null_argument(std::string_view prefix, std::size_t argument);
-std::string checked_prefix(std::string prefix);
+DLOCK_EXPORT [[noreturn]] void throw_null_argument(std::string_view prefix, std::size_t argument);
+DLOCK_EXPORT std::string checked_prefix(std::string prefix);
 
 // The projection of arg<N>().
 struct itself {

@@ -18,8 +18,8 @@ namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 
-std::string_view checked_text(const char* text);
-std::string_view checked_array(const char* text, std::size_t size, bool may_be_literal);
+DLOCK_EXPORT std::string_view checked_text(const char* text);
+DLOCK_EXPORT std::string_view checked_array(const char* text, std::size_t size, bool may_be_literal);
 
 }  // namespace detail
 
@@ -114,11 +114,11 @@ class lock_key {
 /// The key's bytes for a log line or a terminal: printable ASCII and well-formed UTF-8 text as they are,
 /// backslashes doubled, everything else (control characters, broken UTF-8, invisible and direction-changing
 /// characters) as \xHH. Different keys print differently. lock_key_formatter.hpp gives it to fmt and spdlog.
-std::string printable(const lock_key& key);
+DLOCK_EXPORT std::string printable(const lock_key& key);
 
 namespace detail {
 
-std::string printable_text(std::string_view text);
+DLOCK_EXPORT std::string printable_text(std::string_view text);
 
 }  // namespace detail
 

@@ -77,6 +77,6 @@ class lock_keys {
 using key_list = std::initializer_list<lock_key>;
 
 /// For a log line: 'a', 'b', 'c'.
-std::string printable(const lock_keys& keys);
+DLOCK_EXPORT std::string printable(const lock_keys& keys);
 
 }  // namespace dlock

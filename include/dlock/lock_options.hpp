@@ -88,9 +88,9 @@ struct lock_options {
 
 /// Throws std::invalid_argument naming the first bad field and its value. What is not set counts as the library's
 /// default.
-void validate(const lock_options& options);
+DLOCK_EXPORT void validate(const lock_options& options);
 
 /// The ttl that a kept lease really gets (see lock_options::ttl). Precondition: ttl >= 1 s.
-std::chrono::milliseconds ttl_class(std::chrono::milliseconds ttl) noexcept;
+DLOCK_EXPORT std::chrono::milliseconds ttl_class(std::chrono::milliseconds ttl) noexcept;
 
 }  // namespace dlock

@@ -169,9 +169,9 @@ class lock_service : private detail::wrong_calls {
 
 /// Makes `service` the one that macros use, until it is destroyed. Throws std::logic_error if another one is set; a
 /// forked child may replace the one that its parent has set.
-void set_default_service(lock_service& service);
+DLOCK_EXPORT void set_default_service(lock_service& service);
 /// Throws std::logic_error with what to do while none is set.
-lock_service& default_service();
+DLOCK_EXPORT lock_service& default_service();
 
 }  // namespace dlock
 

@@ -47,7 +47,7 @@ struct event {
   std::string_view text{};
 };
 
-std::string_view to_string(event::kind kind) noexcept;
+DLOCK_EXPORT std::string_view to_string(event::kind kind) noexcept;
 
 /// All kinds of events, in their order, for tables of counters.
 inline constexpr auto event_kinds = [] {
@@ -68,6 +68,6 @@ class observer {
 
 /// Hands each event to all of them, in their order; to the later ones too where one throws. Then it throws what the
 /// first threw, so that the service counts observer_failed. Throws std::invalid_argument if one is null.
-std::shared_ptr<observer> make_tee_observer(std::vector<std::shared_ptr<observer>> to);
+DLOCK_EXPORT std::shared_ptr<observer> make_tee_observer(std::vector<std::shared_ptr<observer>> to);
 
 }  // namespace dlock

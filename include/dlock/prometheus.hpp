@@ -26,6 +26,7 @@ class Collectable;
 namespace DLOCK_EXPORT dlock {
 
 /// Reads `from` at each scrape. Throws std::invalid_argument for null. Thread safety: any thread.
-std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(std::shared_ptr<const metrics> from);
+DLOCK_EXPORT std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(
+    std::shared_ptr<const metrics> from);
 
 }  // namespace dlock

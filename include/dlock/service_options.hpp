@@ -62,9 +62,9 @@ struct service_options {
 };
 
 /// Throws std::invalid_argument naming the first bad field and its value.
-void validate(const service_options& options);
+DLOCK_EXPORT void validate(const service_options& options);
 /// The same, of options of a call to a service: what is not set counts as its defaults say.
-void validate(const lock_options& options, const service_options& in);
+DLOCK_EXPORT void validate(const lock_options& options, const service_options& in);
 
 /// For lock_service::close(): what is still held at the end of its limit is taken from its holders.
 struct release_all_t {

@@ -46,7 +46,7 @@ struct spdlog_observer_options {
 /// Keys and texts are written as printable text, in quotes where they hold blanks, quotes or '=': no key can
 /// forge a line or a pair. Throws std::invalid_argument for a null logger. Thread safety: any thread, if the
 /// logger is (spdlog's *_mt sinks).
-std::shared_ptr<observer> make_spdlog_observer(std::shared_ptr<spdlog::logger> to,
-                                               spdlog_observer_options options = {});
+DLOCK_EXPORT std::shared_ptr<observer> make_spdlog_observer(std::shared_ptr<spdlog::logger> to,
+                                                            spdlog_observer_options options = {});
 
 }  // namespace dlock

@@ -76,6 +76,6 @@ struct trace_options {
 };
 
 /// Throws std::invalid_argument for null. Thread safety: any thread, if the sink is.
-std::shared_ptr<observer> make_trace_observer(std::shared_ptr<trace_sink> to, trace_options options = {});
+DLOCK_EXPORT std::shared_ptr<observer> make_trace_observer(std::shared_ptr<trace_sink> to, trace_options options = {});
 
 }  // namespace dlock

@@ -40,9 +40,9 @@ struct row_reader {
   std::function<std::vector<claimed_row>(const odb::query_base&)> rows;
 };
 
-std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, const row_class& entity,
-                                    const odb::query_base& query, std::size_t most, const lock_options& options,
-                                    const row_reader& read);
+DLOCK_EXPORT std::vector<claimed_row> claim_rows(lock_service& service, odb::database& db, const row_class& entity,
+                                                 const odb::query_base& query, std::size_t most,
+                                                 const lock_options& options, const row_reader& read);
 
 template <class T>
 row_reader row_reader_of(odb::database& db) {

@@ -32,7 +32,7 @@ namespace DLOCK_EXPORT dlock {
 
 namespace detail {
 /// Runs it in a separate transaction, which only reads.
-void read_rows(lock_service& service, odb::database& db, const std::function<void()>& read);
+DLOCK_EXPORT void read_rows(lock_service& service, odb::database& db, const std::function<void()>& read);
 
 /// How an entity is written. ODB raises its version in memory at once, not at the commit.
 struct entity_write {
@@ -49,10 +49,10 @@ entity_write write_of(odb::database& db, const std::shared_ptr<T>& entity) {
           }};
 }
 /// Writes, and releases, or keeps the lock, in one transaction that fails unless the row is ours.
-void commit_row(odb::database& db, lease held, const entity_write& write);
-void update_row(odb::database& db, const lease& held, const entity_write& write);
-void update_row(odb::transaction& in, const lease& held, const entity_write& write);
-[[noreturn]] void empty_row(const char* call);
+DLOCK_EXPORT void commit_row(odb::database& db, lease held, const entity_write& write);
+DLOCK_EXPORT void update_row(odb::database& db, const lease& held, const entity_write& write);
+DLOCK_EXPORT void update_row(odb::transaction& in, const lease& held, const entity_write& write);
+DLOCK_EXPORT [[noreturn]] void empty_row(const char* call);
 struct row_maker;
 }  // namespace detail
 

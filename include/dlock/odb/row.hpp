@@ -24,11 +24,13 @@
 namespace DLOCK_EXPORT dlock {
 
 namespace detail {
-std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& db, const row_class& entity);
-lock_key row_key(lock_service& service, odb::database& db, const row_class& entity, std::vector<row_value> id);
+DLOCK_EXPORT std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& db,
+                                                       const row_class& entity);
+DLOCK_EXPORT lock_key row_key(lock_service& service, odb::database& db, const row_class& entity,
+                              std::vector<row_value> id);
 /// Throws std::invalid_argument unless there is a value for each column of the primary key.
-void check_values(const row_table& table, std::span<const row_value> id);
-std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& entity);
+DLOCK_EXPORT void check_values(const row_table& table, std::span<const row_value> id);
+DLOCK_EXPORT std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& entity);
 }  // namespace detail
 
 /// The key of the row of T with that id. `db` must lead to the database in which the service's locks live: the same

@@ -39,10 +39,10 @@
 namespace DLOCK_EXPORT dlock {
 
 namespace detail {
-void verify_all(odb::transaction& in, std::vector<const lease*> held);
-void verify_all(odb::connection& connection, std::vector<const lease*> held);
+DLOCK_EXPORT void verify_all(odb::transaction& in, std::vector<const lease*> held);
+DLOCK_EXPORT void verify_all(odb::connection& connection, std::vector<const lease*> held);
 /// Makes ODB's transactions known to leases that end inside one.
-bool watch_odb_transactions() noexcept;
+DLOCK_EXPORT bool watch_odb_transactions() noexcept;
 inline const bool odb_transactions_watched = watch_odb_transactions();
 
 template <class Range>

@@ -52,6 +52,6 @@ class time_source {
 };
 
 /// The real clock; it is never destroyed.
-time_source& system_time() noexcept;
+DLOCK_EXPORT time_source& system_time() noexcept;
 
 }  // namespace dlock

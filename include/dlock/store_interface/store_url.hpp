@@ -59,9 +59,9 @@ using store_factory = std::function<std::shared_ptr<store>(store_url)>;
 
 /// Makes `scheme` known to open_store(). Linking dlock::sqlite or dlock::mysql does it for theirs (see
 /// dlock/stores/). Thread safety: any thread.
-bool register_store(std::string scheme, store_factory make);
+DLOCK_EXPORT bool register_store(std::string scheme, store_factory make);
 
 /// Throws std::invalid_argument for a bad URL or a scheme that no linked library serves. Connects to nothing yet.
-std::shared_ptr<store> open_store(std::string_view url);
+DLOCK_EXPORT std::shared_ptr<store> open_store(std::string_view url);
 
 }  // namespace dlock
