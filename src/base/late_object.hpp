@@ -7,8 +7,8 @@
 
 namespace dlock::base {
 
-/// Room for one object that is made later, or never. What std::optional does, but the room is not written before there
-/// is an object in it: compilers clear the whole of an empty optional, which for an acquire was 2 KB. Not thread-safe.
+/// Room for one object that is made later, or never, like std::optional. The room is not written before there is an
+/// object in it, while compilers clear the whole of an empty optional, which for an acquire was 2 KB. Not thread-safe.
 template <class T>
 class late_object {
  public:

@@ -154,6 +154,29 @@ struct url_scene {
 
 using strings = std::vector<std::string>;
 
+/// `first`, then `second` wait for "k", which `holder` has. `meanwhile`: while both do.
+template <class Meanwhile>
+void check_who_waits(const url_scene& s, const lock_options& defaults, Meanwhile&& meanwhile) {
+  lock_service holder{s.url, {.defaults = defaults}}, first{s.url, {.label = "first", .defaults = defaults}},
+      second{s.url, {.label = "second", .defaults = defaults}};
+  auto held = holder.acquire("k");
+  const auto waiters = [&] { return s.json({"waiters", "k"}).at("waiters"); };
+  auto one = std::async(std::launch::async, [&] { return first.acquire("k", {.wait = std::chrono::minutes{5}}); });
+  CHECK(eventually([&] { return waiters().size() == 1; }));
+  auto two = std::async(std::launch::async, [&] { return second.acquire("k", {.wait = std::chrono::minutes{5}}); });
+  CHECK(eventually([&] { return waiters().size() == 2; }));
+  const auto all = waiters();
+  CHECK(all.at(0).at("label") == "first");
+  CHECK(all.at(0).at("pid") == ::getpid());
+  CHECK(all.at(1).at("label") == "second");
+  CHECK(s.json({"waiters", "k", "--limit", "1"}).at("waiters").size() == 1);
+  CHECK(s.json({"waiters", "k", "--limit", "1"}).at("count") == 2);
+  meanwhile(all);
+  held.release();
+  one.get().release();
+  two.get().release();
+}
+
 /// The keys of what a verb lists.
 inline strings names(const nlohmann::json& holders) {
   strings all;

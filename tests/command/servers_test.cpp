@@ -104,26 +104,8 @@ TEST_CASE("dlock on ZooKeeper: the verbs work, and doctor looks at the ensemble"
   const url_scene s{server.url()};
   check_verbs(s);
   check_waiters(s.url);
-  {
-    // The one who is served first stands first.
-    lock_service holder{s.url, {.defaults = {.ttl = 10s}}}, first{s.url, {.label = "first", .defaults = {.ttl = 10s}}},
-        second{s.url, {.label = "second", .defaults = {.ttl = 10s}}};
-    auto held = holder.acquire("k");
-    const auto waiters = [&] { return s.json({"waiters", "k"}).at("waiters"); };
-    auto one = std::async(std::launch::async, [&] { return first.acquire("k", {.wait = 5min}); });
-    CHECK(eventually([&] { return waiters().size() == 1; }));
-    auto two = std::async(std::launch::async, [&] { return second.acquire("k", {.wait = 5min}); });
-    CHECK(eventually([&] { return waiters().size() == 2; }));
-    const auto all = waiters();
-    CHECK(all.at(0).at("label") == "first");
-    CHECK(all.at(0).at("pid") == ::getpid());
-    CHECK(all.at(1).at("label") == "second");
-    CHECK(s.json({"waiters", "k", "--limit", "1"}).at("waiters").size() == 1);
-    CHECK(s.json({"waiters", "k", "--limit", "1"}).at("count") == 2);
-    held.release();
-    one.get().release();
-    two.get().release();
-  }
+  // The one who is served first stands first.
+  check_who_waits(s, {.ttl = 10s}, [](const nlohmann::json&) {});
   CHECK(s.check("leader") != nullptr);
   CHECK(s.check("session timeout").value("level", "none") == "ok");
 }

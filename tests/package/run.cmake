@@ -17,7 +17,8 @@ endfunction()
 
 if(DEFINED SHARED_FROM)
   # All shared libraries, their symbols hidden as for users. Its folder stays, and the lock lets one test build it.
-  set(INSTALL_FROM "${WORK}/../shared")
+  cmake_path(GET WORK PARENT_PATH INSTALL_FROM)
+  cmake_path(APPEND INSTALL_FROM shared)
   run(${CMAKE_COMMAND} -G Ninja -S ${SHARED_FROM} -B ${INSTALL_FROM} -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
     -D CMAKE_CXX_FLAGS_DEBUG=${DEBUG_FLAGS} -D DLOCK_WERROR=${WERROR} -D BUILD_SHARED_LIBS=ON -D DLOCK_UNITY=ON -D DLOCK_GEN=OFF
     -D DLOCK_BUILD_TESTS=OFF -D DLOCK_BUILD_SAMPLES=OFF -D DLOCK_BUILD_BENCH=OFF)

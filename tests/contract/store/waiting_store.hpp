@@ -3,9 +3,13 @@
 
 /// Store objects, as other processes have them, that wait for a key until a release wakes them.
 
+#include <unistd.h>
+
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +17,10 @@
 
 #include "base/mutex.hpp"
 #include "contract/store/store_contract.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace dlock::test {
 
@@ -80,6 +87,42 @@ inline void check_that_a_batch_wakes_each(store_fixture& fixture, actor& holder)
   CHECK(replies[0].waiters == 1);
   CHECK(replies[1].waiters == 0);
   CHECK(replies[2].waiters == 1);
+}
+
+/// Two services wait for a key, one after the other. `polls` makes a URL of a service that polls.
+inline void check_that_a_service_tells_who_waits(const store_fixture& fixture, const std::string& polls,
+                                                 const service_options& how) {
+  const auto named = [&](const char* label) {
+    auto made = how;
+    made.label = label;
+    return made;
+  };
+  lock_service service(fixture.url(), how), first(fixture.url(), named("first")),
+      second(fixture.url(), named("second")), quiet(fixture.url() + polls, how);
+  std::optional<lease> held = service.acquire("k");
+  const auto waiting = [&] { return service.waiters("k"); };
+  CHECK(waiting().known);
+  CHECK(waiting().count == 0);
+  CHECK(service.held_keys().at(0).waiters == 0U);
+  auto one = std::async(std::launch::async, [&] { return granted(first.acquire("k")); });
+  REQUIRE(eventually([&] { return waiting().count == 1; }));
+  auto two = std::async(std::launch::async, [&] { return granted(second.acquire("k")); });
+  REQUIRE(eventually([&] { return waiting().count == 2; }));
+  const auto all = waiting().first;
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].label == "first");
+  CHECK(all[0].pid == ::getpid());
+  CHECK_FALSE(all[0].host.empty());
+  CHECK(all[0].waited > microseconds{0});
+  CHECK(all[1].label == "second");
+  CHECK(service.waiters("k", 1).count == 2);
+  CHECK(service.waiters("k", 1).first.size() == 1);
+  CHECK(service.held_keys().at(0).waiters == 2U);
+  CHECK_FALSE(quiet.waiters("k").known);
+  CHECK_FALSE(quiet.held_keys().at(0).waiters);
+  held.reset();
+  CHECK(one.get());
+  CHECK(two.get());
 }
 
 }  // namespace dlock::test

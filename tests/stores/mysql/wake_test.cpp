@@ -3,8 +3,6 @@
 /// A release that wakes a waiter of another process: the waiter table, the bells, and what a release does with them. A
 /// key that is taken again at once shows that it was the release which woke, because a look finds it held.
 
-#include <unistd.h>
-
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -221,37 +219,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a service is woken that would poll again i
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a service tells who waits for a key", "[wake]") {
-  const auto named = [](const char* label) {
-    auto how = patient();
-    how.label = label;
-    return how;
-  };
-  lock_service service(fixture.url(), patient()), first(fixture.url(), named("first")),
-      second(fixture.url(), named("second")), quiet(fixture.url() + "&wake=off", patient());
-  std::optional<lease> held = service.acquire("k");
-  const auto waiting = [&] { return service.waiters("k"); };
-  CHECK(waiting().known);
-  CHECK(waiting().count == 0);
-  CHECK(service.held_keys().at(0).waiters == 0U);
-  auto one = std::async(std::launch::async, [&] { return granted(first.acquire("k")); });
-  REQUIRE(eventually([&] { return waiting().count == 1; }));
-  auto two = std::async(std::launch::async, [&] { return granted(second.acquire("k")); });
-  REQUIRE(eventually([&] { return waiting().count == 2; }));
-  const auto all = waiting().first;
-  REQUIRE(all.size() == 2);
-  CHECK(all[0].label == "first");
-  CHECK(all[0].pid == ::getpid());
-  CHECK_FALSE(all[0].host.empty());
-  CHECK(all[0].waited > 0us);
-  CHECK(all[1].label == "second");
-  CHECK(service.waiters("k", 1).count == 2);
-  CHECK(service.waiters("k", 1).first.size() == 1);
-  CHECK(service.held_keys().at(0).waiters == 2U);
-  CHECK_FALSE(quiet.waiters("k").known);
-  CHECK_FALSE(quiet.held_keys().at(0).waiters);
-  held.reset();
-  CHECK(one.get());
-  CHECK(two.get());
+  check_that_a_service_tells_who_waits(fixture, "&wake=off", patient());
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: the example of docs/waiting.md", "[wake]") {

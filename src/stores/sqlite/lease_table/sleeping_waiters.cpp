@@ -166,7 +166,7 @@ unsigned sleeping_waiters::released(std::string_view key) noexcept try {
   return 0;  // no memory: the waiters poll in a while
 }
 
-/// None: nobody has made the file yet, or it can't be read.
+/// Empty if the file does not exist yet or can't be read.
 std::vector<wake_file::opened::waiter> sleeping_waiters::all_waiters() {
   std::shared_ptr<wake_file::opened> opened;
   std::string why;
