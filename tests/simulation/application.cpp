@@ -183,6 +183,7 @@ void application::contest(const lock_key& key, moment until, moment hold, contes
       try {
         const auto held = service_->acquire(key, how);
         of.longest = std::max(of.longest, scene_.in.now() - begun);
+        ++of.grants;
         process_.sleep(scene_.in.random.between(hold / 2, 3 * hold / 2));
       } catch (const dlock::error& failed) {
         scene_.in.fail(fmt::format("I4: key {}: {} can't have it: {}", key.view(), process_.name(), failed.what()));

@@ -52,6 +52,7 @@ class application {
   /// What a process got of a key that several loop over.
   struct contestant {
     moment longest = 0;  ///< that it waited
+    unsigned grants = 0;
   };
   /// One thread takes the key again and again until then, and holds it for about so long each time.
   void contest(const lock_key& key, moment until, moment hold, contestant& of);

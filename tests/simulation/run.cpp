@@ -273,18 +273,21 @@ void run::prove_fair() {
   for (std::size_t i = 0; i < all.size(); ++i) all[i]->contest(key, begun + 10 * second, hold, of[i]);
   if (!until_idle(100 * second, "a thread that takes a key again and again does not end")) return;
   // What docs/waiting.md says that was measured on real servers, for short holds.
-  const bool quick = plan_.caps().tells_free && !plan_.has(hazard::distances);
-  const auto bound = (quick ? 3 * second / 2 : 6 * second) + 4 * hold * static_cast<moment>(all.size());
-  const auto distance = [&](std::size_t i) { return all[i]->of().clock().distance; };
-  auto nearest = plan::farthest;
-  for (std::size_t i = 0; i < all.size(); ++i) nearest = std::min(nearest, distance(i));
+  const bool notified = plan_.caps().tells_free;
+  const auto base = !notified ? 6 * second : plan_.has(hazard::distances) ? 8 * second : 3 * second / 2;
+  const auto bound = base + 4 * hold * static_cast<moment>(all.size());
+  unsigned grants = 0;
+  for (const auto& each : of) grants += each.grants;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    // Where waiters are notified they race, and one that is farther from the server may lose for long
-    // (docs/waiting.md).
-    if (plan_.caps().tells_free && distance(i) > nearest) continue;
-    if (of[i].longest <= bound) continue;
-    return world_.fail(fmt::format("fairness: key {}: {} waits {} ms for it while others take it again and again",
-                                   key.view(), all[i]->of().name(), of[i].longest / 1'000));
+    if (of[i].longest > bound) {
+      return world_.fail(fmt::format("fairness: key {}: {} waits {} ms for it while others take it again and again",
+                                     key.view(), all[i]->of().name(), of[i].longest / 1'000));
+    }
+    const bool equals = notified && !plan_.has(hazard::distances);
+    if (equals && 2 * of[i].grants * of.size() < grants) {
+      return world_.fail(fmt::format("fairness: key {}: {} gets {} of the {} grants of {} processes", key.view(),
+                                     all[i]->of().name(), of[i].grants, grants, of.size()));
+    }
   }
 }
 

@@ -13,9 +13,11 @@ constexpr std::chrono::microseconds shortest_pause{500};
 /// A grant that was seen for so long is released by a statement that looks for waiters. Twice as long as its holder
 /// counts, because that one's statement may be on its way for a while.
 constexpr auto relied_on_after = 2 * wake_knowledge::quiet;
-/// How often in a row a starving waiter far from the server asks for a key that is held, and how long a poll of such a
-/// waiter takes.
+/// How often in a row an overlooked waiter asks for a key that is held: one far from the server, whose polls take so
+/// long, and one that is notified, the more often it was passed over the more.
 constexpr unsigned tries_if_far = 4;
+constexpr unsigned tries_if_notified = 16;
+constexpr unsigned passed_over_per_try = 8;
 constexpr auto far_from = tenure_tracker::idle_gap;
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
@@ -39,10 +41,9 @@ std::chrono::microseconds acquire_machine::pause_if_registered(instant now) cons
 
 step acquire_machine::begin() noexcept { return go(settings_.poll_first ? step::poll : step::take); }
 
-step acquire_machine::replied(const reply& answer, instant now, instant trusted_until) {
+step acquire_machine::replied(const reply& answer, instant now, instant trusted_until, std::chrono::microseconds took) {
   ++statements_;
-  const auto due = std::exchange(poll_due_, instant{});
-  if (last_ == step::poll && due != instant{}) far_ = now - due >= far_from;
+  if (last_ == step::poll) far_ = took >= far_from;
   if (last_ != step::poll) row_locked_ = answer.result == outcome::failed && answer.why.contended;
   switch (answer.result) {
     case outcome::unknown:
@@ -65,6 +66,7 @@ step acquire_machine::replied(const reply& answer, instant now, instant trusted_
 
 step acquire_machine::notified() noexcept {
   if (retries_ > 0) --retries_;  // a take after a notification is no retry
+  races_ = true;
   return go(step::take);
 }
 
@@ -132,10 +134,12 @@ step acquire_machine::busy(instant now, std::chrono::microseconds remaining) {
 }
 
 /// A process that takes the key again and again yields it for tenure_tracker::yield_time. A take that follows a poll
-/// comes too late for that if each of them is on its way for half that time. So such a waiter does not poll only: its
-/// takes arrive without having seen the key free.
+/// comes too late for that if each of them is on its way for half that time, and so does one that follows a
+/// notification, which nearer waiters hear sooner. So such a waiter sends takes that have not seen the key free.
 step acquire_machine::held(instant now) {
-  const bool asks = far_ && starvation_.starving() && tried_ < tries_if_far && now < settings_.deadline;
+  const auto if_far = far_ ? tries_if_far : 0;
+  const auto if_notified = races_ ? std::min(starvation_.passed_over() / passed_over_per_try, tries_if_notified) : 0;
+  const bool asks = starvation_.overlooked(now) && tried_ < std::max(if_far, if_notified) && now < settings_.deadline;
   if (!asks) return busy(now, holder_.remaining);
   ++tried_;
   return go(step::take);
@@ -166,7 +170,6 @@ step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds 
                            : pause_;
   at_once_ = 0;
   tried_ = 0;
-  poll_due_ = now + pause_;
   has_paused_ = true;
   return go(step::pause);
 }

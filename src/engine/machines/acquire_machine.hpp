@@ -34,7 +34,7 @@ enum class step {
 ///   failed: contended take -> poll   contended otherwise -> as busy     transient -> pause -> poll   else -> failed
 ///   unknown -> resolve -> pause -> poll
 ///   notified, while it pauses, that the key may be free -> take
-///   poll shows a holder, and the waiter starves far from the server -> take, some times at once, then as busy
+///   poll shows a holder, and others have passed the waiter over for long -> take, some times at once, then as busy
 ///
 /// Every round ends at the deadline: the last pause is cut short, then comes one last poll (never held and refused, nor
 /// granted and forgotten).
@@ -54,7 +54,8 @@ class acquire_machine {
 
   step begin() noexcept;
   /// The reply to the statement that the last step asked for. `trusted_until`: until when a grant by it may be trusted.
-  step replied(const reply& answer, instant now, instant trusted_until);
+  /// `took`: how long the reply was awaited.
+  step replied(const reply& answer, instant now, instant trusted_until, std::chrono::microseconds took = {});
   /// The statement could not be sent.
   step not_sent(const fault& why, instant now);
   step paused() noexcept { return last_ = step::poll; }
@@ -113,8 +114,8 @@ class acquire_machine {
   unsigned statements_ = 0;
   unsigned retries_ = 0;
   unsigned at_once_ = 0;  // rounds without a pause since the last one
-  instant poll_due_{};    // zero: the statement under way does not follow a pause
   bool far_ = false;      // from the server, or it is slow
+  bool races_ = false;    // it was notified, and others may have been as well
   unsigned tried_ = 0;    // takes in held() since the last pause
   bool unknown_ = false;
   bool taken_over_ = false;

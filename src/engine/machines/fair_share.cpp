@@ -102,6 +102,7 @@ void wake_knowledge::released(const lock_key& key, instant now) noexcept {
 }
 
 void starvation_detector::polled(const seen& holder, instant now) noexcept {
+  if (first_poll_ == instant{}) first_poll_ = now;
   if (holder.holder != holder_ || holder.fence != fence_) grant_since_ = now;
   if (holder.holder && fence_ != 0 && holder.fence != fence_) ++passed_over_;
   if (!holder.holder || holder.holder != holder_) {

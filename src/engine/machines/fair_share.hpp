@@ -14,7 +14,8 @@
 /// Where the store notifies all waiters at once, they race for the key, and the nearest one would win each time. The
 /// reply to a release says how many waiters there are. So a process leaves a key alone after it has released it to
 /// waiters, and in its next wait it asks later than waiters that were passed over more often
-/// (acquire_machine::courtesy()).
+/// (acquire_machine::courtesy()). A waiter that hears of each release later than others may lose each race even so.
+/// After a second it takes the key now and then without having heard of a release (acquire_machine::held()).
 
 #include <algorithm>
 #include <array>
@@ -132,8 +133,16 @@ class wake_knowledge {
 /// faster until it has its turn. Pure.
 class starvation_detector {
  public:
+  /// A waiter that has seen the key change hands for so long, and so often, counts as overlooked.
+  static constexpr microseconds patience = std::chrono::seconds{1};
+  static constexpr unsigned often = 4;
+
   void polled(const seen& holder, instant now) noexcept;
   bool starving() const noexcept { return starving_; }
+  /// It starves, or several processes take turns without it.
+  bool overlooked(instant now) const noexcept {
+    return starving_ || (passed_over_ >= often && now - first_poll_ >= patience);
+  }
   /// How often the key was seen to change hands.
   unsigned passed_over() const noexcept { return passed_over_; }
   /// When the grant that was polled last was seen for the first time.
@@ -144,6 +153,7 @@ class starvation_detector {
   std::uint64_t fence_ = 0;
   instant since_{};
   instant grant_since_{};
+  instant first_poll_{};
   unsigned passed_over_ = 0;
   bool starving_ = false;
 };

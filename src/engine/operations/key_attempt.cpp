@@ -238,7 +238,7 @@ action key_attempt::answered(instant now) {
   if (at_ == step::take_over && contended) return find_blocker(now);
   if (at_ == step::poll && answer.result == outcome::yes && is_nobodys(services_, key_, answer.holder))
     return cancel_nobodys(now);
-  return go(machine_.replied(answer, now, trusted_until_), now);
+  return go(machine_.replied(answer, now, trusted_until_, now - statement_.sent_at), now);
 }
 
 instant key_attempt::trusted_until(instant now) const noexcept {

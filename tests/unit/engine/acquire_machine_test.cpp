@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/machines/acquire_machine.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
@@ -410,7 +411,7 @@ std::vector<step> steps_of_starving(acquire_machine::settings how, microseconds 
     if (pauses > 5 && pauses < 10) sent.push_back(at);
     now += travel;
     ++poll.holder.fence;
-    at = m.replied(at == step::poll ? poll : said(outcome::no), now, for_ever);
+    at = m.replied(at == step::poll ? poll : said(outcome::no), now, for_ever, travel);
   }
   return sent;
 }
@@ -426,6 +427,43 @@ TEST_CASE(
                                                                poll, take, take, take, take,  //
                                                                poll, take, take, take, take,  //
                                                                poll, take, take, take, take});
+}
+
+namespace {
+
+/// How many statements a notified waiter sends after each of its pauses, the first time and after so many others. Two
+/// processes take the key in turn, each for `hold`; a poll takes `travel`.
+std::vector<unsigned> statements_of_notified(microseconds hold, microseconds travel, const std::vector<int>& after) {
+  acquire_machine m(waiting(60s));
+  REQUIRE(m.begin() == step::take);
+  REQUIRE(m.replied(said(outcome::no), start, for_ever) == step::poll);
+  auto poll = alive();
+  REQUIRE(m.replied(poll, start, for_ever, travel) == step::pause);
+  std::vector<unsigned> sent;
+  for (int pauses = 1; pauses <= after.back(); ++pauses) {
+    const auto now = start + pauses * hold;
+    poll.holder.holder.bytes[0] ^= 1;
+    ++poll.holder.fence;
+    const auto before = m.statements();
+    for (auto at = m.notified(); at != step::pause;) {
+      REQUIRE((at == step::take || at == step::poll));
+      at = m.replied(at == step::poll ? poll : said(outcome::no), now, for_ever, travel);
+    }
+    if (std::find(after.begin(), after.end(), pauses) != after.end()) sent.push_back(m.statements() - before);
+  }
+  return sent;
+}
+
+}  // namespace
+
+TEST_CASE("acquire_machine: a notified waiter that others pass over for long takes as well",
+          "[acquire_machine][fair]") {
+  using counts = std::vector<unsigned>;
+  // After a second one take more for each eight times that it was passed over, at most sixteen.
+  CHECK(statements_of_notified(40ms, 1ms, {1, 24, 25, 31, 32, 127, 128, 500}) == counts{2, 2, 5, 5, 6, 17, 18, 18});
+  CHECK(statements_of_notified(400ms, 1ms, {2, 3, 7, 8, 9}) == counts{2, 2, 2, 3, 3});
+  // Far from the server it does so earlier.
+  CHECK(statements_of_notified(400ms, 5ms, {2, 3, 4, 5, 40}) == counts{2, 2, 6, 6, 7});
 }
 
 TEST_CASE("acquire_machine: a waiter far from the server that gets nothing ends at its deadline",
