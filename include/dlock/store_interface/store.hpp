@@ -4,7 +4,7 @@
 /// The seam between dlock and a place where locks live. Applications choose a store by URL or by a function of
 /// dlock/stores/; this header is for authors of stores. A store executes verbs on a connection and says what came of
 /// it. It has no retry policy (a deadlock, which the server asks to be retried, excepted), no waiting policy and no
-/// client clock; its verbs never throw; "unknown" is an answer. docs/stores.md says how to write one.
+/// client clock; its verbs never throw; "unknown" is an answer. docs/writing-a-store.md says how to write one.
 
 #include <memory>
 #include <span>
