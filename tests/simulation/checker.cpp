@@ -213,7 +213,10 @@ void checker::lost_for_a_margin(std::string_view key, const held& each) {
 }
 
 void checker::loss_notified(const process& to, std::string_view key, std::uint64_t fence) {
-  for (auto& each : state_of(key).holders) {
+  auto& at = state_of(key);
+  std::erase_if(at.losses, [&](const auto& each) { return each.of == &to; });
+  at.losses.push_back({&to, fence, to.now()});
+  for (auto& each : at.holders) {
     const auto one = each.of.lock();
     if (one == nullptr || each.by != &to) continue;
     if (one->fenced ? one->fence == fence : one->remaining(to.now()) == microseconds{0}) each.observed = true;
@@ -273,7 +276,11 @@ void checker::opened(const id128& session) {
 void checker::handed_out(process& to, const std::shared_ptr<engine::grant>& one) {
   auto& at = state_of(one->key.view());
   std::erase_if(at.holders, [](const held& each) { return each.of.expired(); });
-  at.holders.push_back({one, &to});
+  // It may have been lost before its caller got it.
+  const bool observed = std::any_of(at.losses.begin(), at.losses.end(), [&](const auto& each) {
+    return each.of == &to && each.at >= one->granted_at && (!one->fenced || each.fence == one->fence);
+  });
+  at.holders.push_back({one, &to, observed});
   sessions_of_[one->pin->id] = &to;
 }
 

@@ -70,6 +70,11 @@ class checker final : public history {
     process* by;
     bool observed = false;  ///< the observer was told that it is lost
   };
+  struct notified_loss {
+    const process* of;
+    std::uint64_t fence;
+    instant at;  ///< by that process's clock
+  };
   struct waiter {
     const process* by;
     moment since;
@@ -79,6 +84,7 @@ class checker final : public history {
     std::uint64_t written = 0;  // highest that wrote
     std::vector<held> holders{};
     std::vector<waiter> waiters{};
+    std::vector<notified_loss> losses{};  // the last of each process
     moment forced_at = -1'000'000'000;
   };
   key_state& state_of(std::string_view key);

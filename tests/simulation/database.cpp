@@ -191,7 +191,9 @@ reply database::poll(const lock_row& row, moment clock) const {
   auto made = plain(outcome::yes);
   auto& holder = made.holder;
   holder.holder = holder_of(row);
-  holder.fence = row.fence;
+  // The server names the connection that has a named lock, and not its grant.
+  const bool by_connection = traits.caps.session_leases && !traits.caps.fence;
+  holder.fence = by_connection ? std::hash<std::string>{}(row.session.hex()) : row.fence;
   holder.nonce = row.of_table && row.session ? row.nonce : 0;
   const bool foreign = !row.foreign.empty() || !row.request.empty();
   holder.kind = row.by_column ? lease_kind::column : row.expires ? lease_kind::expiring : lease_kind::session;

@@ -2,6 +2,7 @@
 // What operators do now and then: doctor, gc.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 

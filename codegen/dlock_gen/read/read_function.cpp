@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "read/read_function.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 

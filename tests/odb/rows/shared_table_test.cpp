@@ -2,6 +2,7 @@
 // Tables that other programs know: those that lock rows by plain SQL, and those that had no lock columns before.
 #include "odb/rows/row_fixture.hpp"
 //
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <odb/exceptions.hxx>
