@@ -135,8 +135,10 @@ struct grant : std::enable_shared_from_this<grant> {
   }
   /// When a release of it that begins now is given up: by then its expiry has freed it.
   instant release_given_up(instant now) noexcept {
-    // It may have been extended.
-    const auto longest = kind == lease_kind::session ? ttl : std::max(ttl, own_end.remaining(now));
+    // It may have been extended. What has not been handed out has no end of its own yet.
+    const auto own = own_end.remaining(now);
+    const bool extended = kind != lease_kind::session && own != microseconds::max();
+    const auto longest = extended ? std::max(ttl, own) : ttl;
     return now + 2 * longest + min_hold.load() + std::chrono::seconds{10};
   }
   /// When it is, by a caller that goes on trying. `answered`: the store has answered just now. What it could not be

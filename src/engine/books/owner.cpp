@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/owner.hpp"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ struct thread_owner {
   using state = std::shared_ptr<engine::owner_state>;
   state* own = nullptr;  // on the heap
   owner_scope* innermost = nullptr;
+  bool ended = false;  // the end of the thread has come, and what its own objects do now comes after it
 
   const state& current();
   void abandon(bool main) const noexcept;
@@ -46,9 +48,23 @@ struct thread_end {
     of_thread.abandon(main);
     // The main thread's owner stays: static objects may hold locks in its name, and let them go later.
     if (!main) delete std::exchange(of_thread.own, nullptr);
+    of_thread.ended = true;
   }
 };
 thread_local thread_end at_end{};
+
+/// What a thread has made since its end is freed by a key of POSIX threads, which comes after all thread_local objects.
+void end_again(void* /*unused*/) noexcept {
+  of_thread.abandon(false);
+  delete std::exchange(of_thread.own, nullptr);
+}
+
+void call_end_again() noexcept {
+  static pthread_key_t key{};
+  static const bool made = ::pthread_key_create(&key, &end_again) == 0;
+  // Where it can't be had, 80 bytes are lost for each thread that still locks then.
+  if (made) ::pthread_setspecific(key, &of_thread);
+}
 
 }  // namespace
 
@@ -66,7 +82,7 @@ void thread_owner::abandon(bool main) const noexcept {
 const thread_owner::state& thread_owner::current() {
   if (innermost != nullptr) return alive(innermost->who_.state_);
   if (own == nullptr) {
-    static_cast<void>(at_end.here);  // makes it
+    ended ? call_end_again() : static_cast<void>(at_end.here);  // makes it
     own = new state(std::make_shared<engine::owner_state>());
   }
   return alive(*own);

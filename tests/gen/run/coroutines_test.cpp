@@ -173,7 +173,8 @@ TEST_CASE_METHOD(coroutine_fixture, "gen asio: the lock lives until the coroutin
 TEST_CASE_METHOD(coroutine_fixture, "gen asio: an exception of the coroutine passes, and the key is free",
                  "[T87][T88]") {
   inner.act = [] { throw std::runtime_error("from the body"); };
-  const auto ended = spawn(service.ask("x", std::make_unique<int>(7), ""));
+  const std::string suffix;  // a coroutine keeps a reference to it
+  const auto ended = spawn(service.ask("x", std::make_unique<int>(7), suffix));
   turn();
   REQUIRE(ended->over);
   CHECK_THROWS_WITH(std::rethrow_exception(ended->failed), "from the body");
@@ -183,8 +184,9 @@ TEST_CASE_METHOD(coroutine_fixture, "gen asio: an exception of the coroutine pas
 TEST_CASE_METHOD(coroutine_fixture, "gen asio: two coroutines with one key run one after the other", "[T88]") {
   int inside = 0;
   inner.act = [&] { inside += 1; };
-  const auto first = spawn(service.ask("x", std::make_unique<int>(1), ""));
-  const auto second = spawn(service.ask("x", std::make_unique<int>(2), ""));
+  const std::string suffix;
+  const auto first = spawn(service.ask("x", std::make_unique<int>(1), suffix));
+  const auto second = spawn(service.ask("x", std::make_unique<int>(2), suffix));
   turn();
   CHECK(first->value == "x1");
   CHECK(second->value == "x2");

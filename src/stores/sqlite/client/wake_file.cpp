@@ -175,11 +175,11 @@ wake_file::opened::~opened() {
 }
 
 std::string wake_file::path() const {
-  char* const real = ::realpath(database_.c_str(), nullptr);
-  if (real == nullptr) return database_ + "-wake";
-  std::string path = real;
-  std::free(real);
-  return path + "-wake";
+  struct freed {
+    void operator()(char* text) const noexcept { std::free(text); }
+  };
+  const std::unique_ptr<char, freed> real(::realpath(database_.c_str(), nullptr));
+  return (real == nullptr ? database_ : std::string(real.get())) + "-wake";
 }
 
 wake_file::found wake_file::open(bool create, std::shared_ptr<opened>& file, std::string& why) {
