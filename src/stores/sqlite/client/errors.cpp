@@ -50,13 +50,6 @@ bool asks_for_rights(int code) noexcept {
          (plain == SQLITE_READONLY || plain == SQLITE_CANTOPEN || plain == SQLITE_PERM);
 }
 
-/// SQLite puts -wal and -shm beside the file itself.
-std::string behind_links(const std::string& path) {
-  std::error_code failed;
-  const std::filesystem::path found = std::filesystem::canonical(path, failed);
-  return failed ? path : found.string();
-}
-
 /// Empty also where nothing is, or where it can't be looked at.
 std::string why_not(const std::string& path) {
   if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
@@ -68,6 +61,12 @@ std::string why_not(const std::string& path) {
 }
 
 }  // namespace
+
+std::string behind_links(const std::string& path) {
+  std::error_code failed;
+  const std::filesystem::path found = std::filesystem::canonical(path, failed);
+  return failed ? path : found.string();
+}
 
 std::string not_writable(const std::string& path) {
   const std::string file = behind_links(path);

@@ -9,6 +9,8 @@
 
 namespace dlock::stores::sqlite {
 
+/// The file that `path` leads to, beside which SQLite puts -wal and -shm; `path` itself if that can't be found.
+std::string behind_links(const std::string& path);
 /// Which of the file, its -wal and its -shm this process may not write to, with modes and owners; empty: it may write
 /// to all that are there.
 std::string not_writable(const std::string& path);

@@ -12,7 +12,6 @@
 #include <array>
 #include <bitset>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <system_error>
@@ -20,6 +19,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "stores/sqlite/client/errors.hpp"
 
 #ifdef __linux__
 #include <linux/futex.h>
@@ -174,13 +175,7 @@ wake_file::opened::~opened() {
   ::close(number);
 }
 
-std::string wake_file::path() const {
-  struct freed {
-    void operator()(char* text) const noexcept { std::free(text); }
-  };
-  const std::unique_ptr<char, freed> real(::realpath(database_.c_str(), nullptr));
-  return (real == nullptr ? database_ : std::string(real.get())) + "-wake";
-}
+std::string wake_file::path() const { return behind_links(database_) + "-wake"; }
 
 wake_file::found wake_file::open(bool create, std::shared_ptr<opened>& file, std::string& why) {
   static const bool prepared = ::pthread_atfork(nullptr, nullptr, opened::descriptor::close_in_child) == 0;
