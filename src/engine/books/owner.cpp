@@ -53,7 +53,8 @@ struct thread_end {
 };
 thread_local thread_end at_end{};
 
-/// What a thread has made since its end is freed by a key of POSIX threads, which comes after all thread_local objects.
+/// A thread may make an owner after its end. The destructor of a POSIX key, which runs after those of all thread_local
+/// objects, frees that owner.
 void end_again(void* /*unused*/) noexcept {
   of_thread.abandon(false);
   delete std::exchange(of_thread.own, nullptr);
@@ -82,7 +83,11 @@ void thread_owner::abandon(bool main) const noexcept {
 const thread_owner::state& thread_owner::current() {
   if (innermost != nullptr) return alive(innermost->who_.state_);
   if (own == nullptr) {
-    ended ? call_end_again() : static_cast<void>(at_end.here);  // makes it
+    if (ended) {
+      call_end_again();
+    } else {
+      static_cast<void>(at_end.here);  // makes it
+    }
     own = new state(std::make_shared<engine::owner_state>());
   }
   return alive(*own);
