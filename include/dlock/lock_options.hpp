@@ -42,7 +42,7 @@ inline constexpr std::chrono::milliseconds wait_forever = std::chrono::hours{24 
 
 /// Pauses between two polls of a busy key: pause, pause * multiplier, ... up to max_pause, each shortened by a
 /// random part. A pause never runs past the end of the wait, nor past the moment the holder's lease can end.
-/// Where the store notifies waiters (Redis, ZooKeeper, named_lock), this applies only if `limit` is set.
+/// Where a release notifies the waiter (docs/waiting.md), only `limit` counts: with it the waiter polls all the same.
 struct retry_policy {
   /// First pause. Default 10 ms; 1 ms to 1 day.
   std::optional<std::chrono::milliseconds> pause{};

@@ -37,8 +37,8 @@
 /// |                   |                              | outcome, and its connection is ended                          |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. Refused at prepare(): a server whose
-/// maxmemory-policy may delete locks (allkeys-*; with scheme=setnx volatile-* too), a node of a Redis Cluster, one that
-/// promises less than `persistence`. Not there: leases of rows.
+/// maxmemory-policy may delete locks (allkeys-*; with scheme=setnx and a maxmemory volatile-* too), a node of a Redis
+/// Cluster, one that promises less than `persistence`. Not there: leases of rows.
 
 #include <memory>
 
