@@ -24,20 +24,30 @@ while
   ! cmp -s "$room/known" "$room/more"
 do mv "$room/more" "$room/known"; done
 
-# For each file one line: it, and its flags.
+# The sources, also those that the build compiles together, in one line for each: itself, and its flags.
 sed -nE 's/^ *"command": "(.*)",?$/\1/p' "$commands" | awk -v root="$root/src/" '
+  function add(file) { if (index(file, root) == 1 && (substr(file, length(root) + 1) in known)) print file flags }
   NR == FNR { known[$0]; next }
-  { file = $NF
-    if (index(file, root) != 1 || !(substr(file, length(root) + 1) in known)) next
-    flags = ""
+  { flags = ""
     for (i = 1; i < NF; i++) {
       if ($i ~ /^-[DI]/) flags = flags " " $i
       if ($i == "-isystem") flags = flags " -isystem " $(i + 1)
     }
-    print file flags }' "$room/known" - | sort -u >"$room/files"
+    if ($NF !~ /\/Unity\/unity_[^\/]*$/) { add($NF); next }
+    while ((getline line < $NF) > 0) if (split(line, part, "\"") == 3) add(part[2])
+    close($NF) }' "$room/known" - | sort -u >"$room/sources"
+
+# Those of one folder with the same flags together, which takes a quarter of the time: what they include is read once.
+awk -v room="$room" '
+  { file = $1; sub(/[^ ]* ?/, ""); folder = file; sub(/\/[^\/]*$/, "", folder)
+    if (!((folder $0) in unity)) {
+      unity[folder $0] = room "/" ++count ".cpp"
+      print unity[folder $0], $0
+    }
+    printf "#include \"%s\"\n", file >unity[folder $0] }' "$room/sources" >"$room/files"
 
 # What nearly every file includes, once: most of the time goes there.
-service=$(sed -n "s,^$root/src/engine/core/service_core\.cpp ,,p" "$room/files")
+service=$(sed -n "s,^$root/src/engine/core/service_core\.cpp ,,p" "$room/sources")
 if [ -z "$service" ]; then
   echo "check_guards: $commands has no file of src/engine" >&2
   exit 1

@@ -6,7 +6,8 @@
 #   - a public header includes only what stands before it in the order of layers;
 #   - a folder of src/ includes only those folders, and public headers of those layers, that are listed for it;
 #   - one file speaks to the store, and what an operation or the background does needs no clock, thread or sleep;
-#   - a public header exports what it declares from the shared libraries (dlock/export.hpp);
+#   - a public header exports what it declares from the shared libraries (dlock/export.hpp), and with a build folder as argument: no
+#     library needs what another one hides;
 #   - size: a public header has at most 200 lines;
 #   - every file begins with its licence;
 #   - with a build folder as argument: what one of its objects calls of another one is defined below it, and nothing runs in a
@@ -234,6 +235,32 @@ while IFS= read -r file; do
     }
     { before = $0 }' "$file")
 done < <(sources include)
+
+# The same of the objects of a build: what one library, or the command, needs of another library, that one exports. A static library
+# hides its symbols too, and says so of each; a part of a shared library may hide what the rest of it needs.
+if [ $# -gt 0 ]; then
+  symbols() { # archive or object...: "file symbol kind" of each that is defined HIDDEN, or needed (UND)
+    readelf -sW "$@" 2>/dev/null | awk '
+      /^File: / { file = $2; sub(/\(.*/, "", file); sub(/.*[/]/, "", file) }
+      $8 ~ /dlock/ && $7 == "UND" { print file, $8, "UND" }
+      $8 ~ /dlock/ && $7 != "UND" && $6 == "HIDDEN" && $5 == "GLOBAL" { print file, $8, "HIDDEN" }'
+  }
+  mapfile -t archives < <(find "$1/src" -maxdepth 1 -name 'libdlock_*.a')
+  mapfile -t tools < <(find "$1/tools" -name '*.o' ! -path '*_pch.dir/*' 2>/dev/null)
+  if [ ${#archives[@]} -gt 0 ]; then
+    while read -r user symbol owner; do
+      offend "$user: needs $(c++filt "$symbol"), which $owner hides (DLOCK_EXPORT)"
+    done < <(symbols "${archives[@]}" ${tools[@]+"${tools[@]}"} /dev/null | sort -u | awk '
+      $3 == "HIDDEN" && $1 != "libdlock_odb_stores.a" { owner[$2] = $1 }
+      $3 == "UND" { users[$1 " " $2] }
+      END {
+        for (each in users) {
+          split(each, part, " ")
+          if (part[2] in owner && owner[part[2]] != part[1]) print part[1], part[2], owner[part[2]]
+        }
+      }' | sort)
+  fi
+fi
 
 # ---- size and licence -------------------------------------------------------------------------------------------
 

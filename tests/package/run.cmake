@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
 # Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
 #   -D COMPILER=... -D BUILD_TYPE=... -D DEBUG_FLAGS=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D HIDDEN=a,b] [-D OPTIONS=a,b]
-#   [-D FAILS=<regex>] [-D TOOLS=ON] [-D SHARED_FROM=<source folder of dlock>] [-D PKG_CONFIG=<store>] -P run.cmake
+#   [-D FAILS=<regex>] [-D TOOLS=ON] [-D SHARED_FROM=<source folder of dlock>] [-D PKG_CONFIG=<store>] [-D PLAN_ONLY=ON] -P run.cmake
 # SHARED_FROM: builds dlock with shared libraries first, and installs those. PKG_CONFIG: the consumer is compiled without CMake, with
 # the flags of dlock-<store>.pc.
 # HIDDEN: packages that CMake doesn't find, as if nobody had installed them. OPTIONS: more arguments for CMake.
 # TOOLS: the command dlock is installed as well.
-# FAILS: what CMake must say of it; it is not built then.
+# FAILS: what CMake must say of it; it is not built then. PLAN_ONLY: each file that its build needs is there or made by a rule, and
+# nothing is compiled.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
@@ -16,12 +17,13 @@ function(run)
 endfunction()
 
 if(DEFINED SHARED_FROM)
-  # All shared libraries, their symbols hidden as for users. Its folder stays, and the lock lets one test build it.
+  # Shared libraries, their symbols hidden as for users: those that the tests of it link, because scripts/check_layers.sh sees what the
+  # others need of hidden ones. Its folder stays, and the lock lets one test build it.
   cmake_path(GET WORK PARENT_PATH INSTALL_FROM)
   cmake_path(APPEND INSTALL_FROM shared)
   run(${CMAKE_COMMAND} -G Ninja -S ${SHARED_FROM} -B ${INSTALL_FROM} -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
     -D CMAKE_CXX_FLAGS_DEBUG=${DEBUG_FLAGS} -D DLOCK_WERROR=${WERROR} -D BUILD_SHARED_LIBS=ON -D DLOCK_UNITY=ON -D DLOCK_GEN=OFF
-    -D DLOCK_BUILD_TESTS=OFF -D DLOCK_BUILD_SAMPLES=OFF -D DLOCK_BUILD_BENCH=OFF)
+    -D DLOCK_MYSQL=OFF -D DLOCK_REDIS=OFF -D DLOCK_ZOOKEEPER=OFF -D DLOCK_BUILD_TOOLS=OFF -D DLOCK_BUILD_TESTS=OFF -D DLOCK_BUILD_SAMPLES=OFF -D DLOCK_BUILD_BENCH=OFF)
   run(${CMAKE_COMMAND} --build ${INSTALL_FROM} --parallel 1)
 endif()
 file(REMOVE_RECURSE "${WORK}")
@@ -95,6 +97,10 @@ if(DEFINED FAILS)
   return()
 endif()
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build ${options})
+if(PLAN_ONLY)
+  run(${CMAKE_COMMAND} --build ${WORK}/build -- -n consumer)
+  return()
+endif()
 # Other tests run beside this one.
 run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 1)
 run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/build/consumer ${URL})

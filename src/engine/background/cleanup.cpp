@@ -11,7 +11,7 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr microseconds timeout = 2s;  // of one step
+constexpr microseconds step_timeout = 2s;
 // It goes on while there is work, but takes at most half of one connection's time and deletes some 200 rows a second.
 constexpr std::size_t most_rows = 20;  // of a kind, in one step
 constexpr microseconds between_steps = 100ms;
@@ -35,8 +35,8 @@ instant cleanup::tick(instant now) noexcept {
   send_.what = statement::kind::call;
   send_.call = &cleanup::step;
   send_.about = this;
-  send_.queue_deadline = now + timeout;
-  send_.timeout = timeout;
+  send_.queue_deadline = now + step_timeout;
+  send_.timeout = step_timeout;
   send_.counts = false;
   send_.owner = this;
   statements_.submit(send_);

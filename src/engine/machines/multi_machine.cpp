@@ -6,12 +6,12 @@
 namespace dlock::engine {
 
 namespace {
-constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
+constexpr std::chrono::microseconds unbounded = std::chrono::microseconds::max();
 
 bool seen_alive(const seen& holder) noexcept { return holder.holder && holder.remaining.count() > 0; }
 
 std::chrono::microseconds bound(const seen& holder) noexcept {
-  return seen_alive(holder) ? holder.remaining : no_bound;
+  return seen_alive(holder) ? holder.remaining : unbounded;
 }
 }  // namespace
 
@@ -50,7 +50,7 @@ multi_step multi_machine::given_back(instant now) {
   if (waiting_) ++rounds_;
   if (hopeless_ || !may_retry(now)) return waiting_ ? multi_step::busy : multi_step::failed;
   if (waiting_ && rounds_ >= rounds_together) return multi_step::one_by_one;
-  return pause_before_retry(now, waiting_ ? bound(holder_) : no_bound);
+  return pause_before_retry(now, waiting_ ? bound(holder_) : unbounded);
 }
 
 multi_step multi_machine::notified() noexcept {
@@ -64,7 +64,7 @@ multi_step multi_machine::polled(const reply& answer, instant now) {
       // Nothing was left behind by a poll, and nothing is held.
       troubled(key_, answer.why, false);
       hopeless_ = hopeless_ && answer.result == outcome::failed;
-      return hopeless_ || !may_retry(now) ? multi_step::failed : pause_before_retry(now, no_bound);
+      return hopeless_ || !may_retry(now) ? multi_step::failed : pause_before_retry(now, unbounded);
     }
   } else if (answer.result != outcome::yes || !holds(answer.holder)) {
     return multi_step::take;

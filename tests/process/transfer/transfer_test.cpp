@@ -31,7 +31,7 @@ constexpr std::size_t processes = 8;
 
 std::chrono::seconds torture_time() {
   const char* const set = std::getenv("DLOCK_TORTURE_SECONDS");
-  return std::chrono::seconds{set != nullptr && *set != '\0' ? std::atoi(set) : 60};
+  return std::chrono::seconds{set != nullptr && *set != '\0' ? std::atoi(set) : 30};
 }
 
 /// Kills, stops and replaces the processes that transfer.
