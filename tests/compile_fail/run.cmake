@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-# Compiles SOURCE twice with the command in COMMAND_FILE (one word per line): with DLOCK_SHOULD_COMPILE defined it must
-# build; without, it must fail and print what the file's line "// fails: <regex>" says.
+# Compiles SOURCE with the command in COMMAND_FILE (one word per line): it must fail and print what the file's line "// fails: <regex>"
+# says. With DLOCK_SHOULD_COMPILE defined it must build: that is tried first, or without SOURCE for all files that RIGHT names.
 # Usage: cmake -D SOURCE=... -D COMMAND_FILE=... -D STATE=... [-D HEADERS=...] -P run.cmake
-# Without SOURCE it compiles HEADERS for the others, and writes to STATE a hash of the compiler and of what they may include, which
-# is what the patterns READS name. A source that passed in the same state is not compiled again.
+#        cmake -D RIGHT=... -D COMMAND_FILE=... -D STATE=... -D HEADERS=... -D READS=... -P run.cmake
+# Without SOURCE it compiles HEADERS for the others, and the right forms together, each in a namespace. It writes to STATE a hash of the
+# compiler and of what they may include, which is what the patterns READS name. A source that passed in the same state is not compiled
+# again.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -22,9 +24,21 @@ if(NOT DEFINED SOURCE)
     file(READ "${STATE}" before)
   endif()
   if(NOT before STREQUAL state)
-    list(REMOVE_ITEM command -fsyntax-only)
-    execute_process(COMMAND ${command} -x c++-header "${HEADERS}" -o "${HEADERS}.gch" COMMAND_ERROR_IS_FATAL ANY)
+    set(precompile ${command})
+    list(REMOVE_ITEM precompile -fsyntax-only)
+    execute_process(COMMAND ${precompile} -x c++-header "${HEADERS}" -o "${HEADERS}.gch" COMMAND_ERROR_IS_FATAL ANY)
     file(WRITE "${STATE}" "${state}")
+  endif()
+  set(all "#define DLOCK_SHOULD_COMPILE\n")
+  foreach(source IN LISTS RIGHT)
+    cmake_path(GET source STEM name)
+    string(APPEND all "namespace right_${name} {\n#include \"${source}\"\n}\n")
+  endforeach()
+  file(CONFIGURE OUTPUT "${STATE}.right.cpp" CONTENT "${all}" @ONLY)
+  execute_process(COMMAND ${command} -w -include "${HEADERS}" "${STATE}.right.cpp" RESULT_VARIABLE result
+    ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "the right forms must compile, but:\n${output}")
   endif()
   return()
 endif()
@@ -48,12 +62,14 @@ if(expected STREQUAL "")
   message(FATAL_ERROR "${SOURCE}: no line '// fails: <regex>' says how it must fail")
 endif()
 
-execute_process(
-  COMMAND ${command} -DDLOCK_SHOULD_COMPILE "${SOURCE}"
-  RESULT_VARIABLE result
-  ERROR_VARIABLE output)
-if(NOT result EQUAL 0)
-  message(FATAL_ERROR "${SOURCE}: the right form must compile, but:\n${output}")
+if(NOT DEFINED HEADERS)
+  execute_process(
+    COMMAND ${command} -DDLOCK_SHOULD_COMPILE "${SOURCE}"
+    RESULT_VARIABLE result
+    ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${SOURCE}: the right form must compile, but:\n${output}")
+  endif()
 endif()
 
 execute_process(
