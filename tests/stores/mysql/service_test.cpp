@@ -27,7 +27,7 @@ class shifted_clock final : public time_source {
   explicit shifted_clock(std::chrono::minutes shift) : shift_(shift) {}
   instant now() const noexcept override { return boot_clock::now() + shift_; }
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
-    system_time().wait_until(wake, lock, until - shift_);
+    system_time().wait_until(wake, lock, until == instant::max() ? until : until - shift_);
   }
 
  private:
