@@ -205,6 +205,23 @@ inline void check_waiters(const std::string& url) {
   CHECK(eventually([&] { return count("waited") == 0; }));
 }
 
+/// `dlock list` counts the processes that wait for each key.
+inline void check_counted_waiters(const url_scene& s) {
+  using namespace std::chrono_literals;
+  lock_service holder{s.url, {.defaults = {.ttl = 10s}}}, other{s.url, {.defaults = {.ttl = 10s}}};
+  auto free = holder.acquire("a"), waited = holder.acquire("b");
+  const auto counts = [&] {
+    std::vector<std::uint64_t> all;
+    for (const auto& each : s.json({"list"}).at("keys")) all.push_back(each.at("waiters").get<std::uint64_t>());
+    return all;
+  };
+  CHECK(counts() == std::vector<std::uint64_t>{0, 0});
+  auto waits = std::async(std::launch::async, [&] { return other.acquire("b", {.wait = 5min}); });
+  CHECK(eventually([&] { return counts() == std::vector<std::uint64_t>{0, 1}; }));
+  waited.release();
+  waits.get().release();
+}
+
 /// Process ids that a script wrote into a file, one in each line.
 inline std::vector<pid_t> pids_in(const std::string& path) {
   std::ifstream in(path);

@@ -59,6 +59,7 @@ TEST_CASE("dlock on Redis: the verbs work, and top is one statement", "[command]
 TEST_CASE("dlock on Redis: waiters counts the processes that wait", "[command]") {
   const redis_server server;
   check_waiters(server.url());
+  check_counted_waiters({server.url()});
 }
 
 TEST_CASE("dlock on Redis: doctor says what a crash may lose, and what a full server deletes", "[command]") {
@@ -104,6 +105,7 @@ TEST_CASE("dlock on ZooKeeper: the verbs work, and doctor looks at the ensemble"
   const url_scene s{server.url()};
   check_verbs(s);
   check_waiters(s.url);
+  check_counted_waiters(s);
   // The one who is served first stands first.
   check_who_waits(s, {.ttl = 10s}, [](const nlohmann::json&) {});
   CHECK(s.check("leader") != nullptr);

@@ -130,6 +130,20 @@ TEST_CASE("redis: whose user may neither publish nor subscribe looks with back-o
   REQUIRE(waiter.granted());
 }
 
+TEST_CASE("redis: held keys are listed with the number of their waiters, or without it for a user who may not ask",
+          "[redis]") {
+  const redis_server server;
+  server.ask({"ACL", "SETUSER", "blind", "on", ">x", "~*", "&*", "+@all", "-pubsub"});
+  notified_waiter waiter(server);
+  lock_service blind(server.tcp_url({}, "blind:x@"), patient());
+  REQUIRE(eventually([&] { return waiter.other.held_keys().at(0).waiters == 1U; }));
+  const auto seen = blind.held_keys();
+  REQUIRE(seen.size() == 1);
+  CHECK_FALSE(seen[0].waiters);
+  waiter.held.reset();
+  REQUIRE(waiter.granted());
+}
+
 TEST_CASE("redis: a child process may let go of a store whose waiters are told", "[redis][fork]") {
   const redis_server server;
   auto second = open_store(server.url());

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
 
 #include "stores/findings.hpp"
 #include "stores/redis/client/answers.hpp"
@@ -33,9 +35,19 @@ holder_info holder_in(const answer& response) {
   return info;
 }
 
-}  // namespace
-
-namespace {
+/// How many processes wait for each: those that are subscribed to its channel, on one connection for all their threads.
+/// Not set where the user may not ask for that.
+void count_waiters(lease_connection& on, std::string_view channels, std::span<holder_info> of) {
+  if (of.empty()) return;
+  command_text ask;
+  ask.begin(2 + of.size());
+  ask.word("PUBSUB");
+  ask.word("NUMSUB");
+  for (const auto& each : of) ask.word(std::string(channels) + each.key);
+  const auto response = std::move(on.ask(ask).front());
+  if (!response || response.is_error() || response.size() != 2 * of.size()) return;
+  for (std::size_t i = 0; i != of.size(); ++i) of[i].waiters = fence_in(response[2 * i + 1]);
+}
 
 session_info session_in(const answer& response) {
   const auto remaining = response[1].number();
@@ -82,7 +94,9 @@ reply redis_store::list(connection& on, std::string_view after, std::size_t limi
         result = yes_or_no(response, "list");
         return;
       }
+      const auto known = found.size();
       for (std::size_t i = 2; i < response.size(); ++i, --limit) found.push_back(holder_in(response[i]));
+      count_waiters(static_cast<lease_connection&>(on), locks_, std::span(found).subspan(known));
       last = response[1].text();
       more = limit > 0 && response[0].number() == 1;
     }

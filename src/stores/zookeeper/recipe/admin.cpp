@@ -23,6 +23,7 @@ reply describe(const lock_nodes& nodes, const execution& with, const std::vector
     if (!holders[i].held) continue;
     held.push_back({.key = keys[i], .fence = holders[i].fence, .kind = lease_kind::session});
     auto& info = held.back();
+    info.waiters = holders[i].waiters;
     if (const auto data = node_data::parse(holders[i].data)) {
       info.session = data->session;
       info.host = data->host;

@@ -74,7 +74,11 @@ std::vector<node_holder> lock_nodes::find_holders(const execution& with, const s
         of.node = first_of(listed[i].names);
         of.foreign = foreign_in(listed[i].names);
         of.held = !of.node.empty();
-        if (of.held) held.push_back(open[i]);
+        if (!of.held) continue;
+        const auto contenders = std::count_if(listed[i].names.begin(), listed[i].names.end(),
+                                              [](const std::string& name) { return number_in(name).has_value(); });
+        of.waiters = static_cast<std::uint64_t>(contenders - 1);
+        held.push_back(open[i]);
       }
     }
     const auto read = with.on.ask(held.size(), [&](request_round& all) {
