@@ -15,7 +15,6 @@ namespace dlock::simulation {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr moment millisecond = 1'000;
 /// What a call may take longer than its wait. A statement that is under way at its end has 2 s, and so have those that
 /// must follow: on a server that is slow again and again a session is opened, a take is refused, a poll follows, an
 /// attempt is undone.

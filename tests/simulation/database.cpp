@@ -16,7 +16,6 @@ reply plain(outcome what) {
 
 microseconds left_of(moment end, moment clock) { return microseconds{std::max<moment>(0, end - clock)}; }
 
-constexpr moment second = 1'000'000;
 constexpr moment hour = 3'600 * second;
 
 /// What a poll shows as the holder where another program has written one, or a request holds it: never a session.

@@ -8,8 +8,6 @@
 namespace dlock::simulation {
 
 namespace {
-constexpr moment millisecond = 1'000;
-constexpr moment second = 1'000'000;
 constexpr moment first_pause = 100 * millisecond;
 constexpr moment longest_pause = 5 * second;
 /// So often a client asks whether its connection still works, and so long it waits for the answer.

@@ -15,8 +15,6 @@ namespace dlock::simulation {
 
 namespace {
 
-constexpr moment second = 1'000'000;
-
 class run {
  public:
   run(const plan& how, mistake wrong, bool with_story);

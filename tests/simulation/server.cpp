@@ -8,7 +8,6 @@
 namespace dlock::simulation {
 
 namespace {
-constexpr moment second = 1'000'000;
 constexpr moment lock_wait = second;
 
 reply contended() {

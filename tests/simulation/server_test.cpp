@@ -14,8 +14,6 @@ using namespace dlock;
 using namespace dlock::simulation;
 using namespace std::chrono_literals;
 
-constexpr moment second = 1'000'000;
-
 id128 session_named(unsigned char name) {
   id128 made;
   made.bytes[0] = name;

@@ -8,8 +8,6 @@ namespace dlock::simulation {
 
 namespace {
 
-constexpr moment second = 1'000'000;
-
 fault broken() {
   fault made{.native = 2013, .transient = true, .connection = true};
   made.text = "the connection broke";

@@ -8,7 +8,6 @@
 namespace dlock::simulation {
 
 namespace {
-constexpr moment second = 1'000'000;
 /// A hundred times as many steps as there are in a second.
 constexpr std::uint64_t many = 1U << 20U;
 }  // namespace

@@ -14,6 +14,8 @@ namespace dlock::simulation {
 
 /// Microseconds of the simulated world, which are those of a perfect clock.
 using moment = std::int64_t;
+inline constexpr moment millisecond = 1'000;
+inline constexpr moment second = 1'000'000;
 
 /// What the run shows of itself, line by line. Nothing is made of a line that nobody wants to see.
 class journal {
