@@ -212,7 +212,8 @@ inline void check_counted_waiters(const url_scene& s) {
   auto free = holder.acquire("a"), waited = holder.acquire("b");
   const auto counts = [&] {
     std::vector<std::uint64_t> all;
-    for (const auto& each : s.json({"list"}).at("keys")) all.push_back(each.at("waiters").get<std::uint64_t>());
+    const auto listed = s.json({"list"});
+    for (const auto& each : listed.at("keys")) all.push_back(each.at("waiters").get<std::uint64_t>());
     return all;
   };
   CHECK(counts() == std::vector<std::uint64_t>{0, 0});
