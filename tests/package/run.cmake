@@ -17,13 +17,14 @@ function(run)
 endfunction()
 
 if(DEFINED SHARED_FROM)
-  # Shared libraries, their symbols hidden as for users: those that the tests of it link, because scripts/check_layers.sh sees what the
-  # others need of hidden ones. Its folder stays, and the lock lets one test build it.
+  # Shared libraries, their symbols hidden as for users: those that the tests link. scripts/check_layers.sh sees what the others, and the
+  # command, need of hidden ones. The folder stays, and the lock lets one test build it.
   cmake_path(GET WORK PARENT_PATH INSTALL_FROM)
   cmake_path(APPEND INSTALL_FROM shared)
   run(${CMAKE_COMMAND} -G Ninja -S ${SHARED_FROM} -B ${INSTALL_FROM} -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
     -D CMAKE_CXX_FLAGS_DEBUG=${DEBUG_FLAGS} -D DLOCK_WERROR=${WERROR} -D BUILD_SHARED_LIBS=ON -D DLOCK_UNITY=ON -D DLOCK_GEN=OFF
-    -D DLOCK_MYSQL=OFF -D DLOCK_REDIS=OFF -D DLOCK_ZOOKEEPER=OFF -D DLOCK_BUILD_TOOLS=OFF -D DLOCK_BUILD_TESTS=OFF -D DLOCK_BUILD_SAMPLES=OFF -D DLOCK_BUILD_BENCH=OFF)
+    -D DLOCK_MYSQL=OFF -D DLOCK_REDIS=OFF -D DLOCK_ZOOKEEPER=OFF
+    -D DLOCK_BUILD_TOOLS=OFF -D DLOCK_BUILD_TESTS=OFF -D DLOCK_BUILD_SAMPLES=OFF -D DLOCK_BUILD_BENCH=OFF)
   run(${CMAKE_COMMAND} --build ${INSTALL_FROM} --parallel 1)
 endif()
 file(REMOVE_RECURSE "${WORK}")
