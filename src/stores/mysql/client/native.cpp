@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <iterator>
+#include <system_error>
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/io_bound.hpp"
@@ -163,11 +165,36 @@ bool is_mariadb(MYSQL* handle) {
   return version != nullptr && std::strstr(version, "MariaDB") != nullptr;
 }
 
-bool can_refuse_to_wait(MYSQL* handle) { return is_mariadb(handle) && mysql_get_server_version(handle) >= 100'300; }
-
-bool can_skip_locked(MYSQL* handle) {
-  return mysql_get_server_version(handle) >= (is_mariadb(handle) ? 100'600u : 80'001u);
+unsigned long version_in(std::string_view text) noexcept {
+  constexpr std::string_view pretended = "5.5.5-";
+  const bool pretends = text.starts_with(pretended) && text.find("MariaDB") != std::string_view::npos;
+  if (pretends) text.remove_prefix(pretended.size());
+  unsigned long version = 0;
+  for (int part = 0; part != 3; ++part) {
+    unsigned number = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc{} || number > 99) return 0;
+    version = version * 100 + number;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (part != 2 && !text.starts_with('.')) return 0;
+    if (part != 2) text.remove_prefix(1);
+  }
+  return version;
 }
+
+namespace {
+
+unsigned long version_of(MYSQL* handle) {
+  const char* const text = mysql_get_server_info(handle);
+  const auto version = text == nullptr ? 0 : version_in(text);
+  return version != 0 ? version : mysql_get_server_version(handle);
+}
+
+}  // namespace
+
+bool can_refuse_to_wait(MYSQL* handle) { return is_mariadb(handle) && version_of(handle) >= 100'300; }
+
+bool can_skip_locked(MYSQL* handle) { return version_of(handle) >= (is_mariadb(handle) ? 100'600u : 80'001u); }
 
 int mysql_socket(MYSQL* handle) noexcept {
 #ifdef MARIADB_PACKAGE_VERSION
@@ -216,7 +243,7 @@ constexpr known_variable known[] = {
 
 on kind_of(MYSQL* handle) {
   if (!is_mariadb(handle)) return mysql;
-  return mysql_get_server_version(handle) < 110'100 ? mariadb : mariadb_11;
+  return version_of(handle) < 110'100 ? mariadb : mariadb_11;
 }
 
 /// Takes out of the list what the server's text names. False: nothing of it.

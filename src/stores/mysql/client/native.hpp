@@ -50,6 +50,10 @@ std::string mysql_literal(std::string_view bytes);
 inline constexpr const char* server_clock = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
 
 bool is_mariadb(MYSQL* handle);
+/// 101107 of "10.11.7-MariaDB". Also behind the "5.5.5-" that MariaDB 10 puts before its version, because replicas of
+/// MySQL knew no 10: its own client library takes it away, and MySQL's takes it for the version. 0 if the text begins
+/// with no version.
+unsigned long version_in(std::string_view text) noexcept;
 
 /// Whether one statement can have the option not to wait for row locks at all: MariaDB since 10.3. MySQL waits a second
 /// at least.

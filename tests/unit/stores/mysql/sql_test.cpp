@@ -9,6 +9,7 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
+#include "stores/mysql/client/native.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
@@ -127,6 +128,19 @@ TEST_CASE("mysql text: what a column can't hold is cut between characters or rep
   CHECK(clip_utf8("\xe0\x80\x80", 9) == "???");  // overlong
   CHECK(clip_utf8(std::string_view("a\0b", 3), 9) == "a?b");
   CHECK(clip_utf8("", 9).empty());
+}
+
+TEST_CASE("mysql server: its version is that of its text, also where MySQL's client library takes MariaDB for 5.5.5",
+          "[unit]") {
+  CHECK(version_in("10.11.19-MariaDB-0+deb12u1") == 101119);
+  CHECK(version_in("5.5.5-10.11.7-MariaDB-2ubuntu2") == 101107);
+  CHECK(version_in("11.8.9-MariaDB") == 110809);
+  CHECK(version_in("9.7.0") == 90700);
+  CHECK(version_in("8.0.36-0ubuntu0.24.04.1") == 80036);
+  CHECK(version_in("5.5.5-log") == 50505);
+  CHECK(version_in("10.11") == 0);
+  CHECK(version_in("ten") == 0);
+  CHECK(version_in("") == 0);
 }
 
 TEST_CASE("mysql server: only the same start of the same process can be asked to end a connection", "[unit]") {
