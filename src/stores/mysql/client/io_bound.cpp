@@ -54,8 +54,10 @@ void mysql_io_bound::apply(MYSQL* handle) noexcept {
   };
   mysql_optionsv(handle, MARIADB_OPT_IO_WAIT, hook);
 }
+bool mysql_io_bound::works() noexcept { return true; }
 #else
 void mysql_io_bound::apply(MYSQL*) noexcept {}
+bool mysql_io_bound::works() noexcept { return false; }
 #endif
 
 }  // namespace dlock::stores::mysql

@@ -16,7 +16,7 @@ namespace dlock::stores::mysql {
 /// is requested: TCP, TLS, login and every statement, to the millisecond. Not the look-up of a host's name, which
 /// nothing can end. The library's own timeouts count whole seconds, and each wait by itself.
 ///
-/// MySQL's own library has nothing to hook into: there only its timeouts bound the waiting.
+/// MySQL's own library has nothing to hook into: there only its timeouts bound the waiting (docs/operations.md).
 class mysql_io_bound {
  public:
   using clock = std::chrono::steady_clock;
@@ -29,6 +29,8 @@ class mysql_io_bound {
 
   /// Has this connection's waits bounded wherever there is a mysql_io_bound. Before it connects.
   static void apply(MYSQL* handle) noexcept;
+  /// False: the client library has nothing to hook into.
+  static bool works() noexcept;
 
  private:
   static int wait(int socket, bool to_read, int timeout_ms) noexcept;
