@@ -90,6 +90,7 @@ std::vector<raw_mysql::row> raw_mysql::rows(const std::string& sql) {
     throw std::runtime_error(sql + ": " + mysql_error(handle_));
   MYSQL_RES* const result = mysql_store_result(handle_);
   std::vector<row> rows;
+  if (result == nullptr) return rows;  // of a statement that has none
   while (MYSQL_ROW from = mysql_fetch_row(result)) {
     const unsigned long* const lengths = mysql_fetch_lengths(result);
     auto& to = rows.emplace_back(mysql_num_fields(result));

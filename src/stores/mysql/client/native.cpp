@@ -129,7 +129,18 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
 
 mysql_handle connect_application(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
                                  fault& why) {
-  return connected(settings, host, limit, user_of::application, why);
+  auto handle = connected(settings, host, limit, user_of::application, why);
+#ifndef MARIADB_PACKAGE_VERSION
+  // MySQL's library asks for a collation that MariaDB does not have. That server takes its default character set then,
+  // and says nothing.
+  if (handle && is_mariadb(handle.get()) && mysql_set_character_set(handle.get(), "utf8mb4") != 0) {
+    why = make_mysql_fault(mysql_errno(handle.get()), mysql_sqlstate(handle.get()), mysql_error(handle.get()),
+                           fmt::format("dlock: {}: setting the character set", settings.name));
+    why.connection = true;
+    return nullptr;
+  }
+#endif
+  return handle;
 }
 
 bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, mysql_rows* rows, fault& why) {
