@@ -37,7 +37,7 @@ sed -nE 's/^ *"command": "(.*)",?$/\1/p' "$commands" | awk -v root="$root/src/" 
     while ((getline line < $NF) > 0) if (split(line, part, "\"") == 3) add(part[2])
     close($NF) }' "$room/known" - | sort -u >"$room/sources"
 
-# Those of one folder with the same flags together, which takes a quarter of the time: what they include is read once.
+# Those of one folder with the same flags together: clang reads what they include once.
 awk -v room="$room" '
   { file = $1; sub(/[^ ]* ?/, ""); folder = file; sub(/\/[^\/]*$/, "", folder)
     if (!((folder $0) in unity)) {

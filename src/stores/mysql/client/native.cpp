@@ -133,9 +133,8 @@ mysql_handle connect_application(const mysql_settings& settings, const store_url
 #ifndef MARIADB_PACKAGE_VERSION
   // MySQL's library asks for a collation that MariaDB does not have. That server takes its default character set then,
   // and says nothing.
-  if (handle && is_mariadb(handle.get()) && mysql_set_character_set(handle.get(), "utf8mb4") != 0) {
-    why = make_mysql_fault(mysql_errno(handle.get()), mysql_sqlstate(handle.get()), mysql_error(handle.get()),
-                           fmt::format("dlock: {}: setting the character set", settings.name));
+  const auto doing = fmt::format("dlock: {}: setting the character set", settings.name);
+  if (handle && is_mariadb(handle.get()) && !run_mysql(handle.get(), "SET NAMES utf8mb4", doing, nullptr, why)) {
     why.connection = true;
     return nullptr;
   }
