@@ -135,7 +135,7 @@ struct grant : std::enable_shared_from_this<grant> {
   }
   /// When a release of it that begins now is given up: by then its expiry has freed it.
   instant release_given_up(instant now) noexcept {
-    // It may have been extended. A grant that was not handed out has no end of its own yet.
+    // The caller may have extended it. Before the caller has the lease, own_end is without a limit.
     const auto own = own_end.remaining(now);
     const bool extended = kind != lease_kind::session && own != microseconds::max();
     const auto longest = extended ? std::max(ttl, own) : ttl;
