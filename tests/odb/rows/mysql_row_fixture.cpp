@@ -7,6 +7,7 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <odb/connection.hxx>
+#include <odb/mysql/connection-factory.hxx>
 #include <odb/mysql/connection.hxx>
 #include <odb/mysql/database.hxx>
 #include <odb/schema-catalog.hxx>
@@ -21,6 +22,23 @@ namespace dlock::test {
 
 namespace {
 
+/// The pool of an application that heeds docs/operations.md: with MySQL's client library it names its character set
+/// itself.
+class pool_factory final : public odb::mysql::connection_pool_factory {
+ public:
+  explicit pool_factory(std::string charset) : charset_(std::move(charset)) {}
+
+ private:
+  pooled_connection_ptr create() override {
+    auto connection = connection_pool_factory::create();
+#ifndef MARIADB_PACKAGE_VERSION
+    connection->execute("SET NAMES " + charset_);
+#endif
+    return connection;
+  }
+  const std::string charset_;
+};
+
 std::unique_ptr<odb::mysql::database> open(const std::string& schema) {
   const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   const auto socket = url.params.find("socket");
@@ -28,7 +46,8 @@ std::unique_ptr<odb::mysql::database> open(const std::string& schema) {
   const auto host = url.hosts.empty() ? std::string() : url.hosts.front().host;
   const unsigned port = url.hosts.empty() ? 0 : url.hosts.front().port;
   return std::make_unique<odb::mysql::database>(url.user, url.password, schema, local ? "" : host, local ? 0 : port,
-                                                local ? &socket->second : nullptr, "utf8mb4");
+                                                local ? &socket->second : nullptr, "utf8mb4", 0,
+                                                std::make_unique<pool_factory>("utf8mb4"));
 }
 
 /// The tables lie in a database of their own on the server of the locks.
@@ -55,7 +74,8 @@ class mysql_row_fixture final : public row_fixture {
   std::unique_ptr<odb::database> elsewhere() override { return nullptr; }
   std::unique_ptr<odb::database> through(std::uint16_t port, const std::string& charset) override {
     const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
-    return std::make_unique<odb::mysql::database>(url.user, url.password, schema_, "127.0.0.1", port, nullptr, charset);
+    return std::make_unique<odb::mysql::database>(url.user, url.password, schema_, "127.0.0.1", port, nullptr, charset,
+                                                  0, std::make_unique<pool_factory>(charset));
   }
   std::string prefix() const override { return "locks." + locks_.prefix(); }
   std::vector<std::vector<std::string>> select(const std::string& sql) override {
