@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdint>
 #include <odb/core.hxx>
+#include <odb/nullable.hxx>
+#include <string>
 #include <vector>
 
 #include "model_version.hpp"
@@ -36,6 +38,12 @@ struct waiter_entity {
   /// Who waits. Zero: a process that has no session yet.
   #pragma db mysql:type("BINARY(16)")
   std::array<unsigned char, 16> session_id;
+
+  /// The locks that threads of that process hold while they wait for the key, so that circles of processes are found;
+  /// NULL: none. Microseconds since 1970-01-01 UTC, when this was written, then for each lock the key, its session and
+  /// its fence, all in hexadecimal digits.
+  #pragma db mysql:type("MEDIUMTEXT CHARACTER SET ascii")
+  odb::nullable<std::string> held;
 };
 // clang-format on
 

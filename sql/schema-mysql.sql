@@ -44,6 +44,7 @@ CREATE TABLE `dlock_waiter` (
   `since_us` BIGINT NOT NULL,
   `bell` BINARY(16) NOT NULL,
   `session_id` BINARY(16) NOT NULL,
+  `held` MEDIUMTEXT CHARACTER SET ascii NULL,
   PRIMARY KEY (`lock_key`,
                `since_us`,
                `bell`))

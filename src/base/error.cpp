@@ -17,6 +17,7 @@ class category final : public std::error_category {
       case errc::closed: return "the lock service is closed";
       case errc::forked: return "the lock service belongs to the parent process";
       case errc::no_such_row: return "there is no such row to lock";
+      case errc::deadlock: return "the threads would wait for each other for ever";
       case errc::lost: return "the lock was lost";
       case errc::stale_fence: return "the fencing token is stale";
       case errc::store_failed: return "the lock store failed";
@@ -29,7 +30,8 @@ class category final : public std::error_category {
     switch (static_cast<errc>(value)) {
       case errc::timed_out: return std::errc::timed_out;
       case errc::cancelled: return std::errc::operation_canceled;
-      case errc::already_held: return std::errc::resource_deadlock_would_occur;
+      case errc::already_held:
+      case errc::deadlock: return std::errc::resource_deadlock_would_occur;
       case errc::closed:
       case errc::forked: return std::errc::operation_not_permitted;
       default: return {value, *this};

@@ -53,6 +53,7 @@ std::string_view to_string(event::kind kind) noexcept {
     case event::kind::release_failed: return "release_failed";
     case event::kind::outcome_unknown: return "outcome_unknown";
     case event::kind::acquire_failed: return "acquire_failed";
+    case event::kind::deadlock: return "deadlock";
     case event::kind::in_transaction: return "in_transaction";
     case event::kind::blocked: return "blocked";
     case event::kind::session_opened: return "session_opened";

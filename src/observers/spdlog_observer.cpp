@@ -32,6 +32,7 @@ spdlog::level::level_enum level_of(kind which) noexcept {
     case kind::release_failed:
     case kind::outcome_unknown:
     case kind::acquire_failed:
+    case kind::deadlock:
     case kind::in_transaction:
     case kind::blocked:
     case kind::renewal_late:

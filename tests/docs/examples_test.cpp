@@ -7,14 +7,17 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -335,6 +338,40 @@ TEST_CASE_METHOD(two_workers, "example: the ways to wait") {
   // [/wait]
   // clang-format on
   CHECK((held && tried && soon && quick));
+}
+
+TEST_CASE("example: a wait that closes a circle") {
+  dlock::lock_service locks("memory:");
+  std::atomic<int> refused{0};
+  int moved = 0;
+  const auto again = [&](const std::string& why) {
+    refused += why.find("': the wait would never end: another thread of ") != std::string::npos ? 1 : 100;
+  };
+  std::promise<void> held;
+  std::thread other([&] {
+    const auto from = locks.acquire("wallet:9");
+    held.set_value();
+    while (!locks.holder("wallet:7")) std::this_thread::yield();
+    try {
+      const auto to = locks.acquire("wallet:7", {.wait = 10s});
+    } catch (const dlock::lock_deadlock& circle) {
+      again(circle.what());
+    }
+  });
+  held.get_future().wait();
+  // clang-format off
+  // [circle]
+  try {
+    const auto from = locks.acquire("wallet:7", {.wait = 10s});
+    const auto to = locks.acquire("wallet:9", {.wait = 10s});
+    moved += transfer(7, 9);
+  } catch (const dlock::lock_deadlock& circle) {
+    again(circle.what());  // `from` is released now, so the other thread can go on
+  }
+  // [/circle]
+  // clang-format on
+  other.join();
+  CHECK(refused == 1);  // whichever began to wait last
 }
 
 TEST_CASE_METHOD(two_workers, "example: several locks at once") {

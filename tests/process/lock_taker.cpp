@@ -94,6 +94,7 @@ const char* word(const std::error_code& code) {
     case errc::closed: return "closed";
     case errc::forked: return "forked";
     case errc::no_such_row: return "no_such_row";
+    case errc::deadlock: return "deadlock";
     case errc::stale_fence: return "stale_fence";
     case errc::lost: return "lost";
     case errc::store_failed: return "store_failed";

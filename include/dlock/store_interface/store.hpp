@@ -6,11 +6,13 @@
 /// it. It has no retry policy (a deadlock, which the server asks to be retried, excepted), no waiting policy and no
 /// client clock; its verbs never throw; "unknown" is an answer. docs/writing-a-store.md says how to write one.
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dlock/export.hpp"
 #include "dlock/store_interface/store_types.hpp"
@@ -34,6 +36,19 @@ class connection {
   virtual const connection_identity& identity() const noexcept = 0;
 };
 
+/// A lock that a caller holds while it waits for another one.
+struct lock_held_meanwhile {
+  std::string key{};
+  id128 session{};
+  std::uint64_t fence = 0;
+};
+
+/// A caller that waits, and holds what another one waits for.
+struct circle_link {
+  std::string who{};        ///< "host/pid label"; empty: a thread of this process
+  std::string waits_for{};  ///< the key's bytes
+};
+
 /// A waiter for a key, as a store sees it.
 class key_listener {
  public:
@@ -41,6 +56,13 @@ class key_listener {
   /// on; false: the store can't know it at present, so the waiter polls with back-off until the next call. Any thread.
   /// It only signals, but takes locks for it: a store must hold none that execute() takes.
   virtual void may_be_free(bool works) noexcept = 0;
+  /// Adds what threads of this process hold that wait for the key, and can't release before they have it: where the
+  /// store tells other processes, circles of waiters are found. The store is told when it changes (waiters_changed()).
+  /// Throws std::bad_alloc.
+  virtual void list_held(std::vector<lock_held_meanwhile>& /*all*/) const {}
+  /// The thread that waits for the key and holds `held` is in a circle with these: the first of them holds the key, the
+  /// next one what that waits for, and the last waits for `held`. Its wait ends with lock_deadlock. It only signals.
+  virtual void closes_circle(std::string_view /*held*/, std::span<const circle_link> /*others*/) noexcept {}
 
  protected:
   ~key_listener() = default;
@@ -105,6 +127,9 @@ class store {
   virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
   /// Ends it: the listener isn't called any more once this returns. Waits for no server. Harmless if there is none.
   virtual void unwatch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
+
+  /// What key_listener::list_held() says has changed, of a key that may be watched. Returns at once.
+  virtual void waiters_changed(std::string_view /*key*/) noexcept {}
 
   /// `listener` hears what the store notices without being asked, until unlisten(). A store that notices nothing
   /// ignores both.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/books/nested_wait.hpp"
 #include "engine/drivers/blocking_driver.hpp"
 #include "engine/operations/extension.hpp"
 #include "engine/operations/lock_errors.hpp"
@@ -50,6 +51,66 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
   return result;
 }
 
+/// Ends a wait that can't end by itself, because it closes a circle of threads that wait. Only of a thread that is the
+/// owner of what it holds: what an owner holds that the program named, others of its threads may release.
+class circle_check final : public wait_check, private nested_wait::thread {
+ public:
+  circle_check(service_core& core, blocking_driver& driver, instant begun) noexcept
+      : core_(core), driver_(driver), begun_(begun) {
+    driver.check_waits(*this);
+  }
+  ~circle_check() { end(); }
+  /// Whether the calling thread can be in a circle at all.
+  static bool needed() noexcept {
+    return !in_owner_scope() && current_owner()->grants.load(std::memory_order_relaxed) > 0;
+  }
+
+  void waits_for(const lock_key& key, instant now) override {
+    if (wait_.waits_for() == &key) return end_wait(key, wait_.circle(), now);
+    end();
+    end_wait(key, wait_.begin(core_.where(), key, held_here()), now);
+    core_.where().waiters_changed(key.view());
+  }
+
+ private:
+  void wake() noexcept override { driver_.signal().wake(); }
+  void end() noexcept {
+    const auto* const key = wait_.waits_for();
+    wait_.end();
+    if (key != nullptr) core_.where().waiters_changed(key->view());
+  }
+  /// Throws lock_deadlock, unless there is no circle.
+  void end_wait(const lock_key& key, const std::vector<circle_link>& circle, instant now) const {
+    if (circle.empty()) return;
+    const auto here = fmt::format("another thread of {}/{}", core_.shared().host, core_.shared().pid);
+    std::string text = "the wait would never end: ", held = "it";
+    for (const auto& [who, waits_for] : circle) {
+      const auto next = fmt::format("'{}'", detail::printable_text(waits_for));
+      text += fmt::format("{} holds {} and waits for {}; ", who.empty() ? here : who, held, next);
+      held = next;
+    }
+    text += fmt::format("the calling thread holds {}", held);
+    core_.shared().notify({.what = event::kind::busy, .key = key.view(), .waited = now - begun_});
+    core_.shared().notify({.what = event::kind::deadlock, .key = key.view(), .text = text});
+    throw lock_deadlock(fmt::format("key '{}': {}", printable(key), text));
+  }
+  static std::vector<nested_wait::held_lock> held_here() {
+    const auto& owner = *current_owner();
+    std::vector<nested_wait::held_lock> all;
+    for (const auto& core : service_core::living()) {
+      std::vector<std::shared_ptr<grant>> found;
+      core->all().table.find_own(owner, found);
+      for (auto& each : found) all.push_back({std::move(each), &core->where()});
+    }
+    return all;
+  }
+
+  service_core& core_;
+  blocking_driver& driver_;
+  const instant begun_;
+  nested_wait wait_{*this};
+};
+
 }  // namespace
 
 std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key) {
@@ -79,6 +140,8 @@ acquired acquire(service_core& core, const lock_key& key, const detail::lock_set
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   acquisition::room room;
   acquisition op(core.all(), key, request_of(terms, begun, wait_mode), driver.signal(), &room);
+  std::optional<circle_check> circles;
+  if (circle_check::needed()) circles.emplace(core, driver, begun);
   auto result = result_of(op, driver.run(op, begun));
   if (in_transaction(core)) tell_in_transaction(core, result);
   return result;
@@ -94,6 +157,8 @@ acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   const auto begun = driver.now();
   multi_acquisition op(core.all(), keys, terms, request_of(terms, begun, wait_mode), driver.signal());
+  std::optional<circle_check> circles;
+  if (circle_check::needed()) circles.emplace(core, driver, begun);
   auto result = result_of(op, driver.run(op, begun));
   if (in_transaction(core)) tell_in_transaction(core, result);
   return result;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/drivers/blocking_driver.hpp"
 
+#include <algorithm>
+
 namespace dlock::engine {
 
 instant blocking_driver::run(operation& op, instant begun) {
@@ -10,8 +12,10 @@ instant blocking_driver::run(operation& op, instant begun) {
       at = send(next);
       next = op.resume(at);
     } else {
-      const auto why = wait(next.until);
+      if (check_ != nullptr && check_at_ == instant::max()) check_at_ = at + short_wait;
+      const auto why = wait(at < check_at_ ? std::min(next.until, check_at_) : next.until);
       at = now();
+      if (!why && at >= check_at_) check(op, at);
       next = why ? op.interrupt(*why, at) : op.resume(at);
     }
   }
@@ -27,6 +31,11 @@ instant blocking_driver::send(const action& next) {
     services_.statements.run(next.statements);
   }
   return next.statements.size() == 1 ? next.statements.front()->answered_at : now();
+}
+
+/// What the wait was for may have come meanwhile: then nobody holds it that waits.
+void blocking_driver::check(const operation& op, instant now) {
+  if (const auto* const key = op.waits_for(); key != nullptr) check_->waits_for(*key, now);
 }
 
 std::optional<interruption> blocking_driver::wait(instant until) {

@@ -11,6 +11,17 @@
 
 namespace dlock::engine {
 
+/// Looks at waits that last.
+class wait_check {
+ public:
+  /// The calling thread waits for that key, and has waited for `blocking_driver::short_wait` at least. Called again
+  /// each time that the wait goes on. What it throws ends the wait.
+  virtual void waits_for(const lock_key& key, instant now) = 0;
+
+ protected:
+  ~wait_check() = default;
+};
+
 /// Runs operations on the calling thread, one after the other. The thread executes its own statements: a lone caller
 /// has no hand-over and allocates nothing here.
 class blocking_driver {
@@ -20,7 +31,11 @@ class blocking_driver {
                            std::stop_token cancel = {}) noexcept
       : services_(services), closing_(std::move(closing)), cancel_(std::move(cancel)), signal_(services.shared.time) {}
 
+  static constexpr microseconds short_wait = std::chrono::milliseconds{10};
+
   waker& signal() noexcept { return signal_; }
+  /// `check` must outlive what is run.
+  void check_waits(wait_check& check) noexcept { check_ = &check; }
   /// Returns when it is finished: the time when it was resumed last. `begun`: now. Throws what the operation throws.
   instant run(operation& op, instant begun);
   instant run(operation& op) { return run(op, now()); }
@@ -35,6 +50,7 @@ class blocking_driver {
   /// The time when all are answered.
   instant send(const action& next);
   std::optional<interruption> wait(instant until);
+  void check(const operation& op, instant now);
 
   engine_services& services_;
   const std::stop_token closing_;
@@ -44,6 +60,8 @@ class blocking_driver {
   std::optional<std::stop_callback<interrupts>> on_close_{};
   std::optional<std::stop_callback<interrupts>> on_cancel_{};
   bool interrupted_ = false;
+  wait_check* check_ = nullptr;
+  instant check_at_ = instant::max();  // from the first wait on
 };
 
 }  // namespace dlock::engine

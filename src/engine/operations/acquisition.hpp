@@ -38,6 +38,9 @@ class acquisition final : public operation {
   action start(instant now) override;
   action resume(instant now) override;
   action interrupt(interruption why, instant now) override;
+  const lock_key* waits_for() const noexcept override {
+    return doing_ == doing::queued || doing_ == doing::pausing ? &key_ : nullptr;
+  }
 
   /// What came of it.
   struct acquired {

@@ -91,6 +91,15 @@ action multi_acquisition::interrupt(interruption why, instant now) {
   }
 }
 
+const lock_key* multi_acquisition::waits_for() const noexcept {
+  switch (doing_) {
+    case doing::queued: return &keys_[at_];
+    case doing::pausing: return &keys_[machine_.busy_key()];
+    case doing::one_by_one: return single_->waits_for();
+    default: return nullptr;
+  }
+}
+
 /// Those that the owner holds already; then the others.
 action multi_acquisition::enter_held(action next, instant now) {
   for (;;) {

@@ -30,6 +30,7 @@ class multi_acquisition final : public operation {
   action start(instant now) override;
   action resume(instant now) override;
   action interrupt(interruption why, instant now) override;
+  const lock_key* waits_for() const noexcept override;
 
   /// After action::kind::finished: one for each key. Empty: one was busy until the wait ended. Throws as acquisition.
   std::vector<key_slot> result(instant now);

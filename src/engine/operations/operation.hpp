@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "engine/statements/statement.hpp"
 
@@ -55,6 +56,8 @@ class operation {
   virtual action resume(instant now) = 0;
   /// Instead of resume(), while it waits: it gives up, unless what it waited for has come in the same moment.
   virtual action interrupt(interruption why, instant now) = 0;
+  /// While it waits: the key that another owner has, as far as it knows; null: it waits for something else.
+  virtual const lock_key* waits_for() const noexcept { return nullptr; }
 };
 
 }  // namespace dlock::engine

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/release_subscription.hpp"
 
-#include <utility>
+#include "engine/books/nested_wait.hpp"
 
 namespace dlock::engine {
 
@@ -15,10 +15,18 @@ void release_subscription::begin(const lock_key& key, const id128& session) noex
   services_.statements.where().watch(key.view(), session, *this);
 }
 
+void release_subscription::list_held(std::vector<lock_held_meanwhile>& all) const {
+  nested_wait::list_held(services_.statements.where(), *key_, all);
+}
+
+void release_subscription::closes_circle(std::string_view held, std::span<const circle_link> others) noexcept {
+  nested_wait::closes_circle(services_.statements.where(), *key_, held, others);
+}
+
 void release_subscription::end() noexcept {
-  const auto* const key = std::exchange(key_, nullptr);
-  if (key == nullptr) return;
-  services_.statements.where().unwatch(key->view(), session_, *this);
+  if (key_ == nullptr) return;
+  services_.statements.where().unwatch(key_->view(), session_, *this);
+  key_ = nullptr;  // not before: until then the store may ask about it
   works_ = false;
 }
 

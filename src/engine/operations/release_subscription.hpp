@@ -31,6 +31,8 @@ class release_subscription final : private key_listener {
     if (!works) stopped_ = true;
     pause_.tell();
   }
+  void list_held(std::vector<lock_held_meanwhile>& all) const override;
+  void closes_circle(std::string_view held, std::span<const circle_link> others) noexcept override;
 
   engine_services& services_;
   poll_wait& pause_;

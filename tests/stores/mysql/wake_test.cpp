@@ -90,7 +90,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of 
                  "[wake]") {
   auto fence = holder.acquire("k");
   root.run("INSERT INTO " + table("waiter") + " SELECT 'k', acquired_at_us - 1, X'" + id128::random().hex() + "', X'" +
-           id128::random().hex() + "' FROM " + table("lock") + " WHERE lock_key = 'k'");
+           id128::random().hex() + "', NULL FROM " + table("lock") + " WHERE lock_key = 'k'");
   // A release by this user can wake one of the two: which one it chose shows.
   const auto stranger = open_store(fixture.tables.app_url("&schema=verify"));
   stranger->prepare();

@@ -35,6 +35,8 @@ constexpr auto dead_rows_every = 60s;
 constexpr unsigned most_missed = 3;
 /// The server answers the parked statement later than its sleep ends.
 constexpr auto grace = 5s;
+/// A circle of waiters that is seen for so long is one.
+constexpr auto circle_lasts = 100ms;
 /// A sleep that fails sooner will fail again.
 constexpr auto shortest_sleep = 100ms;
 constexpr int most_confirmations = 500;
@@ -106,6 +108,12 @@ void parked_waiters::unwatch(std::string_view key, key_listener& listener) noexc
   if (found == keys_.end()) return;
   std::erase(found->second.listeners, &listener);
   if (found->second.listeners.empty()) changed_.raise();  // its row goes in the background
+}
+
+void parked_waiters::changed(std::string_view key) noexcept {
+  if (watched_.load(std::memory_order_relaxed) == 0 || in_child()) return;
+  const base::lock_guard lock(mutex_);
+  if (keys_.contains(key)) changed_.raise();
 }
 
 void parked_waiters::note(std::string_view key, bool noted::*what, bool wakes) noexcept {
@@ -217,7 +225,7 @@ bool parked_waiters::work(const std::stop_token& stop) {
   if (!connected(stop)) return false;
   // The key may be wanted in a hurry: the look comes before the next sleep.
   if (std::exchange(killed_, false) && !look(clock::now())) return false;
-  if (!leave_old() || !enter_new()) return false;
+  if (!leave_old() || !enter_new() || !enter_held()) return false;
   if (keys_.empty()) {
     idle_since_ = clock::now();
     return true;
@@ -306,6 +314,7 @@ bool parked_waiters::enter_new() {
     about.registered = true;
     about.was_rung = false;
     about.fence = 0;
+    about.held.clear();
   }
   if (rows.empty()) return true;
   look_at_ = {};
@@ -313,6 +322,74 @@ bool parked_waiters::enter_new() {
   return ask(sql::write_values(sql_.text(text_id::enter_waiters),
                                {{"bell", mysql_literal(bytes_of(own_bell_))}, {"new_waiters", rows}}),
              "enter a waiter", nullptr);
+}
+
+/// What threads hold that wait for the keys. Whoever is the last to write closes a circle, and so looks at once.
+bool parked_waiters::enter_held() {
+  for (auto& [key, about] : keys_) {
+    if (!about.registered || about.listeners.empty()) continue;
+    std::vector<lock_held_meanwhile> all;
+    about.listeners.front()->list_held(all);
+    auto held = write_held(all);
+    if (held == about.held) continue;
+    const auto value = held.empty() ? "NULL" : mysql_literal(held);
+    about.held = std::move(held);
+    look_at_ = {};
+    look_after_ = first_look;
+    // Others may change what is watched meanwhile: what is left is written the next time.
+    changed_.raise();
+    return ask(
+        sql::write_values(sql_.text(text_id::set_held),
+                          {{"bell", mysql_literal(bytes_of(own_bell_))}, {"key", mysql_literal(key)}, {"held", value}}),
+        "enter what a waiter holds", nullptr);
+  }
+  return true;
+}
+
+/// Of the circles that this process has to break, because its wait is the youngest, those that last: a thread whose
+/// wait has just ended goes on although its row still says that it waits.
+bool parked_waiters::break_circles(clock::time_point now) {
+  const auto nested = [](const auto& each) { return !each.second.held.empty(); };
+  if (std::none_of(keys_.begin(), keys_.end(), nested)) {
+    circles_.clear();
+    return true;
+  }
+  mysql_rows rows;
+  if (!ask(sql_.text(text_id::nested_waiters), "look for circles of waiters", &rows)) return false;
+  std::vector<nested_waiter> waiters;
+  std::string keys;
+  for (const auto& row : rows) {
+    nested_waiter waiter{.bell = row.at(0).value_or(""),
+                         .who = row.at(3)
+                                    ? fmt::format("{}/{}{}{}", *row.at(3), row.at(4).value_or(""),
+                                                  row.at(5).value_or("").empty() ? "" : " ", row.at(5).value_or(""))
+                                    : "a process without a session",
+                         .waits_for = row.at(1).value_or("")};
+    if (!read_held(row.at(2).value_or(""), waiter)) continue;
+    for (const auto& each : waiter.held) append_literal(keys, mysql_literal(each.key));
+    waiters.push_back(std::move(waiter));
+  }
+  if (keys.empty()) return true;
+  // After the waiters, so that a lock that was released meanwhile is not taken for one that is held.
+  if (!ask(sql::write_values(sql_.text(text_id::present_grants), {{"keys", keys}}), "look for circles of waiters",
+           &rows)) {
+    return false;
+  }
+  std::map<std::string, present_grant> grants;
+  for (const auto& row : rows) grants[row.at(0).value_or("")] = {row.at(1).value_or(""), number_in(row.at(2))};
+  std::map<waiting_circle, clock::time_point> seen;
+  for (auto& circle : find_circles(waiters, grants, bytes_of(own_bell_))) {
+    const auto before = circles_.find(circle);
+    const auto since = before != circles_.end() ? before->second : now;
+    look_at_ = std::min(look_at_, now + circle_lasts);
+    const auto found = keys_.find(circle.waits_for);
+    if (now - since >= circle_lasts && found != keys_.end() && !found->second.listeners.empty()) {
+      found->second.listeners.front()->closes_circle(circle.held, circle.others);
+    }
+    seen.emplace(std::move(circle), since);
+  }
+  circles_ = std::move(seen);
+  return true;
 }
 
 /// The rows of keys that nobody watches any more. Until its row is gone, a release may have taken this process for the
@@ -463,6 +540,7 @@ bool parked_waiters::look(clock::time_point now) {
     about.fence = fence;
     if (released || dead || other || (sleeps_ && !about.works)) tell(about, true);
   }
+  if (!break_circles(now)) return false;
   if (missed_ < most_missed) return true;
   missed_ = 0;
   return give_up("keys become free and nobody wakes those who wait: another user may lack the right to");

@@ -21,6 +21,7 @@
 #include "dlock/store_interface/store.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
+#include "stores/mysql/lease_table/waiting_circles.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
@@ -54,6 +55,8 @@ class parked_waiters {
   /// What store::watch() and unwatch() say.
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept;
   void unwatch(std::string_view key, key_listener& listener) noexcept;
+  /// What the key's listeners say of locks that are held has changed.
+  void changed(std::string_view key) noexcept;
 
   // What execute() does. It takes no lock that is held while a listener is notified.
   /// This process was granted the key.
@@ -77,6 +80,7 @@ class parked_waiters {
     bool was_rung = false;    ///< perhaps by a release that took this process for the next
     std::uint64_t fence = 0;  ///< as the last look has seen it; 0: none has
     bool missed = false;      ///< it was found free without a ring
+    std::string held{};       ///< as its row has it
   };
   struct noted {
     bool taken = false;
@@ -92,6 +96,8 @@ class parked_waiters {
   bool connected(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   bool enter_new() DLOCK_REQUIRES(mutex_);
   bool leave_old() DLOCK_REQUIRES(mutex_);
+  bool enter_held() DLOCK_REQUIRES(mutex_);
+  bool break_circles(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool park() DLOCK_REQUIRES(mutex_);
   bool confirm() DLOCK_REQUIRES(mutex_);
   bool look(clock::time_point now) DLOCK_REQUIRES(mutex_);
@@ -127,6 +133,7 @@ class parked_waiters {
   clock::time_point dead_rows_at_{};
   clock::time_point off_until_{};
   clock::time_point idle_since_{};
+  std::map<waiting_circle, clock::time_point> circles_{};  // when each was first seen
   unsigned missed_ = 0;  // keys that were found free without a ring, one after the other
   std::string said_{};
 

@@ -192,6 +192,31 @@ WHERE {waiter.lock_key} IN (:keys)
   AND {waiter.bell} = :bell
 )"},
 
+    // What threads of this process hold while they wait for the key.
+    {text_id::set_held, R"(
+UPDATE {waiter}
+SET {waiter.held} = CONCAT({now}, :held)
+WHERE {waiter.lock_key} = :key
+  AND {waiter.bell} = :bell
+)"},
+
+    {text_id::nested_waiters, R"(
+SELECT w.{waiter.bell}, w.{waiter.lock_key}, w.{waiter.held}, s.{session.host}, s.{session.pid}, s.{session.label}
+FROM {waiter} w
+LEFT JOIN {session} s ON s.{session.id} = w.{waiter.session_id}
+WHERE w.{waiter.held} IS NOT NULL
+  AND {sleeper} IS NOT NULL
+)"},
+
+    // Of holders that are alive.
+    {text_id::present_grants, R"(
+SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}
+FROM {lock} l
+JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+WHERE l.{lock.lock_key} IN (:keys)
+  AND s.{session.expires_at_us} > {now}
+)"},
+
     // Whether a key is free, whether its holder is dead, whether the waiter's row is there, and which grant it is.
     {text_id::look_at_keys, R"(
 SELECT
@@ -234,6 +259,7 @@ sql::table_names with_waiters(sql::table_names names) {
   names.add_column("waiter.since_us", waiter::place.since_us.column());
   names.add_column("waiter.bell", waiter::place.bell.column());
   names.add_column("waiter.session_id", waiter::session_id.column());
+  names.add_column("waiter.held", waiter::held.column());
   return names;
 }
 

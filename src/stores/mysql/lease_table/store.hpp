@@ -55,6 +55,7 @@ class mysql_store final : public store,
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     waiters_.unwatch(key, listener);
   }
+  void waiters_changed(std::string_view key) noexcept override { waiters_.changed(key); }
   void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
   void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
   bool terminate(connection& on, const connection_identity& lost) noexcept override {

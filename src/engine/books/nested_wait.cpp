@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/books/nested_wait.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include "base/mutex.hpp"
+#include "engine/books/fork_guard.hpp"
+
+namespace dlock::engine {
+
+/// All of this process. Never destroyed: static objects may lock while the program ends.
+struct nested_waits {
+  using by_key = std::unordered_multimap<std::uint64_t, nested_wait*>;
+
+  const unsigned generation = fork_generation();
+  base::mutex mutex{};
+  by_key holders DLOCK_GUARDED_BY(mutex){};  // by the hashes of the keys that they hold
+  by_key waiters DLOCK_GUARDED_BY(mutex){};  // by that of the key that they wait for
+
+  /// A forked child has its own: a thread of its parent may have had the mutex.
+  static nested_waits& all() {
+    static std::atomic<nested_waits*> present{nullptr};
+    auto* found = present.load(std::memory_order_acquire);
+    while (found == nullptr || found->generation != fork_generation()) {
+      auto made = std::make_unique<nested_waits>();
+      if (present.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) found = made.release();
+    }
+    return *found;
+  }
+
+  const nested_wait* holder_of(const store& where, const lock_key& key) const DLOCK_REQUIRES(mutex) {
+    const auto [first, last] = holders.equal_range(key.hash());
+    const auto found = std::find_if(first, last, [&](const auto& each) { return each.second->holds(where, key); });
+    return found == last ? nullptr : found->second;
+  }
+  template <class Use>
+  void for_each_waiter(const store& where, const lock_key& key, Use&& use) DLOCK_REQUIRES(mutex) {
+    const auto [first, last] = waiters.equal_range(key.hash());
+    for (auto at = first; at != last; ++at) {
+      if (at->second->where_ == &where && *at->second->key_ == key) use(*at->second);
+    }
+  }
+  static void remove(by_key& from, std::uint64_t hash, const nested_wait* which) noexcept {
+    const auto [first, last] = from.equal_range(hash);
+    const auto at = std::find_if(first, last, [&](const auto& each) { return each.second == which; });
+    if (at != last) from.erase(at);
+  }
+};
+
+bool nested_wait::holds(const store& where, const lock_key& key) const noexcept {
+  return std::any_of(held_.begin(), held_.end(), [&](const held_lock& each) {
+    return each.where == &where && each.held->key == key && each.held->state.load() == grant_state::held;
+  });
+}
+
+std::vector<circle_link> nested_wait::begin(const store& where, const lock_key& key, std::vector<held_lock> held) {
+  end();
+  held_ = std::move(held);
+  if (holds(where, key)) return {};  // it waits for itself, as reentry::busy wants, and says so when its wait has ended
+  auto& waits = nested_waits::all();
+  const base::lock_guard lock(waits.mutex);
+  circle_.clear();
+  std::vector<circle_link> circle;
+  // The waits that have begun form no circle, so this ends.
+  for (auto* at = waits.holder_of(where, key); at != nullptr; at = waits.holder_of(*at->where_, *at->key_)) {
+    circle.push_back({.who = {}, .waits_for = std::string(at->key_->view())});
+    if (holds(*at->where_, *at->key_)) return circle;
+  }
+  where_ = &where;
+  key_ = &key;
+  waits.waiters.emplace(key.hash(), this);
+  for (const auto& each : held_) waits.holders.emplace(each.held->key.hash(), this);
+  return {};
+}
+
+void nested_wait::end() noexcept {
+  if (key_ == nullptr) return;
+  auto& waits = nested_waits::all();
+  const base::lock_guard lock(waits.mutex);
+  nested_waits::remove(waits.waiters, std::exchange(key_, nullptr)->hash(), this);
+  for (const auto& each : held_) nested_waits::remove(waits.holders, each.held->key.hash(), this);
+}
+
+std::vector<circle_link> nested_wait::circle() const {
+  auto& waits = nested_waits::all();
+  const base::lock_guard lock(waits.mutex);
+  return circle_;
+}
+
+void nested_wait::list_held(const store& where, const lock_key& key, std::vector<lock_held_meanwhile>& all) {
+  auto& waits = nested_waits::all();
+  const base::lock_guard lock(waits.mutex);
+  waits.for_each_waiter(where, key, [&](const nested_wait& each) {
+    for (const auto& [held, place] : each.held_) {
+      if (held->key.row() != nullptr || !held->pin || held->state.load() != grant_state::held) continue;
+      all.push_back({.key = std::string(held->key.view()), .session = held->pin->id, .fence = held->fence});
+    }
+  });
+}
+
+void nested_wait::closes_circle(const store& where, const lock_key& key, std::string_view held,
+                                std::span<const circle_link> others) noexcept {
+  auto& waits = nested_waits::all();
+  const base::lock_guard lock(waits.mutex);
+  waits.for_each_waiter(where, key, [&](nested_wait& each) {
+    const bool meant = std::any_of(each.held_.begin(), each.held_.end(), [&](const held_lock& of) {
+      return of.held->key.view() == held && of.held->state.load() == grant_state::held;
+    });
+    if (!meant) return;
+    try {
+      each.circle_.assign(others.begin(), others.end());
+      each.thread_.wake();
+    } catch (const std::bad_alloc&) {
+      // The store finds it again.
+    }
+  });
+}
+
+}  // namespace dlock::engine

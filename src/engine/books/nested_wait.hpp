@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "dlock/lock_key.hpp"
+#include "dlock/store_interface/store.hpp"
+#include "engine/books/grant.hpp"
+
+namespace dlock::engine {
+
+/// The wait of a thread that holds locks meanwhile. All of this process are known, across services: so the thread whose
+/// wait closes a circle, in which none could ever go on, is found. Stores find the circles of several processes: they
+/// ask what threads hold, and report. Thread safety: each is used by one thread; the static functions by any.
+class nested_wait {
+ public:
+  /// The thread that waits.
+  class thread {
+   public:
+    /// A store has found a circle. Called under a lock: it may only signal.
+    virtual void wake() noexcept = 0;
+
+   protected:
+    ~thread() = default;
+  };
+  /// A lock that it holds.
+  struct held_lock {
+    std::shared_ptr<grant> held{};
+    const store* where = nullptr;
+  };
+
+  explicit nested_wait(thread& whose) noexcept : thread_(whose) {}
+  nested_wait(const nested_wait&) = delete;
+  nested_wait& operator=(const nested_wait&) = delete;
+  ~nested_wait() { end(); }
+
+  /// The thread waits for that key of `where`, which must outlive the wait. `held`: what it can't release meanwhile,
+  /// and no time frees. Empty: the wait has begun. Otherwise it would close this circle.
+  std::vector<circle_link> begin(const store& where, const lock_key& key, std::vector<held_lock> held);
+  void end() noexcept;
+  /// The key that it waits for; null: none.
+  const lock_key* waits_for() const noexcept { return key_; }
+  /// The circle of several processes that a store has found, if there is one.
+  std::vector<circle_link> circle() const;
+
+  // What stores ask and say, of the waits for a key of theirs: see key_listener.
+  static void list_held(const store& where, const lock_key& key, std::vector<lock_held_meanwhile>& all);
+  static void closes_circle(const store& where, const lock_key& key, std::string_view held,
+                            std::span<const circle_link> others) noexcept;
+
+ private:
+  friend struct nested_waits;
+  bool holds(const store& where, const lock_key& key) const noexcept;
+
+  thread& thread_;
+  const store* where_ = nullptr;
+  const lock_key* key_ = nullptr;
+  std::vector<held_lock> held_{};
+  std::vector<circle_link> circle_{};  // guarded by the mutex of all
+};
+
+}  // namespace dlock::engine

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/lease_table/waiting_circles.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace dlock::stores::mysql::lease_table {
+
+namespace {
+
+std::string hex(std::string_view bytes) {
+  std::string digits;
+  for (const unsigned char each : bytes) digits += fmt::format("{:02x}", each);
+  return digits;
+}
+
+bool read_bytes(std::string_view digits, unsigned char* to, std::size_t count) noexcept {
+  if (digits.size() != 2 * count) return false;
+  for (std::size_t i = 0; i != count; ++i) {
+    const auto* const at = digits.data() + 2 * i;
+    if (std::from_chars(at, at + 2, to[i], 16).ptr != at + 2) return false;
+  }
+  return true;
+}
+
+bool read_number(std::string_view text, int base, std::uint64_t& to) noexcept {
+  return !text.empty() &&
+         std::from_chars(text.data(), text.data() + text.size(), to, base).ptr == text.data() + text.size();
+}
+
+/// Up to the next `end`, which is taken away as well.
+std::string_view next(std::string_view& text, char end) noexcept {
+  const auto part = text.substr(0, text.find(end));
+  text.remove_prefix(std::min(part.size() + 1, text.size()));
+  return part;
+}
+
+/// A lock that is held, and the wait of its holder.
+struct edge {
+  const nested_waiter* waiter = nullptr;
+  const lock_held_meanwhile* held = nullptr;
+};
+
+}  // namespace
+
+std::string write_held(const std::vector<lock_held_meanwhile>& held) {
+  std::string text;
+  for (const auto& each : held) text += fmt::format(" {}:{}:{:x}", hex(each.key), each.session.hex(), each.fence);
+  return text;
+}
+
+bool read_held(std::string_view text, nested_waiter& into) {
+  if (!read_number(next(text, ' '), 10, into.since)) return false;
+  while (!text.empty()) {
+    auto part = next(text, ' ');
+    auto& lock = into.held.emplace_back();
+    const auto key = next(part, ':'), session = next(part, ':');
+    lock.key.resize(key.size() / 2);
+    if (!read_bytes(key, reinterpret_cast<unsigned char*>(lock.key.data()), lock.key.size()) ||
+        !read_bytes(session, lock.session.bytes.data(), lock.session.bytes.size()) ||
+        !read_number(part, 16, lock.fence)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<waiting_circle> find_circles(const std::vector<nested_waiter>& waiters,
+                                         const std::map<std::string, present_grant>& grants, std::string_view bell) {
+  std::map<std::string_view, edge> by_held;
+  for (const auto& waiter : waiters) {
+    for (const auto& lock : waiter.held) {
+      const auto present = grants.find(lock.key);
+      if (present == grants.end() || present->second.fence != lock.fence ||
+          present->second.session != bytes_of(lock.session)) {
+        continue;
+      }
+      by_held.emplace(lock.key, edge{&waiter, &lock});
+    }
+  }
+  std::vector<waiting_circle> found;
+  for (const auto& [key, mine] : by_held) {
+    if (mine.waiter->bell != bell) continue;
+    waiting_circle circle{.waits_for = mine.waiter->waits_for, .held = mine.held->key, .others = {}};
+    bool closed = false, youngest = true;
+    // Others may form a circle that this waiter is not in.
+    for (auto at = by_held.find(circle.waits_for); at != by_held.end() && circle.others.size() < by_held.size();) {
+      const auto& waiter = *at->second.waiter;
+      closed = at->second.held == mine.held;
+      if (closed) break;
+      youngest =
+          youngest && std::pair(waiter.since, std::string_view(waiter.bell)) <= std::pair(mine.waiter->since, bell);
+      circle.others.push_back({.who = waiter.bell == bell ? std::string() : waiter.who, .waits_for = waiter.waits_for});
+      at = by_held.find(waiter.waits_for);
+    }
+    if (closed && youngest && !circle.others.empty()) found.push_back(std::move(circle));
+  }
+  return found;
+}
+
+}  // namespace dlock::stores::mysql::lease_table

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSL-1.0
+// Threads that wait for each other.
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "dlock/distributed_mutex.hpp"
+#include "service/engine_fixture.hpp"
+#include "support/granted.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
+
+/// How a wait has ended.
+struct ended {
+  bool granted = false;
+  std::string deadlock{};
+  std::string timeout{};
+};
+
+struct circle_fixture : engine_fixture {
+  /// A thread that holds something, and waits for something else when it is told to.
+  class actor {
+   public:
+    /// `hold` calls what it is given, while it holds something.
+    using body = std::function<void(const std::function<void()>&)>;
+    actor(body hold, std::function<void()> then)
+        : wait_(std::async(std::launch::async, [this, hold = std::move(hold), then = std::move(then)] {
+            ended result;
+            try {
+              hold([&] {
+                holds_.set_value();
+                told_.get_future().wait();
+                then();
+              });
+              result.granted = true;
+            } catch (const lock_deadlock& circle) {
+              result.deadlock = circle.what();
+              if (circle.code() != errc::deadlock) result.deadlock = "has another code";
+            } catch (const lock_timeout& busy) {
+              result.timeout = busy.what();
+            }
+            return result;
+          })) {
+      holds_.get_future().wait();
+    }
+    void waits() { told_.set_value(); }
+    ended end() { return wait_.get(); }
+
+   private:
+    std::promise<void> holds_{};
+    std::promise<void> told_{};
+    std::future<ended> wait_;
+  };
+
+  /// Waits for `key` while it holds `first`, by leases on its stack.
+  std::unique_ptr<actor> thread(lock_service& with, const std::string& first, const std::string& key,
+                                lock_options options = {.wait = 1h}) {
+    return std::make_unique<actor>(
+        [&with, first](const auto& then) {
+          const auto held = with.acquire(first);
+          then();
+        },
+        [&with, key, options] { const auto got = with.acquire(key, options); });
+  }
+  /// Each waits, one after the other, for so long that its wait was looked at.
+  void wait_in_turn(const std::vector<actor*>& all) {
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      all[i]->waits();
+      REQUIRE(clock.at_rest({.callers = i + 1}));
+      if (i + 1 == all.size()) return;
+      clock.advance(15ms);
+      REQUIRE(clock.at_rest({.callers = i + 1}));
+    }
+  }
+  ended end_of(actor& of) {
+    return while_time_passes([&] { return of.end(); });
+  }
+  /// The two of them wait for each other until the first wait ends: dlock can't know that they would for ever.
+  void no_deadlock(actor& first, actor& second) {
+    wait_in_turn({&first, &second});
+    const auto end = end_of(first);
+    CHECK_FALSE(end.timeout.empty());
+    CHECK(end.deadlock.empty());
+    CHECK(end_of(second).granted);
+    CHECK(seen->count(event::kind::deadlock) == 0);
+  }
+
+  std::unique_ptr<lock_service> locks = service();
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(circle_fixture, "circle: the thread whose wait closes it is refused, and the other one gets its key",
+                 "[circle]") {
+  const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "a");
+  wait_in_turn({first.get(), second.get()});
+  const auto refused = end_of(*second);
+  CHECK_THAT(refused.deadlock, ContainsSubstring("dlock: key 'a': the wait would never end: another thread of "));
+  CHECK_THAT(refused.deadlock, ContainsSubstring(" holds it and waits for 'b'; the calling thread holds 'b'"));
+  CHECK(end_of(*first).granted);
+  CHECK(seen->count(event::kind::deadlock) == 1);
+  CHECK(seen->count(event::kind::busy) == 1);
+  CHECK(locks->waiting() == 0);
+  CHECK(is_free("a"));
+  CHECK(is_free("b"));
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: of several threads and services, and named as a whole", "[circle]") {
+  const auto other = service();
+  const auto first = thread(*locks, "a", "b"), second = thread(*other, "b", "c"), third = thread(*locks, "c", "d"),
+             fourth = thread(*other, "d", "a");
+  wait_in_turn({third.get(), first.get(), second.get(), fourth.get()});
+  const auto text = end_of(*fourth).deadlock;
+  CHECK_THAT(text, ContainsSubstring(" holds it and waits for 'b'; another thread of "));
+  CHECK_THAT(text, ContainsSubstring(" holds 'b' and waits for 'c'; another thread of "));
+  CHECK_THAT(text, EndsWith(" holds 'c' and waits for 'd'; the calling thread holds 'd'"));
+  for (auto* const each : {third.get(), second.get(), first.get()}) CHECK(end_of(*each).granted);
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: try_acquire that waits is refused as well", "[circle]") {
+  const auto first = thread(*locks, "a", "b");
+  actor second([&](const auto& then) { locks->with_lock("b", then); },
+               [&] { static_cast<void>(locks->try_acquire("a", {.wait = 1h})); });
+  wait_in_turn({first.get(), &second});
+  CHECK_FALSE(end_of(second).deadlock.empty());
+  CHECK(end_of(*first).granted);
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait for several keys, or through one", "[circle]") {
+  const auto first = thread(*locks, "a", "c");
+  actor second([&](const auto& then) { locks->with_lock("c", then); },
+               [&] {
+                 const auto both = locks->acquire_all({"a", "b"}, {.wait = 1h});
+               });
+  SECTION("closed") {
+    wait_in_turn({first.get(), &second});
+    CHECK_THAT(end_of(second).deadlock, ContainsSubstring("dlock: key 'a': the wait would never end"));
+    CHECK(end_of(*first).granted);
+  }
+  SECTION("through") {
+    wait_in_turn({&second, first.get()});
+    CHECK_THAT(end_of(*first).deadlock, ContainsSubstring("dlock: key 'c': the wait would never end"));
+    CHECK(end_of(second).granted);
+  }
+  CHECK(is_free("b"));
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: what a distributed_mutex holds counts", "[circle]") {
+  const auto first = thread(*locks, "a", "b");
+  distributed_mutex door(*locks, "b");
+  actor second(
+      [&](const auto& then) {
+        const std::lock_guard lock(door);
+        then();
+      },
+      [&] { const auto got = locks->acquire("a", {.wait = 1h}); });
+  wait_in_turn({first.get(), &second});
+  CHECK_FALSE(end_of(second).deadlock.empty());
+  CHECK(end_of(*first).granted);
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: a chain that reaches nobody who waits is none", "[circle]") {
+  const auto slow = locks->acquire("slow");
+  const auto first = thread(*locks, "a", "slow", {.wait = 500ms}), second = thread(*locks, "b", "a");
+  wait_in_turn({first.get(), second.get()});
+  CHECK_FALSE(end_of(*first).timeout.empty());
+  CHECK(end_of(*second).granted);
+  CHECK(seen->count(event::kind::deadlock) == 0);
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: what others may release, or time frees, closes none", "[circle]") {
+  const auto waits_for_a = [this] { const auto got = locks->acquire("a", {.wait = 1h}); };
+  const auto first = thread(*locks, "a", "b", {.wait = 500ms});
+  SECTION("a lease on the heap") {
+    actor second(
+        [&](const auto& then) {
+          const auto held = std::make_unique<lease>(locks->acquire("b"));
+          then();
+        },
+        waits_for_a);
+    no_deadlock(*first, second);
+  }
+  SECTION("an owner that the program named") {
+    actor second(
+        [&](const auto& then) {
+          const owner_scope here;
+          const auto held = locks->acquire("b");
+          then();
+        },
+        waits_for_a);
+    no_deadlock(*first, second);
+  }
+  SECTION("max_hold") {
+    actor second(
+        [&](const auto& then) {
+          const auto held = locks->acquire("b", {.max_hold = 1h});
+          then();
+        },
+        waits_for_a);
+    no_deadlock(*first, second);
+  }
+  SECTION("a lease without renewal") {
+    actor second(
+        [&](const auto& then) {
+          const auto held = locks->acquire("b", {.ttl = 1min, .renewal = renewal::none});
+          then();
+        },
+        waits_for_a);
+    no_deadlock(*first, second);
+  }
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: a wait that has ended leaves nothing behind", "[circle]") {
+  const auto first = thread(*locks, "a", "b", {.wait = 100ms});
+  std::promise<void> over;
+  actor second(
+      [&](const auto& then) {
+        const auto held = locks->acquire("b");
+        then();
+      },
+      [&] {
+        over.get_future().wait();
+        const auto got = locks->acquire("a", {.wait = 1h});
+      });
+  second.waits();
+  wait_in_turn({first.get()});
+  CHECK_FALSE(end_of(*first).timeout.empty());
+  over.set_value();
+  CHECK(end_of(second).granted);
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: a lock that was lost closes none", "[circle]") {
+  const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "a", {.wait = 500ms});
+  first->waits();
+  REQUIRE(clock.at_rest({.callers = 1}));
+  clock.advance(15ms);
+  REQUIRE(clock.at_rest({.callers = 1}));
+  REQUIRE(foreign()->force_release("a"));
+  while_time_passes([&] { REQUIRE(seen->wait_for(event::kind::lost, 1)); });
+  second->waits();
+  CHECK(end_of(*second).deadlock.empty());
+  CHECK(end_of(*first).granted);
+}
+
+namespace {
+
+/// Threads that take two of a few keys, one inside the other, again and again. How often one was refused.
+int nested_rounds(bool in_order) {
+  lock_service locks("memory:");
+  std::atomic<int> refused{0};
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed != 8; ++seed) {
+    threads.emplace_back([&, seed] {
+      std::minstd_rand random(seed + 1);
+      for (int round = 0; round != 40;) {
+        auto first = random() % 4, second = random() % 4;
+        if (first == second) continue;
+        if (in_order && first > second) std::swap(first, second);
+        try {
+          const auto outer = locks.acquire("k" + std::to_string(first), {.wait = 1min});
+          std::this_thread::yield();
+          const auto inner = locks.acquire("k" + std::to_string(second), {.wait = 1min});
+          if (in_order) std::this_thread::sleep_for(1ms);  // so that waits last long enough to be looked at
+          ++round;
+        } catch (const lock_deadlock&) {
+          ++refused;
+        }
+      }
+    });
+  }
+  for (auto& each : threads) each.join();
+  return refused;
+}
+
+}  // namespace
+
+TEST_CASE("circle: nested locks in any order get on, and those in one order are never refused", "[circle]") {
+  CHECK(nested_rounds(false) > 0);
+  CHECK(nested_rounds(true) == 0);
+}

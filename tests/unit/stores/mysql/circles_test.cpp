@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <catch2/catch_test_macros.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "stores/mysql/lease_table/waiting_circles.hpp"
+
+namespace {
+
+using namespace dlock;
+using namespace dlock::stores::mysql::lease_table;
+
+id128 session_of(unsigned char number) {
+  id128 id{};
+  id.bytes.fill(number);
+  return id;
+}
+
+lock_held_meanwhile held(const std::string& key, std::uint64_t fence = 7) {
+  return {.key = key, .session = session_of(1), .fence = fence};
+}
+
+std::map<std::string, present_grant> grants_of(const std::vector<std::string>& keys) {
+  std::map<std::string, present_grant> grants;
+  for (const auto& each : keys) grants[each] = {std::string(16, '\1'), 7};
+  return grants;
+}
+
+}  // namespace
+
+TEST_CASE("waiting circles: what is held is read as it was written", "[circle]") {
+  const std::vector<lock_held_meanwhile> all{held("a"), held(std::string("\0 :\xff", 4), ~0ULL)};
+  nested_waiter waiter;
+  REQUIRE(read_held("1234" + write_held(all), waiter));
+  CHECK(waiter.since == 1234);
+  REQUIRE(waiter.held.size() == 2);
+  for (std::size_t i = 0; i != all.size(); ++i) {
+    CHECK(waiter.held[i].key == all[i].key);
+    CHECK(waiter.held[i].session == all[i].session);
+    CHECK(waiter.held[i].fence == all[i].fence);
+  }
+  CHECK(write_held({}).empty());
+}
+
+TEST_CASE("waiting circles: another text is refused", "[circle]") {
+  const auto lock = write_held({held("a")});
+  for (const std::string& text :
+       std::vector<std::string>{"", "x", lock, "12 61", "12 61:01", "12" + lock + "g", "12 6" + lock.substr(3)}) {
+    nested_waiter waiter;
+    CAPTURE(text);
+    CHECK_FALSE(read_held(text, waiter));
+  }
+}
+
+TEST_CASE("waiting circles: the youngest wait breaks it, and no other", "[circle]") {
+  const std::vector<nested_waiter> waiters{{"A", "one", "b", 1, {held("a")}},
+                                           {"B", "two", "c", 3, {held("x"), held("b")}},
+                                           {"C", "three", "a", 2, {held("c")}}};
+  const auto grants = grants_of({"a", "b", "c", "x"});
+  CHECK(find_circles(waiters, grants, "A").empty());
+  CHECK(find_circles(waiters, grants, "C").empty());
+  const auto found = find_circles(waiters, grants, "B");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].waits_for == "c");
+  CHECK(found[0].held == "b");
+  REQUIRE(found[0].others.size() == 2);
+  CHECK(found[0].others[0].who == "three");
+  CHECK(found[0].others[0].waits_for == "a");
+  CHECK(found[0].others[1].who == "one");
+  CHECK(found[0].others[1].waits_for == "b");
+}
+
+TEST_CASE("waiting circles: two that were written in the same microsecond have one youngest", "[circle]") {
+  const std::vector<nested_waiter> waiters{{"A", "one", "b", 5, {held("a")}}, {"B", "two", "a", 5, {held("b")}}};
+  const auto grants = grants_of({"a", "b"});
+  CHECK(find_circles(waiters, grants, "A").size() + find_circles(waiters, grants, "B").size() == 1);
+}
+
+TEST_CASE("waiting circles: a lock that is held no more, or by another grant, closes none", "[circle]") {
+  const std::vector<nested_waiter> waiters{{"A", "one", "b", 1, {held("a")}}, {"B", "two", "a", 2, {held("b")}}};
+  CHECK(find_circles(waiters, grants_of({"a", "b"}), "B").size() == 1);
+  CHECK(find_circles(waiters, grants_of({"b"}), "B").empty());
+  CHECK(find_circles(waiters, grants_of({"a"}), "B").empty());
+  auto grants = grants_of({"a", "b"});
+  grants["a"].fence = 8;
+  CHECK(find_circles(waiters, grants, "B").empty());
+  grants = grants_of({"a", "b"});
+  grants["b"].session = std::string(16, '\2');
+  CHECK(find_circles(waiters, grants, "B").empty());
+}
+
+TEST_CASE("waiting circles: who waits for a circle without being in it breaks none", "[circle]") {
+  const std::vector<nested_waiter> waiters{
+      {"A", "one", "b", 1, {held("a")}}, {"B", "two", "a", 2, {held("b")}}, {"C", "three", "a", 3, {held("c")}}};
+  const auto grants = grants_of({"a", "b", "c"});
+  CHECK(find_circles(waiters, grants, "C").empty());
+  CHECK(find_circles(waiters, grants, "B").size() == 1);
+}
