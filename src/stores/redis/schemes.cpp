@@ -21,12 +21,12 @@ std::shared_ptr<store> open_redis(store_url url) {
   if (scheme != "leases" && scheme != "setnx") {
     throw std::invalid_argument(fmt::format("dlock: redis URL: scheme={} is not leases or setnx", scheme));
   }
-  if (scheme == "setnx") return std::make_shared<setnx::setnx_store>(setnx::setnx_settings::parse(std::move(url)));
-  return std::make_shared<leases::redis_store>(leases::lease_settings::parse(std::move(url)));
+  if (scheme == "setnx") return std::make_shared<setnx::setnx_store>(redis_settings::parse(std::move(url)));
+  return std::make_shared<leases::redis_store>(lease_settings::parse(std::move(url)));
 }
 
 std::shared_ptr<store> open_redlock(store_url url) {
-  return std::make_shared<redis::redlock::redlock_store>(redis::redlock::redlock_settings::parse(std::move(url)));
+  return std::make_shared<redis::redlock::redlock_store>(redis::redlock_settings::parse(std::move(url)));
 }
 
 }  // namespace dlock::stores

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "contract/store/store_contract.hpp"
-#include "stores/redis/client/reader.hpp"
+#include "stores/redis/client/protocol.hpp"
 #include "stores/redis/redlock/master.hpp"
-#include "stores/redis/redlock/missing_keys.hpp"
 #include "stores/redis/redlock/votes.hpp"
 
 namespace dlock::test {
@@ -143,7 +142,7 @@ TEST_CASE(
     "redlock: a master counts when it has been up for the delay, or for that long after another run of it was seen",
     "[redlock]") {
   auto url = store_url::parse("redlock://a,b,c?restart_delay=60000");
-  const auto settings = redlock_settings::parse(url);
+  const auto settings = redis::redlock_settings::parse(url);
   master one(settings, settings.hosts[0]);
   const auto now = std::chrono::steady_clock::now();
   const auto wait = [&](const char* run, std::chrono::seconds up, microseconds later = 0us) {
@@ -161,7 +160,7 @@ TEST_CASE(
 
 TEST_CASE("redlock: the name of a master that is not found is looked up again after a while, by one", "[redlock]") {
   const auto settings =
-      redlock_settings::parse(store_url::parse("redlock://localhost,127.0.0.1,b?connect_timeout=1000"));
+      redis::redlock_settings::parse(store_url::parse("redlock://localhost,127.0.0.1,b?connect_timeout=1000"));
   master named(settings, settings.hosts[0]), by_address(settings, settings.hosts[1]);
   const auto now = std::chrono::steady_clock::now();
   for (auto* each : {&named, &by_address}) each->look_up(now, now + 1h, {});

@@ -16,7 +16,7 @@
 
 #include "dlock/store_interface/store.hpp"
 #include "dlock/stores/redis.hpp"
-#include "stores/redis/client/reader.hpp"
+#include "stores/redis/client/protocol.hpp"
 #include "stores/redis/client/socket.hpp"
 #include "support/redis_server.hpp"
 

@@ -8,9 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "dlock/error.hpp"
 #include "stores/redis/client/errors.hpp"
-#include "stores/redis/client/greeting.hpp"
 
 namespace dlock::stores::redis {
 
@@ -27,9 +25,49 @@ void script_connection::is_refused() noexcept {
   refusals_->compare_exchange_strong(seen, seen + 1);
 }
 
-void redis_client::fail(const fault& why) const {
-  throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
-                    fmt::format("{}: {}", settings_.name, why.text), why.native, why.sqlstate, why.transient);
+void script_calls::add_call(std::size_t script, std::size_t keys, std::span<const std::string_view> words) {
+  begins_.push_back(text_.text().size());
+  text_.begin(words.size() + 3);
+  text_.word("EVALSHA");
+  text_.word(on_.hashes[script]);
+  text_.word(fmt::format_int(keys).c_str());
+  for (const auto each : words) text_.word(each);
+}
+
+void script_calls::add(std::initializer_list<std::string_view> words) {
+  begins_.push_back(text_.text().size());
+  text_.add(words);
+}
+
+std::string_view script_calls::command(std::size_t which) const noexcept {
+  const auto all = text_.text();
+  const auto end = which + 1 < begins_.size() ? begins_[which + 1] : all.size();
+  return all.substr(begins_[which], end - begins_[which]);
+}
+
+std::vector<answer> script_calls::run() {
+  auto answers = run_scripts();
+  const auto elsewhere = [](const answer& each) { return each.is_error() && is_elsewhere(each.text()); };
+  if (std::any_of(answers.begin(), answers.end(), elsewhere)) on_.is_refused();
+  return answers;
+}
+
+std::vector<answer> script_calls::run_scripts() {
+  auto answers = on_.ask(text_);
+  command_text again;
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i].is_error() || !is_unknown_script(answers[i].text())) continue;
+    if (which.empty()) {
+      for (const auto& text : on_.scripts) again.add({"SCRIPT", "LOAD", text});
+    }
+    again.add(command(i));
+    which.push_back(i);
+  }
+  if (which.empty()) return answers;
+  auto response = on_.ask(again);
+  for (std::size_t i = 0; i < which.size(); ++i) answers[which[i]] = std::move(response[on_.scripts.size() + i]);
+  return answers;
 }
 
 bool redis_client::greet(script_connection& connection, const std::string& where, fault& why) const {
@@ -82,11 +120,7 @@ store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentin
                                                const std::stop_token& cancel) const {
   redis_connection connection(connect(sentinel, until, cancel), remaining(until));
   command_text question;
-  if (!settings_.sentinel_user.empty()) {
-    question.add({"AUTH", settings_.sentinel_user, settings_.sentinel_password});
-  } else if (!settings_.sentinel_password.empty()) {
-    question.add({"AUTH", settings_.sentinel_password});
-  }
+  add_login(question, settings_.sentinel_user, settings_.sentinel_password);
   question.add({"SENTINEL", "get-master-addr-by-name", settings_.sentinel});
   for (const auto& response : connection.ask(question)) {
     if (!response) throw std::runtime_error("the sentinel does not answer in time");

@@ -5,11 +5,13 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -47,6 +49,50 @@ class script_connection : public redis_connection {
   unsigned made_at_ = 0;
 };
 
+/// Calls of scripts that are sent in one go.
+class script_calls {
+ public:
+  /// `commands`: so many will be added.
+  explicit script_calls(script_connection& on, std::size_t commands = 1) : on_(on) {
+    constexpr std::size_t usual = 300;
+    text_.reserve(commands * usual);
+    begins_.reserve(commands);
+  }
+
+  /// `which`: counts the scheme's scripts in their order. `words`: names of `keys` keys, then values.
+  template <class Script>
+  void add(Script which, std::size_t keys, std::initializer_list<std::string_view> words) {
+    add_call(static_cast<std::size_t>(which), keys, {words.begin(), words.size()});
+  }
+  template <class Script>
+  void add(Script which, std::size_t keys, std::span<const std::string_view> words) {
+    add_call(static_cast<std::size_t>(which), keys, words);
+  }
+  /// A plain command.
+  void add(std::initializer_list<std::string_view> words);
+  /// One answer for each, as redis_connection::ask(). A script that the server does not know is sent to it, and called
+  /// again. One that refuses, because another is the primary, is not asked again on this connection.
+  std::vector<answer> run();
+
+ private:
+  std::vector<answer> run_scripts();
+  void add_call(std::size_t script, std::size_t keys, std::span<const std::string_view> words);
+  std::string_view command(std::size_t which) const noexcept;
+
+  script_connection& on_;
+  command_text text_{};
+  std::vector<std::size_t> begins_{};
+};
+
+/// One call of a script.
+template <class Script>
+answer call_script(script_connection& on, Script which, std::size_t keys,
+                   std::initializer_list<std::string_view> words) {
+  script_calls one(on);
+  one.add(which, keys, words);
+  return std::move(one.run().front());
+}
+
 /// Makes connections to the first host that is a primary. Thread-safe.
 class redis_client {
  public:
@@ -56,8 +102,6 @@ class redis_client {
       : settings_(std::move(settings)), scripts_(scripts) {}
 
   const redis_settings& settings() const noexcept { return settings_; }
-  /// Throws store_error, of what open() has reported.
-  [[noreturn]] void fail(const fault& why) const;
   /// What the greeting and a scheme's first words may take of that limit.
   static std::chrono::milliseconds remaining(clock::time_point until) noexcept {
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()), std::chrono::milliseconds{1});

@@ -2,7 +2,6 @@
 #include "stores/redis/client/connection.hpp"
 
 #include <array>
-#include <charconv>
 #include <utility>
 
 namespace dlock::stores::redis {
@@ -11,12 +10,6 @@ namespace {
 /// How a server that speaks TLS begins its complaint about what is none.
 constexpr char tls_alert = 0x15;
 }  // namespace
-
-std::int64_t answer::number_in(std::string_view text) noexcept {
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failed == std::errc{} && end == text.data() + text.size() ? value : 0;
-}
 
 redis_connection::redis_connection(stream_socket socket, std::chrono::milliseconds timeout)
     : socket_(std::move(socket)) {

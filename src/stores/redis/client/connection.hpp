@@ -11,9 +11,7 @@
 
 #include "dlock/store_interface/store.hpp"
 #include "stores/hangup_watch.hpp"
-#include "stores/redis/client/answer.hpp"
-#include "stores/redis/client/command.hpp"
-#include "stores/redis/client/reader.hpp"
+#include "stores/redis/client/protocol.hpp"
 #include "stores/redis/client/socket.hpp"
 
 namespace dlock::stores::redis {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/printable_text.hpp"
+#include "dlock/error.hpp"
 
 namespace dlock::stores::redis {
 
@@ -64,6 +65,21 @@ fault lost_connection(const std::string& text) {
   why.transient = why.connection = true;
   why.text = text;
   return why;
+}
+
+void fail(const std::string& store, const fault& why) {
+  throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
+                    fmt::format("{}: {}", store, why.text), why.native, why.sqlstate, why.transient);
+}
+
+reply failure(const answer& response, const char* doing) {
+  if (response) return {.result = outcome::failed, .why = fault_of_error(response.text(), doing)};
+  return {.result = outcome::unknown, .why = lost_connection(fmt::format("{}: no answer", doing))};
+}
+
+reply yes_or_no(const answer& response, const char* doing) {
+  if (!response.is_result()) return failure(response, doing);
+  return {.result = response.number() == 1 ? outcome::yes : outcome::no};
 }
 
 }  // namespace dlock::stores::redis

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "dlock/store_interface/store_types.hpp"
+#include "stores/redis/client/protocol.hpp"
 
 namespace dlock::stores::redis {
 
@@ -17,5 +18,12 @@ bool is_elsewhere(std::string_view error) noexcept;
 fault fault_of_error(std::string_view error, const char* doing);
 /// The connection broke, or there was no answer in time.
 fault lost_connection(const std::string& text);
+/// Throws store_error, of what went wrong in preparing the store of that name.
+[[noreturn]] void fail(const std::string& store, const fault& why);
+
+/// An answer that is no result: an error, or none, so that it was sent, or may have been.
+reply failure(const answer& response, const char* doing);
+/// yes: it is 1.
+reply yes_or_no(const answer& response, const char* doing);
 
 }  // namespace dlock::stores::redis

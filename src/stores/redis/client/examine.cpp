@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/redis/client/examine.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,8 @@
 #include <string_view>
 
 #include "stores/findings.hpp"
-#include "stores/redis/client/answers.hpp"
+#include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/server.hpp"
 
 namespace dlock::stores::redis {
 
@@ -24,11 +23,10 @@ class examination {
 
   reply run() {
     const auto got = with_.ask({"INFO"});
-    if (!got) return unanswered("examine");
-    if (got.is_error()) return refused(got, "examine");
+    if (!got.is_result()) return failure(got, "examine");
     info_ = got.text();
     config_ = with_.ask({"CONFIG", "GET", "*"});
-    if (!config_) return unanswered("examine");
+    if (!config_) return failure(config_, "examine");
     if (config_.is_error()) {
       found_.note(
           "settings", "CONFIG GET is not allowed to this user",
@@ -47,22 +45,10 @@ class examination {
   }
 
  private:
-  std::string field(std::string_view name) const {
-    for (std::size_t at = info_.find(name); at != std::string::npos; at = info_.find(name, at + 1)) {
-      if (at != 0 && info_[at - 1] != '\n') continue;
-      const auto rest = std::string_view(info_).substr(at + name.size());
-      if (rest.starts_with(':')) return std::string(rest.substr(1, rest.find_first_of("\r\n") - 1));
-    }
-    return {};
-  }
+  std::string field(std::string_view name) const { return std::string(info_field(info_, name)); }
   double number(std::string_view name) const { return std::strtod(field(name).c_str(), nullptr); }
   /// Empty: it is not known.
-  std::string setting(std::string_view name) const {
-    for (std::size_t i = 0; i + 1 < config_.size(); i += 2) {
-      if (config_[i].text() == name) return std::string(config_[i + 1].text());
-    }
-    return {};
-  }
+  std::string setting(std::string_view name) const { return std::string(config_value(config_, name)); }
 
   void check_version() {
     const auto valkey = field("valkey_version");

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "dlock/store_interface/store_overview.hpp"
 #include "stores/redis/client/connection.hpp"
 #include "stores/redis/client/settings.hpp"
 
@@ -29,5 +33,37 @@ struct server_facts {
   /// with the server's name and what is to be changed.
   void must_do(const redis_settings& settings, bool expire) const;
 };
+
+/// What the answer to INFO says of that; empty: nothing.
+std::string_view info_field(std::string_view info, std::string_view name);
+/// Likewise the answer to CONFIG GET, which has names and values in turn.
+std::string_view config_value(const answer& config, std::string_view name);
+
+/// What each connection begins with: it logs in, asks what server that is, and loads a scheme's scripts.
+class greeting {
+ public:
+  greeting(const redis_settings& settings, std::span<const std::string> scripts);
+
+  const command_text& text() const noexcept { return text_; }
+
+  struct result {
+    server_facts server{};
+    std::uint64_t client = 0;           ///< the connection's number there
+    std::vector<std::string> hashes{};  ///< of the scripts, in their order
+  };
+  /// One answer for each command. False, and why: the server does not let us in, or is no primary.
+  bool judge(std::span<const answer> response, const std::string& where, result& found, fault& why) const;
+
+ private:
+  command_text text_{};
+  std::size_t logs_in_;  ///< how many commands
+};
+
+/// Adds AUTH; without a password nothing.
+void add_login(command_text& to, const std::string& user, const std::string& password);
+
+/// What matters to locks of a server and of our user there. `expire`: locks have an expiry in the server.
+reply examine_server(redis_connection& with, const redis_settings& settings, bool expire,
+                     std::vector<store_finding>& found);
 
 }  // namespace dlock::stores::redis

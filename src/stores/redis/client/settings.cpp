@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -14,12 +16,13 @@ namespace {
 constexpr std::uint16_t default_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
 
-[[noreturn]] void bad(const std::string& text) {
-  throw std::invalid_argument(fmt::format("dlock: redis URL: {}", text));
+[[noreturn]] void bad(const std::string& text, const char* scheme = "redis") {
+  throw std::invalid_argument(fmt::format("dlock: {} URL: {}", scheme, text));
 }
 
-std::chrono::milliseconds take_timeout(store_url& url, const char* name) {
-  return std::chrono::milliseconds{url.take_number(name, 5'000, 1, 3'600'000, "milliseconds")};
+std::chrono::milliseconds take_ms(store_url& url, const char* name, std::chrono::milliseconds otherwise,
+                                  std::int64_t least, std::int64_t most) {
+  return std::chrono::milliseconds{url.take_number(name, otherwise.count(), least, most, "milliseconds")};
 }
 
 persistence parse_persistence(const std::string& text) {
@@ -78,9 +81,22 @@ void take_hosts(redis_settings& into, store_url& url) {
   into.hosts.assign(1, {});
 }
 
+void check_prefix(const std::string& text) {
+  const auto good = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ':'; };
+  if (text.empty() || text.size() > 40 || !std::all_of(text.begin(), text.end(), good)) {
+    bad(fmt::format("prefix={} is not 1 to 40 letters, digits, '_' and ':'", text));
+  }
+}
+
 }  // namespace
 
-redis_settings redis_settings::take(store_url& url) {
+redis_settings redis_settings::parse(store_url url) {
+  auto settings = take(url);
+  url.expect_no_more_params();
+  return settings;
+}
+
+redis_settings redis_settings::take(store_url& url, const std::string& default_prefix) {
   redis_settings settings;
   settings.name = url.redacted();
   url.take_param("scheme");
@@ -97,23 +113,56 @@ redis_settings redis_settings::take(store_url& url) {
   take_hosts(settings, url);
   take_tls(settings, url);
   settings.least = parse_persistence(url.take_param("persistence", "everysec"));
-  settings.connect_timeout = take_timeout(url, "connect_timeout");
-  settings.statement_timeout = take_timeout(url, "statement_timeout");
+  constexpr std::int64_t hour = 3'600'000;
+  settings.connect_timeout = take_ms(url, "connect_timeout", settings.connect_timeout, 1, hour);
+  settings.statement_timeout = take_ms(url, "statement_timeout", settings.statement_timeout, 1, hour);
+  settings.prefix = url.take_param("prefix", default_prefix);
+  if (!settings.prefix.empty() || !default_prefix.empty()) check_prefix(settings.prefix);
   return settings;
-}
-
-std::string redis_settings::checked_prefix(std::string text) {
-  const auto good = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ':'; };
-  if (text.empty() || text.size() > 40 || !std::all_of(text.begin(), text.end(), good)) {
-    bad(fmt::format("prefix={} is not 1 to 40 letters, digits, '_' and ':'", text));
-  }
-  return text;
 }
 
 std::string redis_settings::where(const store_url::endpoint& host) const {
   if (!socket.empty()) return socket;
   return host.host.find(':') == std::string::npos ? fmt::format("{}:{}", host.host, host.port)
                                                   : fmt::format("[{}]:{}", host.host, host.port);
+}
+
+lease_settings lease_settings::parse(store_url url) {
+  lease_settings settings{take(url, "dlock:")};
+  const auto fences = url.take_param("fences", "clock");
+  if (fences != "clock" && fences != "count") bad(fmt::format("fences={} is not clock or count", fences));
+  settings.by_clock = fences == "clock";
+  url.expect_no_more_params();
+  return settings;
+}
+
+redlock_settings redlock_settings::parse(store_url url) {
+  constexpr std::size_t least = 3;
+  const auto refuse = [](const std::string& text) { bad(text, "redlock"); };
+  if (url.params.contains("socket")) refuse("socket= is one server; name the hosts of three or more masters");
+  for (const char* strange : {"scheme", "sentinel"}) {
+    if (url.params.contains(strange)) refuse(fmt::format("there is no {}=", strange));
+  }
+  auto name = url.redacted();
+  // What one master loses in a crash is what the others are for.
+  url.params.emplace("persistence", "none");
+  redlock_settings settings{redis_settings::take(url)};
+  settings.name = std::move(name);
+  if (settings.hosts.size() < least) {
+    refuse(
+        fmt::format("{} of the {} masters that a majority needs at least; for one server there is "
+                    "redis://host?scheme=setnx",
+                    settings.hosts.size(), least));
+  }
+  std::set<std::string> named;
+  for (const auto& host : settings.hosts) {
+    if (!named.insert(settings.where(host)).second) refuse(fmt::format("{} is named twice", settings.where(host)));
+  }
+  constexpr std::int64_t day = 86'400'000;
+  settings.master_timeout = take_ms(url, "master_timeout", settings.master_timeout, 1, day);
+  settings.restart_delay = take_ms(url, "restart_delay", settings.restart_delay, 0, day);
+  url.expect_no_more_params();
+  return settings;
 }
 
 }  // namespace dlock::stores::redis

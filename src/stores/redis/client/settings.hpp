@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,14 +29,32 @@ struct redis_settings {
   persistence least = persistence::everysec;
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds statement_timeout{5'000};
+  std::string prefix{};  ///< of the keys; may be empty
 
-  /// Takes its parameters out of the URL, so that those of a scheme are left. Throws std::invalid_argument naming the
-  /// parameter and its value.
-  static redis_settings take(store_url& url);
-  /// Throws std::invalid_argument for a prefix that no key's name may begin with.
-  static std::string checked_prefix(std::string text);
+  /// With scheme=setnx. It, and those below, throw std::invalid_argument naming the parameter and its value.
+  static redis_settings parse(store_url url);
+  /// Takes its parameters out of the URL, so that those of a scheme are left. `default_prefix`: empty if keys need
+  /// none.
+  static redis_settings take(store_url& url, const std::string& default_prefix = {});
   /// "host:port" or the socket's path, for messages.
   std::string where(const store_url::endpoint& host) const;
+};
+
+/// With scheme=leases.
+struct lease_settings : redis_settings {
+  bool by_clock = true;  ///< fencing tokens
+
+  static lease_settings parse(store_url url);
+};
+
+/// A redlock:// URL, checked. dlock/stores/redlock.hpp documents the parameters.
+struct redlock_settings : redis_settings {
+  std::chrono::milliseconds master_timeout{200};
+  std::chrono::milliseconds restart_delay{60'000};
+
+  static redlock_settings parse(store_url url);
+  /// How many masters must agree.
+  std::size_t quorum() const noexcept { return hosts.size() / 2 + 1; }
 };
 
 }  // namespace dlock::stores::redis

@@ -7,10 +7,9 @@
 #include <string>
 
 #include "stores/findings.hpp"
-#include "stores/redis/client/answers.hpp"
-#include "stores/redis/client/examine.hpp"
-#include "stores/redis/leases/answers.hpp"
+#include "stores/redis/client/errors.hpp"
 #include "stores/redis/leases/store.hpp"
+#include "stores/reply_or_in_doubt.hpp"
 
 namespace dlock::stores::redis::leases {
 
@@ -45,7 +44,7 @@ void count_waiters(lease_connection& on, std::string_view channels, std::span<ho
   ask.word("NUMSUB");
   for (const auto& each : of) ask.word(std::string(channels) + each.key);
   const auto response = std::move(on.ask(ask).front());
-  if (!response || response.is_error() || response.size() != 2 * of.size()) return;
+  if (response.size() != 2 * of.size()) return;
   for (std::size_t i = 0; i != of.size(); ++i) of[i].waiters = fence_in(response[2 * i + 1]);
 }
 
@@ -66,62 +65,48 @@ session_info session_in(const answer& response) {
 }  // namespace
 
 reply redis_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
-  reply result;
-  reply_or_in_doubt(on, {&result, 1}, [&] {
-    script_calls calls(static_cast<lease_connection&>(on));
-    calls.add(script::inspect, 1, {locks_ + std::string(key.resource), key.resource, sessions_});
-    const auto response = std::move(calls.run().front());
-    if (!response || response.is_error()) {
-      result = yes_or_no(response, "inspect");
-      return;
-    }
+  return reply_or_in_doubt(on, [&]() -> reply {
+    const auto response = call_script(static_cast<lease_connection&>(on), script::inspect, 1,
+                                      {locks_ + std::string(key.resource), key.resource, sessions_});
+    if (!response.is_result()) return failure(response, "inspect");
     if (!response.is_nothing()) found.push_back(holder_in(response));
-    result = {.result = outcome::yes};
+    return {.result = outcome::yes};
   });
-  return result;
 }
 
 reply redis_store::list(connection& on, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
-  reply result{.result = outcome::yes};
-  reply_or_in_doubt(on, {&result, 1}, [&] {
+  return reply_or_in_doubt(on, [&]() -> reply {
+    auto& link = static_cast<lease_connection&>(on);
     std::string last(after);
     for (bool more = limit > 0; more;) {
-      script_calls calls(static_cast<lease_connection&>(on));
-      calls.add(script::list, 1, {index_, locks_, sessions_, last, std::to_string(limit)});
-      const auto response = std::move(calls.run().front());
-      if (!response || response.is_error()) {
-        result = yes_or_no(response, "list");
-        return;
-      }
+      const auto response =
+          call_script(link, script::list, 1, {index_, locks_, sessions_, last, std::to_string(limit)});
+      if (!response.is_result()) return failure(response, "list");
       const auto known = found.size();
       for (std::size_t i = 2; i < response.size(); ++i, --limit) found.push_back(holder_in(response[i]));
-      count_waiters(static_cast<lease_connection&>(on), locks_, std::span(found).subspan(known));
+      count_waiters(link, locks_, std::span(found).subspan(known));
       last = response[1].text();
       more = limit > 0 && response[0].number() == 1;
     }
+    return {.result = outcome::yes};
   });
-  return result;
 }
 
 reply redis_store::revoke(connection& on, const request& key) noexcept {
-  reply result;
-  reply_or_in_doubt(on, {&result, 1}, [&] {
-    script_calls calls(static_cast<lease_connection&>(on));
-    calls.add(script::revoke, 1, {locks_ + std::string(key.resource), sessions_});
-    result = yes_or_no(calls.run().front(), "revoke");
+  return reply_or_in_doubt(on, [&] {
+    return yes_or_no(call_script(static_cast<lease_connection&>(on), script::revoke, 1,
+                                 {locks_ + std::string(key.resource), sessions_}),
+                     "revoke");
   });
-  return result;
 }
 
 /// One more window of the locks.
 reply redis_store::sweep_window(lease_connection& on, microseconds idle, std::size_t limit) {
-  script_calls calls(on);
-  calls.add(
-      script::sweep_keys, 2,
+  const auto response = call_script(
+      on, script::sweep_keys, 2,
       {index_, meta_, locks_, sessions_, cleanup_cursor_.after, std::to_string(idle.count()), std::to_string(limit)});
-  const auto response = std::move(calls.run().front());
-  if (!response || response.is_error()) return yes_or_no(response, "clean-up");
+  if (!response.is_result()) return failure(response, "clean-up");
   cleanup_cursor_.after = response[1].text();
   for (std::size_t i = 0; i < response[2].size(); ++i) cleanup_cursor_.dead.erase(std::string(response[2][i].text()));
   return {.result = outcome::yes, .fence = fence_in(response[0])};
@@ -129,9 +114,7 @@ reply redis_store::sweep_window(lease_connection& on, microseconds idle, std::si
 
 void redis_store::find_dead(lease_connection& on) {
   for (std::int64_t examined = 0, last = window; last == window && examined < most_dead; examined += last) {
-    script_calls calls(on);
-    calls.add(script::dead_sessions, 1, {ends_, sessions_, std::to_string(examined)});
-    const auto response = std::move(calls.run().front());
+    const auto response = call_script(on, script::dead_sessions, 1, {ends_, sessions_, std::to_string(examined)});
     last = response[0].number();
     for (std::size_t i = 0; i < response[1].size(); ++i) cleanup_cursor_.dead.emplace(response[1][i].text());
   }
@@ -143,9 +126,8 @@ reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
   auto& dead = cleanup_cursor_.dead;
   while (!dead.empty() && result.fence < limit) {
     const auto name = *dead.begin();
-    script_calls calls(on);
-    calls.add(script::remove_session, 2, {sessions_ + name, ends_, name, "1"});
-    const auto removed = yes_or_no(calls.run().front(), "clean-up");
+    const auto removed =
+        yes_or_no(call_script(on, script::remove_session, 2, {sessions_ + name, ends_, name, "1"}), "clean-up");
     if (removed.result != outcome::yes && removed.result != outcome::no) return removed;
     result.fence += removed.result == outcome::yes ? 1 : 0;
     dead.erase(dead.begin());
@@ -154,17 +136,15 @@ reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
 }
 
 reply redis_store::cleanup(connection& on, microseconds idle, std::size_t limit) noexcept {
-  reply result{.result = outcome::yes};
-  reply_or_in_doubt(on, {&result, 1}, [&] {
+  return reply_or_in_doubt(on, [&] {
     const base::lock_guard lock(cleanup_mutex_);
     auto& link = static_cast<lease_connection&>(on);
-    if (cleanup_cursor_.after.empty() && cleanup_cursor_.dead.empty()) {
-      find_dead(link);
-    }
+    if (cleanup_cursor_.after.empty() && cleanup_cursor_.dead.empty()) find_dead(link);
+    reply result{.result = outcome::yes};
     std::uint64_t gone = 0;
     for (int i = 0; i < windows && gone < limit; ++i) {
       result = sweep_window(link, idle, limit - gone);
-      if (result.result != outcome::yes) return;
+      if (result.result != outcome::yes) return result;
       gone += result.fence;
       if (cleanup_cursor_.after.empty()) {
         result = forget_dead(link, limit);
@@ -174,21 +154,16 @@ reply redis_store::cleanup(connection& on, microseconds idle, std::size_t limit)
     }
     result.fence = gone;
     result.more = !cleanup_cursor_.after.empty() || !cleanup_cursor_.dead.empty();
+    return result;
   });
-  return result;
 }
 
 reply redis_store::overview(connection& on, std::size_t limit, store_overview& found) noexcept {
-  reply result;
-  reply_or_in_doubt(on, {&result, 1}, [&] {
-    script_calls calls(static_cast<lease_connection&>(on));
+  return reply_or_in_doubt(on, [&]() -> reply {
     const auto most = std::min<std::size_t>(limit, window);
-    calls.add(script::overview, 2, {index_, ends_, locks_, sessions_, std::to_string(most)});
-    const auto response = std::move(calls.run().front());
-    if (!response || response.is_error()) {
-      result = yes_or_no(response, "overview");
-      return;
-    }
+    const auto response = call_script(static_cast<lease_connection&>(on), script::overview, 2,
+                                      {index_, ends_, locks_, sessions_, std::to_string(most)});
+    if (!response.is_result()) return failure(response, "overview");
     store_overview made{
         .keys = fence_in(response[0]), .sessions_alive = fence_in(response[1]), .sessions_dead = fence_in(response[2])};
     made.complete = response[3].number() < window;
@@ -205,34 +180,27 @@ reply redis_store::overview(connection& on, std::size_t limit, store_overview& f
                      [](const auto& a, const auto& b) { return a.since > b.since; });
     made.longest.resize(std::min(limit, made.longest.size()));
     found = std::move(made);
-    result = {.result = outcome::yes};
+    return {.result = outcome::yes};
   });
-  return result;
 }
 
 reply redis_store::waiters(connection& on, std::string_view key, std::size_t, waiter_overview& found) noexcept {
-  reply result;
-  reply_or_in_doubt(on, {&result, 1}, [&] {
+  return reply_or_in_doubt(on, [&]() -> reply {
     // A process that waits is subscribed to the key's channel, on one connection for all its threads.
     const auto response = static_cast<lease_connection&>(on).ask({"PUBSUB", "NUMSUB", locks_ + std::string(key)});
-    if (!response || response.is_error() || response.size() != 2) {
-      result = yes_or_no(response, "waiters");
-      return;
-    }
+    if (response.size() != 2) return yes_or_no(response, "waiters");
     found = {.known = true, .count = fence_in(response[1])};
-    result = {.result = outcome::yes};
+    return {.result = outcome::yes};
   });
-  return result;
 }
 
 reply redis_store::examine(connection& on, std::vector<store_finding>& out) noexcept {
-  reply result;
-  reply_or_in_doubt(on, {&result, 1}, [&] {
-    result = examine_server(static_cast<lease_connection&>(on), client_.settings(), false, out);
-    if (result.result != outcome::yes) return;
+  return reply_or_in_doubt(on, [&] {
+    auto result = examine_server(static_cast<lease_connection&>(on), client_.settings(), false, out);
+    if (result.result != outcome::yes) return result;
     store_overview all;
     result = overview(on, 0, all);
-    if (result.result != outcome::yes) return;
+    if (result.result != outcome::yes) return result;
     findings found(out);
     found.good("size",
                fmt::format("keys in the index: {}, sessions: {}", all.keys, all.sessions_alive + all.sessions_dead));
@@ -243,8 +211,8 @@ reply redis_store::examine(connection& on, std::vector<store_finding>& out) noex
                  "A program that asks for a key of theirs gets it at once. Clean-up deletes them.",
                  "dlock gc deletes them now.");
     }
+    return result;
   });
-  return result;
 }
 
 }  // namespace dlock::stores::redis::leases

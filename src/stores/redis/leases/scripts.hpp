@@ -2,8 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
+
+#include "dlock/store_interface/id128.hpp"
+#include "stores/redis/client/protocol.hpp"
 
 namespace dlock::stores::redis::leases {
 
@@ -38,5 +44,24 @@ enum class script : std::size_t {
 
 /// Their texts, in that order.
 std::span<const std::string> scripts();
+
+/// As keys and values name a session.
+inline std::string_view name_of(const id128& id) noexcept {
+  return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
+}
+inline id128 id_in(std::string_view text) noexcept {
+  id128 id;
+  if (text.size() == id.bytes.size()) std::memcpy(id.bytes.data(), text.data(), text.size());
+  return id;
+}
+
+inline std::uint64_t fence_in(const answer& response) noexcept { return static_cast<std::uint64_t>(response.number()); }
+
+inline std::string who(std::string_view host, std::string_view pid, std::string_view label) {
+  std::string text(host);
+  text.append("/").append(pid);
+  if (!label.empty()) text.append(" ").append(label);
+  return text;
+}
 
 }  // namespace dlock::stores::redis::leases

@@ -3,33 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <utility>
 
-#include "stores/redis/client/answers.hpp"
 #include "stores/redis/client/errors.hpp"
-#include "stores/redis/leases/answers.hpp"
+#include "stores/reply_or_in_doubt.hpp"
 
 namespace dlock::stores::redis::leases {
-
-namespace {
-
-bool parse_by_clock(const std::string& text) {
-  if (text != "clock" && text != "count") {
-    throw std::invalid_argument(fmt::format("dlock: redis URL: fences={} is not clock or count", text));
-  }
-  return text == "clock";
-}
-
-}  // namespace
-
-lease_settings lease_settings::parse(store_url url) {
-  lease_settings settings{redis_settings::take(url)};
-  settings.prefix = redis_settings::checked_prefix(url.take_param("prefix", "dlock:"));
-  settings.by_clock = parse_by_clock(url.take_param("fences", "clock"));
-  url.expect_no_more_params();
-  return settings;
-}
 
 redis_store::redis_store(const lease_settings& settings)
     : client_(settings, scripts()),
@@ -45,7 +24,7 @@ void redis_store::prepare() {
   fault why;
   const auto connection = client_.open<lease_connection>(client_.settings().connect_timeout, {}, why);
   if (connection != nullptr) connection->server.must_do(client_.settings(), false);
-  if (connection == nullptr || !introduce(*connection, why)) client_.fail(why);
+  if (connection == nullptr || !introduce(*connection, why)) fail(name(), why);
 }
 
 std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const std::stop_token& cancel,
@@ -70,10 +49,9 @@ std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const st
 /// Each start of the server is made known to the data, once: grants that it has lost must not get their tokens again.
 bool redis_store::introduce(lease_connection& to, fault& why) const {
   const auto& server = to.server;
-  script_calls hello(to);
-  hello.add(script::hello, 1, {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0", server.promotion});
-  const auto response = std::move(hello.run().front());
-  if (!response || response.is_error()) {
+  const auto response = call_script(
+      to, script::hello, 1, {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0", server.promotion});
+  if (!response.is_result()) {
     why = response ? fault_of_error(response.text(), "hello") : lost_connection("hello: no answer in time");
     why.connection = true;
     return false;
@@ -98,19 +76,6 @@ constexpr std::size_t most_checked = 100;
 
 std::string_view view(const fmt::format_int& number) noexcept { return {number.data(), number.size()}; }
 
-script script_for(verb action) noexcept {
-  switch (action) {
-    case verb::take: return script::take;
-    case verb::insert: return script::insert;
-    case verb::poll: return script::poll;
-    case verb::take_over: return script::take_over;
-    case verb::extend: return script::extend;
-    case verb::release: return script::release;
-    case verb::cancel: break;
-  }
-  return script::cancel;
-}
-
 constexpr const char* name_of(verb action) noexcept {
   switch (action) {
     case verb::take: return "take";
@@ -134,13 +99,15 @@ reply polled(const answer& response) {
   holder.gone = holder.kind == lease_kind::session && !alive;
   holder.expired = response[4].number() == 1;
   holder.remaining = microseconds{response[5].number()};
-  if (alive) holder.who = who(response[6].text(), response[7].text(), response[8].text());
+  if (alive) {
+    const auto label = response[8].text();
+    holder.who = fmt::format("{}/{}{}{}", response[6].text(), response[7].text(), label.empty() ? "" : " ", label);
+  }
   return found;
 }
 
 reply judged(verb action, const answer& response) {
-  if (!response) return unanswered(name_of(action));
-  if (response.is_error()) return refused(response, name_of(action));
+  if (!response.is_result()) return failure(response, name_of(action));
   switch (action) {
     case verb::take:
     case verb::insert:
@@ -161,7 +128,6 @@ reply judged(verb action, const answer& response) {
 }  // namespace
 
 void redis_store::add(script_calls& to, const request& asked, std::string_view epoch) const {
-  const auto which = script_for(asked.action);
   const auto lock = locks_ + std::string(asked.resource);
   const auto ours = name_of(asked.session);
   const fmt::format_int nonce(asked.nonce), fence(asked.fence);
@@ -170,20 +136,21 @@ void redis_store::add(script_calls& to, const request& asked, std::string_view e
   const std::string_view by_clock = by_clock_ ? "1" : "0";
   const std::string_view free_for = by_clock_ ? free_hash_stays_ms : std::string_view{};
   switch (asked.action) {
-    case verb::take: return to.add(which, 2, {lock, index_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
+    case verb::take:
+      return to.add(script::take, 2, {lock, index_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
     case verb::insert:
-      return to.add(which, 3, {lock, index_, meta_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
-    case verb::poll: return to.add(which, 1, {lock, sessions_});
+      return to.add(script::insert, 3, {lock, index_, meta_, ours, view(nonce), ttl, epoch, by_clock, asked.resource});
+    case verb::poll: return to.add(script::poll, 1, {lock, sessions_});
     case verb::take_over: {
       const auto& seen = *asked.expected;
-      return to.add(which, 3,
+      return to.add(script::take_over, 3,
                     {lock, index_, session_name(seen.holder), ours, view(nonce), ttl, epoch, by_clock, asked.resource,
                      name_of(seen.holder), view(fmt::format_int(seen.fence))});
     }
-    case verb::extend: return to.add(which, 1, {lock, ours, view(fence), view(time)});
+    case verb::extend: return to.add(script::extend, 1, {lock, ours, view(fence), view(time)});
     case verb::release:
-      return to.add(which, 2, {lock, index_, ours, view(fence), free_for, asked.resource, view(time)});
-    case verb::cancel: return to.add(which, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
+      return to.add(script::release, 2, {lock, index_, ours, view(fence), free_for, asked.resource, view(time)});
+    case verb::cancel: return to.add(script::cancel, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
   }
 }
 
@@ -219,33 +186,29 @@ void redis_store::note(const request& asked, const reply& response) noexcept {
   }
 }
 
-void redis_store::add(script_calls& to, session_verb action, const session_record& of) const {
-  const auto name = session_name(of.id);
-  const auto id = name_of(of.id);
-  const auto ttl = std::to_string(of.ttl.count());
-  switch (action) {
-    case session_verb::open:
-      return to.add(script::open_session, 2, {name, ends_, id, ttl, of.host, std::to_string(of.pid), of.label});
-    case session_verb::renew: return;  // renew()
-    case session_verb::remove_expired: return to.add(script::remove_session, 2, {name, ends_, id, "1"});
-    case session_verb::close: return to.add(script::remove_session, 2, {name, ends_, id, "0"});
-  }
-}
-
 reply redis_store::session(connection& on, session_verb action, const session_record& of) noexcept {
-  reply result;
-  reply_or_in_doubt(on, {&result, 1}, [&] {
+  return reply_or_in_doubt(on, [&] {
     auto& link = static_cast<lease_connection&>(on);
-    if (action == session_verb::renew) {
-      result = renew(link, of);
-      return;
+    const auto name = session_name(of.id);
+    const auto id = name_of(of.id);
+    answer response;
+    switch (action) {
+      case session_verb::open:
+        response =
+            call_script(link, script::open_session, 2,
+                        {name, ends_, id, std::to_string(of.ttl.count()), of.host, std::to_string(of.pid), of.label});
+        break;
+      case session_verb::renew: return renew(link, of);
+      case session_verb::remove_expired:
+        response = call_script(link, script::remove_session, 2, {name, ends_, id, "1"});
+        break;
+      case session_verb::close:
+        held_.forget(of.id);
+        response = call_script(link, script::remove_session, 2, {name, ends_, id, "0"});
+        break;
     }
-    if (action == session_verb::close) held_.forget(of.id);
-    script_calls calls(link);
-    add(calls, action, of);
-    result = yes_or_no(calls.run().front(), "session");
+    return yes_or_no(response, "session");
   });
-  return result;
 }
 
 reply redis_store::renew(lease_connection& on, const session_record& of) {

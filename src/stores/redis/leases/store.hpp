@@ -9,21 +9,13 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store_admin.hpp"
-#include "stores/redis/client/script_calls.hpp"
+#include "stores/redis/client/client.hpp"
 #include "stores/redis/leases/held_locks.hpp"
 #include "stores/redis/leases/key_channels.hpp"
 #include "stores/redis/leases/scripts.hpp"
 #include "stores/store_listeners.hpp"
 
 namespace dlock::stores::redis::leases {
-
-/// The URL's parameters of this scheme, checked, beside those of the client.
-struct lease_settings : redis_settings {
-  std::string prefix{};
-  bool by_clock = true;  ///< fencing tokens
-
-  static lease_settings parse(store_url url);
-};
 
 /// It knows what tokens must exceed on this start of the server.
 class lease_connection final : public script_connection {
@@ -82,7 +74,6 @@ class redis_store final : public store, private store_admin {
   bool introduce(lease_connection& to, fault& why) const;
   void add(script_calls& to, const request& asked, std::string_view epoch) const;
   void note(const request& asked, const reply& response) noexcept;
-  void add(script_calls& to, session_verb action, const session_record& of) const;
   /// A renewal looks for some of the session's locks too, and says which are gone.
   reply renew(lease_connection& on, const session_record& of);
   /// Which sessions were dead when clean-up begins its way through the locks.

@@ -119,43 +119,47 @@ bool quorum_connection::open(clock::time_point until, const std::stop_token& can
 
 std::vector<quorum_connection::heard> quorum_connection::ask(const command_text& all, clock::time_point until,
                                                              ask_late late) {
-  const std::vector<const command_text*> texts(links_.size(), &all);
+  return ask(std::vector<const command_text*>(links_.size(), &all), until, late);
+}
+
+std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const command_text> each,
+                                                             clock::time_point until, ask_late late) {
+  std::vector<const command_text*> texts;
+  for (const auto& text : each) texts.push_back(text.commands() == 0 ? nullptr : &text);
   return ask(texts, until, late);
 }
 
 std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const command_text* const> texts,
                                                              clock::time_point until, ask_late late) {
   std::vector<heard> all(links_.size());
+  if (std::none_of(texts.begin(), texts.end(), [](const auto* text) { return text != nullptr; })) return all;
   catch_up(until);
-  ask(texts, until, late, all);
+  std::vector<std::size_t> breaks(links_.size());
+  {
+    const forget_at_end forget{links_};
+    const auto begun = clock::now();
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      auto& link = *links_[i];
+      if (texts[i] == nullptr || !link.ready() || (link.late() && late == ask_late::no)) continue;
+      all[i].sent = true;
+      breaks[i] = link.breaks();
+      all[i].votes = link.votes(begun);
+      link.send(*texts[i], all[i].response, begun);
+    }
+    const auto misses = [&](std::size_t i) {
+      return all[i].sent && links_[i]->breaks() == breaks[i] && !links_[i]->late() &&
+             all[i].response.size() < texts[i]->commands();
+    };
+    for (bool last = false;;) {
+      bool any = false;
+      for (std::size_t i = 0; i < links_.size(); ++i) any = any || misses(i);
+      if (!any || interrupted_ || last) break;
+      last = clock::now() >= until;  // what came while this thread stood still is seen
+      wait(until);
+    }
+  }
   if (answering() < of_->of.quorum) majority_ = false;
   return all;
-}
-
-void quorum_connection::ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late,
-                            std::vector<heard>& all) {
-  std::vector<std::size_t> breaks(links_.size());
-  const forget_at_end forget{links_};
-  const auto begun = clock::now();
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    auto& link = *links_[i];
-    if (texts[i] == nullptr || !link.ready() || (link.late() && late == ask_late::no)) continue;
-    all[i].sent = true;
-    breaks[i] = link.breaks();
-    all[i].votes = link.votes(begun);
-    link.send(*texts[i], all[i].response, begun);
-  }
-  const auto misses = [&](std::size_t i) {
-    return all[i].sent && links_[i]->breaks() == breaks[i] && !links_[i]->late() &&
-           all[i].response.size() < texts[i]->commands();
-  };
-  for (bool last = false;;) {
-    bool any = false;
-    for (std::size_t i = 0; i < links_.size(); ++i) any = any || misses(i);
-    if (!any || interrupted_ || last) break;
-    last = clock::now() >= until;  // what came while this thread stood still is seen
-    wait(until);
-  }
 }
 
 std::size_t quorum_connection::counting() const {

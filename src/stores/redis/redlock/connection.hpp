@@ -55,10 +55,10 @@ class quorum_connection final : public connection {
     std::vector<answer> response{};
   };
   enum class ask_late : bool { no, yes };
-  /// `texts`: for each master; null: nothing. Waits until `until`, not for those that are late; these are asked only if
-  /// `late` says so.
-  std::vector<heard> ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late);
+  /// Asks all the same. Waits until `until`, not for those that are late; these are asked only if `late` says so.
   std::vector<heard> ask(const command_text& all, clock::time_point until, ask_late late);
+  /// Asks each something else, or nothing, where there is no command.
+  std::vector<heard> ask(std::span<const command_text> each, clock::time_point until, ask_late late);
 
   std::size_t size() const noexcept { return links_.size(); }
   const master_link& link(std::size_t which) const noexcept { return *links_[which]; }
@@ -74,8 +74,8 @@ class quorum_connection final : public connection {
   std::string refusal() const;
 
  private:
-  /// Their answers go to `all`, which need not live any longer.
-  void ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late, std::vector<heard>& all);
+  /// Null: nothing.
+  std::vector<heard> ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late);
   /// Waits until something comes, at most so long.
   void wait(clock::time_point until);
   /// Sees which masters have gone, caught up or come back. Waits a moment for those that are about to.

@@ -10,10 +10,7 @@
 
 #include "base/mutex.hpp"
 #include "stores/name_lookup.hpp"
-#include "stores/redis/client/greeting.hpp"
-#include "stores/redis/client/reader.hpp"
-#include "stores/redis/client/socket.hpp"
-#include "stores/redis/redlock/settings.hpp"
+#include "stores/redis/client/server.hpp"
 
 namespace dlock::stores::redis::redlock {
 

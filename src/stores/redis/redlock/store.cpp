@@ -4,22 +4,55 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "dlock/error.hpp"
 #include "stores/findings.hpp"
-#include "stores/redis/client/answers.hpp"
 #include "stores/redis/client/errors.hpp"
-#include "stores/redis/redlock/calls.hpp"
+#include "stores/reply_or_in_doubt.hpp"
 
 namespace dlock::stores::redis::redlock {
 
 namespace {
 
 using ask_late = quorum_connection::ask_late;
+
+/// Adds commands to a text: scripts with theirs, which no server needs to know before.
+struct plain_calls {
+  command_text& to;
+
+  void add(std::initializer_list<std::string_view> words) { to.add(words); }
+  void add(setnx::script which, std::size_t keys, std::initializer_list<std::string_view> words) {
+    to.begin(words.size() + 3);
+    to.word("EVAL");
+    to.word(setnx::scripts[static_cast<std::size_t>(which)]);
+    to.word(fmt::format_int(keys).c_str());
+    for (const auto each : words) to.word(each);
+  }
+};
+
+/// One row for each request: what each master said of it.
+std::vector<std::vector<ballot>> count(std::span<const request> requests,
+                                       const std::vector<quorum_connection::heard>& all) {
+  std::vector<std::vector<ballot>> ballots(requests.size(), std::vector<ballot>(all.size()));
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    if (!all[m].sent) continue;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      auto& ballot = ballots[i][m];
+      ballot.votes = all[m].votes;
+      ballot.said = vote::silent;
+      if (i < all[m].response.size()) {
+        ballot.response = &all[m].response[i];
+        ballot.said = vote_of(requests[i].action, all[m].response[i]);
+      }
+      ballot.remains = ballot.said == vote::silent || ballot.said == vote::yes;
+    }
+  }
+  return ballots;
+}
 
 /// What a server answered instead of doing it.
 std::string refusals(const quorum_connection& on, std::span<const ballot> all) {
@@ -37,8 +70,6 @@ std::string lease_of(const request& each, std::uint64_t attempt) {
 }
 
 }  // namespace
-
-redlock_store::redlock_store(const redlock_settings& settings) : group_(std::make_shared<master_group>(settings)) {}
 
 fault redlock_store::trouble(const quorum_connection& on) const {
   fault why = lost_connection(on.trouble());
@@ -62,10 +93,7 @@ std::unique_ptr<quorum_connection> redlock_store::open(microseconds limit, const
 void redlock_store::prepare() {
   fault why;
   const auto connection = open(group_->settings.connect_timeout, {}, why);
-  if (connection == nullptr) {
-    throw store_error(why.transient ? errc::store_unreachable : errc::store_failed,
-                      fmt::format("{}: {}", name(), why.text), 0, "", why.transient);
-  }
+  if (connection == nullptr) fail(name(), why);
   if (const auto refusal = connection->refusal(); !refusal.empty()) throw std::invalid_argument(refusal);
 }
 
@@ -115,9 +143,9 @@ void redlock_store::take(quorum_connection& on, std::span<const request> request
   if (on.counting() < group_->of.quorum) {
     return std::fill(replies.begin(), replies.end(), reply{.result = outcome::failed, .why = trouble(on)});
   }
-  plain_calls calls;
-  for (const auto& each : requests) setnx::add_request(calls, group_->settings.prefix, each);
-  const auto all = on.ask(calls.text, clock::now() + timeout(requests), ask_late::no);
+  command_text calls;
+  for (const auto& each : requests) setnx::add_request(plain_calls{calls}, prefix(), each);
+  const auto all = on.ask(calls, clock::now() + timeout(requests), ask_late::no);
   auto ballots = count(requests, all);
   auto problem = trouble(on);
   // What takes it back may still be under way on these connections. On others the same value would be granted again
@@ -135,25 +163,20 @@ void redlock_store::take(quorum_connection& on, std::span<const request> request
 
 void redlock_store::take_back(quorum_connection& on, std::span<const request> requests,
                               std::vector<std::vector<ballot>>& ballots) const {
-  std::vector<plain_calls> calls(on.size());
+  std::vector<command_text> calls(on.size());
   std::vector<std::vector<std::size_t>> asked(on.size());  // which requests, in their order
-  bool any = false;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (take_outcome(ballots[i], group_->of) == outcome::yes) continue;
     auto undo = requests[i];
     undo.action = verb::cancel;
     for (std::size_t m = 0; m < on.size(); ++m) {
       if (!ballots[i][m].remains) continue;
-      setnx::add_request(calls[m], group_->settings.prefix, undo);
+      setnx::add_request(plain_calls{calls[m]}, prefix(), undo);
       asked[m].push_back(i);
-      any = true;
     }
   }
-  if (!any) return;
-  std::vector<const command_text*> texts;
-  for (std::size_t m = 0; m < on.size(); ++m) texts.push_back(asked[m].empty() ? nullptr : &calls[m].text);
   // Also to those that are late: they do it behind what they have not done yet.
-  const auto all = on.ask(texts, clock::now() + group_->settings.master_timeout, ask_late::yes);
+  const auto all = on.ask(calls, clock::now() + group_->settings.master_timeout, ask_late::yes);
   for (std::size_t m = 0; m < on.size(); ++m) {
     for (std::size_t at = 0; at < all[m].response.size(); ++at) {
       ballots[asked[m][at]][m].remains = all[m].response[at].is_error();  // then it has deleted nothing
@@ -161,9 +184,10 @@ void redlock_store::take_back(quorum_connection& on, std::span<const request> re
   }
 }
 
-void redlock_store::run(quorum_connection& on, std::span<const request> requests, std::span<reply> replies) const {
-  plain_calls calls;
-  for (const auto& each : requests) setnx::add_request(calls, group_->settings.prefix, each);
+void redlock_store::run(quorum_connection& on, std::span<const request> requests, std::span<reply> replies,
+                        holders polled) const {
+  command_text calls;
+  for (const auto& each : requests) setnx::add_request(plain_calls{calls}, prefix(), each);
   const auto action = requests.front().action;
   const bool frees = action == verb::release || action == verb::cancel;
   if (frees) {
@@ -171,7 +195,7 @@ void redlock_store::run(quorum_connection& on, std::span<const request> requests
       missing_.forget(lease_of(each, action == verb::release ? each.fence : each.nonce));
     }
   }
-  const auto all = on.ask(calls.text, clock::now() + timeout(requests), frees ? ask_late::yes : ask_late::no);
+  const auto all = on.ask(calls, clock::now() + timeout(requests), frees ? ask_late::yes : ask_late::no);
   const auto ballots = count(requests, all);
   if (action == verb::extend) restore(on, requests, ballots);
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -182,6 +206,10 @@ void redlock_store::run(quorum_connection& on, std::span<const request> requests
         const auto sight = poll_result(ballots[i], group_->of);
         reply.result = sight.result;
         if (sight.result != outcome::yes) break;
+        if (polled == holders::of_majority && !sight.held) {
+          reply.result = outcome::absent;
+          break;
+        }
         reply.holder = setnx::holder_in(sight.value);
         reply.holder.remaining = sight.remaining;
         break;
@@ -199,9 +227,7 @@ void redlock_store::run(quorum_connection& on, std::span<const request> requests
 
 void redlock_store::restore(quorum_connection& on, std::span<const request> requests,
                             const std::vector<std::vector<ballot>>& ballots) const {
-  std::vector<plain_calls> calls(on.size());
-  std::vector<const command_text*> texts(on.size(), nullptr);
-  bool any = false;
+  std::vector<command_text> calls(on.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (extend_outcome(ballots[i], group_->of) != outcome::yes) continue;
     auto again = requests[i];
@@ -212,39 +238,20 @@ void redlock_store::restore(quorum_connection& on, std::span<const request> requ
     const auto now = clock::now();
     const auto twice = missing_.again(lease_of(again, again.nonce), missing, now, now + again.ttl);
     for (std::size_t m = 0; m < on.size(); ++m) {
-      if (!twice[m]) continue;
-      setnx::add_request(calls[m], group_->settings.prefix, again);
-      texts[m] = &calls[m].text;
-      any = true;
+      if (twice[m]) setnx::add_request(plain_calls{calls[m]}, prefix(), again);
     }
   }
-  if (any) on.ask(texts, clock::now() + timeout(requests), ask_late::no);
+  on.ask(calls, clock::now() + timeout(requests), ask_late::no);
 }
 
-// ---- / What comes after a lost connection, and what operators ask --------------------------------------------------
-
-namespace {
-
-using ask_late = quorum_connection::ask_late;
-
-/// No holder, if no majority has it.
-void add_holder(std::string_view key, const sight& sight, bool ours_only, std::vector<holder_info>& to) {
-  if (sight.result != outcome::yes || !sight.held) return;
-  const auto holder = setnx::holder_in(sight.value);
-  const bool ours = holder.holder != setnx::foreign_holder();
-  if (!ours && ours_only) return;
-  to.push_back({.key = std::string(key), .session = ours ? holder.holder : id128{}, .label = holder.who});
-  to.back().remaining = sight.remaining;
-}
-
-}  // namespace
+// ---- what comes after a lost connection ----------------------------------------------------------------------------
 
 bool redlock_store::terminate(connection& on, const connection_identity& lost) noexcept {
   try {
     if (lost.incarnation != group_->here) return false;
     auto& link = static_cast<quorum_connection&>(on);
     const auto open = group_->ends.of(lost.id);
-    std::vector<plain_calls> calls(link.size());
+    std::vector<command_text> calls(link.size());
     std::vector<std::vector<connection_ref>> ended(link.size());
     std::vector<bool> unsure(link.size(), false);
     for (const auto& end : open) {
@@ -258,9 +265,7 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
         ended[end.master].push_back(end);
       }
     }
-    std::vector<const command_text*> texts;
-    for (std::size_t m = 0; m < link.size(); ++m) texts.push_back(ended[m].empty() ? nullptr : &calls[m].text);
-    const auto all = link.ask(texts, clock::now() + group_->settings.master_timeout, ask_late::no);
+    const auto all = link.ask(calls, clock::now() + group_->settings.master_timeout, ask_late::no);
     for (std::size_t m = 0; m < link.size(); ++m) {
       for (std::size_t at = 0; at < ended[m].size(); ++at) {
         const bool gone = at < all[m].response.size() &&
@@ -279,23 +284,26 @@ bool redlock_store::terminate(connection& on, const connection_identity& lost) n
 
 // ---- operators ------------------------------------------------------------------------------------------------------
 
-reply redlock_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
-  reply result{.result = outcome::yes};
-  reply_or_in_doubt(on, {&result, 1}, [&] {
-    auto& link = static_cast<quorum_connection&>(on);
-    const request poll{.action = verb::poll, .resource = key.resource};
-    plain_calls calls;
-    setnx::add_request(calls, group_->settings.prefix, poll);
-    const auto all = link.ask(calls.text, clock::now() + group_->settings.master_timeout, ask_late::no);
-    const auto ballots = count({&poll, 1}, all);
-    const auto sight = poll_result(ballots.front(), group_->of);
-    if (sight.result == outcome::failed || sight.result == outcome::unknown) {
-      result = {.result = sight.result, .why = trouble(link)};
-    } else {
-      add_holder(key.resource, sight, false, found);
-    }
-  });
-  return result;
+void redlock_store::poll(connection& on, std::span<const request> keys, std::span<reply> replies) {
+  run(static_cast<quorum_connection&>(on), keys, replies, holders::of_majority);
+}
+
+reply redlock_store::scan(connection& on, std::string_view after, std::set<std::string>& keys) {
+  auto& link = static_cast<quorum_connection&>(on);
+  std::size_t scanned = 0;
+  for (std::size_t m = 0; m < link.size(); ++m) {
+    const auto ask = [&](const command_text& commands) {
+      std::vector<command_text> calls(link.size());
+      calls[m] = commands;
+      auto all = link.ask(calls, clock::now() + group_->settings.statement_timeout, ask_late::no);
+      all[m].response.resize(commands.commands());
+      return std::move(all[m].response);
+    };
+    scanned += scan_server(ask, after, keys).result == outcome::yes ? 1 : 0;
+  }
+  // Of each majority there must have been one among them.
+  if (group_->of.blocks(scanned)) return {.result = outcome::yes};
+  return {.result = outcome::failed, .why = trouble(link)};
 }
 
 reply redlock_store::examine(connection& on, std::vector<store_finding>& out) noexcept {
@@ -329,62 +337,6 @@ reply redlock_store::examine(connection& on, std::vector<store_finding>& out) no
     }
     return {.result = outcome::yes};
   });
-}
-
-bool redlock_store::scan(quorum_connection& on, std::size_t master, std::vector<std::string>& keys) const {
-  const auto& prefix = group_->settings.prefix;
-  std::string cursor = "0";
-  do {
-    command_text text;
-    text.add({"SCAN", cursor, "MATCH", prefix + "*", "COUNT", "1000", "TYPE", "string"});
-    std::vector<const command_text*> texts(on.size(), nullptr);
-    texts[master] = &text;
-    const auto all = on.ask(texts, clock::now() + group_->settings.statement_timeout, ask_late::no);
-    if (all[master].response.empty() || all[master].response[0].is_error()) return false;
-    const auto& response = all[master].response[0];
-    cursor = response[0].text();
-    command_text heads;  // a database that others use for more than locks has other strings too
-    for (std::size_t i = 0; i < response[1].size(); ++i)
-      heads.add({"GETRANGE", response[1][i].text(), "0", setnx::value_head_end});
-    if (heads.commands() == 0) continue;
-    texts[master] = &heads;
-    const auto values = on.ask(texts, clock::now() + group_->settings.statement_timeout, ask_late::no);
-    if (values[master].response.size() < heads.commands()) return false;
-    for (std::size_t i = 0; i < response[1].size(); ++i) {
-      if (values[master].response[i].is_error() || !setnx::is_ours(values[master].response[i].text())) continue;
-      keys.emplace_back(response[1][i].text().substr(prefix.size()));
-    }
-  } while (cursor != "0");
-  return true;
-}
-
-reply redlock_store::list(connection& on, std::string_view after, std::size_t limit,
-                          std::vector<holder_info>& found) noexcept {
-  reply result{.result = outcome::yes};
-  reply_or_in_doubt(on, {&result, 1}, [&] {
-    auto& link = static_cast<quorum_connection&>(on);
-    std::vector<std::string> keys;
-    std::size_t scanned = 0;
-    for (std::size_t m = 0; m < link.size(); ++m) scanned += scan(link, m, keys) ? 1 : 0;
-    // Of each majority there must have been one among them.
-    if (!group_->of.blocks(scanned)) {
-      result = {.result = outcome::failed, .why = trouble(link)};
-      return;
-    }
-    std::erase_if(keys, [&](const std::string& key) { return key <= after; });
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    const auto most = found.size() + limit;
-    for (auto at = keys.begin(); at != keys.end() && found.size() < most; ++at) {
-      std::vector<holder_info> holder;
-      result = inspect(on, {.action = verb::poll, .resource = *at}, holder);
-      if (result.result != outcome::yes) return;
-      for (auto& each : holder) {
-        if (each.session) found.push_back(std::move(each));
-      }
-    }
-  });
-  return result;
 }
 
 }  // namespace dlock::stores::redis::redlock

@@ -1,71 +1,91 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "dlock/store_interface/store_admin.hpp"
-#include "stores/redis/client/script_calls.hpp"
+#include "stores/redis/client/client.hpp"
 #include "stores/redis/setnx/values.hpp"
 #include "stores/store_listeners.hpp"
 
 namespace dlock::stores::redis::setnx {
 
-/// The URL's parameters of this scheme, checked, beside those of the client.
-struct setnx_settings : redis_settings {
-  std::string prefix{};  ///< of the keys; may be empty
+/// A store of keys that other programs lock too, on one server or on several. Each key ends by its expiry there, and no
+/// lease is kept by a session.
+class shared_key_store : public store, protected store_admin {
+ public:
+  capabilities caps() const noexcept final {
+    return {.session_leases = false, .renewed_leases = true, .fence = false, .min_hold = false, .any_key = false};
+  }
+  /// A folded key would be another lock than the one that other programs know by that name.
+  std::string unfit_key(std::string_view key) const final { return setnx::unfit(key); }
+  using store::connect;
+  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept final { return connect(limit, why, {}); }
+  /// No lease is kept by a session here, so none has a row.
+  reply session(connection&, session_verb, const session_record&) noexcept final { return {.result = outcome::yes}; }
+  store_admin* admin() noexcept final { return this; }
 
-  static setnx_settings parse(store_url url);
+ protected:
+  /// `prefix`: of the keys; may be empty.
+  explicit shared_key_store(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  const std::string& prefix() const noexcept { return prefix_; }
+  /// One answer for each command; an empty one did not come.
+  using asker = std::function<std::vector<answer>(const command_text&)>;
+  /// Adds the keys of one server that dlock has locked, and that come after.
+  reply scan_server(const asker& ask, std::string_view after, std::set<std::string>& keys) const;
+
+ private:
+  // store_admin
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept final;
+  /// Only what was locked by dlock: no mark distinguishes other locks from keys that are no locks.
+  reply list(connection& on, std::string_view after, std::size_t limit, std::vector<holder_info>& found) noexcept final;
+  /// There are no sessions to be revoked.
+  reply revoke(connection&, const request&) noexcept final { return {.result = outcome::no}; }
+  /// The servers delete what has expired.
+  reply cleanup(connection&, microseconds, std::size_t) noexcept final { return {.result = outcome::yes}; }
+
+  /// Adds the keys that dlock has locked, and that come after.
+  virtual reply scan(connection& on, std::string_view after, std::set<std::string>& keys) = 0;
+  /// As execute(), of keys: absent unless they have a holder who keeps all others out.
+  virtual void poll(connection& on, std::span<const request> keys, std::span<reply> replies) = 0;
+
+  const std::string prefix_;
 };
 
 /// The lock that most programs on Redis use: SET NX PX, and a script that deletes what is still theirs. A value names
 /// the session and the attempt, so it is never the same twice.
-class setnx_store final : public store, private store_admin {
+class setnx_store final : public shared_key_store {
  public:
-  explicit setnx_store(const setnx_settings& settings);
+  explicit setnx_store(const redis_settings& settings)
+      : shared_key_store(settings.prefix), client_(settings, scripts) {}
 
   const std::string& name() const noexcept override { return client_.settings().name; }
-  capabilities caps() const noexcept override {
-    return {.session_leases = false, .renewed_leases = true, .fence = false, .min_hold = false, .any_key = false};
-  }
-  /// A folded key would be another lock than the one that other programs know by that name.
-  std::string unfit_key(std::string_view key) const override { return setnx::unfit(key); }
   void prepare() override;
-  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
-    return connect(limit, why, {});
-  }
+  using shared_key_store::connect;
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  /// No lease is kept by a session here, so none has a row.
-  reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<script_connection&>(on), lost);
   }
   void listen(store_listener& listener) noexcept override { listeners_->add(listener); }
   void unlisten(store_listener& listener) noexcept override { listeners_->remove(listener); }
-  store_admin* admin() noexcept override { return this; }
 
  private:
-  // store_admin
-  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
-  /// Only what was locked by dlock: no mark distinguishes other locks from keys that are no locks.
-  reply list(connection& on, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& found) noexcept override;
-  /// There are no sessions to be revoked.
-  reply revoke(connection&, const request&) noexcept override { return {.result = outcome::no}; }
-  /// The server deletes what has expired.
-  reply cleanup(connection&, microseconds, std::size_t) noexcept override { return {.result = outcome::yes}; }
   reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
-
-  /// Those of the keys that dlock has locked, and that come after.
-  void add_ours(script_connection& on, const answer& names, std::string_view after, std::vector<std::string>& to) const;
+  reply scan(connection& on, std::string_view after, std::set<std::string>& keys) override;
+  void poll(connection& on, std::span<const request> keys, std::span<reply> replies) override {
+    execute(on, keys, replies);
+  }
 
   const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();
   /// Shared with the connections, which may outlive the store.
   const std::shared_ptr<hangup_watch> hangups_ = std::make_shared<hangup_watch>();
   redis_client client_;
-  const std::string prefix_;
 };
 
 }  // namespace dlock::stores::redis::setnx

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "dlock/store_interface/store_types.hpp"
-#include "stores/redis/client/answer.hpp"
+#include "stores/redis/client/protocol.hpp"
 
 namespace dlock::stores::redis::setnx {
 
@@ -36,7 +36,7 @@ std::string in_ms(microseconds ttl);
 
 /// `to`: has add(words) for a command, and add(script, number of keys, words).
 template <class Calls>
-void add_request(Calls& to, const std::string& prefix, const request& asked) {
+void add_request(Calls&& to, const std::string& prefix, const request& asked) {
   const auto key = prefix + std::string(asked.resource);
   // The number that names a grant is its attempt's: release and extend have it as the fence.
   const bool held = asked.action == verb::release || asked.action == verb::extend;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// What goes over a connection: commands and answers.
+
+#include <hiredis/hiredis.h>
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+
+namespace dlock::stores::redis {
+
+/// Commands as they are sent, one behind the other: the protocol's arrays of strings.
+class command_text {
+ public:
+  /// The next command has so many words, which follow.
+  void begin(std::size_t words) {
+    put('*', words);
+    ++commands_;
+  }
+  void word(std::string_view text) {
+    put('$', text.size());
+    text_.append(text).append("\r\n", 2);
+  }
+  void add(std::initializer_list<std::string_view> words) {
+    begin(words.size());
+    for (const auto each : words) word(each);
+  }
+  /// One that was made before.
+  void add(std::string_view command) {
+    text_.append(command);
+    ++commands_;
+  }
+
+  /// Room for commands of so many bytes.
+  void reserve(std::size_t bytes) { text_.reserve(bytes); }
+
+  std::string_view text() const noexcept { return text_; }
+  std::size_t commands() const noexcept { return commands_; }
+
+ private:
+  void put(char kind, std::size_t count) {
+    std::array<char, 24> head;
+    head[0] = kind;
+    char* const end = std::to_chars(head.data() + 1, head.data() + 22, count).ptr;
+    end[0] = '\r';
+    end[1] = '\n';
+    text_.append(head.data(), static_cast<std::size_t>(end - head.data()) + 2);
+  }
+
+  std::string text_{};
+  std::size_t commands_ = 0;
+};
+
+/// One answer of the server. Empty: there was none.
+class answer {
+ public:
+  answer() = default;
+  explicit answer(void* owned) noexcept : owned_(static_cast<redisReply*>(owned)), at_(owned_.get()) {}
+
+  explicit operator bool() const noexcept { return at_ != nullptr; }
+  bool is_error() const noexcept { return at_ != nullptr && at_->type == REDIS_REPLY_ERROR; }
+  /// It came, and is no error.
+  bool is_result() const noexcept { return at_ != nullptr && at_->type != REDIS_REPLY_ERROR; }
+  bool is_nothing() const noexcept { return at_ == nullptr || at_->type == REDIS_REPLY_NIL; }
+  /// Of an error too. Empty: it is no text.
+  std::string_view text() const noexcept {
+    return at_ == nullptr || at_->str == nullptr ? std::string_view{} : std::string_view(at_->str, at_->len);
+  }
+  /// Of a number, or of a text that is one; else 0.
+  std::int64_t number() const noexcept {
+    if (at_ == nullptr) return 0;
+    return at_->type == REDIS_REPLY_INTEGER ? at_->integer : number_in(text());
+  }
+  std::size_t size() const noexcept { return at_ == nullptr || at_->type != REDIS_REPLY_ARRAY ? 0 : at_->elements; }
+  /// A part of an array; it lives as long as the whole. Empty: there is no such part.
+  answer operator[](std::size_t which) const noexcept {
+    answer part;
+    if (which < size()) part.at_ = at_->element[which];
+    return part;
+  }
+
+  static std::int64_t number_in(std::string_view text) noexcept {
+    std::int64_t value = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return failed == std::errc{} && end == text.data() + text.size() ? value : 0;
+  }
+
+ private:
+  struct deleter {
+    void operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
+  };
+  std::unique_ptr<redisReply, deleter> owned_{};
+  const redisReply* at_ = nullptr;
+};
+
+/// Takes what a server sends apart.
+class answer_reader {
+ public:
+  answer_reader() : reader_(redisReaderCreate()) {
+    if (reader_ == nullptr) throw std::bad_alloc();
+    static auto functions = limited(*reader_->fn);
+    reader_->fn = &functions;
+  }
+
+  /// False: it is not the protocol.
+  bool feed(const char* text, std::size_t size) noexcept {
+    return redisReaderFeed(reader_.get(), text, size) == REDIS_OK;
+  }
+  /// Empty: the rest of it is still to come, unless it is broken().
+  answer next() noexcept {
+    void* found = nullptr;
+    broken_ = redisReaderGetReply(reader_.get(), &found) != REDIS_OK;
+    return broken_ || found == nullptr ? answer{} : answer(found);
+  }
+  bool broken() const noexcept { return broken_; }
+
+ private:
+  /// hiredis allocates an array when the server announces its length.
+  static redisReplyObjectFunctions limited(redisReplyObjectFunctions all) noexcept {
+    make_array = all.createArray;
+    all.createArray = [](const redisReadTask* task, auto size) -> void* {
+      return size > most_elements ? nullptr : make_array(task, size);
+    };
+    return all;
+  }
+  static constexpr int most_elements = 1'000'000;
+  static inline decltype(redisReplyObjectFunctions::createArray) make_array = nullptr;
+
+  struct deleter {
+    void operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
+  };
+  std::unique_ptr<redisReader, deleter> reader_;
+  bool broken_ = false;
+};
+
+}  // namespace dlock::stores::redis
