@@ -109,7 +109,9 @@ bool redis_client::greet(script_connection& connection, const std::string& where
 
 stream_socket redis_client::connect(const store_url::endpoint& host, clock::time_point until,
                                     const std::stop_token& cancel) const {
-  if (!settings_.socket.empty()) return stream_socket::connect(settings_.socket, until, cancel);
+  if (!settings_.socket.empty()) {
+    return stream_socket::connect({stream_socket::at_path(settings_.socket)}, until, cancel);
+  }
   if (!names_.answers(host.host, until, cancel)) throw std::runtime_error("the name service does not answer in time");
   auto socket = stream_socket::connect(stream_socket::look_up(host.host, host.port), until, cancel);
   if (settings_.tls.mode != tls_mode::off) socket.secure(settings_.tls, host.host, until, cancel);
@@ -118,7 +120,8 @@ stream_socket redis_client::connect(const store_url::endpoint& host, clock::time
 
 store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,
                                                const std::stop_token& cancel) const {
-  redis_connection connection(connect(sentinel, until, cancel), remaining(until));
+  redis_connection connection(connect(sentinel, until, cancel), settings_.statement_timeout);
+  connection.answer_by(until);
   command_text question;
   add_login(question, settings_.sentinel_user, settings_.sentinel_password);
   question.add({"SENTINEL", "get-master-addr-by-name", settings_.sentinel});
@@ -134,8 +137,7 @@ store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentin
 }
 
 std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint& host, clock::time_point until,
-                                                      const std::stop_token& cancel, fault& why,
-                                                      const maker& make) const {
+                                                      const std::stop_token& cancel, fault& why) const {
   auto where = settings_.where(host);
   try {
     auto primary = host;
@@ -143,13 +145,12 @@ std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint&
       primary = ask_sentinel(host, until, cancel);
       where = settings_.where(primary);
     }
-    auto made = make(connect(primary, until, cancel));
+    auto made = std::make_unique<script_connection>(connect(primary, until, cancel), settings_.statement_timeout);
     made->count_refusals(refusals_);
     made->answer_by(until);
     const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
     if (greet(*made, where, why)) {
       made->answer_by(clock::time_point::max());
-      made->set_timeout(settings_.statement_timeout);
       return made;
     }
   } catch (const lasting_problem& problem) {
@@ -161,8 +162,8 @@ std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint&
   return nullptr;
 }
 
-std::unique_ptr<script_connection> redis_client::open(microseconds limit, const std::stop_token& cancel, fault& why,
-                                                      const maker& make) noexcept {
+std::unique_ptr<script_connection> redis_client::open(microseconds limit, const std::stop_token& cancel,
+                                                      fault& why) noexcept {
   try {
     const auto& hosts = settings_.hosts;
     const auto first = last_.load();
@@ -174,7 +175,7 @@ std::unique_ptr<script_connection> redis_client::open(microseconds limit, const 
     for (std::size_t i = 0; i < hosts.size() && !cancel.stop_requested(); ++i) {
       const auto which = (first + i) % hosts.size();
       const auto until = begun + static_cast<long>(i + 1) * each;
-      if (auto made = open(hosts[which], std::max(until, clock::now() + each / 2), cancel, why, make)) {
+      if (auto made = open(hosts[which], std::max(until, clock::now() + each / 2), cancel, why)) {
         last_ = which;
         return made;
       }

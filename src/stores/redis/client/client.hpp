@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -43,6 +41,7 @@ class script_connection : public redis_connection {
   server_facts server{};
   std::span<const std::string> scripts{};
   std::vector<std::string> hashes{};  ///< of them, in their order
+  std::string epoch{};  ///< where fencing tokens have one: what they must exceed on this start of the server
 
  private:
   std::shared_ptr<std::atomic<unsigned>> refusals_ = std::make_shared<std::atomic<unsigned>>(0);
@@ -102,25 +101,12 @@ class redis_client {
       : settings_(std::move(settings)), scripts_(scripts) {}
 
   const redis_settings& settings() const noexcept { return settings_; }
-  /// What the greeting and a scheme's first words may take of that limit.
-  static std::chrono::milliseconds remaining(clock::time_point until) noexcept {
-    return std::max(std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()), std::chrono::milliseconds{1});
-  }
-  /// A new one, of a class of the scheme's. Null, and why.
-  template <class Connection>
-  std::unique_ptr<Connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {
-    auto made = open(limit, cancel, why, [this](stream_socket socket) -> std::unique_ptr<script_connection> {
-      return std::make_unique<Connection>(std::move(socket), settings_.statement_timeout);
-    });
-    return std::unique_ptr<Connection>(static_cast<Connection*>(made.release()));
-  }
+  /// A new one. Null, and why.
+  std::unique_ptr<script_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept;
 
  private:
-  using maker = std::function<std::unique_ptr<script_connection>(stream_socket)>;
-  std::unique_ptr<script_connection> open(microseconds limit, const std::stop_token& cancel, fault& why,
-                                          const maker& make) noexcept;
   std::unique_ptr<script_connection> open(const store_url::endpoint& host, clock::time_point until,
-                                          const std::stop_token& cancel, fault& why, const maker& make) const;
+                                          const std::stop_token& cancel, fault& why) const;
   stream_socket connect(const store_url::endpoint& host, clock::time_point until, const std::stop_token& cancel) const;
   /// Where that sentinel says the primary is. Throws std::runtime_error.
   store_url::endpoint ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,

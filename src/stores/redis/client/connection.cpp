@@ -11,11 +11,6 @@ namespace {
 constexpr char tls_alert = 0x15;
 }  // namespace
 
-redis_connection::redis_connection(stream_socket socket, std::chrono::milliseconds timeout)
-    : socket_(std::move(socket)) {
-  socket_.set_timeout(timeout);
-}
-
 redis_connection::~redis_connection() {
   if (watched_by_ != nullptr) watched_by_->remove(watch_);
 }
@@ -30,34 +25,41 @@ void redis_connection::interrupt() noexcept {
   socket_.shut_down();
 }
 
-answer redis_connection::next() {
+redis_connection::clock::time_point redis_connection::limit() const noexcept {
+  return answer_by_ == clock::time_point::max() ? clock::now() + timeout_ : answer_by_;
+}
+
+answer redis_connection::next(waits how) {
   for (;;) {
-    if (auto found = reader_.next(); found || reader_.broken()) {
-      if (reader_.broken()) ended_ = {"the server does not speak the protocol of Redis", true};
-      return found;
+    if (auto found = reader_.next(); found) return found;
+    if (reader_.broken()) {
+      ended_ = {"the server does not speak the protocol of Redis", true};
+      break;
     }
-    if (answer_by_ != stream_socket::clock::time_point::max()) {
-      const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(answer_by_ - stream_socket::clock::now());
-      if (remaining.count() <= 0) return {};
-      socket_.set_timeout(remaining);
+    std::array<char, 16384> room;
+    const auto got = socket_.receive(room.data(), room.size(), how == waits::yes ? limit() : stream_socket::no_wait);
+    if (!got) return {};
+    if (*got == 0) {
+      note_end();
+      break;
     }
-    std::array<char, 4096> room;
-    const auto got = socket_.receive(room.data(), room.size());
-    if (got == 0) note_end();
-    if (got > 0 && !spoke_ && room[0] == tls_alert) {
+    if (!spoke_ && room[0] == tls_alert) {
       ended_ = {"the server speaks TLS on this port; write rediss: instead of redis:", true};
-      return {};
+      break;
     }
-    spoke_ = spoke_ || got > 0;
-    if (got == 0 || !reader_.feed(room.data(), got)) return {};
+    spoke_ = true;
+    if (!reader_.feed(room.data(), *got)) break;
   }
+  interrupt();
+  return {};
 }
 
 void redis_connection::note_end() {
   if (auto why = socket_.tls_problem(); !why.text.empty()) {
     ended_ = {std::move(why.text), why.lasts};
   } else if (socket_.closed()) {
-    ended_ = {"the server closed the connection; does it want TLS, or a client certificate?", false};
+    ended_.text = spoke_ ? "the server closed the connection"
+                         : "the server closed the connection; does it want TLS, or a client certificate?";
   }
 }
 
@@ -65,37 +67,24 @@ std::vector<answer> redis_connection::ask(const command_text& commands) {
   std::vector<answer> answers(commands.commands());
   bool goes_on = usable();
   // A server that closes at once, because it has no connection to give, has said so before.
-  const bool sent = goes_on && socket_.send(commands.text());
+  const bool sent = goes_on && socket_.send(commands.text(), limit());
   for (auto at = answers.begin(); goes_on && at != answers.end(); ++at) {
-    *at = next();
+    *at = next(waits::yes);
     goes_on = static_cast<bool>(*at);
   }
   if (!goes_on || !sent) interrupt();  // what comes later must not be taken for the answer to something else
   return answers;
 }
 
-bool redis_connection::send(const command_text& commands) noexcept {
-  if (!usable() || !socket_.send(commands.text())) interrupt();
-  return usable();
-}
-
-answer redis_connection::sent_meanwhile() {
-  for (bool asked = false;; asked = true) {
-    if (auto found = reader_.next(); found) return found;
-    if (reader_.broken()) break;
-    if (asked || socket_.quiet()) return {};
-    std::array<char, 4096> room;
-    const auto got = socket_.receive(room.data(), room.size());
-    if (got == 0 || !reader_.feed(room.data(), got)) break;
-  }
-  interrupt();
-  return {};
-}
-
 answer redis_connection::ask(std::initializer_list<std::string_view> words) {
   command_text one;
   one.add(words);
   return std::move(ask(one).front());
+}
+
+bool redis_connection::send(const command_text& commands) noexcept {
+  if (!usable() || !socket_.send(commands.text(), limit())) interrupt();
+  return usable();
 }
 
 }  // namespace dlock::stores::redis

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dlock/store_interface/store.hpp"
@@ -19,28 +20,31 @@ namespace dlock::stores::redis {
 /// Speaks the protocol on one socket. Knows no key and no script.
 class redis_connection : public connection {
  public:
-  redis_connection(stream_socket socket, std::chrono::milliseconds timeout);
+  using clock = stream_socket::clock;
 
+  /// `timeout`: how long each call waits for each part of an answer, at most; 0: it does not wait.
+  redis_connection(stream_socket socket, std::chrono::milliseconds timeout)
+      : socket_(std::move(socket)), timeout_(timeout) {}
   ~redis_connection() override;
   /// `closed` is called when the server closes the connection, also while that lies idle. `by` lives as long as the
   /// connection.
   void watch_hang_up(std::shared_ptr<hangup_watch> by, std::function<void()> closed) noexcept;
 
   void interrupt() noexcept override;
-  /// The answers to the following calls come by then as a whole, or not at all; max(): no such limit.
-  void answer_by(stream_socket::clock::time_point when) noexcept { answer_by_ = when; }
+  /// The answers to the following calls come by then as a whole, or not at all, whatever the timeout; max(): no such
+  /// limit.
+  void answer_by(clock::time_point when) noexcept { answer_by_ = when; }
   struct end {
     std::string text{};
     bool lasts = false;  ///< until an operator changes the settings or the server
   };
   /// Why an answer did not come; an empty text: it did, or nothing is known.
   const end& ended() const noexcept { return ended_; }
-  /// How long the following calls wait for each part of an answer, at most.
-  void set_timeout(std::chrono::milliseconds timeout) { socket_.set_timeout(timeout); }
   bool usable() const noexcept override { return usable_.load(std::memory_order_relaxed); }
   bool alive() noexcept override { return usable() && socket_.quiet(); }
   const connection_identity& identity() const noexcept override { return identity_; }
   void set_identity(connection_identity identity) { identity_ = std::move(identity); }
+  int descriptor() const noexcept { return socket_.descriptor(); }
 
   /// Sends them in one go. One answer for each; the first one that is empty did not come in time, nor did those behind
   /// it, and the connection is of no more use.
@@ -52,19 +56,22 @@ class redis_connection : public connection {
   bool send(const command_text& commands) noexcept;
   /// Waits until the server has sent something, until `other` can be read, or for the limit.
   void wait(int other, std::chrono::milliseconds limit) const noexcept { socket_.wait_with(other, limit); }
-  /// The next that the server has sent; empty: it has sent no more, or the connection broke.
-  answer sent_meanwhile();
+  /// The next that the server has sent; empty: it has sent no more, or the connection broke. Does not wait.
+  answer sent_meanwhile() { return next(waits::no); }
 
  private:
-  answer next();
+  enum class waits : bool { no, yes };
+  answer next(waits how);
+  clock::time_point limit() const noexcept;
   void note_end();
 
   stream_socket socket_;
+  const std::chrono::milliseconds timeout_;
   answer_reader reader_{};
   std::atomic<bool> usable_{true};
   std::shared_ptr<hangup_watch> watched_by_{};
   std::uint64_t watch_ = 0;
-  stream_socket::clock::time_point answer_by_ = stream_socket::clock::time_point::max();
+  clock::time_point answer_by_ = clock::time_point::max();
   end ended_{};
   bool spoke_ = false;  // something has come
   connection_identity identity_{};

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/socket.hpp"
 
-#include <fcntl.h>
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -48,13 +47,12 @@ bool wait(int descriptor, short events, clock::time_point until) noexcept {
   }
 }
 
-int open_socket(int family) {
-  const int made = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (made < 0) throw std::runtime_error("no socket: " + text_of(errno));
-  return made;
-}
-
 }  // namespace
+
+bool is_address(const std::string& host) noexcept {
+  std::array<unsigned char, sizeof(in6_addr)> room{};
+  return ::inet_pton(AF_INET, host.c_str(), room.data()) == 1 || ::inet_pton(AF_INET6, host.c_str(), room.data()) == 1;
+}
 
 stream_socket::stream_socket(stream_socket&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)), closed_(other.closed_), tls_(std::move(other.tls_)) {}
@@ -70,18 +68,12 @@ stream_socket::~stream_socket() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void stream_socket::begin_connecting(const void* address, unsigned size) {
-  if (::connect(descriptor_, static_cast<const sockaddr*>(address), size) == 0 || errno == EINPROGRESS) return;
-  throw std::runtime_error("cannot connect: " + text_of(errno));
-}
-
-std::string stream_socket::finish_connecting(clock::time_point until, const std::stop_token& cancel) {
+bool stream_socket::wait(short events, clock::time_point until, const std::stop_token& cancel) const {
   for (;;) {
-    if (cancel.stop_requested()) return "cancelled";
-    if (wait(descriptor_, POLLOUT, std::min(until, clock::now() + glance))) break;
-    if (clock::now() >= until) return "no answer in time";
+    if (cancel.stop_requested()) throw std::runtime_error("cancelled");
+    if (redis::wait(descriptor_, events, std::min(until, clock::now() + glance))) return true;
+    if (clock::now() >= until) return false;
   }
-  return connected();
 }
 
 std::string stream_socket::connected() const {
@@ -110,12 +102,27 @@ std::vector<stream_socket::peer> stream_socket::look_up(const std::string& host,
   return addresses;
 }
 
+stream_socket::peer stream_socket::at_path(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) throw std::runtime_error("the socket's path is too long");
+  path.copy(address.sun_path, path.size());
+  peer found{.size = sizeof address};
+  std::memcpy(&found.name, &address, sizeof address);
+  return found;
+}
+
 stream_socket stream_socket::begin(const peer& to) {
-  stream_socket made(open_socket(to.name.ss_family));
-  const int on = 1;
-  ::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  ::setsockopt(made.descriptor_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  made.begin_connecting(&to.name, to.size);
+  stream_socket made(::socket(to.name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (made.descriptor_ < 0) throw std::runtime_error("no socket: " + text_of(errno));
+  if (to.name.ss_family != AF_UNIX) {
+    const int on = 1;
+    ::setsockopt(made.descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::setsockopt(made.descriptor_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  }
+  if (::connect(made.descriptor_, reinterpret_cast<const sockaddr*>(&to.name), to.size) != 0 && errno != EINPROGRESS) {
+    throw std::runtime_error("cannot connect: " + text_of(errno));
+  }
   return made;
 }
 
@@ -128,24 +135,13 @@ stream_socket stream_socket::connect(const std::vector<peer>& all, clock::time_p
     const auto part = (until - now) / remaining--;
     try {
       auto made = begin(each);
-      why = made.finish_connecting(now + part, cancel);
+      why = made.wait(POLLOUT, now + part, cancel) ? made.connected() : "no answer in time";
       if (why.empty()) return made;
     } catch (const std::runtime_error& problem) {
       why = problem.what();
     }
   }
   throw std::runtime_error(why);
-}
-
-stream_socket stream_socket::connect(const std::string& path, clock::time_point until, const std::stop_token& cancel) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) throw std::runtime_error("the socket's path is too long");
-  path.copy(address.sun_path, path.size());
-  stream_socket made(open_socket(AF_UNIX));
-  made.begin_connecting(&address, sizeof address);
-  if (auto why = made.finish_connecting(until, cancel); !why.empty()) throw std::runtime_error(why);
-  return made;
 }
 
 void stream_socket::begin_tls(const tls_settings& settings, const std::string& host) {
@@ -168,78 +164,55 @@ void stream_socket::secure(const tls_settings& settings, const std::string& host
       throw std::runtime_error(why);
     }
     const short events = found == tls_session::result::more_to_write ? POLLOUT : POLLIN;
-    while (!wait(descriptor_, events, std::min(until, clock::now() + glance))) {
-      if (cancel.stop_requested()) throw std::runtime_error("cancelled");
-      if (clock::now() >= until)
-        throw std::runtime_error("tls: no answer in time; does the server speak TLS on this port?");
+    if (!wait(events, until, cancel)) {
+      throw std::runtime_error("tls: no answer in time; does the server speak TLS on this port?");
     }
   }
 }
 
-// By the kernel's own limits: a wait by poll() before each would be one call more.
-void stream_socket::set_timeout(std::chrono::milliseconds timeout) {
-  timeval limit{};
-  limit.tv_sec = timeout.count() / 1000;
-  limit.tv_usec = (timeout.count() % 1000) * 1000;
-  ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  ::setsockopt(descriptor_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK) != 0) {
-    throw std::runtime_error("the socket can't wait: " + text_of(errno));
-  }
-}
-
-bool stream_socket::send(std::string_view text) noexcept { return send(text, 0); }
-
-bool stream_socket::send_now(std::string_view text) noexcept { return send(text, MSG_DONTWAIT); }
-
-bool stream_socket::send(std::string_view text, int flags) noexcept {
+bool stream_socket::send(std::string_view text, clock::time_point until) noexcept {
   while (!text.empty()) {
-    if (tls_ != nullptr) {  // it waits, or not, as the socket does
-      std::size_t sent = 0;
-      if (tls_->write(text.data(), text.size(), sent) != tls_session::result::done) return false;
-      text.remove_prefix(sent);
+    std::size_t sent = 0;
+    short events = POLLOUT;
+    if (tls_ != nullptr) {
+      const auto found = tls_->write(text.data(), text.size(), sent);
+      if (found == tls_session::result::broken) return false;
+      if (found == tls_session::result::more_to_read) events = POLLIN;
+    } else if (const auto some = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL); some > 0) {
+      sent = static_cast<std::size_t>(some);
+    } else if (errno == EINTR) {
       continue;
-    }
-    const auto sent = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL | flags);
-    if (sent > 0) {
-      text.remove_prefix(static_cast<std::size_t>(sent));
-    } else if (errno != EINTR) {
+    } else if (errno != EAGAIN) {
       return false;
     }
+    text.remove_prefix(sent);
+    if (sent == 0 && !redis::wait(descriptor_, events, until)) return false;
   }
   return true;
 }
 
-std::size_t stream_socket::receive(char* into, std::size_t room) noexcept {
-  if (tls_ != nullptr) {
-    std::size_t read = 0;
-    return tls_->read(into, room, read) == tls_session::result::done ? read : 0;
-  }
+std::optional<std::size_t> stream_socket::receive(char* into, std::size_t room, clock::time_point until) noexcept {
+  // Where this may wait, the answer has not come yet: a call that would find nothing is saved.
+  if (tls_ == nullptr && until != no_wait && !redis::wait(descriptor_, POLLIN, until)) return std::nullopt;
   for (;;) {
-    const auto got = ::recv(descriptor_, into, room, 0);
-    closed_ = got == 0 || (got < 0 && errno == ECONNRESET);
-    if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR) return 0;
+    if (tls_ != nullptr) {
+      std::size_t got = 0;
+      const auto found = tls_->read(into, room, got);
+      if (found == tls_session::result::done) return got;
+      if (found == tls_session::result::broken) return 0;
+    } else {
+      const auto got = ::recv(descriptor_, into, room, 0);
+      closed_ = got == 0 || (got < 0 && errno == ECONNRESET);
+      if (got >= 0) return static_cast<std::size_t>(got);
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return 0;
+    }
+    if (until == no_wait || !redis::wait(descriptor_, POLLIN, until)) return std::nullopt;
   }
 }
 
 tls_problem stream_socket::tls_problem() const {
   return tls_ == nullptr ? redis::tls_problem{} : redis::tls_problem{tls_->why(), tls_->lasts()};
-}
-
-std::optional<std::size_t> stream_socket::receive_now(char* into, std::size_t room) noexcept {
-  if (tls_ != nullptr) {
-    std::size_t read = 0;
-    const auto found = tls_->read(into, room, read);
-    if (found == tls_session::result::more_to_read || found == tls_session::result::more_to_write) return std::nullopt;
-    return found == tls_session::result::done ? read : 0;
-  }
-  for (;;) {
-    const auto got = ::recv(descriptor_, into, room, MSG_DONTWAIT);
-    if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return std::nullopt;
-    if (errno != EINTR) return 0;
-  }
 }
 
 void stream_socket::wait_with(int other, std::chrono::milliseconds limit) const noexcept {

@@ -15,18 +15,19 @@
 
 namespace dlock::stores::redis {
 
-/// A connected stream socket. Every call ends by its time limit. Not thread-safe, shut_down() excepted.
+/// Whether a host is named by its address.
+bool is_address(const std::string& host) noexcept;
+
+/// A connected stream socket. No call waits past its time limit. Not thread-safe, shut_down() excepted.
 class stream_socket {
  public:
   using clock = std::chrono::steady_clock;
+  static constexpr clock::time_point no_wait{};
 
   stream_socket() = default;
   stream_socket(stream_socket&& other) noexcept;
   stream_socket& operator=(stream_socket&& other) noexcept;
   ~stream_socket();
-
-  /// Throws std::runtime_error with what is wrong.
-  static stream_socket connect(const std::string& path, clock::time_point until, const std::stop_token& cancel);
 
   struct peer {
     sockaddr_storage name{};
@@ -34,8 +35,10 @@ class stream_socket {
   };
   /// All addresses of a host. Throws std::runtime_error. name_lookup bounds how long that takes.
   static std::vector<peer> look_up(const std::string& host, unsigned port);
+  /// A socket in the file system. Throws std::runtime_error.
+  static peer at_path(const std::string& path);
   /// To the first that answers. Each is given its part of the time: one that drops what it is sent must not use up all
-  /// of it.
+  /// of it. Throws std::runtime_error with what is wrong.
   static stream_socket connect(const std::vector<peer>& all, clock::time_point until, const std::stop_token& cancel);
   /// One that is being connected: when it can be written to, connected() gives the result. Throws
   /// std::runtime_error.
@@ -48,21 +51,15 @@ class stream_socket {
   void begin_tls(const tls_settings& settings, const std::string& host);
   /// Without waiting. broken: and why.
   tls_session::result secured(std::string& why);
-  /// Both at once, before set_patience(). Throws std::runtime_error.
+  /// Both at once. Throws std::runtime_error.
   void secure(const tls_settings& settings, const std::string& host, clock::time_point until,
               const std::stop_token& cancel);
-  /// Without waiting, for those that begin() made. False: it broke, or has no room; some of it may have been sent.
-  bool send_now(std::string_view text) noexcept;
-  /// Likewise. Nothing: there is nothing yet. 0: the end, or an error.
-  std::optional<std::size_t> receive_now(char* into, std::size_t room) noexcept;
 
-  /// How long the following wait at most.
-  void set_timeout(std::chrono::milliseconds timeout);
-  /// False: it broke, or nothing went for so long; some of it may have been sent.
-  bool send(std::string_view text) noexcept;
-  /// Waits for something to read. How much it was; 0: the end, an error, or nothing for so long.
-  std::size_t receive(char* into, std::size_t room) noexcept;
-  /// After receive() has returned 0: the other side has closed the connection, so it was no limit.
+  /// False: it broke, or there was no room in time; some of it may have been sent.
+  bool send(std::string_view text, clock::time_point until) noexcept;
+  /// How much has come; 0: the end, or an error. Nothing: none has come in time.
+  std::optional<std::size_t> receive(char* into, std::size_t room, clock::time_point until) noexcept;
+  /// After receive() has returned 0: the other side has closed the connection.
   bool closed() const noexcept { return closed_; }
   /// Likewise, with TLS: what is wrong with it; an empty text: nothing.
   redis::tls_problem tls_problem() const;
@@ -75,10 +72,8 @@ class stream_socket {
 
  private:
   explicit stream_socket(int descriptor) noexcept : descriptor_(descriptor) {}
-  bool send(std::string_view text, int flags) noexcept;
-  void begin_connecting(const void* address, unsigned size);
-  /// Empty: connected.
-  std::string finish_connecting(clock::time_point until, const std::stop_token& cancel);
+  /// False: none of `events` has come in time. Throws std::runtime_error if it is cancelled.
+  bool wait(short events, clock::time_point until, const std::stop_token& cancel) const;
 
   int descriptor_ = -1;
   bool closed_ = false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/tls.hpp"
 
-#include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -12,6 +11,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <stdexcept>
+
+#include "stores/redis/client/socket.hpp"
 
 namespace dlock::stores::redis {
 
@@ -90,11 +91,6 @@ context_ptr make_context(const tls_settings& settings) {
   return context;
 }
 
-bool is_address(const std::string& host) noexcept {
-  std::array<unsigned char, sizeof(in6_addr)> room{};
-  return ::inet_pton(AF_INET, host.c_str(), room.data()) == 1 || ::inet_pton(AF_INET6, host.c_str(), room.data()) == 1;
-}
-
 }  // namespace
 
 bool tls_session::available() noexcept { return true; }
@@ -171,6 +167,6 @@ tls_session::result tls_session::write(const char* text, std::size_t size, std::
   return judge(::SSL_write_ex(session_.get(), text, size, &sent));
 }
 
-bool tls_session::pending() const noexcept { return ::SSL_has_pending(session_.get()) == 1; }
+bool tls_session::pending() const noexcept { return ::SSL_pending(session_.get()) > 0; }
 
 }  // namespace dlock::stores::redis

@@ -36,7 +36,7 @@ holder_info holder_in(const answer& response) {
 
 /// How many processes wait for each: those that are subscribed to its channel, on one connection for all their threads.
 /// Not set where the user may not ask for that.
-void count_waiters(lease_connection& on, std::string_view channels, std::span<holder_info> of) {
+void count_waiters(script_connection& on, std::string_view channels, std::span<holder_info> of) {
   if (of.empty()) return;
   command_text ask;
   ask.begin(2 + of.size());
@@ -66,7 +66,7 @@ session_info session_in(const answer& response) {
 
 reply redis_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
-    const auto response = call_script(static_cast<lease_connection&>(on), script::inspect, 1,
+    const auto response = call_script(static_cast<script_connection&>(on), script::inspect, 1,
                                       {locks_ + std::string(key.resource), key.resource, sessions_});
     if (!response.is_result()) return failure(response, "inspect");
     if (!response.is_nothing()) found.push_back(holder_in(response));
@@ -77,7 +77,7 @@ reply redis_store::inspect(connection& on, const request& key, std::vector<holde
 reply redis_store::list(connection& on, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
-    auto& link = static_cast<lease_connection&>(on);
+    auto& link = static_cast<script_connection&>(on);
     std::string last(after);
     for (bool more = limit > 0; more;) {
       const auto response =
@@ -95,14 +95,14 @@ reply redis_store::list(connection& on, std::string_view after, std::size_t limi
 
 reply redis_store::revoke(connection& on, const request& key) noexcept {
   return reply_or_in_doubt(on, [&] {
-    return yes_or_no(call_script(static_cast<lease_connection&>(on), script::revoke, 1,
+    return yes_or_no(call_script(static_cast<script_connection&>(on), script::revoke, 1,
                                  {locks_ + std::string(key.resource), sessions_}),
                      "revoke");
   });
 }
 
 /// One more window of the locks.
-reply redis_store::sweep_window(lease_connection& on, microseconds idle, std::size_t limit) {
+reply redis_store::sweep_window(script_connection& on, microseconds idle, std::size_t limit) {
   const auto response = call_script(
       on, script::sweep_keys, 2,
       {index_, meta_, locks_, sessions_, cleanup_cursor_.after, std::to_string(idle.count()), std::to_string(limit)});
@@ -112,7 +112,7 @@ reply redis_store::sweep_window(lease_connection& on, microseconds idle, std::si
   return {.result = outcome::yes, .fence = fence_in(response[0])};
 }
 
-void redis_store::find_dead(lease_connection& on) {
+void redis_store::find_dead(script_connection& on) {
   for (std::int64_t examined = 0, last = window; last == window && examined < most_dead; examined += last) {
     const auto response = call_script(on, script::dead_sessions, 1, {ends_, sessions_, std::to_string(examined)});
     last = response[0].number();
@@ -121,7 +121,7 @@ void redis_store::find_dead(lease_connection& on) {
 }
 
 /// At the end of the way: no lock names them.
-reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
+reply redis_store::forget_dead(script_connection& on, std::size_t limit) {
   reply result{.result = outcome::yes};
   auto& dead = cleanup_cursor_.dead;
   while (!dead.empty() && result.fence < limit) {
@@ -138,7 +138,7 @@ reply redis_store::forget_dead(lease_connection& on, std::size_t limit) {
 reply redis_store::cleanup(connection& on, microseconds idle, std::size_t limit) noexcept {
   return reply_or_in_doubt(on, [&] {
     const base::lock_guard lock(cleanup_mutex_);
-    auto& link = static_cast<lease_connection&>(on);
+    auto& link = static_cast<script_connection&>(on);
     if (cleanup_cursor_.after.empty() && cleanup_cursor_.dead.empty()) find_dead(link);
     reply result{.result = outcome::yes};
     std::uint64_t gone = 0;
@@ -161,7 +161,7 @@ reply redis_store::cleanup(connection& on, microseconds idle, std::size_t limit)
 reply redis_store::overview(connection& on, std::size_t limit, store_overview& found) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
     const auto most = std::min<std::size_t>(limit, window);
-    const auto response = call_script(static_cast<lease_connection&>(on), script::overview, 2,
+    const auto response = call_script(static_cast<script_connection&>(on), script::overview, 2,
                                       {index_, ends_, locks_, sessions_, std::to_string(most)});
     if (!response.is_result()) return failure(response, "overview");
     store_overview made{
@@ -187,7 +187,7 @@ reply redis_store::overview(connection& on, std::size_t limit, store_overview& f
 reply redis_store::waiters(connection& on, std::string_view key, std::size_t, waiter_overview& found) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
     // A process that waits is subscribed to the key's channel, on one connection for all its threads.
-    const auto response = static_cast<lease_connection&>(on).ask({"PUBSUB", "NUMSUB", locks_ + std::string(key)});
+    const auto response = static_cast<script_connection&>(on).ask({"PUBSUB", "NUMSUB", locks_ + std::string(key)});
     if (response.size() != 2) return yes_or_no(response, "waiters");
     found = {.known = true, .count = fence_in(response[1])};
     return {.result = outcome::yes};
@@ -196,7 +196,7 @@ reply redis_store::waiters(connection& on, std::string_view key, std::size_t, wa
 
 reply redis_store::examine(connection& on, std::vector<store_finding>& out) noexcept {
   return reply_or_in_doubt(on, [&] {
-    auto result = examine_server(static_cast<lease_connection&>(on), client_.settings(), false, out);
+    auto result = examine_server(static_cast<script_connection&>(on), client_.settings(), false, out);
     if (result.result != outcome::yes) return result;
     store_overview all;
     result = overview(on, 0, all);

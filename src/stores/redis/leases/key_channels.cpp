@@ -113,7 +113,7 @@ void key_channels::run(const std::stop_token& stop) noexcept {
 bool key_channels::serve(const std::stop_token& stop) noexcept {
   try {
     fault why;
-    const auto on = client_.open<script_connection>(client_.settings().connect_timeout, stop, why);
+    const auto on = client_.open(client_.settings().connect_timeout, stop, why);
     if (on == nullptr) return false;
     return serve(*on, stop);
   } catch (const std::exception&) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "stores/redis/client/errors.hpp"
@@ -22,32 +23,31 @@ redis_store::redis_store(const lease_settings& settings)
 
 void redis_store::prepare() {
   fault why;
-  const auto connection = client_.open<lease_connection>(client_.settings().connect_timeout, {}, why);
+  const auto connection = client_.open(client_.settings().connect_timeout, {}, why);
   if (connection != nullptr) connection->server.must_do(client_.settings(), false);
   if (connection == nullptr || !introduce(*connection, why)) fail(name(), why);
 }
 
-std::unique_ptr<lease_connection> redis_store::open(microseconds limit, const std::stop_token& cancel,
-                                                    fault& why) noexcept {
+std::unique_ptr<connection> redis_store::connect(microseconds limit, fault& why,
+                                                 const std::stop_token& cancel) noexcept {
   const auto until = redis_client::clock::now() + limit;
-  auto made = client_.open<lease_connection>(limit, cancel, why);
+  auto made = client_.open(limit, cancel, why);
   try {
-    if (made != nullptr && may_hold_locks(made->server, client_.settings(), false, why)) {
-      made->set_timeout(redis_client::remaining(until));
-      const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
-      if (!introduce(*made, why)) return nullptr;
-      made->set_timeout(client_.settings().statement_timeout);
-      made->watch_hang_up(hangups_, [to = listeners_] { to->renew_now(); });
-      return made;
-    }
+    if (made == nullptr || !may_hold_locks(made->server, client_.settings(), false, why)) return nullptr;
+    made->answer_by(std::max(until, redis_client::clock::now() + std::chrono::milliseconds{1}));
+    const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
+    if (!introduce(*made, why)) return nullptr;
+    made->answer_by(redis_client::clock::time_point::max());
+    made->watch_hang_up(hangups_, [to = listeners_] { to->renew_now(); });
+    return made;
   } catch (const std::exception&) {
     why.transient = why.connection = true;
+    return nullptr;
   }
-  return nullptr;
 }
 
 /// Each start of the server is made known to the data, once: grants that it has lost must not get their tokens again.
-bool redis_store::introduce(lease_connection& to, fault& why) const {
+bool redis_store::introduce(script_connection& to, fault& why) const {
   const auto& server = to.server;
   const auto response = call_script(
       to, script::hello, 1, {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0", server.promotion});
@@ -157,7 +157,7 @@ void redis_store::add(script_calls& to, const request& asked, std::string_view e
 void redis_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   const auto action = requests.front().action;
   reply_or_in_doubt(on, replies, [&] {
-    auto& link = static_cast<lease_connection&>(on);
+    auto& link = static_cast<script_connection&>(on);
     script_calls calls(link, requests.size());
     for (const auto& each : requests) add(calls, each, link.epoch);
     const auto response = calls.run();
@@ -188,7 +188,7 @@ void redis_store::note(const request& asked, const reply& response) noexcept {
 
 reply redis_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   return reply_or_in_doubt(on, [&] {
-    auto& link = static_cast<lease_connection&>(on);
+    auto& link = static_cast<script_connection&>(on);
     const auto name = session_name(of.id);
     const auto id = name_of(of.id);
     answer response;
@@ -211,7 +211,7 @@ reply redis_store::session(connection& on, session_verb action, const session_re
   });
 }
 
-reply redis_store::renew(lease_connection& on, const session_record& of) {
+reply redis_store::renew(script_connection& on, const session_record& of) {
   const auto name = session_name(of.id);
   const auto ttl = std::to_string(of.ttl.count());
   const auto checked = held_.next(of.id, most_checked);

@@ -17,13 +17,6 @@
 
 namespace dlock::stores::redis::leases {
 
-/// It knows what tokens must exceed on this start of the server.
-class lease_connection final : public script_connection {
- public:
-  using script_connection::script_connection;
-  std::string epoch{};
-};
-
 /// Where clean-up is on its way through the locks.
 struct cleanup_cursor {
   std::string after{};           ///< it goes on behind this key; empty: it begins
@@ -41,9 +34,7 @@ class redis_store final : public store, private store_admin {
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
   }
-  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
-    return open(limit, cancel, why);
-  }
+  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
@@ -70,16 +61,15 @@ class redis_store final : public store, private store_admin {
   reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
   reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
 
-  std::unique_ptr<lease_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept;
-  bool introduce(lease_connection& to, fault& why) const;
+  bool introduce(script_connection& to, fault& why) const;
   void add(script_calls& to, const request& asked, std::string_view epoch) const;
   void note(const request& asked, const reply& response) noexcept;
   /// A renewal looks for some of the session's locks too, and says which are gone.
-  reply renew(lease_connection& on, const session_record& of);
+  reply renew(script_connection& on, const session_record& of);
   /// Which sessions were dead when clean-up begins its way through the locks.
-  void find_dead(lease_connection& on) DLOCK_REQUIRES(cleanup_mutex_);
-  reply sweep_window(lease_connection& on, microseconds idle, std::size_t limit) DLOCK_REQUIRES(cleanup_mutex_);
-  reply forget_dead(lease_connection& on, std::size_t limit) DLOCK_REQUIRES(cleanup_mutex_);
+  void find_dead(script_connection& on) DLOCK_REQUIRES(cleanup_mutex_);
+  reply sweep_window(script_connection& on, microseconds idle, std::size_t limit) DLOCK_REQUIRES(cleanup_mutex_);
+  reply forget_dead(script_connection& on, std::size_t limit) DLOCK_REQUIRES(cleanup_mutex_);
   std::string session_name(const id128& id) const;
 
   const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();

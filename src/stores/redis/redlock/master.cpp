@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/redlock/master.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -28,11 +26,6 @@ constexpr auto between_sweeps = 1min;
 constexpr int names_last = 6;
 /// That are remembered of one connection: what was sent on older ones has long been done.
 constexpr std::size_t most_ends = 100;
-
-bool is_address(const std::string& host) noexcept {
-  std::array<unsigned char, sizeof(in6_addr)> room{};
-  return ::inet_pton(AF_INET, host.c_str(), room.data()) == 1 || ::inet_pton(AF_INET6, host.c_str(), room.data()) == 1;
-}
 
 redis_settings settings_of(const redlock_settings& all, const store_url::endpoint& host) {
   redis_settings one = all;
@@ -213,6 +206,7 @@ void master_link::secure(clock::time_point now) {
 
 void master_link::greet(clock::time_point now) {
   state_ = state::greeting;
+  link_.emplace(std::move(socket_), 0ms);
   hello_.clear();
   send(to_.hello.text(), hello_, now);
 }
@@ -220,7 +214,6 @@ void master_link::greet(clock::time_point now) {
 void master_link::begin(clock::time_point now) {
   try {
     const auto all = to_.addresses();
-    reader_ = answer_reader();
     pending_.clear();
     late_ = false;
     begun_ = now;
@@ -239,6 +232,7 @@ void master_link::close(const std::string& why, clock::time_point now, bool last
   ++breaks_;
   why_ = why;
   lasts_ = lasts;
+  link_.reset();
   socket_ = stream_socket();
   state_ = state::down;
   pending_.clear();
@@ -258,7 +252,7 @@ void master_link::refuse(const std::string& why, clock::time_point now) {
 
 void master_link::send(const command_text& commands, std::vector<answer>& response, clock::time_point now) {
   pending_.push_back({&response, commands.commands()});
-  if (!socket_.send_now(commands.text())) close("the connection broke", now);
+  if (!link_->send(commands)) close("the connection broke", now);
 }
 
 void master_link::forget(clock::time_point now) noexcept {
@@ -268,21 +262,15 @@ void master_link::forget(clock::time_point now) noexcept {
 }
 
 void master_link::read(clock::time_point now) {
-  std::array<char, 16384> room;
-  for (;;) {
-    const auto got = socket_.receive_now(room.data(), room.size());
-    if (!got) break;
-    if (*got == 0 || !reader_.feed(room.data(), *got)) {
-      const auto tls = socket_.tls_problem();
-      return close(tls.text.empty() ? "the connection broke" : tls.text, now, tls.lasts);
-    }
-    for (auto next = reader_.next(); next; next = reader_.next()) {
-      if (pending_.empty()) return close("it sent an answer without a request", now);
-      auto* const to = pending_.front().to;
-      if (--pending_.front().answers == 0) pending_.pop_front();  // it has come, also if there is no memory for it
-      if (to != nullptr) to->push_back(std::move(next));
-    }
-    if (reader_.broken()) return close("it does not speak the protocol of Redis", now);
+  for (auto next = link_->sent_meanwhile(); next; next = link_->sent_meanwhile()) {
+    if (pending_.empty()) return close("it sent an answer without a request", now);
+    auto* const to = pending_.front().to;
+    if (--pending_.front().answers == 0) pending_.pop_front();  // it has come, also if there is no memory for it
+    if (to != nullptr) to->push_back(std::move(next));
+  }
+  if (!link_->usable()) {
+    const auto end = link_->ended();
+    return close(end.text.empty() ? "the connection broke" : end.text, now, end.lasts);
   }
   if (pending_.empty()) late_ = false;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -102,7 +103,7 @@ class master_link {
 
   /// Does what can be done now. `events`: what poll() has found.
   void step(short events, clock::time_point now);
-  int descriptor() const noexcept { return socket_.descriptor(); }
+  int descriptor() const noexcept { return link_ ? link_->descriptor() : socket_.descriptor(); }
   short wanted() const noexcept;
 
   bool down() const noexcept { return state_ == state::down; }
@@ -153,8 +154,8 @@ class master_link {
   const std::uint64_t connection_;
   unacknowledged_connections& ends_;
   state state_ = state::down;
-  stream_socket socket_{};
-  answer_reader reader_{};
+  stream_socket socket_{};                  ///< until it is connected, and encrypted
+  std::optional<redis_connection> link_{};  ///< from then on
   std::deque<pending_reply> pending_{};
   bool late_ = false;
   clock::time_point late_since_{};

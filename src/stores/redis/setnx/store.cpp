@@ -112,7 +112,7 @@ reply judged(const request& asked, const answer& response) {
 
 void setnx_store::prepare() {
   fault why;
-  const auto connection = client_.open<script_connection>(client_.settings().connect_timeout, {}, why);
+  const auto connection = client_.open(client_.settings().connect_timeout, {}, why);
   if (connection == nullptr) fail(name(), why);
   connection->server.must_do(client_.settings(), true);
   // A user without the right to write is refused here, and not at the first acquire. Which keys it may write is not
@@ -125,7 +125,7 @@ void setnx_store::prepare() {
 
 std::unique_ptr<connection> setnx_store::connect(microseconds limit, fault& why,
                                                  const std::stop_token& cancel) noexcept {
-  auto made = client_.open<script_connection>(limit, cancel, why);
+  auto made = client_.open(limit, cancel, why);
   try {
     if (made == nullptr || !may_hold_locks(made->server, client_.settings(), true, why)) return nullptr;
     // Another start of the server proves nothing, unless it has kept everything, and nor does an heir.
