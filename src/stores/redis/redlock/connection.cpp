@@ -124,15 +124,16 @@ std::vector<quorum_connection::heard> quorum_connection::ask(const command_text&
 
 std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const command_text> each,
                                                              clock::time_point until, ask_late late) {
+  const auto nothing = [](const command_text& text) { return text.commands() == 0; };
+  if (std::all_of(each.begin(), each.end(), nothing)) return std::vector<heard>(each.size());
   std::vector<const command_text*> texts;
-  for (const auto& text : each) texts.push_back(text.commands() == 0 ? nullptr : &text);
+  for (const auto& text : each) texts.push_back(nothing(text) ? nullptr : &text);
   return ask(texts, until, late);
 }
 
 std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const command_text* const> texts,
                                                              clock::time_point until, ask_late late) {
   std::vector<heard> all(links_.size());
-  if (std::none_of(texts.begin(), texts.end(), [](const auto* text) { return text != nullptr; })) return all;
   catch_up(until);
   std::vector<std::size_t> breaks(links_.size());
   {
