@@ -6,41 +6,29 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "dlock/store_interface/store.hpp"
-#include "dlock/stores/redis.hpp"
 #include "stores/redis/client/protocol.hpp"
 #include "stores/redis/client/socket.hpp"
-#include "support/redis_server.hpp"
+#include "stores/redis/redis_fixtures.hpp"
 
 namespace dlock::test {
 
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
-
 TEST_CASE("redis url: what is wrong is named with its value", "[redis]") {
-  const auto refused = [](const std::string& url, const std::string& why) {
-    CHECK_THROWS_MATCHES(open_store(url), std::invalid_argument, MessageMatches(ContainsSubstring(why)));
-  };
-  refused("redis:///0", "no host and no socket=");
-  refused("redis://host/zero", "database=zero");
-  refused("redis://host/-1", "database=-1");
-  refused("redis://host/0?socket=/run/r", "socket= and a host exclude each other");
-  refused("redis://host/0?persistence=some", "persistence=some is not always, everysec or none");
-  refused("redis://host/0?fences=time", "fences=time is not clock or count");
-  refused("redis://host/0?prefix=a%20b", "prefix=a b");
-  refused("redis://host/0?prefix=", "prefix=");
-  refused("redis://host/0?connect_timeout=0", "connect_timeout=0 is not 1 to 3600000");
-  refused("redis://host/0?statement_timeout=5s", "statement_timeout=5s");
-  refused("redis://host/0?tsl=verify", "unknown parameter 'tsl'");
-  refused("redis://user@host/0", "a user needs a password");
+  check_url_refused("redis:///0", "no host and no socket=");
+  check_url_refused("redis://host/zero", "database=zero");
+  check_url_refused("redis://host/-1", "database=-1");
+  check_url_refused("redis://host/0?socket=/run/r", "socket= and a host exclude each other");
+  check_url_refused("redis://host/0?persistence=some", "persistence=some is not always, everysec or none");
+  check_url_refused("redis://host/0?fences=time", "fences=time is not clock or count");
+  check_url_refused("redis://host/0?prefix=a%20b", "prefix=a b");
+  check_url_refused("redis://host/0?prefix=", "prefix=");
+  check_url_refused("redis://host/0?connect_timeout=0", "connect_timeout=0 is not 1 to 3600000");
+  check_url_refused("redis://host/0?statement_timeout=5s", "statement_timeout=5s");
+  check_url_refused("redis://host/0?tsl=verify", "unknown parameter 'tsl'");
+  check_url_refused("redis://user@host/0", "a user needs a password");
 }
 
 TEST_CASE("redis url: a store's name shows no password", "[redis][T71]") {
@@ -73,7 +61,7 @@ TEST_CASE("redis connect: an address that drops everything leaves time for the h
   const redis_server server;
   all.push_back(socket::look_up("127.0.0.1", server.port()).front());
   const auto until = socket::clock::now() + std::chrono::seconds{8};
-  CHECK_NOTHROW(socket::connect(all, until, {}));
+  CHECK_NOTHROW(socket::connect(all, {}, {}, until, {}));
   CHECK(socket::clock::now() < until);  // the greeting needs time too
   ::close(deaf);
 }

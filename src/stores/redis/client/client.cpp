@@ -27,11 +27,7 @@ void script_connection::is_refused() noexcept {
 
 void script_calls::add_call(std::size_t script, std::size_t keys, std::span<const std::string_view> words) {
   begins_.push_back(text_.text().size());
-  text_.begin(words.size() + 3);
-  text_.word("EVALSHA");
-  text_.word(on_.hashes[script]);
-  text_.word(fmt::format_int(keys).c_str());
-  for (const auto each : words) text_.word(each);
+  text_.call("EVALSHA", on_.hashes[script], keys, words);
 }
 
 void script_calls::add(std::initializer_list<std::string_view> words) {
@@ -83,9 +79,9 @@ bool redis_client::greet(script_connection& connection, const std::string& where
   if (!hello.judge(response, where, found, why)) {
     const bool refused =
         std::any_of(response.begin(), response.end(), [](const answer& each) { return each.is_error(); });
-    if (!refused && !response.back() && !connection.ended().text.empty()) {  // more than that no answer came
-      why = lost_connection(fmt::format("{}: {}", where, connection.ended().text));
-      why.transient = !connection.ended().lasts;
+    if (!refused && !response.back() && !connection.problem().text.empty()) {  // more than that no answer came
+      why = lost_connection(fmt::format("{}: {}", where, connection.problem().text));
+      why.transient = !connection.problem().lasts;
     }
     return false;
   }
@@ -110,12 +106,11 @@ bool redis_client::greet(script_connection& connection, const std::string& where
 stream_socket redis_client::connect(const store_url::endpoint& host, clock::time_point until,
                                     const std::stop_token& cancel) const {
   if (!settings_.socket.empty()) {
-    return stream_socket::connect({stream_socket::at_path(settings_.socket)}, until, cancel);
+    return stream_socket::connect({stream_socket::at_path(settings_.socket)}, settings_.tls, {}, until, cancel);
   }
   if (!names_.answers(host.host, until, cancel)) throw std::runtime_error("the name service does not answer in time");
-  auto socket = stream_socket::connect(stream_socket::look_up(host.host, host.port), until, cancel);
-  if (settings_.tls.mode != tls_mode::off) socket.secure(settings_.tls, host.host, until, cancel);
-  return socket;
+  const auto all = stream_socket::look_up(host.host, host.port);
+  return stream_socket::connect(all, settings_.tls, host.host, until, cancel);
 }
 
 store_url::endpoint redis_client::ask_sentinel(const store_url::endpoint& sentinel, clock::time_point until,

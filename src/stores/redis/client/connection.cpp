@@ -33,18 +33,19 @@ answer redis_connection::next(waits how) {
   for (;;) {
     if (auto found = reader_.next(); found) return found;
     if (reader_.broken()) {
-      ended_ = {"the server does not speak the protocol of Redis", true};
+      problem_ = {"the server does not speak the protocol of Redis", true};
       break;
     }
     std::array<char, 16384> room;
     const auto got = socket_.receive(room.data(), room.size(), how == waits::yes ? limit() : stream_socket::no_wait);
     if (!got) return {};
     if (*got == 0) {
-      note_end();
+      problem_ = socket_.problem();
+      if (socket_.closed() && !spoke_) problem_.text += "; does it want TLS, or a client certificate?";
       break;
     }
     if (!spoke_ && room[0] == tls_alert) {
-      ended_ = {"the server speaks TLS on this port; write rediss: instead of redis:", true};
+      problem_ = {"the server speaks TLS on this port; write rediss: instead of redis:", true};
       break;
     }
     spoke_ = true;
@@ -52,15 +53,6 @@ answer redis_connection::next(waits how) {
   }
   interrupt();
   return {};
-}
-
-void redis_connection::note_end() {
-  if (auto why = socket_.tls_problem(); !why.text.empty()) {
-    ended_ = {std::move(why.text), why.lasts};
-  } else if (socket_.closed()) {
-    ended_.text = spoke_ ? "the server closed the connection"
-                         : "the server closed the connection; does it want TLS, or a client certificate?";
-  }
 }
 
 std::vector<answer> redis_connection::ask(const command_text& commands) {

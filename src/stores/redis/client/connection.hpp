@@ -34,14 +34,11 @@ class redis_connection : public connection {
   /// The answers to the following calls come by then as a whole, or not at all, whatever the timeout; max(): no such
   /// limit.
   void answer_by(clock::time_point when) noexcept { answer_by_ = when; }
-  struct end {
-    std::string text{};
-    bool lasts = false;  ///< until an operator changes the settings or the server
-  };
-  /// Why an answer did not come; an empty text: it did, or nothing is known.
-  const end& ended() const noexcept { return ended_; }
+  /// Why an answer did not come.
+  const connection_problem& problem() const noexcept { return problem_; }
   bool usable() const noexcept override { return usable_.load(std::memory_order_relaxed); }
-  bool alive() noexcept override { return usable() && socket_.quiet(); }
+  /// Neither closed by the server nor with something to read that was not asked for.
+  bool alive() noexcept override { return usable() && !socket_.readable(std::chrono::milliseconds{0}); }
   const connection_identity& identity() const noexcept override { return identity_; }
   void set_identity(connection_identity identity) { identity_ = std::move(identity); }
   int descriptor() const noexcept { return socket_.descriptor(); }
@@ -55,7 +52,7 @@ class redis_connection : public connection {
   /// Sends them; what is answered comes with what the server sends by itself. False: it broke.
   bool send(const command_text& commands) noexcept;
   /// Waits until the server has sent something, until `other` can be read, or for the limit.
-  void wait(int other, std::chrono::milliseconds limit) const noexcept { socket_.wait_with(other, limit); }
+  void wait(int other, std::chrono::milliseconds limit) const noexcept { socket_.readable(limit, other); }
   /// The next that the server has sent; empty: it has sent no more, or the connection broke. Does not wait.
   answer sent_meanwhile() { return next(waits::no); }
 
@@ -63,7 +60,6 @@ class redis_connection : public connection {
   enum class waits : bool { no, yes };
   answer next(waits how);
   clock::time_point limit() const noexcept;
-  void note_end();
 
   stream_socket socket_;
   const std::chrono::milliseconds timeout_;
@@ -72,7 +68,7 @@ class redis_connection : public connection {
   std::shared_ptr<hangup_watch> watched_by_{};
   std::uint64_t watch_ = 0;
   clock::time_point answer_by_ = clock::time_point::max();
-  end ended_{};
+  connection_problem problem_{};
   bool spoke_ = false;  // something has come
   connection_identity identity_{};
 };

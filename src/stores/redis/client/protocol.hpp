@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,15 @@ class command_text {
   }
   void add(std::initializer_list<std::string_view> words) {
     begin(words.size());
+    for (const auto each : words) word(each);
+  }
+  /// A call of a script: `how` is "EVALSHA", and it is named by its hash, or "EVAL", by its text. `words`: names of
+  /// `keys` keys, then values.
+  void call(std::string_view how, std::string_view script, std::size_t keys, std::span<const std::string_view> words) {
+    begin(words.size() + 3);
+    word(how);
+    word(script);
+    word(std::to_string(keys));
     for (const auto each : words) word(each);
   }
   /// One that was made before.

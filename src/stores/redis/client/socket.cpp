@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -76,13 +77,6 @@ bool stream_socket::wait(short events, clock::time_point until, const std::stop_
   }
 }
 
-std::string stream_socket::connected() const {
-  int error = 0;
-  socklen_t size = sizeof error;
-  ::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
-  return error == 0 ? "" : "cannot connect: " + text_of(error);
-}
-
 std::vector<stream_socket::peer> stream_socket::look_up(const std::string& host, unsigned port) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
@@ -126,48 +120,46 @@ stream_socket stream_socket::begin(const peer& to) {
   return made;
 }
 
-stream_socket stream_socket::connect(const std::vector<peer>& all, clock::time_point until,
-                                     const std::stop_token& cancel) {
-  std::string why;
+short stream_socket::go_on(const tls_settings& tls, const std::string& host) {
+  if (tls_ == nullptr) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) throw std::runtime_error("cannot connect: " + text_of(error));
+    if (tls.mode == tls_mode::off) return 0;
+    tls_ = std::make_unique<tls_session>(tls, host, descriptor_);
+  }
+  switch (tls_->shake_hands()) {
+    case tls_session::result::done: return 0;
+    case tls_session::result::more_to_read: return POLLIN;
+    case tls_session::result::more_to_write: return POLLOUT;
+    case tls_session::result::broken: break;
+  }
+  if (tls_->lasts()) throw lasting_problem(tls_->why());
+  throw std::runtime_error(tls_->why());
+}
+
+stream_socket stream_socket::connect(const std::vector<peer>& all, const tls_settings& tls, const std::string& host,
+                                     clock::time_point until, const std::stop_token& cancel) {
+  std::exception_ptr why;
   auto remaining = static_cast<long>(all.size());
   for (const auto& each : all) {
     const auto now = clock::now();
-    const auto part = (until - now) / remaining--;
+    const auto end = now + (until - now) / remaining--;
     try {
       auto made = begin(each);
-      why = made.wait(POLLOUT, now + part, cancel) ? made.connected() : "no answer in time";
-      if (why.empty()) return made;
-    } catch (const std::runtime_error& problem) {
-      why = problem.what();
+      for (short events = POLLOUT; events != 0; events = made.go_on(tls, host)) {
+        if (made.wait(events, end, cancel)) continue;
+        throw std::runtime_error(made.tls_ == nullptr
+                                     ? "no answer in time"
+                                     : "tls: no answer in time; does the server speak TLS on this port?");
+      }
+      return made;
+    } catch (const std::runtime_error&) {
+      why = std::current_exception();
     }
   }
-  throw std::runtime_error(why);
-}
-
-void stream_socket::begin_tls(const tls_settings& settings, const std::string& host) {
-  tls_ = std::make_unique<tls_session>(settings, host, descriptor_);
-}
-
-tls_session::result stream_socket::secured(std::string& why) {
-  const auto found = tls_->shake_hands();
-  if (found == tls_session::result::broken) why = tls_->why();
-  return found;
-}
-
-void stream_socket::secure(const tls_settings& settings, const std::string& host, clock::time_point until,
-                           const std::stop_token& cancel) {
-  begin_tls(settings, host);
-  std::string why;
-  for (auto found = secured(why); found != tls_session::result::done; found = secured(why)) {
-    if (found == tls_session::result::broken) {
-      if (tls_->lasts()) throw lasting_problem(why);
-      throw std::runtime_error(why);
-    }
-    const short events = found == tls_session::result::more_to_write ? POLLOUT : POLLIN;
-    if (!wait(events, until, cancel)) {
-      throw std::runtime_error("tls: no answer in time; does the server speak TLS on this port?");
-    }
-  }
+  std::rethrow_exception(why);
 }
 
 bool stream_socket::send(std::string_view text, clock::time_point until) noexcept {
@@ -211,20 +203,16 @@ std::optional<std::size_t> stream_socket::receive(char* into, std::size_t room, 
   }
 }
 
-tls_problem stream_socket::tls_problem() const {
-  return tls_ == nullptr ? redis::tls_problem{} : redis::tls_problem{tls_->why(), tls_->lasts()};
+connection_problem stream_socket::problem() const {
+  if (tls_ != nullptr) return {tls_->why(), tls_->lasts()};
+  return {closed_ ? "the server closed the connection" : ""};
 }
 
-void stream_socket::wait_with(int other, std::chrono::milliseconds limit) const noexcept {
-  if (tls_ != nullptr && tls_->pending()) return;
+bool stream_socket::readable(milliseconds limit, int other) const noexcept {
+  if (tls_ != nullptr && tls_->pending()) return true;
   std::array<pollfd, 2> at{{{descriptor_, POLLIN, 0}, {other, POLLIN, 0}}};
-  ::poll(at.data(), at.size(), static_cast<int>(std::clamp<long long>(limit.count(), 0, 3'600'000)));
-}
-
-bool stream_socket::quiet() const noexcept {
-  if (tls_ != nullptr && tls_->pending()) return false;
-  pollfd at{descriptor_, POLLIN, 0};
-  return ::poll(&at, 1, 0) == 0;
+  ::poll(at.data(), at.size(), static_cast<int>(limit.count()));
+  return at[0].revents != 0;
 }
 
 void stream_socket::shut_down() const noexcept { ::shutdown(descriptor_, SHUT_RDWR); }

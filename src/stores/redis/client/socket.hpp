@@ -37,36 +37,28 @@ class stream_socket {
   static std::vector<peer> look_up(const std::string& host, unsigned port);
   /// A socket in the file system. Throws std::runtime_error.
   static peer at_path(const std::string& path);
-  /// To the first that answers. Each is given its part of the time: one that drops what it is sent must not use up all
-  /// of it. Throws std::runtime_error with what is wrong.
-  static stream_socket connect(const std::vector<peer>& all, clock::time_point until, const std::stop_token& cancel);
-  /// One that is being connected: when it can be written to, connected() gives the result. Throws
-  /// std::runtime_error.
+  /// To the first that answers, encrypted if `tls` says so. `host`: whose certificate it must have. Each is given its
+  /// part of the time: one that drops what it is sent must not use up all of it. Throws std::runtime_error with what is
+  /// wrong.
+  static stream_socket connect(const std::vector<peer>& all, const tls_settings& tls, const std::string& host,
+                               clock::time_point until, const std::stop_token& cancel);
+  /// The same in steps that don't wait. Throws std::runtime_error.
   static stream_socket begin(const peer& to);
-  /// Empty: it is connected. Else what is wrong.
-  std::string connected() const;
+  /// When begin() has made it writable, and after that when what this has returned has come: what poll() must wait for
+  /// now. 0: it is connected. Throws as connect().
+  short go_on(const tls_settings& tls, const std::string& host);
   int descriptor() const noexcept { return descriptor_; }
-  /// Everything that follows is encrypted, from when secured() has said done. `host`: whose certificate it must be.
-  /// Throws std::runtime_error.
-  void begin_tls(const tls_settings& settings, const std::string& host);
-  /// Without waiting. broken: and why.
-  tls_session::result secured(std::string& why);
-  /// Both at once. Throws std::runtime_error.
-  void secure(const tls_settings& settings, const std::string& host, clock::time_point until,
-              const std::stop_token& cancel);
 
   /// False: it broke, or there was no room in time; some of it may have been sent.
   bool send(std::string_view text, clock::time_point until) noexcept;
   /// How much has come; 0: the end, or an error. Nothing: none has come in time.
   std::optional<std::size_t> receive(char* into, std::size_t room, clock::time_point until) noexcept;
-  /// After receive() has returned 0: the other side has closed the connection.
+  /// After receive() has returned 0.
+  connection_problem problem() const;
+  /// Likewise, without TLS: the other side has closed the connection.
   bool closed() const noexcept { return closed_; }
-  /// Likewise, with TLS: what is wrong with it; an empty text: nothing.
-  redis::tls_problem tls_problem() const;
-  /// Waits for something to read, there or at `other`, or for the limit.
-  void wait_with(int other, std::chrono::milliseconds limit) const noexcept;
-  /// Neither closed by the other side nor with something to read that was not asked for.
-  bool quiet() const noexcept;
+  /// Whether there is something to read, or the end. Waits for that, or for something at `other`, or for the limit.
+  bool readable(std::chrono::milliseconds limit, int other = -1) const noexcept;
   /// From any thread: what runs returns soon.
   void shut_down() const noexcept;
 

@@ -33,7 +33,7 @@ std::string error_text() {
 int descriptor_of(BIO* bio) noexcept { return static_cast<int>(reinterpret_cast<std::intptr_t>(::BIO_get_data(bio))); }
 
 // OpenSSL's own writes to a socket that the other side has closed would raise SIGPIPE. A signal is no reason to ask for
-// a retry, which means that nothing came in time.
+// a retry, which means that nothing can be sent or read yet.
 int write_some(BIO* bio, const char* text, int size) {
   ::BIO_clear_retry_flags(bio);
   ssize_t sent = 0;

@@ -26,12 +26,13 @@ class lasting_problem : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-struct tls_problem {
+/// What a connection broke by; an empty text: that is not known.
+struct connection_problem {
   std::string text{};
-  bool lasts = false;
+  bool lasts = false;  ///< until an operator changes the settings, or the server
 };
 
-/// TLS on a socket that it does not own. Does what the socket does: waits if that waits. Not thread-safe.
+/// TLS on a socket that it does not own, and that does not wait. Not thread-safe.
 class tls_session {
  public:
   /// Whether dlock was built with it.

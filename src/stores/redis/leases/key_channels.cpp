@@ -114,8 +114,7 @@ bool key_channels::serve(const std::stop_token& stop) noexcept {
   try {
     fault why;
     const auto on = client_.open(client_.settings().connect_timeout, stop, why);
-    if (on == nullptr) return false;
-    return serve(*on, stop);
+    return on != nullptr && serve(*on, stop);
   } catch (const std::exception&) {
     return false;
   }

@@ -57,11 +57,4 @@ inline id128 id_in(std::string_view text) noexcept {
 
 inline std::uint64_t fence_in(const answer& response) noexcept { return static_cast<std::uint64_t>(response.number()); }
 
-inline std::string who(std::string_view host, std::string_view pid, std::string_view label) {
-  std::string text(host);
-  text.append("/").append(pid);
-  if (!label.empty()) text.append(" ").append(label);
-  return text;
-}
-
 }  // namespace dlock::stores::redis::leases

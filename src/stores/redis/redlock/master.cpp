@@ -5,7 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <iterator>
+#include <cstddef>
 #include <stdexcept>
 #include <utility>
 
@@ -21,14 +21,13 @@ constexpr std::chrono::milliseconds longest_pause = 5s;
 constexpr std::chrono::milliseconds moment = 20ms;
 /// How long it is known what was under way on a connection that was closed.
 constexpr auto ends_last = 1h;
-constexpr auto between_sweeps = 1min;
 /// So many times the connect_timeout a name is believed under which there is no server.
 constexpr int names_last = 6;
 /// That are remembered of one connection: what was sent on older ones has long been done.
-constexpr std::size_t most_ends = 100;
+constexpr std::ptrdiff_t most_ends = 100;
 
-redis_settings settings_of(const redlock_settings& all, const store_url::endpoint& host) {
-  redis_settings one = all;
+redlock_settings settings_of(const redlock_settings& all, const store_url::endpoint& host) {
+  auto one = all;
   one.name = fmt::format("{}: {}", all.name, all.where(host));
   return one;
 }
@@ -38,11 +37,7 @@ redis_settings settings_of(const redlock_settings& all, const store_url::endpoin
 // ---- what all connections share -------------------------------------------------------------------------------------
 
 master::master(const redlock_settings& all, const store_url::endpoint& host)
-    : where(all.where(host)),
-      settings(settings_of(all, host)),
-      restart_delay(all.restart_delay),
-      hello(settings, {}),
-      host_(host) {}
+    : where(all.where(host)), settings(settings_of(all, host)), hello(settings, {}), host_(host) {}
 
 void master::look_up(stream_socket::clock::time_point now, stream_socket::clock::time_point until,
                      const std::stop_token& cancel) {
@@ -85,54 +80,44 @@ std::vector<stream_socket::peer> master::addresses() const {
 stream_socket::clock::time_point master::votes_from(const server_facts& server, stream_socket::clock::time_point now) {
   // One that writes before it answers has forgotten nothing.
   if (server.keeps == persistence::always) return now;
+  const auto delay = settings.restart_delay;
   const base::lock_guard lock(mutex_);
   // Its clock may have been set since it was started, and another server may have taken its name.
-  if (!run_.empty() && run_ != server.run) new_until_ = now + restart_delay;
+  if (!run_.empty() && run_ != server.run) new_until_ = now + delay;
   run_ = server.run;
   const auto rounded = std::max(0s, server.up - 1s);
-  return std::max(new_until_, now + restart_delay - std::min<std::chrono::milliseconds>(restart_delay, rounded));
+  return std::max(new_until_, now + delay - std::min<std::chrono::milliseconds>(delay, rounded));
 }
 
 void unacknowledged_connections::add(std::uint64_t connection, const connection_ref& end, time_point now) {
   const base::lock_guard lock(mutex_);
-  if (now >= cleanup_cursor_) sweep(now);
-  auto& ends = ends_[connection];
-  if (ends.size() == most_ends) ends.erase(ends.begin());
-  ends.push_back({.end = end});
-}
-
-void unacknowledged_connections::sweep(time_point now) {
-  cleanup_cursor_ = now + between_sweeps;
-  for (auto at = ends_.begin(); at != ends_.end();) {
-    std::erase_if(at->second, [now](const entry& each) { return each.until <= now; });
-    at = at->second.empty() ? ends_.erase(at) : std::next(at);
+  std::erase_if(all_, [now](const entry& each) { return each.until <= now; });
+  const auto of_it = [connection](const entry& each) { return each.connection == connection; };
+  if (std::count_if(all_.begin(), all_.end(), of_it) == most_ends) {
+    all_.erase(std::find_if(all_.begin(), all_.end(), of_it));
   }
+  all_.push_back({.connection = connection, .end = end});
 }
 
 void unacknowledged_connections::leave(std::uint64_t connection, const connection_ref& end, time_point now) {
   const base::lock_guard lock(mutex_);
-  const auto found = ends_.find(connection);
-  if (found == ends_.end()) return;
-  for (auto& each : found->second) {
-    if (each.end == end) each.until = now + ends_last;
+  for (auto& each : all_) {
+    if (each.connection == connection && each.end == end) each.until = now + ends_last;
   }
 }
 
 void unacknowledged_connections::remove(std::uint64_t connection, const connection_ref& end) {
   const base::lock_guard lock(mutex_);
-  const auto found = ends_.find(connection);
-  if (found == ends_.end()) return;
-  std::erase_if(found->second, [&](const entry& each) { return each.end == end; });
-  if (found->second.empty()) ends_.erase(found);
+  std::erase_if(all_, [&](const entry& each) { return each.connection == connection && each.end == end; });
 }
 
 std::vector<connection_ref> unacknowledged_connections::of(std::uint64_t connection) const {
   const base::lock_guard lock(mutex_);
-  std::vector<connection_ref> all;
-  if (const auto found = ends_.find(connection); found != ends_.end()) {
-    for (const auto& each : found->second) all.push_back(each.end);
+  std::vector<connection_ref> ends;
+  for (const auto& each : all_) {
+    if (each.connection == connection) ends.push_back(each.end);
   }
-  return all;
+  return ends;
 }
 
 // ---- a link ---------------------------------------------------------------------------------------------------------
@@ -149,8 +134,7 @@ void master_link::ended(clock::time_point now) noexcept {
 short master_link::wanted() const noexcept {
   switch (state_) {
     case state::down: return 0;
-    case state::connecting: return POLLOUT;
-    case state::securing: return securing_;
+    case state::connecting: return awaited_;
     case state::greeting:
     case state::ready: break;
   }
@@ -167,13 +151,7 @@ void master_link::step(short events, clock::time_point now) {
       if (refusal_.empty() && now >= retry_at_) begin(now);
       return;
     case state::connecting:
-      if (events != 0) {
-        if (const auto why = socket_.connected(); !why.empty()) return close(why, now);
-        return to_.settings.tls.mode == tls_mode::off ? greet(now) : secure(now);
-      }
-      break;
-    case state::securing:
-      if (events != 0) return secure(now);
+      if (events != 0) return connect(now);
       break;
     case state::greeting:
       if (events != 0) read(now);
@@ -187,20 +165,14 @@ void master_link::step(short events, clock::time_point now) {
   if (state_ != state::down && now >= until_) close("no answer in time", now);
 }
 
-void master_link::secure(clock::time_point now) {
+void master_link::connect(clock::time_point now) {
   try {
-    if (std::exchange(state_, state::securing) == state::connecting) {
-      socket_.begin_tls(to_.settings.tls, to_.host());
-    }
-    std::string why;
-    switch (socket_.secured(why)) {
-      case tls_session::result::done: return greet(now);
-      case tls_session::result::broken: return close(why, now, socket_.tls_problem().lasts);
-      case tls_session::result::more_to_read: securing_ = POLLIN; break;
-      case tls_session::result::more_to_write: securing_ = POLLOUT; break;
-    }
+    awaited_ = socket_.go_on(to_.settings.tls, to_.host());
+    if (awaited_ == 0) greet(now);
+  } catch (const lasting_problem& problem) {
+    close(problem.what(), now, true);
   } catch (const std::runtime_error& problem) {
-    close(problem.what(), now, dynamic_cast<const lasting_problem*>(&problem) != nullptr);
+    close(problem.what(), now);
   }
 }
 
@@ -220,6 +192,7 @@ void master_link::begin(clock::time_point now) {
     until_ = now + to_.settings.connect_timeout / static_cast<long>(all.size());
     tried_ = all.size();
     state_ = state::connecting;
+    awaited_ = POLLOUT;
     socket_ = stream_socket::begin(all[address_ % all.size()]);
   } catch (const std::runtime_error& problem) {
     close(problem.what(), now);
@@ -269,8 +242,8 @@ void master_link::read(clock::time_point now) {
     if (to != nullptr) to->push_back(std::move(next));
   }
   if (!link_->usable()) {
-    const auto end = link_->ended();
-    return close(end.text.empty() ? "the connection broke" : end.text, now, end.lasts);
+    const auto problem = link_->problem();
+    return close(problem.text.empty() ? "the connection broke" : problem.text, now, problem.lasts);
   }
   if (pending_.empty()) late_ = false;
 }

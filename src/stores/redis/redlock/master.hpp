@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +20,7 @@ class master {
   master(const redlock_settings& all, const store_url::endpoint& host);
 
   const std::string where;
-  const redis_settings settings;  ///< named by the master too
-  const std::chrono::milliseconds restart_delay;
+  const redlock_settings settings;  ///< named by the master too
   const greeting hello;
   const std::string& host() const noexcept { return host_.host; }
 
@@ -78,14 +76,13 @@ class unacknowledged_connections {
 
  private:
   struct entry {
+    std::uint64_t connection = 0;
     connection_ref end{};
     time_point until = time_point::max();
   };
-  void sweep(time_point now) DLOCK_REQUIRES(mutex_);
 
   mutable base::mutex mutex_;
-  std::map<std::uint64_t, std::vector<entry>> ends_ DLOCK_GUARDED_BY(mutex_){};
-  time_point cleanup_cursor_ DLOCK_GUARDED_BY(mutex_){};
+  std::vector<entry> all_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 /// A connection to one master that never waits: its owner polls for all of them. It comes back by itself, a while
@@ -135,7 +132,7 @@ class master_link {
   void refuse(const std::string& why, clock::time_point now);
 
  private:
-  enum class state { down, connecting, securing, greeting, ready };
+  enum class state { down, connecting, greeting, ready };
   struct pending_reply {
     std::vector<answer>* to = nullptr;  ///< null: they are not wanted any more
     std::size_t answers = 0;
@@ -145,7 +142,7 @@ class master_link {
   /// What was sent and not answered may still be under way: then it stays known.
   void ended(clock::time_point now) noexcept;
   void read(clock::time_point now);
-  void secure(clock::time_point now);
+  void connect(clock::time_point now);
   void greet(clock::time_point now);
   void greeted(clock::time_point now);
 
@@ -154,13 +151,13 @@ class master_link {
   const std::uint64_t connection_;
   unacknowledged_connections& ends_;
   state state_ = state::down;
-  stream_socket socket_{};                  ///< until it is connected, and encrypted
+  stream_socket socket_{};                  ///< while it is being connected
+  short awaited_ = 0;                       ///< by that
   std::optional<redis_connection> link_{};  ///< from then on
   std::deque<pending_reply> pending_{};
   bool late_ = false;
   clock::time_point late_since_{};
   std::vector<answer> hello_{};
-  short securing_ = 0;            ///< what that waits for
   clock::time_point begun_{};     ///< to connect
   clock::time_point until_{};     ///< to have connected and greeted
   clock::time_point retry_at_{};  ///< after it broke

@@ -26,11 +26,7 @@ struct plain_calls {
 
   void add(std::initializer_list<std::string_view> words) { to.add(words); }
   void add(setnx::script which, std::size_t keys, std::initializer_list<std::string_view> words) {
-    to.begin(words.size() + 3);
-    to.word("EVAL");
-    to.word(setnx::scripts[static_cast<std::size_t>(which)]);
-    to.word(fmt::format_int(keys).c_str());
-    for (const auto each : words) to.word(each);
+    to.call("EVAL", setnx::scripts[static_cast<std::size_t>(which)], keys, {words.begin(), words.size()});
   }
 };
 
