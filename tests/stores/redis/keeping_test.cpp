@@ -5,10 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <future>
 #include <list>
 #include <string>
@@ -19,9 +16,6 @@
 #include "stores/redis/redis_fixtures.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 namespace {
 
@@ -215,25 +209,21 @@ TEST_CASE("redis: a watch that begins anew is not told that it works before the 
   const redis_server server;
   const auto fixture = open_store(server.url());
   fixture->prepare();
-  struct listener final : key_listener {
-    std::atomic<int> yes{0};
-    void may_be_free(bool works) noexcept override { yes += works ? 1 : 0; }
-  };
-  std::list<listener> all(20);
+  std::list<counting_listener> all(20);
   const auto each_key = [&](auto&& use) {
     int i = 0;
     for (auto& one : all) use(fmt::format("k{}", i++), one);
   };
-  each_key([&](const std::string& key, listener& one) { fixture->watch(key, {}, one); });
-  each_key([&](const std::string&, listener& one) { REQUIRE(eventually([&] { return one.yes == 1; })); });
+  each_key([&](const std::string& key, counting_listener& one) { fixture->watch(key, {}, one); });
+  each_key([&](const std::string&, counting_listener& one) { REQUIRE(eventually([&] { return one.yes == 1; })); });
   server.stop();
-  each_key([&](const std::string& key, listener& one) {
+  each_key([&](const std::string& key, counting_listener& one) {
     fixture->unwatch(key, {}, one);
     fixture->watch(key, {}, one);
     CHECK(one.yes == 1);
   });
   server.go_on();
-  each_key([&](const std::string& key, listener& one) {
+  each_key([&](const std::string& key, counting_listener& one) {
     CHECK(eventually([&] { return one.yes == 2; }));
     fixture->unwatch(key, {}, one);
   });
@@ -243,10 +233,7 @@ TEST_CASE("redis: a connection for notices that breaks in silence is not trusted
   const redis_server server;
   const auto fixture = open_store(server.url("&statement_timeout=200"));
   fixture->prepare();
-  struct : key_listener {
-    std::atomic<int> yes{0}, no{0};
-    void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
-  } listener;
+  counting_listener listener;
   fixture->watch("k", {}, listener);
   REQUIRE(eventually([&] { return listener.yes == 1; }));
   server.stop();  // its connections stay open

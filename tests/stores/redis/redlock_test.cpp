@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -26,8 +24,6 @@
 
 namespace dlock::test {
 
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 using clock = std::chrono::steady_clock;
 
 namespace {
@@ -251,16 +247,13 @@ TEST_CASE_METHOD(masters_fixture, "redlock: a master that has become a replica d
 }
 
 TEST_CASE("redlock: a URL that names too little or something twice is refused", "[redis][redlock]") {
-  const auto refused = [](const char* url, const char* text) {
-    CHECK_THROWS_MATCHES(open_store(url), std::invalid_argument, MessageMatches(ContainsSubstring(text)));
-  };
-  refused("redlock://a,b", "redlock URL: 2 of the 3 masters");
-  refused("redlock://a,b,a", "a:6379 is named twice");
-  refused("redlock://a,b,c?socket=/x", "socket= is one server");
-  refused("redlock://a,b,c?scheme=setnx", "there is no scheme=");
-  refused("redlock://a,b,c?fences=clock", "unknown parameter 'fences' for redlock");
-  refused("redlock://a,b,c?master_timeout=0", "master_timeout=0 is not 1 to 86400000");
-  refused("redlock:a,b,c", "redlock: goes on with two slashes");
+  check_url_refused("redlock://a,b", "redlock URL: 2 of the 3 masters");
+  check_url_refused("redlock://a,b,a", "a:6379 is named twice");
+  check_url_refused("redlock://a,b,c?socket=/x", "socket= is one server");
+  check_url_refused("redlock://a,b,c?scheme=setnx", "there is no scheme=");
+  check_url_refused("redlock://a,b,c?fences=clock", "unknown parameter 'fences' for redlock");
+  check_url_refused("redlock://a,b,c?master_timeout=0", "master_timeout=0 is not 1 to 86400000");
+  check_url_refused("redlock:a,b,c", "redlock: goes on with two slashes");
   CHECK(open_store("redlock://me:secret@a,b,c,d/2")->name() == "redlock://me:***@a,b,c,d/2");
 }
 

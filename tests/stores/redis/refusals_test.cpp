@@ -3,8 +3,6 @@
 /// Servers that will not do, or not yet.
 
 #include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 #include <stdexcept>
 #include <stop_token>
@@ -14,9 +12,6 @@
 #include "stores/redis/redis_fixtures.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 namespace {
 

@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -21,9 +19,6 @@
 #include "support/program_output.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 namespace {
 
