@@ -37,7 +37,6 @@ class key_channels {
     bool ask = false;    ///< subscribed or ended since the server was last informed
     bool works = false;  ///< the server has confirmed it
   };
-  /// What another thread ends a wait of this one by.
   void begin() DLOCK_REQUIRES(mutex_);
   void run(const std::stop_token& stop) noexcept;
   bool serve(const std::stop_token& stop) noexcept;
@@ -49,7 +48,7 @@ class key_channels {
 
   redis_client& client_;
   const std::string prefix_;
-  const base::wake_event changed_{"eventfd"};
+  const base::wake_event changed_{"eventfd"};  ///< ends a wait of the thread
   std::stop_source stop_{};
   mutable base::mutex mutex_;
   std::map<std::string, heard_key, std::less<>> channels_ DLOCK_GUARDED_BY(mutex_){};
