@@ -69,7 +69,7 @@ struct circle_fixture : engine_fixture {
 
   /// Waits for `key` while it holds `first`, by leases on its stack.
   std::unique_ptr<actor> thread(lock_service& with, const std::string& first, const std::string& key,
-                                lock_options options = {.wait = 1h}) {
+                                lock_options options = {.wait = 10s}) {
     return std::make_unique<actor>(
         [&with, first](const auto& then) {
           const auto held = with.acquire(first);
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: of several threads and services, and n
 TEST_CASE_METHOD(circle_fixture, "circle: try_acquire that waits is refused as well", "[circle]") {
   const auto first = thread(*locks, "a", "b");
   actor second([&](const auto& then) { locks->with_lock("b", then); },
-               [&] { static_cast<void>(locks->try_acquire("a", {.wait = 1h})); });
+               [&] { static_cast<void>(locks->try_acquire("a", {.wait = 10s})); });
   wait_in_turn({first.get(), &second});
   CHECK_FALSE(end_of(second).deadlock.empty());
   CHECK(end_of(*first).granted);
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait for several keys, or 
   const auto first = thread(*locks, "a", "c");
   actor second([&](const auto& then) { locks->with_lock("c", then); },
                [&] {
-                 const auto both = locks->acquire_all({"a", "b"}, {.wait = 1h});
+                 const auto both = locks->acquire_all({"a", "b"}, {.wait = 10s});
                });
   SECTION("closed") {
     wait_in_turn({first.get(), &second});
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: what a distributed_mutex holds counts"
         const std::lock_guard lock(door);
         then();
       },
-      [&] { const auto got = locks->acquire("a", {.wait = 1h}); });
+      [&] { const auto got = locks->acquire("a", {.wait = 10s}); });
   wait_in_turn({first.get(), &second});
   CHECK_FALSE(end_of(second).deadlock.empty());
   CHECK(end_of(*first).granted);
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a chain that reaches nobody who waits 
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: what others may release, or time frees, closes none", "[circle]") {
-  const auto waits_for_a = [this] { const auto got = locks->acquire("a", {.wait = 1h}); };
+  const auto waits_for_a = [this] { const auto got = locks->acquire("a", {.wait = 10s}); };
   const auto first = thread(*locks, "a", "b", {.wait = 500ms});
   SECTION("a lease on the heap") {
     actor second(
@@ -235,7 +235,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a wait that has ended leaves nothing b
       },
       [&] {
         over.get_future().wait();
-        const auto got = locks->acquire("a", {.wait = 1h});
+        const auto got = locks->acquire("a", {.wait = 10s});
       });
   second.waits();
   wait_in_turn({first.get()});
