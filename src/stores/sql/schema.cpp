@@ -13,13 +13,23 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& text) { throw store_error(errc::store_failed, text, 0, "", false); }
 
-}  // namespace
-
 schema_mode parse_schema_mode(const std::string& text) {
   if (text == "create") return schema_mode::create;
   if (text == "verify") return schema_mode::verify;
   if (text == "none") return schema_mode::none;
   throw std::invalid_argument(fmt::format("dlock: schema={} is not create, verify or none", text));
+}
+
+}  // namespace
+
+lock_table_settings lock_table_settings::take(store_url& url) {
+  lock_table_settings settings;
+  settings.schema = parse_schema_mode(url.take_param("schema", "create"));
+  settings.prefix = url.take_param("prefix", std::string(table_names::default_prefix));
+  const auto wake = url.take_param("wake", "on");
+  if (wake != "on" && wake != "off") throw std::invalid_argument("dlock: wake=" + wake + " is not on or off");
+  settings.wake = wake == "on";
+  return settings;
 }
 
 void set_version_table(odb::database& db, const table_names& names) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "dlock/store_interface/store_url.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::sql {
@@ -19,8 +20,15 @@ enum class schema_mode {
   none,    ///< don't look
 };
 
-/// Throws std::invalid_argument for anything but "create", "verify", "none".
-schema_mode parse_schema_mode(const std::string& text);
+/// What a store's URL says of its lock tables.
+struct lock_table_settings {
+  schema_mode schema = schema_mode::create;
+  std::string prefix{};
+  bool wake = true;  ///< a waiter sleeps until a release wakes it
+
+  /// Takes schema=, prefix= and wake=. Throws std::invalid_argument naming the parameter and its value.
+  static lock_table_settings take(store_url& url);
+};
 
 /// Tells `db` where its tables' version is written. Call it once, before ensure_schema().
 void set_version_table(odb::database& db, const table_names& names);
