@@ -12,7 +12,7 @@
 
 #include "engine/core/blocking_calls.hpp"
 #include "stores/sql/application_database.hpp"
-#include "stores/sql/outer_transaction.hpp"
+#include "stores/sql/scoped_transaction.hpp"
 
 namespace dlock::detail {
 
