@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sql/holder_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 
 namespace dlock::stores::sql {
 
@@ -22,6 +23,10 @@ holder_info described(const entities::held_lock_view& row) {
   info.since = microseconds{row.since_us};
   info.remaining = microseconds{std::max<std::int64_t>(0, row.remaining_us)};
   return info;
+}
+
+std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label) {
+  return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label);
 }
 
 }  // namespace dlock::stores::sql

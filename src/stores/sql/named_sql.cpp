@@ -139,6 +139,37 @@ std::string in_one_line(std::string_view sql) {
   return line;
 }
 
+std::string bare_name(std::string_view name, char quote) {
+  std::string part;
+  bool inside = false;
+  for (std::size_t i = 0; i != name.size(); ++i) {
+    if (name[i] == quote) {
+      if (inside && i + 1 != name.size() && name[i + 1] == quote) {
+        part += name[++i];
+      } else {
+        inside = !inside;
+      }
+    } else if (name[i] == '.' && !inside) {
+      part.clear();
+    } else {
+      part += name[i];
+    }
+  }
+  return part;
+}
+
+std::string quoted_name(std::string_view name, char quote) {
+  std::string text(1, quote);
+  for (const char c : name) text.append(c == quote ? 2 : 1, c);
+  return text + quote;
+}
+
+std::string lower(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lowered;
+}
+
 statement_text find_parameters(const char* name, std::string_view sql, std::span<const std::string_view> known,
                                marker marker) {
   statement_text found;

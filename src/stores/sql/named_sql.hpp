@@ -39,6 +39,14 @@ std::string expand_any(std::string_view sql, std::initializer_list<named_part> p
 /// With one blank for each run of blanks and line ends, and none at its ends. Quoted texts stay as they are.
 std::string in_one_line(std::string_view sql);
 
+// ---- names of tables and columns ------------------------------------------------------------------------------------
+
+/// The last part of a name such as `db`.`order`, without its quotation marks; and the way back.
+std::string bare_name(std::string_view name, char quote);
+std::string quoted_name(std::string_view name, char quote);
+/// ASCII letters in lower case: databases compare names of columns like that.
+std::string lower(std::string_view text);
+
 // ---- statements that are prepared ----------------------------------------------------------------------------------
 
 /// How a database wants its parameters marked.

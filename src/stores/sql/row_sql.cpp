@@ -114,6 +114,21 @@ bool holds_for(const row_word& word, const row_table& table) noexcept {
 
 }  // namespace
 
+row_statement statement_for(const request& asked) noexcept {
+  switch (asked.action) {
+    case verb::take: return row_statement::take;
+    case verb::insert:
+    case verb::poll: break;
+    case verb::take_over:
+      // Nobody can say whether another program lives.
+      return asked.expected->holder == foreign_owner ? row_statement::take_over_foreign : row_statement::take_over;
+    case verb::extend: return row_statement::extend;
+    case verb::release: return row_statement::release;
+    case verb::cancel: return row_statement::cancel;
+  }
+  return row_statement::poll;
+}
+
 std::string_view source_of(row_statement which) noexcept {
   switch (which) {
     case row_statement::take: return take;
@@ -127,31 +142,6 @@ std::string_view source_of(row_statement which) noexcept {
     case row_statement::claim: break;
   }
   return claim;
-}
-
-std::string bare_name(std::string_view name, char quote) {
-  std::string part;
-  bool inside = false;
-  for (std::size_t i = 0; i != name.size(); ++i) {
-    if (name[i] == quote) {
-      if (inside && i + 1 != name.size() && name[i + 1] == quote) {
-        part += name[++i];
-      } else {
-        inside = !inside;
-      }
-    } else if (name[i] == '.' && !inside) {
-      part.clear();
-    } else {
-      part += name[i];
-    }
-  }
-  return part;
-}
-
-std::string quoted_name(std::string_view name, char quote) {
-  std::string text(1, quote);
-  for (const char c : name) text.append(c == quote ? 2 : 1, c);
-  return text + quote;
 }
 
 std::string qualifier(const row_table& table, char quote) {

@@ -28,14 +28,11 @@ inline bool has_own_fence(const row_table& table) noexcept {
   return !table.version.empty() && table.version != table.fence;
 }
 
-/// Of a grant: 0 if its session keeps it.
-inline microseconds own_ttl(const request& grant) noexcept {
-  return grant.kind == lease_kind::session ? microseconds{0} : grant.ttl;
+/// Of a grant or an extension: 0 if its session keeps it.
+inline microseconds own_ttl(const request& asked) noexcept {
+  return asked.kind == lease_kind::session && asked.action != verb::extend ? microseconds{0} : asked.ttl;
 }
 
-/// The last part of a name such as `db`.`order`, without its quotation marks; and the way back.
-std::string bare_name(std::string_view name, char quote);
-std::string quoted_name(std::string_view name, char quote);
 /// What a statement about several tables has before each column: the table's name without its database.
 std::string qualifier(const row_table& table, char quote);
 /// The table with that before all its columns.
@@ -61,6 +58,8 @@ enum class row_statement : unsigned char {
   verify,
   claim,
 };
+/// The one that does what is asked. Not of an insert: no row is made by being locked.
+row_statement statement_for(const request& asked) noexcept;
 /// A statement, with placeholders. The database gives as its words:
 /// - {row}: the condition that names the row, or of a claim all rows
 /// - {me}, {verified_me}: the holder in both of its forms; {my_fence}

@@ -66,6 +66,7 @@ void check_contended(const reply& r) {
 TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhile", "[mysql][T57]") {
   stage s;
   const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(s.fixture.tables.prefix(), '`'));
+  const mysql_row_sql row_sql(sql.names(), "");
   actor a(s.fixture), b(s.fixture), c(s.fixture);
   for (const char* key : {"k0", "k1", "k2"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
   s.hold("k1");
@@ -76,7 +77,7 @@ TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhi
     asked[i] = {.action = verb::take, .resource = keys[i], .session = b.id, .nonce = 100 + i};
   }
   const auto execute = [&] {
-    execute_in_one(static_cast<lease_connection&>(*b.connection), sql, asked, replies, false);
+    execute_in_one(static_cast<lease_connection&>(*b.connection), sql, row_sql, asked, replies, false);
   };
   if (!takes_wait(b)) {
     execute();

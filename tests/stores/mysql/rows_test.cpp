@@ -66,9 +66,14 @@ TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever t
     const seen dead{.holder = a.id, .fence = 1, .kind = lease_kind::session, .gone = true};
     q.expected = &dead;
     const std::vector<const row_id*> some = {rows[3].row(), rows[20].row(), rows[150].row()};
-    for (const auto& text :
-         {sql.take(q), sql.take_over(q), sql.extend(q), sql.cancel(q), sql.release(q).text, sql.verify(q).text,
-          sql.claim({*s.table, some, a.id, 1, {}}, stores::mysql::lease_table::session_zone::utc), sql.poll(q)}) {
+    const auto utc = stores::mysql::lease_table::session_zone::utc;
+    std::vector<std::string> texts{sql.release(q, utc).text, sql.verify(q).text,
+                                   sql.claim({*s.table, some, a.id, 1, {}}, utc), sql.poll(q)};
+    for (const auto action : {verb::take, verb::take_over, verb::extend, verb::release, verb::cancel}) {
+      q.action = action;
+      texts.push_back(sql.change(q));
+    }
+    for (const auto& text : texts) {
       INFO(text);
       auto& raw = static_cast<mysql_application&>(*s.app).raw;
       for (const auto& line : raw.rows("EXPLAIN FORMAT=TRADITIONAL " + text)) {

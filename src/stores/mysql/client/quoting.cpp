@@ -9,25 +9,6 @@
 
 namespace dlock::stores::mysql {
 
-std::string bare_table(std::string_view quoted) {
-  std::string part;
-  bool inside = false;
-  for (std::size_t i = 0; i != quoted.size(); ++i) {
-    if (quoted[i] == '`') {
-      if (inside && i + 1 != quoted.size() && quoted[i + 1] == '`') {
-        part += quoted[++i];
-      } else {
-        inside = !inside;
-      }
-    } else if (quoted[i] == '.' && !inside) {
-      part.clear();
-    } else {
-      part += quoted[i];
-    }
-  }
-  return part;
-}
-
 std::string quote_mysql_name(std::string_view name) {
   std::string text = "`";
   for (const char c : name) text.append(c == '`' ? 2 : 1, c);
@@ -58,19 +39,6 @@ std::string mysql_value_literal(const verification::parameter& value) {
     std::string operator()(const verification::bytes& bytes) const { return mysql_literal(bytes.value); }
   };
   return std::visit(to_literal{}, value);
-}
-
-bound_sql& bound_sql::operator<<(std::string_view sql) {
-  statement.sql += sql;
-  statement.text += sql;
-  return *this;
-}
-
-bound_sql& bound_sql::operator<<(const bound& parameter) {
-  statement.sql += "?";
-  statement.text += parameter.literal.empty() ? mysql_value_literal(parameter.value) : parameter.literal;
-  statement.parameters.push_back(parameter.value);
-  return *this;
 }
 
 }  // namespace dlock::stores::mysql

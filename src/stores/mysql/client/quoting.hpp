@@ -10,8 +10,6 @@
 
 namespace dlock::stores::mysql {
 
-/// "`db`.`table`" without its database and quotation marks: "table".
-std::string bare_table(std::string_view quoted);
 /// "`name`", with the quotation marks inside doubled.
 std::string quote_mysql_name(std::string_view name);
 /// Whether a text can stand between single quotation marks as it is: printable ASCII, without them and without
@@ -21,19 +19,5 @@ bool needs_no_escaping(std::string_view text) noexcept;
 std::string mysql_text_literal(std::string_view text);
 /// A value as a literal, whatever the character set.
 std::string mysql_value_literal(const verification::parameter& value);
-
-/// A value of a statement.
-struct bound {
-  verification::parameter value;
-  std::string literal{};  ///< empty: as mysql_value_literal() has it
-};
-
-/// A statement made in two forms at once: with markers and parameters, and as one text.
-struct bound_sql {
-  verification statement{};
-
-  bound_sql& operator<<(std::string_view sql);
-  bound_sql& operator<<(const bound& parameter);
-};
 
 }  // namespace dlock::stores::mysql

@@ -35,12 +35,6 @@ odb::mysql::connection* native_of(odb::connection& with, const std::string& stor
   return &connection;
 }
 
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lowered;
-}
-
 struct column {
   std::string type{};
   unsigned long size = 0;
@@ -82,14 +76,14 @@ class table_description {
     if (rows.empty()) return "there is no such table, or the user may not see it";
     schema_ = rows.front().at(0).value_or("");
     const auto engine = rows.front().at(1).value_or("(none)");
-    if (lower(engine) != "innodb") return fmt::format("it has the engine {}: row locks need InnoDB", engine);
+    if (sql::lower(engine) != "innodb") return fmt::format("it has the engine {}: row locks need InnoDB", engine);
     for (const auto& row : rows) {
-      const auto type = lower(row.at(3).value_or(""));
-      columns_[lower(row.at(2).value_or(""))] = {type,
-                                                 std::strtoul(row.at(4).value_or("0").c_str(), nullptr, 10),
-                                                 row.at(5) == "YES",
-                                                 lower(row.at(6).value_or("")),
-                                                 {row.at(7).value_or(charset_of(type)), row.at(8).value_or("")}};
+      const auto type = sql::lower(row.at(3).value_or(""));
+      columns_[sql::lower(row.at(2).value_or(""))] = {type,
+                                                      std::strtoul(row.at(4).value_or("0").c_str(), nullptr, 10),
+                                                      row.at(5) == "YES",
+                                                      sql::lower(row.at(6).value_or("")),
+                                                      {row.at(7).value_or(charset_of(type)), row.at(8).value_or("")}};
     }
     for (auto check :
          {&table_description::check_owner, &table_description::check_expiry, &table_description::check_counters}) {
@@ -105,14 +99,14 @@ class table_description {
     for (const auto& row : rows) {
       const auto name = row.at(0).value_or("");
       table_.id.push_back(quote_mysql_name(name));
-      const auto known = columns_.find(lower(name));
+      const auto known = columns_.find(sql::lower(name));
       table_.id_text.push_back(known == columns_.end() ? text_column{} : known->second.text);
     }
     const auto name = split().second;
     if (table_.label.empty()) table_.label = name;
     table_.table = quote_mysql_name(schema_) + "." + quote_mysql_name(name);
     for (auto* const part : {&table_.owner, &table_.expires_at, &table_.fence, &table_.version}) {
-      if (!part->empty()) *part = quote_mysql_name(bare_table(*part));
+      if (!part->empty()) *part = quote_mysql_name(sql::bare_name(*part, '`'));
     }
     return {};
   }
@@ -120,17 +114,17 @@ class table_description {
  private:
   /// Database (may be empty) and table.
   std::pair<std::string, std::string> split() const {
-    auto name = bare_table(table_.table);
+    auto name = sql::bare_name(table_.table, '`');
     const auto tail = quote_mysql_name(name);
     const std::string_view all = table_.table;
     const bool quoted = all.size() > tail.size() && all.substr(all.size() - tail.size()) == tail;
     const auto remaining = all.substr(0, all.size() - std::min(all.size(), quoted ? tail.size() : name.size()));
     if (remaining.empty() || remaining.back() != '.') return {"", std::move(name)};
-    return {bare_table(remaining.substr(0, remaining.size() - 1)), std::move(name)};
+    return {sql::bare_name(remaining.substr(0, remaining.size() - 1), '`'), std::move(name)};
   }
 
   const column* find(const std::string& name) const {
-    const auto at = columns_.find(lower(bare_table(name)));
+    const auto at = columns_.find(sql::lower(sql::bare_name(name, '`')));
     return at == columns_.end() ? nullptr : &at->second;
   }
 
@@ -294,7 +288,7 @@ bool mysql_store::may_be_done(const fault& why) const noexcept {
 std::string mysql_store::lock_and_skip(const row_table& table) const {
   if (!client_.can_skip_locked()) return " FOR UPDATE";
   if (locks_joined_rows()) return " FOR UPDATE SKIP LOCKED";
-  return fmt::format(" FOR UPDATE OF {} SKIP LOCKED", quote_mysql_name(bare_table(table.table)));
+  return fmt::format(" FOR UPDATE OF {} SKIP LOCKED", quote_mysql_name(sql::bare_name(table.table, '`')));
 }
 
 }  // namespace dlock::stores::mysql::lease_table

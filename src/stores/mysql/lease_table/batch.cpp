@@ -4,18 +4,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/lease_table/batch_change.hpp"
+#include "stores/mysql/lease_table/rows.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
+
+struct batch {
+  lease_connection& on;
+  const lease_sql& key_sql;
+  const mysql_row_sql& row_sql;
+  std::span<const request> requests;
+  std::span<reply> replies;
+  unsigned statements = 0;  ///< that were sent
+
+  verb action() const noexcept { return requests.front().action; }
+  bool of_keys() const noexcept { return requests.front().row == nullptr; }
+  bool grants() const noexcept { return action() == verb::take || action() == verb::insert; }
+  bool frees() const noexcept { return action() == verb::release || action() == verb::cancel; }
+
+  outcome query(const std::string& text, const char* doing, mysql_rows* rows, std::uint64_t* changed, fault& why) {
+    ++statements;
+    return on.query(text, doing, rows, changed, why);
+  }
+};
+
+// ---- the statements -------------------------------------------------------------------------------------------------
 
 /// "X'61',X'62'": the keys of a condition.
 std::string key_list(std::span<const request> requests) {
@@ -25,20 +45,13 @@ std::string key_list(std::span<const request> requests) {
 }
 
 /// "WHEN X'61' THEN 7 WHEN X'62' THEN 8": to each key the number of its request.
-template <class Number>
-std::string number_by_key(std::span<const request> requests, Number number) {
+std::string number_by_key(std::span<const request> requests, std::uint64_t request::*number) {
   std::string cases;
   for (const auto& each : requests) {
     fmt::format_to(std::back_inserter(cases), "{}WHEN {} THEN {}", cases.empty() ? "" : " ",
-                   mysql_literal(each.resource), number(each));
+                   mysql_literal(each.resource), each.*number);
   }
   return cases;
-}
-std::string nonces(std::span<const request> requests) {
-  return number_by_key(requests, [](const request& each) { return each.nonce; });
-}
-std::string fences(std::span<const request> requests) {
-  return number_by_key(requests, [](const request& each) { return each.fence; });
 }
 
 /// "SELECT X'61' AS new_key,7 AS new_nonce UNION ALL SELECT X'62',8": the keys that are to be inserted.
@@ -52,159 +65,369 @@ std::string new_keys(std::span<const request> requests) {
   return rows;
 }
 
-/// The statement that changes all rows; `skip`: all that nobody has locked.
-std::string change_text(const lease_sql& statements, std::span<const request> requests, bool skip) {
+std::string change_keys(const lease_sql& statements, std::span<const request> requests, bool skip) {
   const auto& first = requests.front();
-  const auto keys = key_list(requests);
   const auto session = mysql_literal(bytes_of(first.session));
-  if (first.action == verb::release) {
-    return sql::write_values(statements.text(text_id::batch_release, skip),
-                             {{"keys", keys}, {"session", session}, {"fences", fences(requests)}});
-  }
-  if (first.action == verb::cancel) {
-    return sql::write_values(statements.text(text_id::batch_cancel, skip),
-                             {{"keys", keys}, {"session", session}, {"nonces", nonces(requests)}});
-  }
   const auto own_ttl = first.kind != lease_kind::session ? std::to_string(first.ttl.count()) : std::string("NULL");
   if (first.action == verb::insert) {
     return sql::write_values(statements.text(text_id::batch_insert),
                              {{"session", session}, {"own_ttl", own_ttl}, {"new_keys", new_keys(requests)}});
   }
+  const auto keys = key_list(requests);
+  if (first.action == verb::release) {
+    return sql::write_values(
+        statements.text(text_id::batch_release, skip),
+        {{"keys", keys}, {"session", session}, {"fences", number_by_key(requests, &request::fence)}});
+  }
+  const auto nonces = number_by_key(requests, &request::nonce);
+  if (first.action == verb::cancel) {
+    return sql::write_values(statements.text(text_id::batch_cancel, skip),
+                             {{"keys", keys}, {"session", session}, {"nonces", nonces}});
+  }
   return sql::write_values(statements.text(text_id::batch_take, skip),
-                           {{"keys", keys}, {"session", session}, {"nonces", nonces(requests)}, {"own_ttl", own_ttl}});
+                           {{"keys", keys}, {"session", session}, {"nonces", nonces}, {"own_ttl", own_ttl}});
 }
 
-struct row {
-  bool ours = false;
-  bool free = false;
-  std::uint64_t nonce = 0;
-  std::uint64_t fence = 0;
+/// `skip`: what changes all that nobody has locked.
+std::string change_text(const batch& b, bool skip) {
+  return b.of_keys() ? change_keys(b.key_sql, b.requests, skip) : b.row_sql.change_all(b.requests, skip);
+}
+
+std::string read_text(const batch& b) {
+  if (!b.of_keys()) return b.row_sql.read_all(b.requests);
+  const auto session = mysql_literal(bytes_of(b.requests.front().session));
+  return sql::write_values(b.key_sql.text(text_id::batch_read), {{"session", session}, {"keys", key_list(b.requests)}});
+}
+
+std::string poll_text(const batch& b) {
+  if (!b.of_keys()) return b.row_sql.poll_all(b.requests);
+  return sql::write_values(b.key_sql.text(text_id::batch_poll), {{"keys", key_list(b.requests)}});
+}
+
+/// Calls answer(i) for each request `i` that a row of a result is about, by the row's first column. Keys are told apart
+/// by their bytes, as the column does it. Rows are told apart by the numbers of their requests, because what the server
+/// takes for the same id is its own matter: of two requests about the same row the second finds none.
+template <class Answer>
+void for_requests(const batch& b, const mysql_rows::value_type& row, Answer&& answer) {
+  if (!b.of_keys()) {
+    const auto number = row.at(0) ? unsigned_of(row[0]) : b.requests.size();
+    if (number < b.requests.size()) answer(number);
+    return;
+  }
+  for (std::size_t i = 0; i != b.requests.size(); ++i) {
+    if (row.at(0) == b.requests[i].resource) answer(i);
+  }
+}
+
+// ---- answers --------------------------------------------------------------------------------------------------------
+
+void fill_all(std::span<reply> replies, outcome said, const fault& why) {
+  for (auto& each : replies) {
+    each = reply{};
+    each.result = said;
+    each.why = why;
+  }
+}
+
+/// A row that was passed over because somebody's transaction has it locked: counts as busy.
+reply locked_row() {
+  constexpr unsigned not_waited = 3572;
+  return {.why = make_mysql_fault(not_waited, "HY000", "a transaction has the row locked", "a batch")};
+}
+
+/// It may have been done, but nobody can tell. As a batch without an answer it is settled on another connection.
+reply doubtful(lease_connection& on) {
+  reply answer{.result = outcome::unknown,
+               .why = make_own_fault("read a batch: a row is not as it was left", true, true)};
+  on.note_error(answer.why);
+  return answer;
+}
+
+/// What a request of releases or cancels finds of its grant after the change.
+enum class after_free {
+  free,  ///< as the request leaves it: nobody's, and granted to nobody since
+  held,  ///< its grant is still there
+  kept,  ///< likewise, but the request names it wrongly
+  gone,  ///< others have it, or it was deleted
 };
 
-/// One for each request, empty where there is none.
-outcome read_rows(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
-                  std::vector<row>& found, fault& why) {
-  mysql_rows rows;
-  const auto session = mysql_literal(bytes_of(requests.front().session));
-  const auto text =
-      sql::write_values(statements.text(text_id::batch_read), {{"session", session}, {"keys", key_list(requests)}});
-  const auto said = on.query(text, "read a batch", &rows, nullptr, why);
-  if (said != outcome::yes) return said;
-  std::map<std::string, row, std::less<>> by_key;
-  for (const auto& from : rows) {
-    auto& now = by_key[from.at(0).value_or("")];
-    now.ours = from.at(1).value_or("0") == "1";
-    now.free = from.at(2).value_or("0") == "1";
-    now.nonce = std::strtoull(from.at(3).value_or("0").c_str(), nullptr, 10);
-    now.fence = std::strtoull(from.at(4).value_or("0").c_str(), nullptr, 10);
+/// What a row is after the change, for one request about it.
+struct row_now {
+  bool granted = false;  ///< to that very attempt
+  bool free = false;     ///< a take could have it
+  std::uint64_t fence = 0;
+  after_free grant = after_free::gone;
+};
+
+row_now key_now(const request& asked, const mysql_rows::value_type& row) {
+  const bool ours = unsigned_of(row.at(1)) != 0;
+  const bool free = unsigned_of(row.at(2)) != 0;
+  const bool of_attempt = unsigned_of(row.at(3)) == asked.nonce;
+  row_now now{.granted = ours && of_attempt, .free = free, .fence = unsigned_of(row.at(4))};
+  const bool named = asked.action == verb::release ? now.fence == asked.fence : of_attempt;
+  if (named && (ours || free)) {
+    now.grant = ours ? after_free::held : after_free::free;
+  } else if (now.granted) {
+    now.grant = after_free::kept;
   }
-  for (const auto& each : requests) {
-    const auto at = by_key.find(each.resource);
-    found.push_back(at == by_key.end() ? row{} : at->second);
-  }
-  return said;
+  return now;
 }
 
-void answer_grants(lease_connection& on, std::span<const request> requests, std::span<const row> rows,
-                   std::span<reply> replies, const batch_change& change) {
+row_now application_row_now(const mysql_row_sql& sql, const request& asked, const mysql_rows::value_type& row) {
+  const auto owner = row.at(1).value_or("");
+  const auto asker = sql.owner_of(asked);
+  row_now now{.granted = owner == asker.text() || owner == asker.verified_text(),
+              .free = unsigned_of(row.at(2)) != 0,
+              .fence = unsigned_of(row.at(3))};
+  const bool by_fence = asked.action == verb::release && sql::has_own_fence(*asked.row->table);
+  const bool named = !by_fence || now.fence == asked.fence;
+  if (now.granted) {
+    now.grant = named ? after_free::held : after_free::kept;
+  } else if (owner.empty() && named) {
+    now.grant = after_free::free;
+  }
+  return now;
+}
+
+/// What one statement for all did.
+struct batch_change {
+  outcome said = outcome::failed;
+  std::uint64_t rows = 0;
+  bool skipped = false;    ///< it passed over rows that somebody has locked
+  bool too_large = false;  ///< it was not sent
+  fault why{};
+};
+
+void answer_grants(const batch& b, std::span<const row_now> rows, const batch_change& done) {
   std::uint64_t granted = 0;
   for (std::size_t i = 0; i != rows.size(); ++i) {
-    replies[i] = {.result = outcome::no};
-    if (rows[i].ours && rows[i].nonce == requests[i].nonce) {
-      replies[i] = {.result = outcome::yes, .fence = rows[i].fence};
+    b.replies[i] = {.result = outcome::no};
+    if (rows[i].granted) {
+      b.replies[i] = {.result = outcome::yes, .fence = rows[i].fence};
       ++granted;
-    } else if (change.skipped && rows[i].free) {
-      replies[i] = locked_row();  // it looks as if nobody had asked
+    } else if (done.skipped && rows[i].free) {
+      b.replies[i] = locked_row();  // it looks as if nobody had asked
     }
   }
-  if (granted < change.rows) doubt(on, replies);
+  if (granted >= done.rows) return;
+  // More was granted than is seen now. As a grant without an answer, what is not seen is cancelled, by session and
+  // nonce.
+  for (auto& each : b.replies) {
+    if (each.result != outcome::yes) each = doubtful(b.on);
+  }
 }
 
-after_free find_out(const request& asked, const row& now) {
-  const bool same = asked.action == verb::release ? now.fence == asked.fence : now.nonce == asked.nonce;
-  if (same && (now.ours || now.free)) return now.ours ? after_free::held : after_free::free;
-  return now.ours && now.nonce == asked.nonce ? after_free::kept : after_free::gone;
+/// How many were freed is known. Each of them is free now, or was taken by others, or deleted, as soon as it was. What
+/// was free before looks like what was freed.
+void answer_frees(const batch& b, std::span<const row_now> rows, const batch_change& done) {
+  const auto count = [&](after_free what) {
+    return static_cast<std::uint64_t>(
+        std::count_if(rows.begin(), rows.end(), [&](const row_now& each) { return each.grant == what; }));
+  };
+  const auto freed_and_gone = done.rows - std::min(done.rows, count(after_free::free));
+  const bool all_gone_were_freed = freed_and_gone == count(after_free::gone);
+  for (std::size_t i = 0; i != rows.size(); ++i) {
+    b.replies[i] = {.result = outcome::no};
+    switch (rows[i].grant) {
+      case after_free::free:
+        if (done.rows != 0) b.replies[i].result = outcome::yes;
+        break;
+      case after_free::held:
+        if (done.skipped) b.replies[i] = locked_row();
+        break;
+      case after_free::kept: break;
+      case after_free::gone:
+        if (all_gone_were_freed) {
+          b.replies[i].result = outcome::yes;
+        } else if (freed_and_gone != 0 && b.action() == verb::release) {
+          b.replies[i] = doubtful(b.on);  // one of several: that it was freed, or that others had taken it before
+        }
+        break;
+    }
+  }
 }
+
+// ---- what is sent ---------------------------------------------------------------------------------------------------
 
 /// Answers each request by its row, as it is after the change.
-void read_back(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
-               std::span<reply> replies, batch_change& change) {
-  std::vector<row> rows;
-  if (read_rows(on, statements, requests, rows, change.why) != outcome::yes) return unread(on, replies, change.why);
-  const auto action = requests.front().action;
-  if (action == verb::take || action == verb::insert) return answer_grants(on, requests, rows, replies, change);
-  std::vector<after_free> found;
-  for (std::size_t i = 0; i != rows.size(); ++i) found.push_back(find_out(requests[i], rows[i]));
-  answer_frees(on, action, found, replies, change);
+void read_back(batch& b, batch_change& done) {
+  mysql_rows found;
+  if (b.query(read_text(b), "read a batch", &found, nullptr, done.why) != outcome::yes) {
+    // The change was done, and nobody knows for whom: as doubtful().
+    done.why.transient = done.why.connection = true;
+    b.on.interrupt();
+    return fill_all(b.replies, outcome::unknown, done.why);
+  }
+  std::vector<row_now> rows(b.requests.size());
+  for (const auto& row : found) {
+    for_requests(b, row, [&](std::size_t i) {
+      rows[i] = b.of_keys() ? key_now(b.requests[i], row) : application_row_now(b.row_sql, b.requests[i], row);
+    });
+  }
+  b.grants() ? answer_grants(b, rows, done) : answer_frees(b, rows, done);
 }
 
-/// All or none. False: one of the keys is there already, or is being inserted by somebody else; each for itself then.
-bool insert_all(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
-                std::span<reply> replies, reply& sent) {
-  batch_change change;
-  const auto text = std::string(on.quick_prefix()) + change_text(statements, requests, false);
-  if (!on.fits(text)) return false;
-  change.said = on.query(text, "insert a batch", nullptr, &change.rows, change.why);
-  sent = {.result = outcome::yes, .statements = 1};
-  const bool there = change.why.native == static_cast<int>(mysql_duplicate_key);
-  if (change.said == outcome::failed && (there || change.why.contended)) return false;
-  if (change.said == outcome::yes && change.rows == 0) return false;  // no floor: an insert of one key says so
-  fill_all(replies, change.said, change.why);
-  if (change.said != outcome::yes) return true;
-  const auto fence = mysql_insert_id(on.handle());
+/// One locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and does it once more
+/// without the locked rows if there are any; MySQL, which can't be told, passes over them at once. What knows neither
+/// waits. An extension is not done once more: its caller repeats it for each row. If a node of a cluster frees fewer
+/// than there are, it is asked again when it has seen what others have committed.
+batch_change run_change(batch& b, bool can_skip) {
+  batch_change done;
+  const bool extends = b.action() == verb::extend;
+  const auto prefix = can_skip || !b.frees() ? b.on.quick_prefix() : std::string_view();
+  const auto run = [&](bool skip) {
+    done.skipped = skip;
+    const auto text = std::string(prefix) + change_text(b, skip);
+    if (!b.on.fits(text)) {
+      done.too_large = true;
+      return;
+    }
+    done.said = b.query(text, "a batch", nullptr, &done.rows, done.why);
+  };
+  run(can_skip && prefix.empty());
+  const bool locked = done.said == outcome::failed && done.why.contended;
+  if (locked && can_skip && !done.skipped && !extends) {
+    done.why = {};
+    run(true);
+  }
+  // A node that has not seen our grants yet frees those that it knows.
+  if (done.said == outcome::yes && b.frees() && done.rows < b.requests.size() && !b.on.sync_prefix().empty()) {
+    const auto freed = done.rows;
+    done.said = b.query(std::string(b.on.sync_prefix()) + change_text(b, done.skipped), "a batch", nullptr, &done.rows,
+                        done.why);
+    if (done.said == outcome::yes) done.rows += freed;
+    if (done.said == outcome::failed && freed != 0) {  // not of all of them
+      done.said = outcome::unknown;
+      done.why.transient = done.why.connection = true;
+      b.on.interrupt();
+    }
+  }
+  b.on.explain(done.why);
+  return done;
+}
+
+/// Whether each is to be done for itself.
+bool refused(const batch& b, const batch_change& done) {
+  if (done.too_large) return true;
+  if (b.of_keys() || !b.on.usable()) return false;
+  // What the application's own triggers refuse is perhaps one of the rows.
+  if (done.said == outcome::failed && !done.why.contended && !done.why.connection) return true;
+  // An extension may be repeated, so the rows are asked one by one which of them somebody has locked.
+  return b.action() == verb::extend &&
+         (done.why.contended || (done.said == outcome::yes && done.rows < b.requests.size()));
+}
+
+bool change_all(batch& b, bool can_skip) {
+  auto done = run_change(b, can_skip);
+  if (refused(b, done)) return false;
+  const bool none = done.rows == 0 && (b.grants() || !done.skipped);
+  if (done.said != outcome::yes || none || (!b.grants() && done.rows == b.requests.size())) {
+    fill_all(b.replies, done.said != outcome::yes ? done.said : none ? outcome::no : outcome::yes, done.why);
+    return true;
+  }
+  read_back(b, done);
+  return true;
+}
+
+/// All or none. False: one of the keys is there already, or is being inserted by somebody else.
+bool insert_all(batch& b) {
+  batch_change done;
+  const auto text = std::string(b.on.quick_prefix()) + change_text(b, false);
+  if (!b.on.fits(text)) return false;
+  done.said = b.query(text, "insert a batch", nullptr, &done.rows, done.why);
+  const bool there = done.why.native == static_cast<int>(mysql_duplicate_key);
+  if (done.said == outcome::failed && (there || done.why.contended)) return false;
+  if (done.said == outcome::yes && done.rows == 0) return false;  // no floor: an insert of one key says so
+  fill_all(b.replies, done.said, done.why);
+  if (done.said != outcome::yes) return true;
+  const auto fence = mysql_insert_id(b.on.handle());
   if (fence == 0) {  // a trigger has changed it
-    read_back(on, statements, requests, replies, change);
-    ++sent.statements;
+    read_back(b, done);
   } else {
-    for (auto& each : replies) each.fence = fence;
+    for (auto& each : b.replies) each.fence = fence;
   }
   return true;
 }
 
-reply execute_all(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
-                  std::span<reply> replies, bool can_skip) {
-  const bool take = requests.front().action == verb::take;
-  auto change = change_rows(on, requests.front().action, can_skip, requests.size(),
-                            [&](bool skip) { return change_text(statements, requests, skip); });
-  const reply sent{.result = outcome::yes, .statements = change.statements};
-  const bool none = change.rows == 0 && (take || !change.skipped);
-  if (change.said != outcome::yes || none || (!take && change.rows == requests.size())) {
-    fill_all(replies, change.said != outcome::yes ? change.said : none ? outcome::no : outcome::yes, change.why);
-    return sent;
+/// The holder in a row that has the columns of the statement `poll` from its second on.
+seen seen_of_key(const mysql_rows::value_type& from) {
+  mysql_poll_row row;
+  const auto fields = row.fields();
+  for (std::size_t i = 0; i != fields.size(); ++i) fields[i].put(from.at(i + 1));
+  return row.shown();
+}
+
+/// False: a row that the server can't look at must not keep the others from their answers.
+bool poll_all(batch& b) {
+  const auto text = poll_text(b);
+  if (!b.on.fits(text)) return false;
+  mysql_rows found;
+  fault why;
+  const auto said = b.query(text, "poll several", &found, nullptr, why);
+  if (said == outcome::failed && !why.transient && !b.of_keys() && b.on.usable()) return false;
+  b.on.explain(why);
+  fill_all(b.replies, said == outcome::yes ? outcome::absent : said, why);
+  for (const auto& row : found) {
+    for_requests(b, row, [&](std::size_t i) {
+      b.replies[i].result = outcome::yes;
+      b.replies[i].holder = b.of_keys()
+                                ? seen_of_key(row)
+                                : seen_in_row(b.row_sql, *b.requests[i].row->table, {row.begin() + 1, row.end()});
+    });
   }
-  read_back(on, statements, requests, replies, change);
-  return {.result = outcome::yes, .statements = change.statements + 1};
+  return true;
+}
+
+const row_table* table_of(const request& asked) noexcept {
+  return asked.row == nullptr ? nullptr : asked.row->table.get();
+}
+
+/// Whether what it is about can be written into a statement. A key's column has 255 bytes.
+bool can_be_named(const request& asked) noexcept {
+  if (asked.row == nullptr) return !asked.resource.empty() && asked.resource.size() <= 255;
+  return !asked.row->values.empty() && asked.row->values.size() == asked.row->table->id.size();
 }
 
 }  // namespace
 
 bool one_statement_can(std::span<const request> requests) noexcept {
   const auto& first = requests.front();
-  if (first.action == verb::poll || first.action == verb::take_over || first.action == verb::extend) return false;
-  const bool grants = first.action == verb::take || first.action == verb::insert;
+  const auto action = first.action;
+  const auto* const table = table_of(first);
+  // Rows are the application's: none is made by being locked.
+  if (action == verb::take_over || action == (table == nullptr ? verb::extend : verb::insert)) return false;
+  if (action == verb::take && table != nullptr && sql::by_column(*table) && first.ttl.count() <= 0) return false;
+  const bool frees = action == verb::release || action == verb::cancel;
   return std::all_of(requests.begin(), requests.end(), [&](const request& each) {
-    return each.row == nullptr && each.action == first.action && each.session == first.session &&
-           !each.resource.empty() && each.resource.size() <= 255 &&
-           (!grants || (each.kind == first.kind && each.ttl == first.ttl)) &&
-           (first.action != verb::release || each.min_hold.count() <= 0);
+    if (each.action != action || table_of(each) != table || !can_be_named(each)) return false;
+    if (action == verb::poll) return true;
+    return each.session == first.session && (frees || (each.kind == first.kind && each.ttl == first.ttl)) &&
+           (action != verb::release || each.min_hold.count() <= 0) && (action != verb::extend || each.no_wait);
   });
 }
 
-bool execute_in_one(lease_connection& on, const lease_sql& statements, std::span<const request> requests,
-                    std::span<reply> replies, bool can_skip) noexcept {
+bool execute_in_one(lease_connection& on, const lease_sql& keys, const mysql_row_sql& rows,
+                    std::span<const request> requests, std::span<reply> replies, bool can_skip) noexcept {
+  batch all{on, keys, rows, requests, replies};
   bool done = true;
-  answer_all(on, replies, [&] {
-    if (requests.front().action != verb::insert) {
-      auto sent = execute_all(on, statements, requests, replies, can_skip);
-      // One by one they may fit.
-      done = !lease_connection::is_too_large(replies.front());
-      return sent;
+  const auto whole = reply_or_in_doubt(on, "a batch", [&] {
+    switch (all.action()) {
+      case verb::insert: done = insert_all(all); break;
+      case verb::poll: done = poll_all(all); break;
+      default: done = change_all(all, can_skip); break;
     }
-    reply sent;
-    done = insert_all(on, statements, requests, replies, sent);
-    return sent;
+    return reply{.result = outcome::yes};
   });
-  return done;
+  for (auto& each : replies) each.statements = 0;
+  replies.front().statements = all.statements;
+  if (whole.result == outcome::yes) return done;
+  for (auto& each : replies) {
+    each.result = whole.result;
+    each.why.native = whole.why.native;
+    each.why.transient = whole.why.transient;
+    each.why.connection = whole.why.connection;
+  }
+  return true;
 }
 
 }  // namespace dlock::stores::mysql::lease_table

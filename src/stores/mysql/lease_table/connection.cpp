@@ -6,7 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/text.hpp"
+#include "stores/sql/holder_rows.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
@@ -32,6 +33,20 @@ mysql_field field_of(parameter which, lease_values& from) {
 
 }  // namespace
 
+seen mysql_poll_row::shown() const {
+  seen now;
+  now.fence = fence;
+  now.holder = id_of(holder.view());
+  if (!now.holder) return now;
+  now.nonce = nonce;
+  now.kind = kept != 0 ? lease_kind::session : lease_kind::expiring;
+  now.gone = kept != 0 && gone != 0;
+  now.expired = remaining_us <= 0;
+  now.remaining = microseconds{std::max<std::int64_t>(0, remaining_us)};
+  if (gone == 0) now.who = sql::describe_holder(host.view(), pid, label.view());
+  return now;
+}
+
 mysql_statement make_statement(const sql::statement_text& text, lease_values& values) {
   std::vector<mysql_field> fields;
   fields.reserve(text.parameters.size());
@@ -54,9 +69,13 @@ void lease_connection::explain(fault& why) const {
   why.text += ": open the store once with schema=create to make the lock tables";
 }
 
-outcome lease_connection::poll(mysql_poll_row& row, fault& why) {
+reply lease_connection::poll() {
+  reply answer;
+  mysql_poll_row row;
   const auto fields = row.fields();
-  return fetch(statement(statement_id::poll), fields, why);
+  answer.result = fetch(statement(statement_id::poll), fields, answer.why);
+  if (answer.result == outcome::yes) answer.holder = row.shown();
+  return answer;
 }
 
 bool lease_connection::fits(const std::string& text) {
@@ -70,10 +89,6 @@ bool lease_connection::fits(const std::string& text) {
     largest_text_ = std::strtoull(rows.at(0).at(0).value_or("").c_str(), nullptr, 10);
   }
   return text.size() + beside <= largest_text_;
-}
-
-fault lease_connection::too_large() {
-  return make_mysql_fault(packet_too_large, "08S01", "a statement is larger than max_allowed_packet", "a batch");
 }
 
 bool lease_connection::prepare_all(fault& why) {

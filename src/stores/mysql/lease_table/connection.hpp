@@ -47,12 +47,12 @@ struct mysql_poll_row {
             mysql_field::number(gone),  mysql_field::number(remaining_us), mysql_field::text(host),
             mysql_field::number(pid),   mysql_field::text(label),          mysql_field::number(nonce)};
   }
+  /// The holder that they show.
+  seen shown() const;
 };
 
 /// A statement whose parameters are those values. Both must outlive it.
 mysql_statement make_statement(const sql::statement_text& text, lease_values& values);
-
-constexpr unsigned packet_too_large = 1153;
 
 /// A connection with the prepared statements of the lock tables and room for their parameters.
 class lease_connection final : public mysql_connection {
@@ -71,16 +71,25 @@ class lease_connection final : public mysql_connection {
   outcome run_in_sync(statement_id which, mysql_done& done, unsigned& statements, fault& why) {
     return run_in_sync(statement(which), done, statements, why);
   }
-  /// The statement that reads: yes and the row, or absent. Else failed or unknown.
-  outcome poll(mysql_poll_row& row, fault& why);
+  /// Who holds the key in values().
+  reply poll();
+  /// Sends a text that reads, and answers yes or how it failed.
+  reply read(const std::string& text, const char* doing, mysql_rows& rows) {
+    reply answer;
+    answer.result = query(text, doing, &rows, nullptr, answer.why);
+    return answer;
+  }
+  /// Sends a text that changes rows, and answers no if it changed none.
+  reply change(const std::string& text, const char* doing) {
+    reply answer;
+    std::uint64_t rows = 0;
+    answer.result = query(text, doing, nullptr, &rows, answer.why);
+    if (answer.result == outcome::yes && rows == 0) answer.result = outcome::no;
+    return answer;
+  }
   /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the
   /// connection. Large texts cost one statement the first time.
   bool fits(const std::string& text);
-  /// What a text that does not fit is answered.
-  static fault too_large();
-  static bool is_too_large(const reply& answer) noexcept {
-    return answer.result == outcome::failed && answer.why.native == static_cast<int>(packet_too_large);
-  }
   /// Prepares all statements: what the server won't have shows now. False, and the reason.
   bool prepare_all(fault& why);
 

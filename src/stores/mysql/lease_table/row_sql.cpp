@@ -32,23 +32,15 @@ constexpr row_word row_words[] = {
     {"in_time", "{expires_at} > {now}"},
     {"remaining", "CAST((UNIX_TIMESTAMP(t.{expires_at}) + 1) * 1000000 AS SIGNED) - {now}", row_word::by_column},
     {"remaining", "IFNULL(t.{expires_at}, s.{session.expires_at_us}) - {now}"},
+    // What poll() says of its columns.
+    {"holder",
+     "t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {remaining}, "
+     "s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked} "
+     "FROM {table} t LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner}, 32))"},
 };
 
-constexpr std::string_view poll_source = R"(
-SELECT
-  {before}t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {remaining},
-  s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}
-FROM {table} t
-LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner}, 32))
-WHERE {row}
-)";
-
 constexpr std::string_view held_source = R"(
-SELECT
-  {ids}, t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {remaining},
-  s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}
-FROM {table} t
-LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner}, 32))
+SELECT {ids}, {holder}
 WHERE COALESCE(t.{owner}, '') <> ''
   AND (t.{expires_at} IS NULL OR {remaining} > 0)
 ORDER BY {ids}
@@ -170,16 +162,24 @@ bool by_number(const row_id& row) noexcept {
   return row.values.size() == 1 && !std::holds_alternative<std::string>(row.values[0]);
 }
 
+/// "a IN (1, 2)"
+std::string in_list(std::span<const row_id* const> rows, std::string_view column) {
+  return fmt::format("{} IN ({})", column,
+                     joined(rows, ", ", [&](std::size_t i) { return value_of(*rows[i], 0).literal; }));
+}
+
+/// "((a = 1 AND b = 2) OR (...))". Not (a, b) IN ((1, 2), ...): MariaDB reads the whole index for that.
+std::string one_by_one(std::span<const row_id* const> rows, std::string_view before) {
+  return "(" + joined(rows, " OR ", [&](std::size_t i) { return "(" + where(*rows[i], before) + ")"; }) + ")";
+}
+
 /// The rows, by their primary keys alone. A text is compared for itself: which values the server takes for the same
 /// depends on the column.
 std::string any_of(std::span<const request> requests, std::string_view before) {
-  if (std::all_of(requests.begin(), requests.end(), [](const request& each) { return by_number(*each.row); })) {
-    return fmt::format("{}{} IN ({})", before, requests.front().row->table->id.at(0),
-                       joined(requests, ", ", [&](std::size_t i) { return value_of(*requests[i].row, 0).literal; }));
-  }
-  // Not (a, b) IN ((1, 2), ...): MariaDB reads the whole index for that.
-  return "(" + joined(requests, " OR ", [&](std::size_t i) { return "(" + where(*requests[i].row, before) + ")"; }) +
-         ")";
+  std::vector<const row_id*> rows;
+  for (const auto& each : requests) rows.push_back(each.row);
+  const bool numbers = std::all_of(rows.begin(), rows.end(), [](const row_id* row) { return by_number(*row); });
+  return numbers ? in_list(rows, fmt::format("{}{}", before, rows.front()->table->id.at(0))) : one_by_one(rows, before);
 }
 
 /// What is changed; `skip`: those rows that this statement itself could lock, so that it waits for nobody. The limit
@@ -212,11 +212,11 @@ sql::row_text mysql_row_sql::text(const row_table& table) const {
   return made;
 }
 
-sql::row_text mysql_row_sql::about(const request& request, microseconds own_ttl) const {
+sql::row_text mysql_row_sql::about(const request& request) const {
   const auto& table = *request.row->table;
   auto made = text(table);
   made.set("row", where(*request.row)).set_holder(owner_of(request)).set("my_fence", std::to_string(request.fence));
-  return set_freed(made.set("expiry", expiry(table, own_ttl)), table, session_zone::utc);
+  return set_freed(made.set("expiry", expiry(table, sql::own_ttl(request))), table, session_zone::utc);
 }
 
 std::string mysql_row_sql::read_tables_id() const {
@@ -224,15 +224,24 @@ std::string mysql_row_sql::read_tables_id() const {
       fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}} = {}", sql::tables_id::floor_row));
 }
 
-std::string mysql_row_sql::take(const request& request) const {
-  return about(request, sql::own_ttl(request)).fill(row_statement::take);
+std::string mysql_row_sql::change(const request& request) const {
+  auto made = about(request);
+  if (request.action == verb::take_over) {
+    const auto& expected = *request.expected;
+    const sql::row_holder holder{expected.holder, expected.nonce, tables()};
+    made.set("seen", "'" + holder.text() + "'")
+        .set("verified_seen", "'" + holder.verified_text() + "'")
+        .set("seen_fence", std::to_string(expected.fence))
+        .set("seen_session", "X'" + expected.holder.hex() + "'");
+  }
+  return made.fill(sql::statement_for(request));
 }
 
 std::string mysql_row_sql::poll(const request& request, std::string_view before) const {
   return text(*request.row->table)
       .set("before", std::string(before))
       .set("row", where(*request.row, "t."))
-      .fill(poll_source);
+      .fill("SELECT {before}{holder} WHERE {row}");
 }
 
 std::string mysql_row_sql::poll(const request& request) const { return poll(request, ""); }
@@ -259,27 +268,8 @@ std::string mysql_row_sql::revoke(const row_id& row) const {
   return text(*row.table).set("row", where(row)).fill(revoke_source);
 }
 
-std::string mysql_row_sql::take_over(const request& request) const {
-  const auto& expected = *request.expected;
-  const sql::row_holder holder{expected.holder, expected.nonce, tables()};
-  return about(request, sql::own_ttl(request))
-      .set("seen", "'" + holder.text() + "'")
-      .set("verified_seen", "'" + holder.verified_text() + "'")
-      .set("seen_fence", std::to_string(expected.fence))
-      .set("seen_session", "X'" + expected.holder.hex() + "'")
-      .fill(expected.holder == sql::foreign_owner ? row_statement::take_over_foreign : row_statement::take_over);
-}
-
 std::string mysql_row_sql::fence_of(const request& request) const {
-  return about(request, {}).fill("SELECT {fence} FROM {table} WHERE {row} AND {owned}");
-}
-
-std::string mysql_row_sql::extend(const request& request) const {
-  return about(request, request.ttl).fill(row_statement::extend);
-}
-
-std::string mysql_row_sql::cancel(const request& request) const {
-  return about(request, {}).fill(row_statement::cancel);
+  return about(request).fill("SELECT {fence} FROM {table} WHERE {row} AND {owned}");
 }
 
 verification mysql_row_sql::for_transaction(const request& grant, row_statement which, session_zone in) const {
@@ -376,13 +366,8 @@ std::string mysql_row_sql::claim(const sql::claim_request& request, session_zone
 }
 
 std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
-  const auto as = sql::qualified(table, quote);
-  if (as.id.size() == 1) {
-    return as.id[0] + " IN (" + joined(rows, ", ", [&](std::size_t i) { return value_of(*rows[i], 0).literal; }) + ")";
-  }
-  // Not (a, b) IN ((1, 2), ...): MariaDB reads the whole index for that.
   const auto before = sql::qualifier(table, quote);
-  return "(" + joined(rows, " OR ", [&](std::size_t i) { return "(" + where(*rows[i], before) + ")"; }) + ")";
+  return table.id.size() == 1 ? in_list(rows, before + table.id[0]) : one_by_one(rows, before);
 }
 
 std::string mysql_row_sql::add_columns(const row_table& table) const {

@@ -45,13 +45,14 @@ class mysql_row_sql {
   /// Reads it from the floor table.
   std::string read_tables_id() const;
 
-  std::string take(const request& request) const;
+  /// A take, take-over, extension, release or cancel.
+  std::string change(const request& request) const;
   /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, revoked.
   std::string poll(const request& request) const;
   /// The same of many rows of one table, with the number of its request before each.
   std::string poll_all(std::span<const request> requests) const;
-  /// Takes, releases or cancels of many rows of one table: one statement. `skip`: it passes over rows that somebody's
-  /// transaction has locked.
+  /// The same for many rows of one table, but no take-overs. `skip`: it passes over rows that somebody's transaction
+  /// has locked.
   std::string change_all(std::span<const request> requests, bool skip) const;
   /// Those rows as they are now. Columns: the number of its request, owner, free to be taken, fence.
   std::string read_all(std::span<const request> requests) const;
@@ -61,14 +62,11 @@ class mysql_row_sql {
   std::string revoke(const row_id& row) const;
   /// Whether somebody's transaction has the row locked: an error, if so.
   std::string ask(const row_id& row) const;
-  std::string take_over(const request& request) const;
   /// The fence of a row that this attempt was granted.
   std::string fence_of(const request& request) const;
-  std::string extend(const request& request) const;
-  std::string cancel(const request& request) const;
-  /// In the store's own connection, or in a transaction of the application's.
-  verification release(const request& grant, session_zone in = session_zone::utc) const;
-  /// Writes the owner in another way that means the same.
+  /// In a transaction of the application's.
+  verification release(const request& grant, session_zone in) const;
+  /// Likewise: writes the owner in another way that means the same.
   verification verify(const request& grant) const;
 
   std::string free_rows(const row_table& table) const;
@@ -80,8 +78,8 @@ class mysql_row_sql {
  private:
   /// With the words of this database.
   sql::row_text text(const row_table& table) const;
-  /// Likewise, with what a request says of its row and its holder, and when a lease of that ttl ends.
-  sql::row_text about(const request& request, microseconds own_ttl) const;
+  /// Likewise, with what a request says of its row and its holder, and when its lease ends.
+  sql::row_text about(const request& request) const;
   std::string poll(const request& request, std::string_view before) const;
   std::string any_of_ours(std::span<const request> requests, const row_table& as, std::string_view before) const;
   verification for_transaction(const request& grant, sql::row_statement which, session_zone in) const;

@@ -13,6 +13,7 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/granted_fence.hpp"
 #include "stores/mysql/client/text.hpp"
+#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -27,28 +28,19 @@ reply refused(std::string text) {
   return answer;
 }
 
-reply change(lease_connection& connection, const std::string& sql, const char* doing) {
-  reply answer;
-  std::uint64_t rows = 0;
-  answer.result = connection.query(sql, doing, nullptr, &rows, answer.why);
-  if (answer.result == outcome::yes && rows == 0) answer.result = outcome::no;
-  return answer;
-}
-
 /// Of what is ours, as with keys: a node that has not seen our grant yet is asked again when it has.
 /// `prefix`: of the first try alone. The second one has another.
 reply change_ours(lease_connection& connection, const std::string& sql, const char* doing,
                   std::string_view prefix = {}) {
-  auto answer = change(connection, std::string(prefix) + sql, doing);
+  auto answer = connection.change(std::string(prefix) + sql, doing);
   if (answer.result != outcome::no || connection.sync_prefix().empty()) return answer;
-  answer = change(connection, std::string(connection.sync_prefix()) + sql, doing);
+  answer = connection.change(std::string(connection.sync_prefix()) + sql, doing);
   ++answer.statements;
   return answer;
 }
 
-reply grant(lease_connection& connection, const mysql_row_sql& sql, const request& request, const std::string& text,
-            const char* doing) {
-  reply answer = change(connection, std::string(connection.quick_prefix()) + text, doing);
+reply grant(lease_connection& connection, const mysql_row_sql& sql, const request& request, const char* doing) {
+  reply answer = connection.change(std::string(connection.quick_prefix()) + sql.change(request), doing);
   if (answer.result == outcome::yes) {
     tell_fence(
         connection, mysql_insert_id(connection.handle()), [&] { return sql.fence_of(request); }, answer);
@@ -83,16 +75,16 @@ seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_r
   shown.nonce = owner->nonce;
   const bool no_session = integer_of(row.at(3)) != 0;
   shown.gone = kept && no_session;
-  if (!no_session) shown.who = describe_holder(row.at(5).value_or(""), integer_of(row.at(6)), row.at(7).value_or(""));
+  if (!no_session)
+    shown.who = sql::describe_holder(row.at(5).value_or(""), integer_of(row.at(6)), row.at(7).value_or(""));
   return shown;
 }
 
 namespace {
 
 reply poll(lease_connection& connection, const mysql_row_sql& sql, const request& request) {
-  reply answer;
   mysql_rows rows;
-  answer.result = connection.query(sql.poll(request), "poll a row", &rows, nullptr, answer.why);
+  auto answer = connection.read(sql.poll(request), "poll a row", rows);
   if (answer.result != outcome::yes) return answer;
   if (rows.empty()) {
     answer.result = outcome::absent;
@@ -101,21 +93,6 @@ reply poll(lease_connection& connection, const mysql_row_sql& sql, const request
   }
   return answer;
 }
-
-}  // namespace
-
-std::string no_tables_id(const std::string& floor_table) {
-  return fmt::format(
-      "table {} has no row with id {}, which says what these lock tables are called in rows: open the store with "
-      "schema=create to repair it",
-      floor_table, sql::tables_id::floor_row);
-}
-
-std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label) {
-  return fmt::format("{}/{}{}{}", host, pid, label.empty() ? "" : " ", label);
-}
-
-namespace {
 
 /// Whom the columns of mysql_row_sql::poll() show. Nothing: nobody holds the row.
 std::optional<holder_info> holder_in_row(const mysql_row_sql& sql, const row_table& table,
@@ -147,13 +124,19 @@ row_value id_value(const std::string& text, const text_column* column) {
 
 }  // namespace
 
+std::string no_tables_id(const std::string& floor_table) {
+  return fmt::format(
+      "table {} has no row with id {}, which says what these lock tables are called in rows: open the store with "
+      "schema=create to repair it",
+      floor_table, sql::tables_id::floor_row);
+}
+
 reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, const row_id& row,
                       std::vector<holder_info>& out) {
-  reply answer;
   mysql_rows rows;
   request about;
   about.row = &row;
-  answer.result = connection.query(sql.poll(about), "poll a row", &rows, nullptr, answer.why);
+  auto answer = connection.read(sql.poll(about), "poll a row", rows);
   if (answer.result != outcome::yes || rows.empty()) return answer;
   if (auto info = holder_in_row(sql, *row.table, rows.front())) out.push_back(std::move(*info));
   return answer;
@@ -161,9 +144,8 @@ reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, co
 
 reply find_held_rows(lease_connection& connection, const mysql_row_sql& sql,
                      const std::shared_ptr<const row_table>& table, std::size_t limit, std::vector<held_row>& out) {
-  reply answer;
   mysql_rows rows;
-  answer.result = connection.query(sql.held(*table, limit), "list held rows", &rows, nullptr, answer.why);
+  auto answer = connection.read(sql.held(*table, limit), "list held rows", rows);
   if (answer.result != outcome::yes) return answer;
   const auto columns = static_cast<std::ptrdiff_t>(table->id.size());
   for (const auto& row : rows) {
@@ -192,17 +174,17 @@ reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, con
                                row.table->expires_at));
   }
   switch (request.action) {
-    case verb::take: return grant(connection, sql, request, sql.take(request), "take a row");
-    case verb::take_over: return grant(connection, sql, request, sql.take_over(request), "take over a row");
+    case verb::take: return grant(connection, sql, request, "take a row");
+    case verb::take_over: return grant(connection, sql, request, "take over a row");
     case verb::poll: return poll(connection, sql, request);
     // Rows are the application's: none is made by being locked.
     case verb::insert: return {outcome::absent, 0, {}, {}};
     case verb::extend: {
       const auto prefix = request.no_wait ? connection.quick_prefix() : std::string_view();
-      return change_ours(connection, sql.extend(request), "extend a row's lock", prefix);
+      return change_ours(connection, sql.change(request), "extend a row's lock", prefix);
     }
-    case verb::release: return change_ours(connection, sql.release(request).text, "release a row");
-    case verb::cancel: return change_ours(connection, sql.cancel(request), "cancel a row's lock");
+    case verb::release: return change_ours(connection, sql.change(request), "release a row");
+    case verb::cancel: return change_ours(connection, sql.change(request), "cancel a row's lock");
   }
   return refused("no such verb");
 }

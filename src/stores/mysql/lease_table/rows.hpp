@@ -29,7 +29,4 @@ reply find_held_rows(lease_connection& connection, const mysql_row_sql& sql,
 /// For messages: the floor table has no row with the id of the lock tables.
 std::string no_tables_id(const std::string& floor_table);
 
-/// For messages: "host/pid label".
-std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label);
-
 }  // namespace dlock::stores::mysql::lease_table

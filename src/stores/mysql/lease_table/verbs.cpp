@@ -12,8 +12,6 @@
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/batch.hpp"
-#include "stores/mysql/lease_table/polls.hpp"
-#include "stores/mysql/lease_table/row_batch.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
@@ -119,7 +117,7 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
   switch (asked.action) {
     case verb::take: return unless_demoted(on, granted(on, statements, statement_id::take, asked), asked.polled);
     case verb::insert: return insert(on, statements, asked);
-    case verb::poll: return poll_key(on);
+    case verb::poll: return on.poll();
     case verb::take_over: return take_over(on, statements, asked);
     case verb::extend: return changed(on, statement_id::extend);
     case verb::release:
@@ -274,7 +272,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   }
   unsigned statements = 0;  // in vain
   if (requests.size() > 1 && one_statement_can(requests)) {
-    if (execute_in_one(with, sql_, requests, replies, client_.can_skip_locked())) {
+    if (execute_in_one(with, sql_, row_sql_, requests, replies, client_.can_skip_locked())) {
       if (requests.front().action == verb::release) {
         static_cast<void>(reply_or_in_doubt(with, "wake", [&] {
           wake_first(with, requests, replies);
@@ -284,17 +282,6 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
       return;
     }
     statements = replies.front().statements;
-  }
-  if (requests.size() > 1 && one_row_statement_can(requests)) {
-    if (execute_rows_in_one(with, row_sql_, requests, replies, client_.can_skip_locked())) return;
-    statements = replies.front().statements;
-  }
-  if (requests.size() > 1 && one_poll_can(requests)) {
-    poll_all(with, sql_, row_sql_, requests, replies);
-    // A row that the server can't look at must not keep the others from their answers.
-    const auto& first = replies.front();
-    const bool refused = first.result == outcome::failed && !first.why.transient && with.usable();
-    if (!refused || (requests.front().row == nullptr && !lease_connection::is_too_large(first))) return;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
     if (may_wake(with, requests[i])) {

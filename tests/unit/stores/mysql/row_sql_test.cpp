@@ -78,7 +78,7 @@ std::size_t count(const std::string& in, const std::string& part) {
 
 TEST_CASE("mysql row sql: a take is one update by primary key that reads no session", "[unit]") {
   const row_sql s(by_session());
-  const auto take = s.sql.take(s.about(verb::take));
+  const auto take = s.sql.change(s.about(verb::take));
   CHECK_THAT(take, StartsWith("UPDATE `app`.`orders` SET `lock_owner` = '" + me +
                               "', "
                               "`lock_fence` = LAST_INSERT_ID(`lock_fence` + 1), `version` = `version` + 1, "
@@ -92,7 +92,7 @@ TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms"
   auto q = s.about(verb::take_over);
   seen dead{.holder = id128{{0xcd}}, .fence = 9, .nonce = 1, .kind = lease_kind::session, .gone = true};
   q.expected = &dead;
-  const auto text = s.sql.take_over(q);
+  const auto text = s.sql.change(q);
   const std::string holder = "cd000000000000000000000000000000/00v1000000000001";
   CHECK_THAT(text, ContainsSubstring("`lock_owner` IN ('" + holder + "', '" + holder + "+')"));
   CHECK_THAT(text, ContainsSubstring("`lock_fence` = 9"));
@@ -100,23 +100,23 @@ TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms"
                                      "s.`id` = X'cd000000000000000000000000000000')"));
   // Nobody can say whether another program lives.
   dead.holder = stores::sql::foreign_owner;
-  CHECK(s.sql.take_over(q).find("NOT EXISTS") == std::string::npos);
+  CHECK(s.sql.change(q).find("NOT EXISTS") == std::string::npos);
 }
 
 TEST_CASE("mysql row sql: a version that is the fence is raised once and proves nothing", "[unit]") {
   row_sql s(by_column());
   s.own_ttl = std::chrono::seconds{10};
-  const auto take = s.sql.take(s.about(verb::take));
+  const auto take = s.sql.change(s.about(verb::take));
   CHECK(count(take, "`version` + 1") == 1);
   CHECK_THAT(take, ContainsSubstring("DIV 1000000)"));  // whole seconds, up
-  for (const auto& text : {s.sql.extend(s.about(verb::extend)), s.sql.release(s.about(verb::release)).text,
-                           s.sql.verify(s.about(verb::poll)).text, s.sql.cancel(s.about(verb::cancel))}) {
+  for (const auto& text : {s.sql.change(s.about(verb::extend)), s.sql.change(s.about(verb::release)),
+                           s.sql.verify(s.about(verb::poll)).text, s.sql.change(s.about(verb::cancel))}) {
     INFO(text);
     CHECK(text.find("version") == std::string::npos);
     CHECK_THAT(text, ContainsSubstring("IN ('" + me + "', '" + me + "+')"));
   }
   const row_sql own(by_session());
-  for (const auto& text : {own.sql.extend(own.about(verb::extend)), own.sql.release(own.about(verb::release)).text,
+  for (const auto& text : {own.sql.change(own.about(verb::extend)), own.sql.change(own.about(verb::release)),
                            own.sql.verify(own.about(verb::poll)).text}) {
     INFO(text);
     CHECK_THAT(text, ContainsSubstring("`lock_fence` = 7"));
@@ -152,9 +152,9 @@ TEST_CASE("mysql row sql: added columns make free rows, whatever the server's de
 
 TEST_CASE("mysql row sql: names and values survive quotation", "[unit]") {
   CHECK(quote_mysql_name("a`b") == "`a``b`");
-  CHECK(bare_table("`app`.`orders`") == "orders");
-  CHECK(bare_table("`a.b`.`c``d.e`") == "c`d.e");
-  CHECK(bare_table("orders") == "orders");
+  CHECK(stores::sql::bare_name("`app`.`orders`", '`') == "orders");
+  CHECK(stores::sql::bare_name("`a.b`.`c``d.e`", '`') == "c`d.e");
+  CHECK(stores::sql::bare_name("orders", '`') == "orders");
   CHECK(mysql_value_literal(std::int64_t{-9}) == "-9");
   CHECK(mysql_value_literal(std::uint64_t{18446744073709551615u}) == "18446744073709551615");
   CHECK(mysql_value_literal(std::string("a/B9+")) == "'a/B9+'");
