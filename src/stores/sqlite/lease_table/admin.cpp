@@ -22,7 +22,6 @@
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 #include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/lease_table/guard.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
@@ -173,8 +172,7 @@ reply sqlite_store::revoke(connection& connection, const request& key) noexcept 
       lease_values values{.key = key.resource};
       code = c.run(statement_id::revoke, retry, values);
     }
-    if (code != SQLITE_DONE) return c.refused(code, true);
-    return {.result = c.changed() ? outcome::yes : outcome::no};
+    return c.changed_by(code);
   });
 }
 
@@ -318,7 +316,7 @@ reply sqlite_store::row_tables(connection& connection, std::string_view name,
                                std::vector<std::shared_ptr<const row_table>>& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     std::vector<candidate_table> all;
-    const auto wanted = lower(name);
+    const auto wanted = sql::lower(name);
     // Names are compared without their letters' case.
     auto answer = read_once(
         c, R"(
@@ -332,7 +330,7 @@ ORDER BY m.name
 )",
         0, [&] { all.clear(); },
         [&](const sqlite_statement& s) {
-          if (!wanted.empty() && lower(s.text(0)) != wanted) return;
+          if (!wanted.empty() && sql::lower(s.text(0)) != wanted) return;
           all.push_back({std::string(s.text(0)), s.integer(1) != 0, s.integer(2) != 0});
         });
     if (answer.result != outcome::yes) return answer;

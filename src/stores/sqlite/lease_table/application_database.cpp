@@ -20,7 +20,6 @@
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
-#include "stores/sqlite/lease_table/verify.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -45,7 +44,7 @@ struct description {
     s.bind_text(1, table);
     while ((code = s.step()) == SQLITE_ROW) {
       const std::string name(s.text(0));
-      columns[lower(name)] = {name, lower(s.text(1)), s.integer(2) != 0};
+      columns[sql::lower(name)] = {name, sql::lower(s.text(1)), s.integer(2) != 0};
       if (s.integer(3) > 0) key[s.integer(3)] = name;
     }
     return code == SQLITE_DONE ? code : ::sqlite3_extended_errcode(handle);
@@ -62,7 +61,7 @@ bool holds_numbers(const std::string& type) {
 /// What is wrong with the lock columns; empty: nothing. Sets owner_not_null.
 std::string check_columns(const description& found, row_table& table) {
   const auto find = [&](const std::string& name) -> const column* {
-    const auto at = found.columns.find(lower(sql::bare_name(name, '"')));
+    const auto at = found.columns.find(sql::lower(sql::bare_name(name, '"')));
     return at == found.columns.end() ? nullptr : &at->second;
   };
   const auto missing = [](const std::string& name, const char* purpose) {
@@ -99,14 +98,6 @@ odb::sqlite::connection* as_sqlite(odb::connection& with) noexcept {
 }
 
 }  // namespace
-
-verification sqlite_store::verification_of(const request& grant) const {
-  return sqlite_verification(grant, file_->names, file_->tables());
-}
-
-verification sqlite_store::release_of(const request& grant) const {
-  return sqlite_release(grant, file_->names, file_->tables());
-}
 
 std::string sqlite_store::address(odb::database& database) const {
   if (database.id() != odb::id_sqlite) return {};
@@ -193,19 +184,50 @@ std::string sqlite_store::free_rows(const row_table& table) const {
   return row_free(table, file_->names, row_now(table));
 }
 
-std::string sqlite_store::abandoned_rows(const row_table& table) const {
-  return row_abandoned(table, file_->names, file_->tables(), microseconds{file_->now()});
+std::string sqlite_store::abandoned_rows(const row_table& plain) const {
+  const auto table = sql::qualified(plain, '"');
+  if (sql::by_column(table)) return "FALSE";  // an expiry that has passed frees a row by itself
+  return row_text(table, file_->names)
+      .set("form", fmt::format("{:_<32}/{}{:_<12}%", "", file_->tables().text(), ""))
+      .set("now", fmt::to_string(file_->now()))
+      .fill(R"(
+({expires_at} IS NULL
+ AND {owner} LIKE '{form}'
+ AND substr({owner}, 1, 32) NOT IN (
+   SELECT lower(hex({session.id}))
+   FROM {session}
+   WHERE {session.expires_at_us} > {now}))
+)");
 }
 
 std::string sqlite_store::claim(const sql::claim_request& request) const {
-  return row_claim(request, file_->names, file_->tables(), row_now(request.table));
+  const auto& table = request.table;
+  const auto now = row_now(table);
+  const auto end = now + request.own_ttl;
+  const auto expiry = sql::by_column(table) ? row_literal(row_time::text(end, true)) : fmt::to_string(end.count());
+  return row_text(table, file_->names)
+      .set_holder({request.session, request.nonce, file_->tables()})
+      .set("expiry", request.own_ttl.count() == 0 ? "NULL" : expiry)
+      .set("row", row_ids(table, request.rows) + " AND " + row_free(table, file_->names, now))
+      .fill(sql::row_statement::claim);
 }
 
 std::string sqlite_store::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
   return row_ids(table, rows);
 }
 
-std::string sqlite_store::add_columns(const row_table& table) const { return row_columns(table); }
+std::string sqlite_store::add_columns(const row_table& table) const {
+  const auto add = [&](const std::string& column, std::string_view type) {
+    return fmt::format("ALTER TABLE {} ADD COLUMN {} {};\n", table.table, column, type);
+  };
+  // A column that is added can't have CURRENT_TIMESTAMP as its default.
+  const bool by_column = sql::by_column(table);
+  std::string text = add(table.owner, table.owner_not_null ? "TEXT NOT NULL DEFAULT ''" : "TEXT NULL");
+  text += add(table.expires_at, by_column ? "TIMESTAMP NOT NULL DEFAULT '1970-01-01 00:00:00'" : "INTEGER NULL");
+  if (sql::has_own_fence(table) || (table.version.empty() && !by_column))
+    text += add(table.fence, "INTEGER NOT NULL DEFAULT 0");
+  return text;
+}
 
 microseconds sqlite_store::row_now(const row_table& table) const noexcept {
   return table.renewal == row_renewal::column ? file_->wall_clock() : microseconds{file_->now()} + file_->row_epoch();

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <dlock/detail/odb_compat.hpp>
+//
 #include <array>
 #include <memory>
+#include <odb/exceptions.hxx>
 #include <utility>
 
 #include "stores/sqlite/client/connection.hpp"
+#include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/statement.hpp"
 #include "stores/sqlite/lease_table/file.hpp"
 #include "stores/sqlite/lease_table/rows.hpp"
@@ -43,6 +47,12 @@ class lease_connection final : public sqlite_connection {
     return run(poll_all_, file_.sql.poll_all(), retry, bind, row);
   }
 
+  /// The answer of a statement that changes rows, which ended with that code: no if it changed none.
+  reply changed_by(int code) {
+    if (code != SQLITE_DONE) return refused(code, true);
+    return {.result = changed() ? outcome::yes : outcome::no};
+  }
+
   lease_file& file() noexcept { return file_; }
   /// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
   void explain(fault& why) const override {
@@ -57,5 +67,19 @@ class lease_connection final : public sqlite_connection {
   sqlite_statement poll_all_{};
   sqlite_row_statements rows_{};
 };
+
+/// Calls `body` on a connection that may be used; what it throws becomes the reply.
+template <class Body>
+reply reply_or_in_doubt(connection& connection, Body body) noexcept try {
+  auto& link = static_cast<lease_connection&>(connection);
+  if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
+  try {
+    return body(link);
+  } catch (const odb::exception& e) {
+    return {.why = {.text = "SQLite file '" + link.file().settings.path + "': " + e.what()}};
+  }
+} catch (...) {
+  return out_of_memory();
+}
 
 }  // namespace dlock::stores::sqlite::lease_table

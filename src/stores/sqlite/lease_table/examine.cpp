@@ -12,7 +12,6 @@
 #include "stores/sql/named_sql.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/location.hpp"
-#include "stores/sqlite/lease_table/guard.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {

@@ -41,6 +41,11 @@ constexpr row_word row_words[] = {
     {"free_from", "CASE typeof({expires_at}) WHEN 'text' THEN (strftime('%s', {expires_at}) + 1) * 1000000 END",
      row_word::by_column},
     {"free_from", "{expires_at}"},
+    // What row_holder() says of its columns.
+    {"holder",
+     "{owner}, {fence}, {free_from}, s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, "
+     "s.{session.revoked}, s.{session.ttl_us}, s.{session.boot} "
+     "FROM {table} LEFT JOIN {session} s ON lower(hex(s.{session.id})) = substr({owner}, 1, 32)"},
 };
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(row_parameter::id)> row_parameter_names{
@@ -80,10 +85,6 @@ std::string any_of(const row_table& table, std::span<const row_id* const> rows) 
         fmt::format("{}{} = {}", i == 0 ? "(" : " AND ", table.id[i], row_literal(row_argument(rows[0]->values.at(i))));
   }
   return condition + ")";
-}
-
-std::string expiry_at(const row_table& table, microseconds end) {
-  return by_column(table) ? quoted(row_time::text(end, true)) : fmt::to_string(end.count());
 }
 
 }  // namespace
@@ -148,33 +149,6 @@ std::string row_free(const row_table& plain, const sql::table_names& names, micr
       .fill("{free}");
 }
 
-std::string row_abandoned(const row_table& plain, const sql::table_names& names, sql::tables_id tables,
-                          microseconds now) {
-  const auto table = sql::qualified(plain, quote);
-  if (by_column(table)) return "FALSE";  // an expiry that has passed frees a row by itself
-  return row_text(table, names)
-      .set("form", fmt::format("{:_<32}/{}{:_<12}%", "", tables.text(), ""))
-      .set("now", fmt::to_string(now.count()))
-      .fill(R"(
-({expires_at} IS NULL
- AND {owner} LIKE '{form}'
- AND substr({owner}, 1, 32) NOT IN (
-   SELECT lower(hex({session.id}))
-   FROM {session}
-   WHERE {session.expires_at_us} > {now}))
-)");
-}
-
-std::string row_claim(const sql::claim_request& request, const sql::table_names& names, sql::tables_id tables,
-                      microseconds now) {
-  const auto& table = request.table;
-  return row_text(table, names)
-      .set_holder({request.session, request.nonce, tables})
-      .set("expiry", request.own_ttl.count() == 0 ? "NULL" : expiry_at(table, now + request.own_ttl))
-      .set("row", row_ids(table, request.rows) + " AND " + row_free(table, names, now))
-      .fill(row_statement::claim);
-}
-
 std::string row_ids(const row_table& plain, std::span<const row_id* const> rows) {
   const auto table = sql::qualified(plain, quote);
   if (table.id.size() > 1) return any_of(table, rows);
@@ -185,42 +159,9 @@ std::string row_ids(const row_table& plain, std::span<const row_id* const> rows)
   return fmt::format("{} IN ({})", table.id.at(0), values);
 }
 
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lowered;
-}
-
-std::string row_columns(const row_table& table) {
-  const auto add = [&](const std::string& column, std::string_view type) {
-    return fmt::format("ALTER TABLE {} ADD COLUMN {} {};\n", table.table, column, type);
-  };
-  // A column that is added can't have CURRENT_TIMESTAMP as its default.
-  std::string sql = add(table.owner, table.owner_not_null ? "TEXT NOT NULL DEFAULT ''" : "TEXT NULL");
-  sql += add(table.expires_at, by_column(table) ? "TIMESTAMP NOT NULL DEFAULT '1970-01-01 00:00:00'" : "INTEGER NULL");
-  if (sql::has_own_fence(table) || (table.version.empty() && !by_column(table)))
-    sql += add(table.fence, "INTEGER NOT NULL DEFAULT 0");
-  return sql;
-}
-
-namespace {
-
-// What row_holder() shows, without the condition.
-constexpr std::string_view holder_columns = R"(
-  {owner}, {fence}, {free_from},
-  s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked},
-  s.{session.ttl_us}, s.{session.boot}
-FROM {table}
-LEFT JOIN {session} s ON lower(hex(s.{session.id})) = substr({owner}, 1, 32)
-WHERE )";
-
-}  // namespace
-
 std::string row_holder(const row_id& row, const sql::table_names& names) {
   const auto table = sql::qualified(*row.table, quote);
-  return row_text(table, names)
-      .set("row", row_ids(*row.table, std::array{&row}))
-      .fill(fmt::format("SELECT {} {{row}}", holder_columns));
+  return row_text(table, names).set("row", row_ids(*row.table, std::array{&row})).fill("SELECT {holder} WHERE {row}");
 }
 
 std::string row_holders(const row_table& plain, const sql::table_names& names, std::size_t limit) {
@@ -230,8 +171,7 @@ std::string row_holders(const row_table& plain, const sql::table_names& names, s
   return row_text(table, names)
       .set("ids", ids)
       .set("limit", std::to_string(limit))
-      .fill(fmt::format("SELECT {{ids}}, {} COALESCE({{owner}}, '') <> '' ORDER BY {{ids}} LIMIT {{limit}}",
-                        holder_columns));
+      .fill("SELECT {ids}, {holder} WHERE COALESCE({owner}, '') <> '' ORDER BY {ids} LIMIT {limit}");
 }
 
 std::string row_revoke(const row_id& row, const sql::table_names& names) {

@@ -60,15 +60,8 @@ verification::parameter row_argument(const row_value& value);
 
 /// The row has no holder. `now`: of the clock that the table's rows go by.
 std::string row_free(const row_table& table, const sql::table_names& names, microseconds now);
-/// Its holder's session is gone or has expired. `now`: of the clock that sessions go by.
-std::string row_abandoned(const row_table& table, const sql::table_names& names, sql::tables_id tables,
-                          microseconds now);
-std::string row_claim(const sql::claim_request& request, const sql::table_names& names, sql::tables_id tables,
-                      microseconds now);
+/// A condition that names the rows by their ids.
 std::string row_ids(const row_table& table, std::span<const row_id* const> rows);
-std::string row_columns(const row_table& table);
-/// ASCII letters in lower case: SQLite compares names like that.
-std::string lower(std::string_view text);
 /// Columns: owner, fence, the moment from which the row is free by its own expiry, and of the holder's session: when it
 /// expires, host, pid, label, revoked, ttl, boot.
 std::string row_holder(const row_id& row, const sql::table_names& names);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 
@@ -14,24 +15,8 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-using sql::row_statement;
-
 /// What is left of a lock whose end is not known: a waiter polls again at its leisure.
 constexpr microseconds no_end = std::chrono::hours{1};
-
-sql::row_statement statement_for(const request& q) noexcept {
-  switch (q.action) {
-    case verb::take:
-    case verb::insert: return row_statement::take;
-    case verb::poll: return row_statement::poll;
-    case verb::take_over:
-      return q.expected->holder == sql::foreign_owner ? row_statement::take_over_foreign : row_statement::take_over;
-    case verb::extend: return row_statement::extend;
-    case verb::release: return row_statement::release;
-    case verb::cancel: return row_statement::cancel;
-  }
-  return row_statement::poll;
-}
 
 /// The values of one request; they live until its statement was stepped to its end.
 class row_values {
@@ -118,8 +103,7 @@ int poll_session(lease_connection& connection, sqlite_busy_retry& retry, seen& n
   const auto begin = [&found] { found = false; };
   const auto row = [&](const sqlite_statement& s) {
     found = true;
-    now.who = fmt::format("{}/{}", s.text(1), s.integer(2));
-    if (!s.text(3).empty()) now.who.append(" ").append(s.text(3));
+    now.who = sql::describe_holder(s.text(1), s.integer(2), s.text(3));
     if (now.kind != lease_kind::session) return;
     now.remaining = microseconds{std::max<std::int64_t>(0, s.integer(0) - values.now)};
     now.expired = s.integer(0) <= values.now;
@@ -194,7 +178,7 @@ reply run_row(lease_connection& connection, sqlite_busy_retry& retry, const requ
     return {.why = {.text = fmt::format("table {}: row_renewal::column needs a ttl", q.row->table->table)}};
   }
   row_values values(q, connection.file());
-  auto& prepared = connection.rows().of(q.row->table, statement_for(q), connection.file().names);
+  auto& prepared = connection.rows().of(q.row->table, sql::statement_for(q), connection.file().names);
   if (q.action == verb::poll) return poll(connection, retry, q, values, prepared);
   if (q.action == verb::take || q.action == verb::take_over) {
     reply answer{.result = outcome::no};
@@ -210,9 +194,7 @@ reply run_row(lease_connection& connection, sqlite_busy_retry& retry, const requ
     return code == SQLITE_DONE ? answer : connection.refused(code, true);
   }
   const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) { values.bind(s, prepared.text, boot_time); };
-  const int code = connection.run(prepared.statement, prepared.text.sql, retry, bind, no_rows);
-  if (code != SQLITE_DONE) return connection.refused(code, true);
-  return {.result = connection.changed() ? outcome::yes : outcome::no};
+  return connection.changed_by(connection.run(prepared.statement, prepared.text.sql, retry, bind, no_rows));
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

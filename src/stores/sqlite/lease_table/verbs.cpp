@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "stores/sql/holder_rows.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
@@ -48,9 +49,7 @@ reply granted(lease_connection& connection, sqlite_busy_retry& retry, statement_
 /// extend, release, cancel: one row changed, or none.
 reply changed(lease_connection& connection, sqlite_busy_retry& retry, statement_id which, const request& asked) {
   auto values = values_of(asked);
-  const int code = connection.run(which, retry, values);
-  if (code != SQLITE_DONE) return connection.refused(code, true);
-  return {.result = connection.changed() ? outcome::yes : outcome::no};
+  return connection.changed_by(connection.run(which, retry, values));
 }
 
 /// The columns of the statement `poll`.
@@ -65,8 +64,7 @@ seen seen_of(const sqlite_statement& row, std::int64_t now) {
   shown.remaining = microseconds{std::max<std::int64_t>(0, end - now)};
   shown.expired = end <= now;
   if (!session) return shown;
-  shown.who = fmt::format("{}/{}", row.text(4), row.integer(5));
-  if (!row.text(6).empty()) shown.who.append(" ").append(row.text(6));
+  shown.who = sql::describe_holder(row.text(4), row.integer(5), row.text(6));
   return shown;
 }
 
@@ -159,8 +157,7 @@ reply close_session(lease_connection& connection, sqlite_busy_retry& retry, leas
   connection.transact(retry, answer, [&] {
     int code = connection.run(statement_id::latest, retry, values);
     if (code == SQLITE_DONE) code = connection.run(statement_id::session_close, retry, values);
-    answer = code == SQLITE_DONE ? reply{.result = connection.changed() ? outcome::yes : outcome::no}
-                                 : connection.refused(code, true);
+    answer = connection.changed_by(code);
     return code == SQLITE_DONE;
   });
   return answer;
@@ -242,8 +239,7 @@ reply sqlite_store::session(connection& connection, session_verb action, const s
                                          statement_id::session_remove_expired};
   const int code = link.run(statements[static_cast<std::size_t>(action)], retry, values);
   if (code == SQLITE_CONSTRAINT_PRIMARYKEY) return {.result = outcome::no};  // opened before
-  if (code != SQLITE_DONE) return link.refused(code, true);
-  return {.result = link.changed() ? outcome::yes : outcome::no};
+  return link.changed_by(code);
 } catch (...) {
   return out_of_memory();
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/sqlite/lease_table/verify.hpp"
+
+/// Statements about a grant of ours for transactions of the application's.
 
 #include <unistd.h>
 
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "stores/sql/named_sql.hpp"
-#include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
-#include "stores/sqlite/lease_table/sql.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -25,36 +24,33 @@ WHERE {lock.lock_key} = :key
   AND {lock.fence} = :fence
 )";
 
-verification about_key(const request& grant, const sql::table_names& names, const char* source,
+verification about_key(const request& grant, const lease_file& file, const char* source,
                        std::vector<sql::named_value> more = {}) {
-  return sql::about_key(grant, names.expand(source), static_cast<std::int64_t>(grant.fence), std::move(more),
+  return sql::about_key(grant, file.names.expand(source), static_cast<std::int64_t>(grant.fence), std::move(more),
                         row_literal);
 }
 
 /// A statement about the row in place, if it is still ours.
-verification about_row(const request& grant, const sql::table_names& names, sql::tables_id tables,
-                       sql::row_statement which) {
+verification about_row(const request& grant, const lease_file& file, sql::row_statement which) {
   const auto& row = *grant.row;
   std::vector<sql::named_value> ids;
   for (const auto& value : row.values) ids.push_back({"", row_argument(value)});
-  return sql::about_row(grant, row_text(*row.table, names).set_names().set("now", "datetime('now')").fill(which),
-                        {grant.session, grant.nonce, tables}, static_cast<std::int64_t>(grant.fence), std::move(ids),
-                        row_literal);
+  return sql::about_row(grant, row_text(*row.table, file.names).set_names().set("now", "datetime('now')").fill(which),
+                        {grant.session, grant.nonce, file.tables()}, static_cast<std::int64_t>(grant.fence),
+                        std::move(ids), row_literal);
 }
 
 }  // namespace
 
-verification sqlite_verification(const request& grant, const sql::table_names& names, sql::tables_id tables) {
-  if (grant.row == nullptr) {
-    return about_key(grant, names, sql::verify_source(), {{"connection", std::int64_t{::getpid()}}});
-  }
-  return about_row(grant, names, tables, sql::row_statement::verify);
+verification sqlite_store::verification_of(const request& grant) const {
+  if (grant.row != nullptr) return about_row(grant, *file_, sql::row_statement::verify);
+  return about_key(grant, *file_, sql::verify_source(), {{"connection", std::int64_t{::getpid()}}});
 }
 
-verification sqlite_release(const request& grant, const sql::table_names& names, sql::tables_id tables) {
-  if (grant.row != nullptr) return about_row(grant, names, tables, sql::row_statement::release);
-  if (grant.min_hold.count() <= 0) return about_key(grant, names, sql::source_of(statement_id::release));
-  return about_key(grant, names, release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}});
+verification sqlite_store::release_of(const request& grant) const {
+  if (grant.row != nullptr) return about_row(grant, *file_, sql::row_statement::release);
+  if (grant.min_hold.count() <= 0) return about_key(grant, *file_, sql::source_of(statement_id::release));
+  return about_key(grant, *file_, release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}});
 }
 
 }  // namespace dlock::stores::sqlite::lease_table
