@@ -16,30 +16,11 @@ namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
-// The columns in the order of entities::held_lock_view. A row whose own expiry has passed is free (rule 1).
-constexpr const char* holders = R"(
-SELECT
-  l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, {now} - l.{lock.acquired_at_us},
-  IFNULL(IFNULL(l.{lock.expires_at_us}, s.{session.expires_at_us}) - {now}, 0),
-  l.{lock.expires_at_us} IS NULL,
-  IFNULL(l.{lock.expires_at_us} IS NULL AND s.{session.revoked}, 0),
-  l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now}),
-  IFNULL(s.{session.host}, ''), IFNULL(s.{session.pid}, 0), IFNULL(s.{session.label}, '')
-FROM {lock} l
-LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
-WHERE l.{lock.session_id} IS NOT NULL
-  AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > {now})
-  AND )";
-
 holder_info info_of(const entities::held_lock_view& row) {
   auto info = sql::described(row);
   info.since = std::max(info.since, microseconds{0});  // by a wall clock
   return info;
 }
-
-}  // namespace
-
-namespace {
 
 odb::mysql::query_base value_of(std::string_view bytes) {
   using query = odb::mysql::query_base;
@@ -66,23 +47,23 @@ reply read_holders(lease_connection& on, odb::mysql::database& database, const o
 
 reply mysql_store::query_holders(native& connection, const std::string& condition, std::string_view value,
                                  std::size_t limit, std::vector<holder_info>& out) {
-  odb::mysql::query_base text(sql::in_one_line(sql_.names().expand(holders + condition)));
+  odb::mysql::query_base text(sql::in_one_line(sql_.names().expand(sql::held_locks + condition)));
   text += value_of(value);
   text += odb::mysql::query_base(sql_.names().expand(fmt::format(" ORDER BY l.{{lock.lock_key}} LIMIT {}", limit)));
   return read_holders(connection, client_.database(), text, out);
 }
 
 reply mysql_store::query_longest(native& connection, std::size_t limit, std::vector<holder_info>& out) {
-  const auto condition = fmt::format("TRUE ORDER BY l.{{lock.acquired_at_us}} LIMIT {}", limit);
+  const auto order = fmt::format("ORDER BY l.{{lock.acquired_at_us}} LIMIT {}", limit);
   return read_holders(connection, client_.database(),
-                      odb::mysql::query_base(sql::in_one_line(sql_.names().expand(holders + condition))), out);
+                      odb::mysql::query_base(sql::in_one_line(sql_.names().expand(sql::held_locks + order))), out);
 }
 
 reply mysql_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   auto& with = static_cast<native&>(connection);
   return reply_or_in_doubt(with, "inspect", [&] {
     if (key.row != nullptr) return find_row_holder(with, row_sql_, *key.row, found);
-    return query_holders(with, "l.{lock.lock_key}=", key.resource, 1, found);
+    return query_holders(with, "AND l.{lock.lock_key}=", key.resource, 1, found);
   });
 }
 
@@ -91,7 +72,7 @@ reply mysql_store::list(connection& connection, std::string_view after, std::siz
   auto& with = static_cast<native&>(connection);
   return reply_or_in_doubt(with, "list", [&] {
     std::vector<holder_info> made;
-    auto answer = query_holders(with, "l.{lock.lock_key}>", after, limit, made);
+    auto answer = query_holders(with, "AND l.{lock.lock_key}>", after, limit, made);
     if (answer.result == outcome::yes) answer = count_waiters(with, made);
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;
@@ -144,11 +125,7 @@ reply mysql_store::revoke(connection& connection, const request& key) noexcept {
   return reply_or_in_doubt(with, "revoke", [&] {
     const auto text = key.row != nullptr ? row_sql_.revoke(*key.row)
                                          : sql::write_values(sql_.revoke(), {{"key", mysql_literal(key.resource)}});
-    reply answer;
-    std::uint64_t rows = 0;
-    answer.result = with.query(text, "revoke", nullptr, &rows, answer.why);
-    if (answer.result == outcome::yes && rows == 0) answer.result = outcome::no;
-    return answer;
+    return with.change(text, "revoke");
   });
 }
 

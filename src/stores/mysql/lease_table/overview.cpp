@@ -11,48 +11,12 @@
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
+#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/named_sql.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
 namespace {
-
-// A row whose own expiry has passed is free (rule 1). The sum of the fences grows by one with each grant; a new key's
-// begins above the floor.
-constexpr const char* counts = R"(
-SELECT
-  COUNT(*),
-  IFNULL(SUM(h.held), 0),
-  IFNULL(SUM(h.held AND h.dead), 0),
-  IFNULL(SUM(CAST(h.fence AS DECIMAL(30)) - f.{floor.fence}), 0),
-  (SELECT COUNT(*) FROM {session} WHERE {session.expires_at_us} > {now}),
-  (SELECT COUNT(*) FROM {session} WHERE {session.expires_at_us} <= {now})
-FROM (
-  SELECT
-    l.{lock.fence} AS fence,
-    l.{lock.session_id} IS NOT NULL AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > {now}) AS held,
-    l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now}) AS dead
-  FROM {lock} l
-  LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
-) h
-JOIN {floor} f ON f.{floor.id} = 1
-)";
-
-constexpr const char* sessions = R"(
-SELECT
-  HEX(s.{session.id}), s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.ttl_us},
-  {now} - s.{session.started_at_us}, s.{session.expires_at_us} - {now}, s.{session.revoked}, IFNULL(k.locks, 0)
-FROM {session} s
-LEFT JOIN (
-  SELECT l.{lock.session_id} AS session_id, COUNT(*) AS locks
-  FROM {lock} l
-  WHERE l.{lock.session_id} IS NOT NULL
-    AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > {now})
-  GROUP BY l.{lock.session_id}
-) k ON k.session_id = s.{session.id}
-ORDER BY IFNULL(k.locks, 0) DESC, s.{session.started_at_us}
-LIMIT {limit}
-)";
 
 // By the names of dlock::lock_columns and dlock::expiring_lock_columns.
 constexpr const char* tables_with_locks = R"(
@@ -90,9 +54,8 @@ std::string where_is(std::string_view name) {
 }  // namespace
 
 reply mysql_store::query_counts(native& on, store_overview& found) {
-  reply answer;
   mysql_rows rows;
-  answer.result = on.query(sql::in_one_line(sql_.names().expand(counts)), "count", &rows, nullptr, answer.why);
+  auto answer = on.read(sql::in_one_line(sql_.names().expand(sql::counts)), "count", rows);
   if (answer.result != outcome::yes) return answer;
   const auto& row = rows.at(0);
   found.keys = unsigned_of(row.at(0));
@@ -105,10 +68,9 @@ reply mysql_store::query_counts(native& on, store_overview& found) {
 }
 
 reply mysql_store::query_sessions(native& on, std::size_t limit, std::vector<session_info>& found) {
-  reply answer;
   mysql_rows rows;
-  const auto text = sql::expand(sql_.names(), sessions, {{"limit", std::to_string(limit)}});
-  answer.result = on.query(sql::in_one_line(text), "list sessions", &rows, nullptr, answer.why);
+  const auto text = sql::in_one_line(sql_.names().expand(sql::sessions));
+  auto answer = on.read(sql::write_values(text, {{"most", std::to_string(limit)}}), "list sessions", rows);
   if (answer.result != outcome::yes) return answer;
   for (const auto& row : rows) {
     const auto left = integer_of(row.at(6));
@@ -160,10 +122,9 @@ reply mysql_store::row_tables(connection& connection, std::string_view name,
   auto& with = static_cast<native&>(connection);
   return reply_or_in_doubt(with, "find tables", [&] {
     if (auto known = read_tables_id(with); known.result != outcome::yes) return known;
-    reply answer;
     mysql_rows rows;
     const auto text = sql::expand_any(tables_with_locks, {{"which", where_is(name)}});
-    answer.result = with.query(sql::in_one_line(text), "find tables", &rows, nullptr, answer.why);
+    auto answer = with.read(sql::in_one_line(text), "find tables", rows);
     if (answer.result != outcome::yes) return answer;
     if (!name.empty() && (rows.empty() || !has(rows.front().at(2).value_or(""), "lock_owner"))) {
       answer.result = outcome::failed;

@@ -29,6 +29,9 @@ constexpr sql::named_part words[] = {
     {"seen_nonce", ", l.{lock.nonce}"},
     {"boot", "''"},
     {"connection", "CONNECTION_ID()"},
+    {"other_boot", ""},
+    {"shown_session", "HEX(s.{session.id})"},
+    {"wide_fence", "CAST(h.fence AS DECIMAL(30))"},
     // Who has a waiter's bell sleeps on that connection. Nobody: the waiter is gone.
     {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
 };

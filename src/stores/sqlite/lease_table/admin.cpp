@@ -37,29 +37,10 @@ std::int64_t clamped(std::size_t limit) noexcept {
   return static_cast<std::int64_t>(std::min(limit, static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())));
 }
 
-// Held is: by a session, whatever became of it, or until an own expiry that has not passed.
-constexpr const char* held_until_now = R"(
-SELECT
-  l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, t.now - l.{lock.acquired_at_us},
-  COALESCE(l.{lock.expires_at_us}, s.{session.expires_at_us}, t.now) - t.now,
-  l.{lock.expires_at_us} IS NULL,
-  COALESCE(s.{session.revoked}, 0),
-  l.{lock.expires_at_us} IS NULL
-    AND (s.{session.id} IS NULL
-         OR s.{session.expires_at_us} <= t.now
-         OR s.{session.boot} <> t.boot AND s.{session.expires_at_us} > t.now + s.{session.ttl_us}),
-  COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0), COALESCE(s.{session.label}, '')
-FROM (SELECT)";
-constexpr const char* held_since_now = R"(AS boot) AS t
-CROSS JOIN {lock} l
-LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
-WHERE l.{lock.session_id} IS NOT NULL
-  AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > t.now))";
-
 /// The held locks that `condition` chooses. Several tries see the same place in `out`.
 reply select_held(lease_connection& connection, const query& condition, std::vector<holder_info>& out) {
   sqlite_busy_retry retry(connection, lane::read, connection.file().settings.statement_timeout());
-  const auto& names = connection.file().names;
+  const auto held = sql::in_one_line(connection.file().names.expand(sql::held_locks));
   const std::size_t before = out.size();
   int code = retry.begin();
   if (code != SQLITE_OK) return connection.refused(code, false);
@@ -67,9 +48,8 @@ reply select_held(lease_connection& connection, const query& condition, std::vec
     try {
       out.resize(before);
       sql::scoped_transaction scope(connection.odb());
-      const std::int64_t now = connection.file().now();
-      const query text = query(sql::in_one_line(names.expand(held_until_now))) + query::_val(now) + "AS now," +
-                         query::_val(connection.file().boot) + sql::in_one_line(names.expand(held_since_now));
+      const query text(sql::write_values(
+          held, {{"now", std::to_string(connection.file().now())}, {"boot", row_literal(connection.file().boot)}}));
       for (const held_lock_view& row : connection.file().database().query<held_lock_view>(text + condition)) {
         out.push_back(sql::described(row));
       }
@@ -180,43 +160,10 @@ reply sqlite_store::revoke(connection& connection, const request& key) noexcept 
 
 namespace {
 
-// The sum of the fences grows by one with each grant; a new key's begins above the floor.
-constexpr const char* counts = R"(
-SELECT
-  COUNT(*), COALESCE(SUM(held), 0), COALESCE(SUM(held AND dead), 0),
-  COALESCE(SUM(fence - (SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 1)), 0),
-  (SELECT COUNT(*) FROM {session} WHERE {session.expires_at_us} > :now),
-  (SELECT COUNT(*) FROM {session} WHERE {session.expires_at_us} <= :now)
-FROM (
-  SELECT
-    l.{lock.fence} AS fence,
-    l.{lock.session_id} IS NOT NULL AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > :now) AS held,
-    l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= :now) AS dead
-  FROM {lock} l
-  LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
-)
-)";
-
 constexpr const char* names_of_sessions = R"(
 SELECT s.{session.id}, s.{session.host}, s.{session.pid}, s.{session.label}
 FROM {session} s
 WHERE s.{session.expires_at_us} > :now
-)";
-
-constexpr const char* sessions = R"(
-SELECT
-  s.{session.id}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.ttl_us},
-  :now - s.{session.started_at_us}, s.{session.expires_at_us} - :now, s.{session.revoked}, COALESCE(k.locks, 0)
-FROM {session} s
-LEFT JOIN (
-  SELECT l.{lock.session_id} AS session_id, COUNT(*) AS locks
-  FROM {lock} l
-  WHERE l.{lock.session_id} IS NOT NULL
-    AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > :now)
-  GROUP BY l.{lock.session_id}
-) k ON k.session_id = s.{session.id}
-ORDER BY COALESCE(k.locks, 0) DESC, s.{session.started_at_us}
-LIMIT :most
 )";
 
 /// A statement with the parameters :now and :most, which is used once.
@@ -248,7 +195,7 @@ reply sqlite_store::overview(connection& connection, std::size_t limit, store_ov
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     store_overview made;
     auto answer = read_once(
-        c, counts, limit, [] {},
+        c, sql::counts, limit, [] {},
         [&](const sqlite_statement& s) {
           made.keys = static_cast<std::uint64_t>(s.integer(0));
           made.held = static_cast<std::uint64_t>(s.integer(1));
@@ -259,7 +206,7 @@ reply sqlite_store::overview(connection& connection, std::size_t limit, store_ov
         });
     if (answer.result != outcome::yes) return answer;
     answer = read_once(
-        c, sessions, limit, [&] { made.sessions.clear(); },
+        c, sql::sessions, limit, [&] { made.sessions.clear(); },
         [&](const sqlite_statement& s) {
           made.sessions.push_back({.id = s.id(0),
                                    .host = std::string(s.text(1)),

@@ -22,6 +22,9 @@ constexpr sql::named_part words[] = {
     {"seen_nonce", ""},
     {"boot", ":boot"},
     {"connection", ":connection"},
+    {"other_boot", " OR (s.{session.boot} <> :boot AND s.{session.expires_at_us} > :now + s.{session.ttl_us})"},
+    {"shown_session", "s.{session.id}"},
+    {"wide_fence", "h.fence"},
 };
 
 // "Rule" means those of docs/protocol.md.
