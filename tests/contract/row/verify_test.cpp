@@ -82,6 +82,35 @@ TEST_CASE("verification: of what is not ours any more changes nothing", "[contra
   CHECK(s.app->run(c.verify_text(key, 1)) == 0);
 }
 
+TEST_CASE("verification: another grant of the same session, older or later, proves and frees nothing",
+          "[contract][rows][verify][T70]") {
+  row_scene s;
+  row_actor a(s);
+  const auto row = s.make(1);
+  const lock_key key("k");
+  REQUIRE(answer(a.insert("k")) == outcome::yes);
+  REQUIRE(answer(a.actor::release("k", 1)) == outcome::yes);
+  REQUIRE(a.actor::acquire("k") == 2);
+  REQUIRE(answer(a.release(row, a.acquire(row))) == outcome::yes);
+  const auto fence = a.acquire(row);
+  s.app->begin();
+  for (const std::uint64_t other : {fence - 1, fence + 1}) {
+    INFO(other);
+    for (const auto& about : {key, row}) {
+      CHECK(s.app->run(a.verify_text(about, other)) == 0);
+      CHECK(s.app->run(a.release_text(about, other)) == 0);
+      auto later = a.grant(about, other);
+      later.min_hold = about.row() == nullptr ? microseconds{1h} : microseconds{0};
+      CHECK(s.app->run(a.store->transactions()->release_of(later).text) == 0);
+    }
+  }
+  CHECK(s.app->run(a.verify_text(key, 2)) == 1);
+  CHECK(s.app->run(a.verify_text(row, fence)) == 1);
+  s.app->commit();
+  CHECK(a.actor::at("k").holder == a.id);
+  CHECK(a.actor::at("k").kind == lease_kind::session);
+}
+
 TEST_CASE("verification: a match keeps everybody else out until the transaction ends",
           "[contract][rows][verify][T70]") {
   row_scene s;

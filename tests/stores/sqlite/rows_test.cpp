@@ -15,10 +15,8 @@
 #include <vector>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
-#include "dlock/lock_service.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
-#include "support/eventually.hpp"
 #include "support/raw_sqlite.hpp"
 
 using namespace dlock;
@@ -204,37 +202,6 @@ TEST_CASE("sqlite rows: a condition names thousands of rows, of composite ids to
   CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + fixture.application().rows_by_id(numbers, rows)) == "4000");
 }
 
-TEST_CASE("sqlite rows: a claim takes what is free, and names what the dead hold", "[sqlite]") {
-  shop fixture;
-  actor alive(fixture), dead(fixture), mine(fixture);
-  taken(alive, fixture.order(1));
-  taken(dead, fixture.order(2));
-  raw_sqlite raw(fixture.path);
-  const auto ids = [&](const std::string& condition) {
-    std::string text;
-    for (const auto& id : raw.column("SELECT id FROM orders WHERE " + condition + " ORDER BY id")) text += *id + " ";
-    return text;
-  };
-  CHECK(ids(fixture.application().free_rows(*fixture.orders)) == "3 ");
-  CHECK(ids(fixture.application().abandoned_rows(*fixture.orders)).empty());
-  dead.close();
-  CHECK(ids(fixture.application().abandoned_rows(*fixture.orders)) == "2 ");
-  raw.run("UPDATE orders SET lock_owner = 'some other program that keeps its locks as text' WHERE id = 2");
-  CHECK(ids(fixture.application().abandoned_rows(*fixture.orders)).empty());  // nobody can know when its holder is dead
-
-  const lock_key first = fixture.order(1), third = fixture.order(3);
-  const row_id* const rows[] = {first.row(), third.row()};
-  raw.run("BEGIN IMMEDIATE");
-  raw.run(fixture.application().claim({.table = *fixture.orders, .rows = rows, .session = mine.id, .nonce = 7}));
-  CHECK(raw.changes() == 1);
-  raw.run("COMMIT");
-  CHECK(ids(fixture.application().rows_by_id(*fixture.orders, rows)) == "1 3 ");
-  CHECK(raw.text("SELECT lock_fence || ' ' || version FROM orders WHERE id = 3") == "1 1");
-  mine.nonce = 7;
-  CHECK(answer(run(mine, verb::cancel, third)) == outcome::yes);
-  CHECK(ids(fixture.application().free_rows(*fixture.orders)) == "3 ");
-}
-
 TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared as other programs do", "[sqlite]") {
   shop fixture;
   actor ours(fixture), other(fixture);
@@ -297,35 +264,6 @@ TEST_CASE("sqlite rows: the pieces of a claim can stand in a statement about sev
   }
   CHECK(raw.text("SELECT COUNT(*) FROM orders, archive WHERE " +
                  fixture.application().abandoned_rows(*fixture.orders)) == "0");
-}
-
-TEST_CASE("sqlite rows: a service locks rows as it locks keys", "[sqlite][rows]") {
-  shop fixture;
-  const std::string url = "sqlite:" + fixture.path;
-  lock_service first(url), second(url);
-  auto held = first.acquire(fixture.order(1));
-  CHECK(held.fencing_token() == 1);
-  CHECK_FALSE(second.try_acquire(fixture.order(1)));
-  CHECK(second.try_acquire(fixture.order(2)));
-  CHECK(second.try_acquire("orders:1"));  // a text is another key
-  CHECK(first.acquire(fixture.order(1)).reentered());
-  raw_sqlite raw(fixture.path);
-  raw.run(held.verification().text);
-  CHECK(raw.changes() == 1);
-  CHECK_NOTHROW(held.ensure_held());
-  held.release();
-  CHECK(second.acquire(fixture.order(1)).fencing_token() == 2);
-  try {
-    (void)second.acquire(fixture.order(77));
-    FAIL("there is no such row");
-  } catch (const lock_refused& e) {
-    CHECK(e.code() == errc::no_such_row);
-  }
-  const auto job = first.acquire(fixture.nightly(), {.ttl = 5s});
-  CHECK_FALSE(second.try_acquire(fixture.nightly(), {.ttl = 5s}));
-  const auto until = raw.text("SELECT lock_expire_time FROM jobs");
-  CHECK(eventually([&] { return raw.text("SELECT lock_expire_time FROM jobs") > until; }));  // it is renewed
-  CHECK_NOTHROW(job.ensure_held());
 }
 
 TEST_CASE("sqlite rows: more tables than a connection keeps statements of", "[sqlite][rows]") {

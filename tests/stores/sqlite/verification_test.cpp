@@ -36,27 +36,6 @@ TEST_CASE("sqlite verification: both forms of the statement change the row of a 
   }
 }
 
-TEST_CASE("sqlite verification: an older grant of the same session is not ours any more, and may not free the new one",
-          "[sqlite][T70]") {
-  sqlite_file_fixture fixture;
-  actor a(fixture);
-  const auto old = a.acquire("k");
-  REQUIRE(answer(a.release("k", old)) == outcome::yes);
-  REQUIRE(a.acquire("k") == old + 1);
-  raw_sqlite raw(fixture.path);
-  for (const auto fence : {old, old + 2}) {
-    for (const auto& stale : {a.store->transactions()->verification_of(grant_of(a, "k", fence)),
-                              a.store->transactions()->release_of(grant_of(a, "k", fence))}) {
-      CHECK(run_bound(raw, stale) == 0);
-      raw.run(stale.text);
-      CHECK(raw.changes() == 0);
-    }
-  }
-  CHECK(a.at("k").holder == a.id);
-  CHECK(run_bound(raw, a.store->transactions()->release_of(grant_of(a, "k", old + 1))) == 1);
-  CHECK_FALSE(a.at("k").holder);
-}
-
 TEST_CASE("sqlite verification: both forms say the same of a row with a composite id, and of no other grant or row",
           "[sqlite][T70]") {
   sqlite_file_fixture fixture;
