@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/bound/lock_holding_connection.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <utility>
 
+#include "stores/mysql/bound/single_primary_check.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -131,6 +133,23 @@ outcome lock_holding_connection::exclusive_use::query(const std::string& sql, co
   return result;
 }
 
+bool lock_holding_connection::exclusive_use::set_silence(microseconds ttl, fault& why) {
+  const auto wanted = silence_for(ttl);
+  if (wanted == link_->silence_) return true;
+  const auto sql = fmt::format("SET SESSION wait_timeout={}", wanted);
+  if (query(sql, "set the end of a silent connection", nullptr, why) != outcome::yes) return false;
+  link_->silence_ = wanted;
+  return true;
+}
+
+outcome lock_holding_connection::exclusive_use::renew(microseconds ttl, const char* doing, fault& why) {
+  if (silence_for(ttl) > link_->silence_ && !set_silence(ttl, why)) return outcome::unknown;
+  mysql_rows rows;
+  const auto result = query(still_primary_sql, doing, &rows, why);
+  if (result == outcome::yes && is_no_primary(rows)) link_->end();
+  return result;
+}
+
 lock_holding_connection::event lock_holding_connection::wait_next(const cancel_signal& by,
                                                                   clock::time_point now) const noexcept {
   using namespace std::chrono;
@@ -157,8 +176,7 @@ bool lock_holding_connection::read_number(key_statement& statement, bound_answer
     if (!read_mysql(link_->handle(), native.name(), &answer.rows, answer.why)) return false;
     answer.found = !answer.rows.empty();
     if (!answer.found) return true;
-    const auto& text = answer.rows.front().at(0);
-    if (text) answer.number = std::strtoll(text->c_str(), nullptr, 10);
+    if (const auto& text = answer.rows.front().at(0)) answer.number = integer_of(text);
     return true;
   }
   if (native.receive(answer.why) != outcome::yes) return false;

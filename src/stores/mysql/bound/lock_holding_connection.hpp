@@ -90,6 +90,12 @@ class lock_holding_connection {
     outcome run(key_statement& statement, std::string_view key, handler done, fault& why);
     /// The same, for what needs no handler.
     outcome query(const std::string& sql, const char* doing, mysql_rows* rows, fault& why);
+    /// Has the server end the connection, and its locks, after a silence of `ttl`. At most one round trip. False, and
+    /// the reason, if that was not done.
+    bool set_silence(microseconds ttl, fault& why);
+    /// The same where that is longer, because the former end is promised. Then it asks by one round trip whether the
+    /// server still takes locks; if not, the connection ends.
+    outcome renew(microseconds ttl, const char* doing, fault& why);
 
    private:
     friend class lock_holding_connection;
@@ -137,6 +143,7 @@ class lock_holding_connection {
   bool taken_ DLOCK_GUARDED_BY(mutex_) = false;
   std::optional<unread_reply> open_{};            // guarded by the exclusive use
   std::chrono::steady_clock::time_point used_{};  // likewise: when it answered last
+  std::int64_t silence_ = 0;                      // likewise: seconds after which the server ends it
 };
 
 }  // namespace dlock::stores::mysql

@@ -22,7 +22,6 @@ struct row_lock_connection {
   key_statement* take = nullptr;
   // Guarded by the exclusive use:
   bool found = false;         ///< the last take has found a row
-  std::int64_t seconds = 0;   ///< of silence after which the server ends it
   std::uint64_t noticed = 0;  ///< the watch for its end, while it holds a row
 };
 

@@ -136,16 +136,6 @@ std::shared_ptr<row_lock_connection> for_update_store::open(waiting_connection& 
   return made->take == nullptr ? nullptr : made;
 }
 
-bool for_update_store::set_silence(lock_holding_connection::exclusive_use& mine, row_lock_connection& on,
-                                   microseconds ttl, fault& why) {
-  const auto wanted = silence_for(ttl);
-  if (wanted == on.seconds) return true;
-  const auto sql = fmt::format("SET SESSION wait_timeout={}", wanted);
-  if (mine.query(sql, "set the end of a silent connection", nullptr, why) != outcome::yes) return false;
-  on.seconds = wanted;
-  return true;
-}
-
 // ---- verbs ----------------------------------------------------------------------------------------------------------
 
 void for_update_store::execute(connection& connection, std::span<const request> requests,
@@ -205,7 +195,7 @@ reply for_update_store::lock_row(waiting_connection& by, const request& request,
                                  const std::shared_ptr<row_lock_connection>& on) {
   reply answer;
   auto mine = on->link.wait_exclusive_use(by.caller(), answer.why);
-  if (!mine || !set_silence(*mine, *on, request.ttl, answer.why)) {
+  if (!mine || !mine->set_silence(request.ttl, answer.why)) {
     on->link.end();
     return answer;
   }
@@ -254,14 +244,7 @@ reply for_update_store::extend(waiting_connection& by, const request& request) {
   answer.statements = 1;
   auto& link = grant->link->link;
   auto mine = link.wait_exclusive_use(by.caller(), answer.why);
-  mysql_rows rows;
-  answer.result = outcome::unknown;
-  // Longer only: the former end is promised.
-  const bool longer = mine && silence_for(request.ttl) > grant->link->seconds;
-  if (mine && (!longer || set_silence(*mine, *grant->link, request.ttl, answer.why))) {
-    answer.result = mine->query(still_primary_sql, "extend", &rows, answer.why);
-    if (answer.result == outcome::yes && is_no_primary(rows)) link.end();
-  }
+  answer.result = mine ? mine->renew(request.ttl, "extend", answer.why) : outcome::unknown;
   if (link.usable()) return answer;
   if (remove(request.resource, *grant)) pool_.drop();
   return {.result = outcome::no};

@@ -7,8 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -22,12 +22,6 @@ namespace dlock::stores::mysql::named_lock {
 /// when the client has been silent for the session's ttl. Thread safety: all functions may be called from any thread.
 class lock_connection {
  public:
-  /// What it holds under a name.
-  struct held {
-    std::string key{};
-    std::uint64_t nonce = 0;
-  };
-
   lock_connection(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds timeout, const session_record& of,
                   const std::string& prefix);
   ~lock_connection();
@@ -52,26 +46,39 @@ class lock_connection {
   bool usable() const noexcept { return link_.usable(); }
   /// Ends the connection, and with it all that it holds.
   void end() noexcept { link_.end(); }
-  std::optional<held> holds(const std::string& name) const;
+  /// The nonce of the grant that it holds under that name.
+  std::optional<std::uint64_t> holds(const std::string& name) const;
   /// With the process and the label of the session.
   std::vector<holder_info> all_held() const;
   void describe(holder_info& into) const;
 
  private:
   using exclusive_use = lock_holding_connection::exclusive_use;
-  struct chosen {
-    std::vector<std::string> names{};
-    std::vector<std::size_t> of{};  ///< which requests they are about
+  struct held {
+    std::string key{};
+    std::uint64_t nonce = 0;
+  };
+  /// A function of the server's that has a name in between.
+  struct lock_function {
+    const char* doing;
+    std::string_view begin;
+    std::string_view end;
+    key_statement* one = nullptr;  ///< for one name
+  };
+  struct sent_name {
+    std::size_t request = 0;  ///< which one it is about
+    std::string name{};
+    held grant{};                          ///< of a take
+    std::optional<std::int64_t> number{};  ///< what a take was answered
   };
 
-  reply take(exclusive_use& mine, const request& request);
-  reply free(exclusive_use& mine, const request& request);
-  bool has(const std::string& name) const;
-  void note_taken(const std::string& name, const held& grant);
-  void forget(const std::string& name);
+  outcome run(exclusive_use& mine, const lock_function& function, const std::vector<sent_name>& names,
+              lock_holding_connection::handler done, fault& why);
+  /// Puts the names of those requests into sent_ for which `fits(name, request)`, and answers the others.
+  template <class Fits>
+  void choose(std::span<const request> requests, std::span<reply> replies, const Fits& fits);
   /// Frees what a failed statement may have taken. False, and the reason: not known yet.
   bool settle(exclusive_use& mine, fault& why);
-  bool is_held_by(const request& request, const std::string& name) const;
 
   const id128 session_;
   const std::string host_;
@@ -79,18 +86,12 @@ class lock_connection {
   const std::string label_;
   const std::string prefix_;
   lock_holding_connection link_;
-  key_statement* take_one_ = nullptr;
-  key_statement* free_one_ = nullptr;
+  lock_function take_{"take", "GET_LOCK(", ", 0)"};
+  lock_function free_{"release", "RELEASE_LOCK(", ")"};
   hangup_watch* noticed_by_ = nullptr;
   std::uint64_t noticed_ = 0;
-  std::int64_t seconds_ = 0;           // of silence; guarded by the exclusive use
-  std::vector<std::string> unsure_{};  // names that it may hold and does not want; likewise
-  // What was sent about one key, and its answer; likewise.
-  struct {
-    std::string name{};
-    held grant{};
-    std::optional<std::int64_t> number{};
-  } one_{};
+  std::vector<sent_name> sent_{};    // by the last take or free: its answer may come late; guarded by the exclusive use
+  std::vector<sent_name> unsure_{};  // what it may hold and does not want; likewise
   mutable base::mutex mutex_;
   std::unordered_map<std::string, held> held_ DLOCK_GUARDED_BY(mutex_){};  // by name
 };

@@ -202,10 +202,10 @@ seen named_lock_store::holder(const std::string& name, std::uint64_t connection)
              .remaining = no_end,
              .who = fmt::format("connection {} of the server", connection)};
   const auto ours = find_connection(connection);
-  const auto grant = ours == nullptr ? std::nullopt : ours->holds(name);
-  if (!grant) return found;
+  const auto nonce = ours == nullptr ? std::nullopt : ours->holds(name);
+  if (!nonce) return found;
   found.holder = ours->session();
-  found.fence = found.nonce = grant->nonce;
+  found.fence = found.nonce = *nonce;
   return found;
 }
 
