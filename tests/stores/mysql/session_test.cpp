@@ -15,7 +15,6 @@
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/connection.hpp"
-#include "stores/mysql/client/session.hpp"
 #include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/bound/blocking_waiters.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/client/text.hpp"
 #include "stores/mysql/client/unlocked.hpp"
 
 namespace dlock::stores::mysql {
@@ -284,6 +287,32 @@ void blocking_waiters::lost(slot& with) {
   retry_at_ = clock::now() + retry;
   tell(key, false);
   if (const auto about = keys_.find(key); about != keys_.end()) about->second.since = clock::now();
+}
+
+// ---- of all programs
+// --------------------------------------------------------------------------------------------------
+
+reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key, std::size_t limit,
+                   waiter_overview& found) {
+  reply answer;
+  mysql_rows rows;
+  const auto sql = fmt::format(
+      "SELECT USER, HOST, TIME FROM information_schema.PROCESSLIST "
+      "WHERE LOCATE(CAST({} AS BINARY), CAST(INFO AS BINARY)) > 0 AND LOCATE(CAST({} AS BINARY), CAST(INFO AS BINARY)) "
+      "> 0 "
+      "AND ID <> CONNECTION_ID() ORDER BY TIME DESC, ID",
+      mysql_text_literal(statement), mysql_text_literal(key));
+  answer.result = connection.query(sql, "list waiters", &rows, nullptr, answer.why);
+  if (answer.result != outcome::yes) return answer;
+  found = {.known = true, .count = rows.size()};
+  for (const auto& row : rows) {
+    if (found.first.size() == limit) break;
+    const auto host = row.at(1).value_or("");
+    found.first.push_back({.host = host.substr(0, host.rfind(':')),
+                           .label = row.at(0).value_or(""),
+                           .waited = std::chrono::seconds{integer_of(row.at(2))}});
+  }
+  return answer;
 }
 
 }  // namespace dlock::stores::mysql

@@ -18,6 +18,7 @@
 #include "base/mutex.hpp"
 #include "base/wake_event.hpp"
 #include "dlock/store_interface/store.hpp"
+#include "dlock/store_interface/store_overview.hpp"
 #include "stores/mysql/client/client.hpp"
 
 namespace dlock::stores::mysql {
@@ -94,5 +95,10 @@ class blocking_waiters {
   std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
   std::atomic<pid_t> process_{0};  // which has the thread
 };
+
+/// Connections that execute a statement which contains both texts at this moment, and so block for a key. The server
+/// shows the connections of other users only to a user with the right PROCESS.
+reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key, std::size_t limit,
+                   waiter_overview& found);
 
 }  // namespace dlock::stores::mysql

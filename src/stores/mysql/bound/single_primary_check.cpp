@@ -9,17 +9,11 @@
 #include <stdexcept>
 
 #include "stores/mysql/client/check.hpp"
+#include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql {
 
 namespace {
-
-mysql_rows rows_of(mysql_connection& connection, const std::string& store, const std::string& sql) {
-  mysql_rows rows;
-  fault why;
-  if (connection.query(sql, "checking the server", &rows, nullptr, why) != outcome::yes) fail(store, why);
-  return rows;
-}
 
 bool is_on(const std::optional<std::string>& value) { return value && *value != "0" && *value != "OFF"; }
 
@@ -29,15 +23,13 @@ server_facts read_facts(mysql_connection& connection, const mysql_server& server
   server_facts facts;
   facts.cluster = server.id.starts_with("galera|");
   facts.proxy = server.node == "proxy";
-  const auto row =
-      rows_of(connection, store, "SELECT CONNECTION_ID(), CONCAT(@@version, ' ', @@version_comment)").at(0);
+  const auto ask = [&](const std::string& sql) { return read_rows(connection, store, sql, "checking the server"); };
+  const auto row = ask("SELECT CONNECTION_ID(), CONCAT(@@version, ' ', @@version_comment)").at(0);
   facts.first = row.at(0).value_or("");
   facts.version = row.at(1).value_or("");
   facts.several_primaries =
-      !rows_of(connection, store,
-               "SHOW GLOBAL VARIABLES WHERE Variable_name='group_replication_single_primary_mode' AND Value='OFF'")
-           .empty();
-  facts.second = rows_of(connection, store, "SELECT CONNECTION_ID()").at(0).at(0).value_or("");
+      !ask("SHOW GLOBAL VARIABLES WHERE Variable_name='group_replication_single_primary_mode' AND Value='OFF'").empty();
+  facts.second = ask("SELECT CONNECTION_ID()").at(0).at(0).value_or("");
   return facts;
 }
 
@@ -48,9 +40,7 @@ std::string refusal(const server_facts& facts, const std::string& locks) {
   };
   if (facts.cluster) return of_its_own("a node of a Galera cluster");
   if (facts.several_primaries) return of_its_own("one of several primaries of a replication group");
-  std::string version = facts.version;
-  std::transform(version.begin(), version.end(), version.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const auto version = lower_case(facts.version);
   constexpr std::array<std::string_view, 2> names{"proxysql", "maxscale"};
   const bool named =
       std::any_of(names.begin(), names.end(), [&](auto name) { return version.find(name) != std::string::npos; });

@@ -7,6 +7,9 @@
 
 namespace dlock::stores::mysql {
 
+/// What a lock without an expiry has left: it ends with its connection.
+inline constexpr microseconds no_end{3'153'600'000'000'000};
+
 /// What a store whose locks are bound to other connections gives the engine: it polls locks, and stands for the caller
 /// a waiter for one of the others.
 class waiting_connection final : public mysql_connection {

@@ -19,21 +19,23 @@ void fail(const std::string& store, const fault& why) {
 
 void fail(const std::string& store, const std::string& text) { fail(store, make_own_fault(text)); }
 
-namespace {
-
-mysql_rows rows(mysql_connection& connection, const std::string& store, const std::string& sql, const char* doing) {
+mysql_rows read_rows(mysql_connection& connection, const std::string& store, const std::string& sql,
+                     const char* doing) {
   mysql_rows rows;
   fault why;
   if (connection.query(sql, doing, &rows, nullptr, why) != outcome::yes) fail(store, why);
   return rows;
 }
 
+namespace {
+
 void check_settings(mysql_connection& connection, const std::string& store) {
   std::map<std::string, std::string> set;
-  for (auto& row : rows(connection, store,
-                        "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', 'log_bin', "
-                        "'binlog_format', 'autocommit', 'time_zone', 'version')",
-                        "reading the settings")) {
+  for (auto& row :
+       read_rows(connection, store,
+                 "SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', 'log_bin', "
+                 "'binlog_format', 'autocommit', 'time_zone', 'version')",
+                 "reading the settings")) {
     set[row.at(0).value_or("")] = row.at(1).value_or("");
   }
   const auto& isolation = set.count("transaction_isolation") != 0 ? set["transaction_isolation"] : set["tx_isolation"];
@@ -54,8 +56,10 @@ void check_clock(mysql_connection& connection, const std::string& store) {
   // One reading in a thousand ends in 000 by chance; five in a row do if the clock has only milliseconds.
   std::string before;
   for (int i = 0; i != 5; ++i) {
-    const auto now =
-        rows(connection, store, std::string("SELECT ") + server_clock, "reading the clock").at(0).at(0).value_or("");
+    const auto now = read_rows(connection, store, std::string("SELECT ") + server_clock, "reading the clock")
+                         .at(0)
+                         .at(0)
+                         .value_or("");
     if (now.size() < 16) fail(store, fmt::format("the server's clock says {} microseconds since 1970", now));
     if (now == before) {
       fail(store, "the server's clock stands still for this connection: does init_connect set a timestamp?");

@@ -11,6 +11,9 @@ namespace dlock::stores::mysql {
 [[noreturn]] void fail(const std::string& store, const fault& why);
 [[noreturn]] void fail(const std::string& store, const std::string& text);
 
+/// A statement's rows. Throws store_error if it fails.
+mysql_rows read_rows(mysql_connection& connection, const std::string& store, const std::string& sql, const char* doing);
+
 /// Whether a server will do for locks: its settings and its clock, whatever the tables. Throws store_error. At most six
 /// statements.
 void check_server(mysql_connection& connection, const std::string& store);

@@ -17,7 +17,6 @@
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/server.hpp"
-#include "stores/mysql/client/session.hpp"
 
 namespace dlock::stores::mysql {
 namespace {
@@ -54,13 +53,6 @@ bool refuses_all(int code) noexcept {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
-std::string server_of(MYSQL* handle) {
-  if (handle->unix_socket != nullptr) return handle->unix_socket;
-  const std::string_view host = handle->host == nullptr ? "" : handle->host;
-  const bool numbers = host.find(':') != std::string_view::npos;
-  return fmt::format("{}{}{}:{}", numbers ? "[" : "", host, numbers ? "]" : "", handle->port);
-}
-
 }  // namespace
 
 mysql_connection::mysql_connection(mysql_opened from, mysql_hosts& hosts)
@@ -71,7 +63,7 @@ mysql_connection::mysql_connection(mysql_opened from, mysql_hosts& hosts)
       quick_(can_refuse_to_wait(native_->handle())),
       cluster_(is_cluster(from.server)),
       encrypted_(mysql_get_ssl_cipher(native_->handle()) != nullptr),
-      where_(server_of(native_->handle())),
+      where_(std::move(from.where)),
       identity_{from.server.id, incarnation_text(from.server), from.server.connection},
       socket_(own_descriptor(native_->handle())) {}
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -42,6 +43,7 @@ class mysql_odb_connection final : public odb::mysql::connection {
 struct mysql_opened {
   odb::mysql::connection_ptr link{};  ///< null: none
   mysql_server server{};
+  std::string where{};         ///< for messages
   std::size_t host = 0;        ///< of mysql_hosts
   std::uint64_t refusals = 0;  ///< of that host, when it was made
 };
@@ -74,5 +76,8 @@ class mysql_factory final : public odb::mysql::connection_factory {
   mysql_hosts hosts_;
   name_lookup lookup_{};
 };
+
+/// A database of the application's own, reached as the locks are.
+std::unique_ptr<odb::database> open_application_database(const mysql_settings& settings);
 
 }  // namespace dlock::stores::mysql

@@ -11,14 +11,10 @@
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/io_bound.hpp"
-#include "stores/mysql/client/session.hpp"
 
 namespace dlock::stores::mysql {
 
 namespace {
-
-/// The client library's truth value: char in one, bool in the other.
-using client_bool = std::remove_cv_t<std::remove_reference_t<decltype(*MYSQL_BIND{}.is_null)>>;
 
 /// The client library counts whole seconds, and 0 means no limit.
 unsigned whole_seconds(std::chrono::microseconds time) {
@@ -31,8 +27,8 @@ const char* or_null(const std::string& text) { return text.empty() ? nullptr : t
 #ifdef MARIADB_PACKAGE_VERSION
 void set_tls(MYSQL* handle, const mysql_settings& settings) {
   // "enforce" without verification falls back to plain text without a word: the cipher is looked at afterwards.
-  const client_bool enforce = settings.tls != tls_mode::off;
-  const client_bool verify = settings.tls == tls_mode::verify;
+  const mysql_bool enforce = settings.tls != tls_mode::off;
+  const mysql_bool verify = settings.tls == tls_mode::verify;
   mysql_optionsv(handle, MYSQL_OPT_SSL_ENFORCE, &enforce);
   mysql_optionsv(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
 }
@@ -44,7 +40,7 @@ void set_tls(MYSQL* handle, const mysql_settings& settings) {
   if (settings.tls == tls_mode::verify) mode = SSL_MODE_VERIFY_IDENTITY;
   mysql_options(handle, MYSQL_OPT_SSL_MODE, &mode);
   // Without TLS, caching_sha2_password encrypts the password with the server's key; the other library asks by itself.
-  const client_bool ask = true;
+  const mysql_bool ask = true;
   mysql_options(handle, MYSQL_OPT_GET_SERVER_PUBLIC_KEY, &ask);
 }
 #endif

@@ -12,12 +12,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "dlock/store_interface/store_types.hpp"
 #include "stores/mysql/client/settings.hpp"
 
 namespace dlock::stores::mysql {
+
+/// The client library's truth value: char in one, bool in the other.
+using mysql_bool = std::remove_cv_t<std::remove_reference_t<decltype(*MYSQL_BIND{}.is_null)>>;
 
 struct mysql_close_handle {
   void operator()(MYSQL* handle) const noexcept { mysql_close(handle); }
@@ -41,6 +45,23 @@ bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, my
 /// The same in two steps, between which the caller may wait for the answer as it likes: sends it, and reads the answer.
 bool send_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, fault& why);
 bool read_mysql(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why);
+
+/// A variable of the server's that has another value for each connection, and the value that our statements need.
+struct session_variable {
+  const char* name;
+  const char* value;
+};
+
+/// Those that this server knows.
+std::vector<session_variable> session_variables(MYSQL* handle);
+
+/// Rule 9, in one round trip: puts the connection into the state that the protocol needs, whatever the server's
+/// defaults and its init_connect say. A variable that the server does not know is left out, which costs one more.
+/// False, and the reason.
+bool set_session(MYSQL* handle, std::vector<session_variable> variables, std::string_view doing, fault& why);
+
+/// Whether the next statement is committed by itself, as the server's last answer says.
+bool in_autocommit(MYSQL* handle) noexcept;
 
 /// 'X''0A1B''': any bytes as a literal that needs no escaping, whatever the character set.
 std::string mysql_literal(std::string_view bytes);

@@ -91,12 +91,6 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
 
 bool is_cluster(const mysql_server& server) noexcept { return server.id.starts_with(of_cluster); }
 
-bool equal_names(std::string_view left, std::string_view right) {
-  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [&](char a, char b) { return small(a) == small(b); });
-}
-
 std::string incarnation_text(const mysql_server& server) { return fmt::format("{}@{}", server.start, server.node); }
 
 lost_connection compare_servers(const connection_identity& lost, const connection_identity& now) {

@@ -31,9 +31,6 @@ std::string mysql_refusal(const std::vector<std::optional<std::string>>& row);
 /// Whether it is a node of a Galera cluster, of which each takes writes.
 bool is_cluster(const mysql_server& server) noexcept;
 
-/// Whether both name one database. A server may keep the names in small letters.
-bool equal_names(std::string_view left, std::string_view right);
-
 /// What connection_identity::incarnation holds: the start and the node.
 std::string incarnation_text(const mysql_server& server);
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/native.hpp"
 
 namespace dlock::stores::mysql {
 

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/mysql/mysql.hxx>
-
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "dlock/store_interface/store_types.hpp"
+#include "stores/mysql/client/native.hpp"
 
 namespace dlock::stores::mysql {
-
-/// The client library's truth value: char in one, bool in the other.
-using mysql_bool = std::remove_cv_t<std::remove_reference_t<decltype(*MYSQL_BIND{}.is_null)>>;
 
 /// Bytes of a fixed room, as the client library binds them.
 template <std::size_t Size>

@@ -49,6 +49,12 @@ std::string clip_utf8(std::string_view text, std::size_t characters) {
   return clipped;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lowered;
+}
+
 std::string_view bytes_of(const id128& id) noexcept {
   return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
 }

@@ -16,6 +16,9 @@ std::string clip_utf8(std::string_view text, std::size_t characters);
 
 bool is_utf8(std::string_view text) noexcept;
 
+/// With small letters instead of A to Z.
+std::string lower_case(std::string_view text);
+
 /// An id as a BINARY(16) column has it.
 std::string_view bytes_of(const id128& id) noexcept;
 /// Zero for NULL, which is no bytes at all, and for anything but 16 bytes.

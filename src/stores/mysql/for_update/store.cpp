@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "stores/mysql/bound/single_primary_check.hpp"
-#include "stores/mysql/bound/waiter_list.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/examine.hpp"
@@ -21,9 +20,6 @@
 namespace dlock::stores::mysql::for_update {
 
 namespace {
-
-/// A row lock has no expiry.
-constexpr microseconds no_end{3'153'600'000'000'000};
 
 /// A connection that get() has given, until it is put back or holds something.
 class borrowed {

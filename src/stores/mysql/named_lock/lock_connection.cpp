@@ -7,14 +7,21 @@
 #include <iterator>
 #include <utility>
 
+#include "dlock/detail/sha256.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/named_lock/name.hpp"
 
 namespace dlock::stores::mysql::named_lock {
 
 namespace {
+
+constexpr std::size_t longest_name = 64;  // MySQL's limit; MariaDB's is greater
+
+bool names_itself(std::string_view text) {
+  if (text.empty() || text.size() > longest_name || text.front() == '#' || text.back() == ' ') return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && !(c >= 'A' && c <= 'Z'); });
+}
 
 /// The server's answer about one of the names that a statement has.
 std::optional<std::int64_t> number_in(const bound_answer& answer, std::size_t index) {
@@ -24,6 +31,12 @@ std::optional<std::int64_t> number_in(const bound_answer& answer, std::size_t in
 }
 
 }  // namespace
+
+std::string lock_name(std::string_view prefix, std::string_view key) {
+  auto text = std::string(prefix).append(key);
+  if (names_itself(text)) return text;
+  return '#' + detail::sha256_hex(text).substr(0, longest_name - 1);
+}
 
 lock_connection::lock_connection(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds timeout,
                                  const session_record& of, const std::string& prefix)

@@ -18,6 +18,12 @@
 
 namespace dlock::stores::mysql::named_lock {
 
+/// What GET_LOCK is given for a key. `prefix` + key as it is, where MariaDB and MySQL alike take that for itself alone:
+/// at most 64 printable ASCII characters without capital letters, no blank at the end, no '#' at the beginning.
+/// Otherwise '#' and the first 63 hexadecimal digits of its SHA-256, which programs without dlock can make by SHA2(...,
+/// 256).
+std::string lock_name(std::string_view prefix, std::string_view key);
+
 /// The connection of one session, on which all its named locks are held. The server ends it, and with it all of them,
 /// when the client has been silent for the session's ttl. Thread safety: all functions may be called from any thread.
 class lock_connection {

@@ -8,14 +8,12 @@
 #include <stdexcept>
 
 #include "stores/mysql/bound/single_primary_check.hpp"
-#include "stores/mysql/bound/waiter_list.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/examine.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
-#include "stores/mysql/named_lock/name.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::named_lock {
@@ -23,9 +21,6 @@ namespace dlock::stores::mysql::named_lock {
 namespace {
 
 constexpr std::size_t longest_prefix = 64;
-/// A named lock has no expiry.
-constexpr microseconds no_end{3'153'600'000'000'000};
-
 /// Whether two locks that one statement takes are both held at the next one.
 bool holds_several(mysql_connection& connection, const std::string& store) {
   const auto one = mysql_text_literal("#probe " + id128::random().hex()),

@@ -32,13 +32,6 @@ std::size_t characters_in(std::string_view utf8) {
       std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
-mysql_rows rows_of(mysql_connection& connection, const std::string& store, const std::string& sql) {
-  mysql_rows rows;
-  fault why;
-  if (connection.query(sql, "reading the table", &rows, nullptr, why) != outcome::yes) fail(store, why);
-  return rows;
-}
-
 }  // namespace
 
 std::string checked_name(const std::string& parameter, std::string name) {
@@ -77,18 +70,20 @@ layout layout::read(mysql_connection& connection, const table_settings& settings
   found.table_ = quote_mysql_name(settings.table);
   const auto here =
       fmt::format("TABLE_SCHEMA=DATABASE() AND TABLE_NAME=CONVERT({} USING utf8mb4)", mysql_literal(settings.table));
-  const auto engine = rows_of(connection, settings.name, "SELECT ENGINE FROM information_schema.TABLES WHERE " + here);
+  const auto ask = [&](const std::string& sql) {
+    return read_rows(connection, settings.name, sql, "reading the table");
+  };
+  const auto engine = ask("SELECT ENGINE FROM information_schema.TABLES WHERE " + here);
   if (engine.empty()) found.refuse("there is no such table, or this user may not see it");
   if (engine[0][0].value_or("") != "InnoDB") {
     found.refuse(fmt::format("its engine is {}: dlock needs the row locks of InnoDB", engine[0][0].value_or("(none)")));
   }
-  for (const auto& row : rows_of(connection, settings.name,
-                                 "SELECT COLUMN_NAME, DATA_TYPE, CHARACTER_MAXIMUM_LENGTH, CHARACTER_SET_NAME, "
-                                 "COLLATION_NAME, DATETIME_PRECISION, IS_NULLABLE, EXTRA LIKE '%VIRTUAL GENERATED%', "
-                                 "EXTRA LIKE '%ON UPDATE%' "
-                                 "FROM information_schema.COLUMNS "
-                                 "WHERE " +
-                                     here)) {
+  for (const auto& row : ask("SELECT COLUMN_NAME, DATA_TYPE, CHARACTER_MAXIMUM_LENGTH, CHARACTER_SET_NAME, "
+                             "COLLATION_NAME, DATETIME_PRECISION, IS_NULLABLE, EXTRA LIKE '%VIRTUAL GENERATED%', "
+                             "EXTRA LIKE '%ON UPDATE%' "
+                             "FROM information_schema.COLUMNS "
+                             "WHERE " +
+                             here)) {
     found.columns_.push_back({.name = row[0].value_or(""),
                               .type = type_of(row[1].value_or("")),
                               .room = number_in(row[2]),
@@ -100,11 +95,9 @@ layout layout::read(mysql_connection& connection, const table_settings& settings
                               .follows_updates = row[8].value_or("") == "1",
                               .padded = row[1].value_or("") == "binary"});
   }
-  for (const auto& row :
-       rows_of(connection, settings.name,
-               "SELECT INDEX_NAME, MAX(COLUMN_NAME) FROM information_schema.STATISTICS WHERE " + here +
-                   " AND NON_UNIQUE=0 GROUP BY INDEX_NAME HAVING COUNT(*)=1 AND MAX(SUB_PART) IS "
-                   "NULL")) {
+  for (const auto& row : ask("SELECT INDEX_NAME, MAX(COLUMN_NAME) FROM information_schema.STATISTICS WHERE " + here +
+                             " AND NON_UNIQUE=0 GROUP BY INDEX_NAME HAVING COUNT(*)=1 AND MAX(SUB_PART) IS "
+                             "NULL")) {
     if (row[0].value_or("") == "PRIMARY") found.primary_ = found.get(row[1].value_or(""), "primary key");
     found.unique_.push_back(row[1].value_or(""));
   }

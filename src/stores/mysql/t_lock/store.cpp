@@ -68,7 +68,7 @@ reply t_lock_store::change(native& with, const request& request) {
     case verb::cancel: return leave(with, request);
     case verb::insert: {
       // As the other programs do: insert a free row, and then go on as with a row that was there.
-      auto made = with.change(static_cast<std::size_t>(other::row));
+      auto made = with.change(other::row);
       if (made.result != outcome::yes) return made;
       auto answer = enter(with, request);
       answer.statements += made.statements;
@@ -81,7 +81,7 @@ reply t_lock_store::change(native& with, const request& request) {
 std::optional<std::int64_t> t_lock_store::server_time(native& with, fault& why) {
   std::int64_t now = 0;
   const std::array row{mysql_field::number(now)};
-  if (with.poll(static_cast<std::size_t>(other::clock), row, why) != outcome::yes) return {};
+  if (with.poll(other::clock, row, why) != outcome::yes) return {};
   return now;
 }
 
@@ -94,7 +94,7 @@ reply t_lock_store::enter(native& with, const request& request) {
   values.until = *now + std::chrono::ceil<std::chrono::milliseconds>(request.ttl).count();
   holds_.expect(request, *now);
   try {
-    answer = with.change(static_cast<std::size_t>(other::enter));
+    answer = with.change(other::enter);
   } catch (...) {
     holds_.forget(request);
     throw;
@@ -115,14 +115,14 @@ reply t_lock_store::stay(native& with, const request& request) {
   if (!until) return {.result = outcome::no, .statements = 0};
   values.until = *until;
   values.ttl = request.ttl.count();
-  auto answer = with.change(static_cast<std::size_t>(other::stay), true);
+  auto answer = with.change(other::stay, true);
   if (answer.result != outcome::yes) return answer;
   auto stays_until = static_cast<std::int64_t>(std::exchange(answer.fence, 0));
   if (stays_until == 0) {
     // A trigger hides the time that it stays. So it stays once more, after a look at the clock.
     const auto now = server_time(with, answer.why);
     if (!now) return {.result = outcome::unknown, .why = answer.why, .statements = 2};
-    answer = with.change(static_cast<std::size_t>(other::stay), true);
+    answer = with.change(other::stay, true);
     answer.statements = 3;
     stays_until = *now + values.ttl / 1000;
     if (answer.result != outcome::yes) return answer;
@@ -143,7 +143,7 @@ reply t_lock_store::leave(native& with, const request& request) {
   const auto until = holds_.use(request, true);
   if (!until) return {.result = outcome::no, .statements = 0};
   with.values().until = *until;
-  auto answer = with.change(static_cast<std::size_t>(other::leave), true);
+  auto answer = with.change(other::leave, true);
   if (answer.result == outcome::failed)
     holds_.unspend(request);
   else if (answer.result != outcome::unknown)

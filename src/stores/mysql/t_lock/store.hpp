@@ -21,7 +21,9 @@ struct t_lock_settings : shared_table::table_settings {
 };
 
 /// Those that have no verb, by their places in scheme_sql::others.
-enum class other : std::size_t { clock, row, enter, stay, leave };
+struct other {
+  enum : std::size_t { clock, row, enter, stay, leave };
+};
 
 /// Throws store_error where the table lacks something.
 shared_table::scheme_sql make_sql(const shared_table::layout& table, const t_lock_settings& settings);

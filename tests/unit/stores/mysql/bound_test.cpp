@@ -6,7 +6,7 @@
 
 #include "dlock/detail/sha256.hpp"
 #include "stores/mysql/bound/single_primary_check.hpp"
-#include "stores/mysql/named_lock/name.hpp"
+#include "stores/mysql/named_lock/lock_connection.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using dlock::stores::mysql::is_no_primary;

@@ -5,8 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <type_traits>
 
-#include "stores/mysql/client/database.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/factory.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
