@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/for_update/pool.hpp"
 
-#include <utility>
-
 namespace dlock::stores::mysql::for_update {
 
-std::optional<std::shared_ptr<row_lock_connection>> link_pool::get() {
+link_pool::borrowed::~borrowed() {
+  if (from_ == nullptr) return;
+  const base::lock_guard lock(from_->mutex_);
+  --from_->count_;
+}
+
+void link_pool::borrowed::put_back() {
+  const base::lock_guard lock(from_->mutex_);
+  from_->idle_.push_back(std::move(link));
+  from_ = nullptr;
+}
+
+bool link_pool::borrowed::hold(std::string_view key, const id128& session, std::uint64_t nonce) {
+  const base::lock_guard lock(from_->mutex_);
+  if (!from_->held_.emplace(key, held{session, nonce, link}).second) return false;
+  from_ = nullptr;
+  return true;
+}
+
+std::optional<link_pool::borrowed> link_pool::borrow() {
   const base::lock_guard lock(mutex_);
   if (!idle_.empty()) {
     auto found = std::move(idle_.back());
     idle_.pop_back();
-    return found;
+    return borrowed(*this, std::move(found));
   }
   if (count_ == most_) return std::nullopt;
   ++count_;
-  return std::shared_ptr<row_lock_connection>();
-}
-
-void link_pool::drop() {
-  const base::lock_guard lock(mutex_);
-  --count_;
-}
-
-void link_pool::put_back(std::shared_ptr<row_lock_connection> link) {
-  const base::lock_guard lock(mutex_);
-  idle_.push_back(std::move(link));
-}
-
-bool link_pool::hold(const std::string& key, held grant) {
-  const base::lock_guard lock(mutex_);
-  return held_.emplace(key, std::move(grant)).second;
+  return borrowed(*this, nullptr);
 }
 
 std::optional<link_pool::held> link_pool::find(std::string_view key) const {
@@ -38,12 +40,12 @@ std::optional<link_pool::held> link_pool::find(std::string_view key) const {
   return found == held_.end() ? std::nullopt : std::optional(found->second);
 }
 
-bool link_pool::remove(std::string_view key, const held& grant) {
+std::optional<link_pool::borrowed> link_pool::remove(std::string_view key, const held& grant) {
   const base::lock_guard lock(mutex_);
   const auto found = held_.find(key);
-  if (found == held_.end() || found->second.link != grant.link) return false;
+  if (found == held_.end() || found->second.link != grant.link) return std::nullopt;
   held_.erase(found);
-  return true;
+  return borrowed(*this, grant.link);
 }
 
 std::vector<std::pair<std::string, id128>> link_pool::list(std::string_view after, std::size_t limit) const {

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -37,25 +39,37 @@ class link_pool {
     std::shared_ptr<row_lock_connection> link{};
   };
 
-  /// One that is idle, or the right to make one (an empty pointer), which add() or drop() ends. Nothing: all are in
-  /// use.
-  std::optional<std::shared_ptr<row_lock_connection>> get();
-  /// One that get() gave (or what was made of the right) is of no more use.
-  void drop();
-  void put_back(std::shared_ptr<row_lock_connection> link);
+  /// A connection in use, or the right to make one (`link` is null). It is of no more use once this ends, unless it was
+  /// put back, or holds a row.
+  class borrowed {
+   public:
+    borrowed(link_pool& from, std::shared_ptr<row_lock_connection> which) noexcept
+        : link(std::move(which)), from_(&from) {}
+    borrowed(borrowed&& from) noexcept : link(std::move(from.link)), from_(std::exchange(from.from_, nullptr)) {}
+    borrowed& operator=(borrowed&&) = delete;
+    ~borrowed();
+    void put_back();
+    /// Enters into the books what it holds. False: the key is held here already.
+    bool hold(std::string_view key, const id128& session, std::uint64_t nonce);
 
-  /// False: the key is held here already.
-  bool hold(const std::string& key, held grant);
+    std::shared_ptr<row_lock_connection> link;
+
+   private:
+    link_pool* from_;
+  };
+
+  /// Nothing: all are in use.
+  std::optional<borrowed> borrow();
   std::optional<held> find(std::string_view key) const;
   /// Out of the books, if it is that grant.
-  bool remove(std::string_view key, const held& grant);
+  std::optional<borrowed> remove(std::string_view key, const held& grant);
   /// Keys greater than `after`, in byte order.
   std::vector<std::pair<std::string, id128>> list(std::string_view after, std::size_t limit) const;
 
  private:
   const std::size_t most_;
   mutable base::mutex mutex_;
-  std::size_t count_ DLOCK_GUARDED_BY(mutex_) = 0;  // idle, held, and what get() has given
+  std::size_t count_ DLOCK_GUARDED_BY(mutex_) = 0;  // idle, held, and borrowed
   std::vector<std::shared_ptr<row_lock_connection>> idle_ DLOCK_GUARDED_BY(mutex_){};
   std::map<std::string, held, std::less<>> held_ DLOCK_GUARDED_BY(mutex_){};
 };

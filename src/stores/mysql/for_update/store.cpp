@@ -19,40 +19,6 @@
 
 namespace dlock::stores::mysql::for_update {
 
-namespace {
-
-/// A connection that get() has given, until it is put back or holds something.
-class borrowed {
- public:
-  explicit borrowed(link_pool& from) : from_(from) {}
-  ~borrowed() {
-    if (ours_) from_.drop();
-  }
-  borrowed(const borrowed&) = delete;
-  borrowed& operator=(const borrowed&) = delete;
-
-  /// False: all are in use.
-  bool get() {
-    auto got = from_.get();
-    ours_ = got.has_value();
-    if (ours_) link = std::move(*got);
-    return ours_;
-  }
-  void put_back() {
-    from_.put_back(std::move(link));
-    ours_ = false;
-  }
-  void keep() noexcept { ours_ = false; }
-
-  std::shared_ptr<row_lock_connection> link{};
-
- private:
-  link_pool& from_;
-  bool ours_ = false;
-};
-
-}  // namespace
-
 for_update_settings::for_update_settings(store_url url, const for_update_options& options)
     : table_settings(table_settings::take(url, "for_update", options.table)) {
   check_lone_host(*this, "for_update");
@@ -156,31 +122,30 @@ void for_update_store::execute(connection& connection, std::span<const request> 
 reply for_update_store::take(waiting_connection& by, const request& request) {
   if (pool_.find(request.resource)) return {.result = outcome::no, .statements = 0};
   for (;;) {
-    borrowed with(pool_);
-    if (!with.get()) {
+    auto with = pool_.borrow();
+    if (!with) {
       return {.result = outcome::failed,
               .why = make_own_fault(fmt::format(
                   "all connections for locks are in use: held={} allows no more locks at once", settings_.held))};
     }
-    const bool fresh = with.link == nullptr;
+    const bool fresh = with->link == nullptr;
     reply answer;
-    if (fresh) with.link = open(by, answer.why);
-    if (with.link == nullptr) return answer;
-    answer = lock_row(by, request, with.link);
+    if (fresh) with->link = open(by, answer.why);
+    if (with->link == nullptr) return answer;
+    answer = lock_row(by, request, with->link);
     if (answer.result == outcome::yes) {
       std::function<void()> closed = [this, key = std::string(request.resource), session = request.session,
                                       nonce = request.nonce] { listeners_.lock_deleted(key, session, nonce); };
-      if (!pool_.hold(std::string(request.resource), {request.session, request.nonce, with.link})) {
+      if (!with->hold(request.resource, request.session, request.nonce)) {
         return {.result = outcome::unknown};  // two rows' worth of one key? the connection ends, and its lock with it
       }
-      with.link->noticed = hangups_.add(with.link->link.socket(), std::move(closed));
-      with.keep();
+      with->link->noticed = hangups_.add(with->link->link.socket(), std::move(closed));
       answer.fence = request.nonce;
       return answer;
     }
     // The server ends those that rest. What it had not begun goes to another one.
-    const bool gone = !with.link->link.usable();
-    if (!gone) with.put_back();
+    const bool gone = !with->link->link.usable();
+    if (!gone) with->put_back();
     if (gone && !fresh && answer.result == outcome::failed) continue;
     return answer.result == outcome::absent ? make_row(by, request) : answer;
   }
@@ -227,10 +192,10 @@ reply for_update_store::make_row(waiting_connection& by, const request& request)
 }
 
 /// Out of the books, if it is that grant.
-bool for_update_store::remove(std::string_view key, const link_pool::held& grant) {
-  if (!pool_.remove(key, grant)) return false;
-  hangups_.remove(std::exchange(grant.link->noticed, 0));
-  return true;
+std::optional<link_pool::borrowed> for_update_store::remove(std::string_view key, const link_pool::held& grant) {
+  auto removed = pool_.remove(key, grant);
+  if (removed) hangups_.remove(std::exchange(grant.link->noticed, 0));
+  return removed;
 }
 
 reply for_update_store::extend(waiting_connection& by, const request& request) {
@@ -242,7 +207,7 @@ reply for_update_store::extend(waiting_connection& by, const request& request) {
   auto mine = link.wait_exclusive_use(by.caller(), answer.why);
   answer.result = mine ? mine->renew(request.ttl, "extend", answer.why) : outcome::unknown;
   if (link.usable()) return answer;
-  if (remove(request.resource, *grant)) pool_.drop();
+  remove(request.resource, *grant);
   return {.result = outcome::no};
 }
 
@@ -256,19 +221,16 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
   auto& link = grant->link->link;
   auto mine = link.wait_exclusive_use(by.caller(), answer.why);
   if (!mine && link.usable()) return answer;  // busy for too long
-  if (!remove(request.resource, *grant)) return {.result = outcome::no, .statements = 0};
-  if (!mine) {
-    pool_.drop();
-    return {.result = outcome::no};
-  }
+  auto with = remove(request.resource, *grant);
+  if (!with) return {.result = outcome::no, .statements = 0};
+  if (!mine) return {.result = outcome::no};
   answer.result = mine->query("COMMIT", "release", nullptr, answer.why);
   if (answer.result == outcome::yes) {
     mine.reset();
-    pool_.put_back(grant->link);
+    with->put_back();
     return answer;
   }
   link.end();  // never used again, so that the server frees the row
-  pool_.drop();
   answer.result = outcome::unknown;
   return answer;
 }

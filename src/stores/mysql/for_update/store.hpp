@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,7 @@ class for_update_store final : public store, private store_admin {
   reply make_row(waiting_connection& by, const request& request) const;
   reply extend(waiting_connection& by, const request& request);
   reply free(waiting_connection& by, const request& request);
-  bool remove(std::string_view key, const link_pool::held& grant);
+  std::optional<link_pool::borrowed> remove(std::string_view key, const link_pool::held& grant);
   reply poll(waiting_connection& by, const request& request) const;
   bool table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& polled) const;
   std::shared_ptr<row_lock_connection> open(waiting_connection& by, fault& why);
