@@ -81,39 +81,18 @@ lock_holding_connection::exclusive_use::~exclusive_use() {
   link_->freed_.notify_one();
 }
 
-outcome lock_holding_connection::exclusive_use::run(const std::string& sql, const char* doing, handler done,
-                                                    fault& why) {
+template <class Send>
+outcome lock_holding_connection::exclusive_use::run(key_statement* statement, const char* doing, handler done,
+                                                    fault& why, const Send& send) {
   why = {};
   bool good = false;
   try {
-    good = send_mysql(link_->link_->handle(), sql, doing, why);
+    good = send();
     if (!good) link_->link_->note_error(why);
   } catch (...) {
     link_->lose(done, {});
     throw;
   }
-  return sent(good, nullptr, doing, std::move(done), why);
-}
-
-outcome lock_holding_connection::exclusive_use::run(key_statement& statement, std::string_view key, handler done,
-                                                    fault& why) {
-  auto& native = statement.statement_;
-  statement.key_.assign(key);
-  why = {};
-  bool good = false;
-  try {
-    good = native.prepared() ? native.send(why)
-                             : send_mysql(link_->link_->handle(), native.written_out(), native.name(), why);
-    if (!good) link_->link_->note_error(why);
-  } catch (...) {
-    link_->lose(done, {});
-    throw;
-  }
-  return sent(good, &statement, native.name(), std::move(done), why);
-}
-
-outcome lock_holding_connection::exclusive_use::sent(bool good, key_statement* statement, const char* doing,
-                                                     handler done, fault& why) {
   if (!good) {
     link_->lose(done, why);  // a part of it may be on its way
     return outcome::unknown;
@@ -121,6 +100,21 @@ outcome lock_holding_connection::exclusive_use::sent(bool good, key_statement* s
   const auto now = clock::now();
   link_->open_.emplace(unread_reply{doing, statement, std::move(done), now + link_->timeout_});
   return link_->finish(*by_, now, why);
+}
+
+outcome lock_holding_connection::exclusive_use::run(const std::string& sql, const char* doing, handler done,
+                                                    fault& why) {
+  return run(nullptr, doing, std::move(done), why, [&] { return send_mysql(link_->link_->handle(), sql, doing, why); });
+}
+
+outcome lock_holding_connection::exclusive_use::run(key_statement& statement, std::string_view key, handler done,
+                                                    fault& why) {
+  auto& native = statement.statement_;
+  statement.key_.assign(key);
+  return run(&statement, native.name(), std::move(done), why, [&] {
+    return native.prepared() ? native.send(why)
+                             : send_mysql(link_->link_->handle(), native.written_out(), native.name(), why);
+  });
 }
 
 outcome lock_holding_connection::exclusive_use::query(const std::string& sql, const char* doing, mysql_rows* rows,

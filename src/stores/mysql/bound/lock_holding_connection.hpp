@@ -100,7 +100,9 @@ class lock_holding_connection {
    private:
     friend class lock_holding_connection;
     exclusive_use(lock_holding_connection& link, const cancel_signal& by) noexcept : link_(&link), by_(&by) {}
-    outcome sent(bool good, key_statement* statement, const char* doing, handler done, fault& why);
+    /// Sends by `send`, and waits for the answer.
+    template <class Send>
+    outcome run(key_statement* statement, const char* doing, handler done, fault& why, const Send& send);
     lock_holding_connection* link_;
     const cancel_signal* by_;
   };
