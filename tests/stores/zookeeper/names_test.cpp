@@ -64,9 +64,12 @@ TEST_CASE("zookeeper names: the order is that of the numbers, whatever stands be
   CHECK(before(names, "ffff__lock__0000000003") == "_c_aaaa-lock-0000000002");
   CHECK(before(names, "_c_aaaa-lock-0000000002") == "");
   CHECK(first_of({"no contender", "__rlock__0000000001"}).empty());
+  CHECK(contenders_in(names) ==
+        std::vector<std::string>{"_c_aaaa-lock-0000000002", "ffff__lock__0000000003", "lock-0000000005"});
   // After 2^31 they go round.
   const std::vector<std::string> late{"lock-2147483647", "lock--2147483648"};
   CHECK(first_of(late) == "lock-2147483647");
+  CHECK(contenders_in({late.rbegin(), late.rend()}) == late);
   CHECK(before(late, "lock--2147483648") == "lock-2147483647");
 }
 

@@ -7,6 +7,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "dlock/store_interface/store.hpp"
 #include "dlock/stores/zookeeper.hpp"
@@ -39,7 +40,7 @@ TEST_CASE("zookeeper url: what is wrong is named with its value", "[zookeeper]")
 
 TEST_CASE("zookeeper url: hosts, paths and defaults are those that other clients use", "[zookeeper]") {
   const auto plain = zookeeper_settings::parse(store_url::parse("zookeeper://a,b:2182,[::1]"));
-  CHECK(plain.ensemble == "a:2181,b:2182,[::1]:2181");
+  CHECK(plain.servers == std::vector<std::string>{"a:2181", "b:2182", "[::1]:2181"});
   CHECK(plain.base == "/dlock");
   CHECK(zookeeper_settings::parse(store_url::parse("zookeeper://a/app/")).base == "/app/dlock");
   CHECK(zookeeper_settings::parse(store_url::parse("zookeeper://a/app?base=/locks/")).base == "/app/locks");

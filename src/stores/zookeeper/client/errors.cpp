@@ -30,7 +30,7 @@ fault no_connection(const zookeeper_settings& settings, int code) {
   why.text = fmt::format(
       "no server answers at {} (a server closes each connection of a host that exceeds its maxClientCnxns, which is 60 "
       "unless set)",
-      settings.ensemble);
+      fmt::join(settings.servers, ","));
   return why;
 }
 

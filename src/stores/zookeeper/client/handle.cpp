@@ -38,35 +38,25 @@ class no_signals {
 };
 
 /// The servers but one of them, which is named by its address; all, if there are no others or they have names.
-std::string without(const std::string& servers, std::string_view one) {
-  std::string others;
-  for (std::string_view rest = servers; !rest.empty();) {
-    const auto each = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), each.size() + 1));
-    if (each != one) others.append(others.empty() ? "" : ",").append(each);
-  }
+std::vector<std::string> without(const std::vector<std::string>& servers, std::string_view one) {
+  auto others = servers;
+  std::erase(others, one);
   return others.empty() ? servers : others;
 }
 
-/// Those of the servers whose names the name service knows in time. The library would wait for it without a limit.
-std::string found(const std::string& servers, const zookeeper_settings& settings) {
-  std::vector<std::string> all;
-  for (std::string_view rest = servers; !rest.empty();) {
-    all.emplace_back(rest.substr(0, rest.find(',')));
-    rest.remove_prefix(std::min(rest.size(), all.back().size() + 1));
-  }
+/// Those of the servers whose names the name service knows in time, as the library wants them. It would wait for the
+/// name service without a limit.
+std::string found(const std::vector<std::string>& servers, const zookeeper_settings& settings) {
   const auto answers = [&](const std::string& server, name_lookup::clock::time_point end) {
     auto host = server.substr(0, server.rfind(':'));
     if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
     return settings.names_of_hosts->answers(host, end, {});
   };
-  for (const auto& each : all) answers(each, {});  // all at once
+  for (const auto& each : servers) answers(each, {});  // all at once
   const auto end = name_lookup::clock::now() + settings.connect_timeout / 2;
-  std::string known;
-  for (const auto& each : all) {
-    if (answers(each, end)) known.append(known.empty() ? "" : ",").append(each);
-  }
-  return known;
+  auto known = servers;
+  std::erase_if(known, [&](const std::string& each) { return !answers(each, end); });
+  return fmt::format("{}", fmt::join(known, ","));
 }
 
 /// No server listens there. The library compares addresses without their ports: with that of the server which it is to
@@ -96,11 +86,13 @@ zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chro
       rights_(settings.digest.empty() ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL),
       on_loss_(std::move(on_loss)) {
   const std::unique_lock lock(closing_);  // events come when it is known
-  native_ = make_native(settings.ensemble, nullptr);
-  if (native_ == nullptr) throw std::runtime_error(fmt::format("{}: {}", settings.ensemble, std::strerror(errno)));
+  native_ = make_native(settings.servers, nullptr);
+  if (native_ == nullptr) {
+    throw std::runtime_error(fmt::format("{}: {}", fmt::join(settings.servers, ","), std::strerror(errno)));
+  }
 }
 
-zhandle_t* zookeeper_handle::make_native(const std::string& servers, const clientid_t* session) {
+zhandle_t* zookeeper_handle::make_native(const std::vector<std::string>& servers, const clientid_t* session) {
   const no_signals here;
   const auto known = found(servers, settings_);
   if (known.empty()) throw std::runtime_error("the name service does not answer in time");
@@ -142,7 +134,7 @@ void zookeeper_handle::reconnect() noexcept {
     }
     if (session.client_id == 0) return;
     // Without the lock: it looks up names.
-    auto* const made = make_native(without(settings_.ensemble, current), &session);
+    auto* const made = make_native(without(settings_.servers, current), &session);
     if (made == nullptr) return;
     zhandle_t* retired = made;
     int now = 0;

@@ -91,7 +91,7 @@ class zookeeper_handle {
   enum class state { connecting, connected, over };
   static void on_event(zhandle_t* from, int type, int now, const char* path, void* about);
   static void on_change(zhandle_t* from, int type, int now, const char* path, void* about);
-  zhandle_t* make_native(const std::string& servers, const clientid_t* session);
+  zhandle_t* make_native(const std::vector<std::string>& servers, const clientid_t* session);
   void now_is(int native_state);
   void leave(zhandle_t* retired) noexcept;
   void end_retired() noexcept;

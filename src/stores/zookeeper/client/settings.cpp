@@ -20,14 +20,14 @@ std::chrono::milliseconds take_timeout(store_url& url, const char* name) {
   return std::chrono::milliseconds{url.take_number(name, 5'000, 1, 3'600'000, "milliseconds")};
 }
 
-std::string ensemble_of(const store_url& url) {
+std::vector<std::string> servers_of(const store_url& url) {
   if (url.hosts.empty()) bad("there is no host");
-  std::string all;
+  std::vector<std::string> all;
   for (const auto& host : url.hosts) {
     if (host.host.empty()) bad("a host has no name");
     const auto port = host.port == 0 ? default_port : host.port;
     const bool numbers = host.host.find(':') != std::string::npos;  // IPv6
-    all += fmt::format("{}{}{}{}:{}", all.empty() ? "" : ",", numbers ? "[" : "", host.host, numbers ? "]" : "", port);
+    all.push_back(fmt::format("{}{}{}:{}", numbers ? "[" : "", host.host, numbers ? "]" : "", port));
   }
   return all;
 }
@@ -62,7 +62,7 @@ node_names parse_names(const std::string& text) {
 zookeeper_settings zookeeper_settings::parse(store_url url) {
   zookeeper_settings settings;
   settings.name = url.redacted();
-  settings.ensemble = ensemble_of(url);
+  settings.servers = servers_of(url);
   if (url.user.empty() != url.password.empty()) bad("a user and a password need each other");
   if (!url.user.empty()) settings.digest = url.user + ":" + url.password;
   const auto root = without_last_slash(url.path.starts_with('/') ? url.path : "/" + url.path);

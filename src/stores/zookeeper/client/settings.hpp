@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "dlock/store_interface/store_url.hpp"
 #include "stores/name_lookup.hpp"
@@ -15,10 +16,10 @@ enum class node_names { curator, kazoo };
 
 /// The parameters of a zookeeper:// URL, checked. dlock/stores/zookeeper.hpp documents them.
 struct zookeeper_settings {
-  std::string name{};      ///< the URL without its password
-  std::string ensemble{};  ///< "host:port,host:port", for the client library
-  std::string digest{};    ///< "user:password"; empty: none
-  std::string base{};      ///< path of the node below which each key has one; empty: the root
+  std::string name{};                  ///< the URL without its password
+  std::vector<std::string> servers{};  ///< "host:port"
+  std::string digest{};                ///< "user:password"; empty: none
+  std::string base{};                  ///< path of the node below which each key has one; empty: the root
   node_names names = node_names::curator;
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds statement_timeout{5'000};

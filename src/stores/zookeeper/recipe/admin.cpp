@@ -23,7 +23,7 @@ reply describe(const lock_nodes& nodes, const execution& with, const std::vector
     if (!holders[i].held) continue;
     held.push_back({.key = keys[i], .fence = holders[i].fence, .kind = lease_kind::session});
     auto& info = held.back();
-    info.waiters = holders[i].waiters;
+    if (!holders[i].names.empty()) info.waiters = contenders_in(holders[i].names).size() - 1;
     if (const auto data = node_data::parse(holders[i].data)) {
       info.session = data->session;
       info.host = data->host;
@@ -47,25 +47,25 @@ reply describe(const lock_nodes& nodes, const execution& with, const std::vector
 
 }  // namespace
 
-reply zookeeper_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
+reply zookeeper_store::ask_servers(connection& on, const std::function<reply(const execution& with)>& ask) noexcept {
   return reply_or_in_doubt(on, [&] {
     const auto handle = any_handle();
     const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
     if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
       return reply{.result = outcome::failed, .why = fault_of(connected.code, "connect")};
     }
-    return describe(nodes_, with, {std::string(key.resource)}, found);
+    return ask(with);
   });
+}
+
+reply zookeeper_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
+  return ask_servers(on,
+                     [&](const execution& with) { return describe(nodes_, with, {std::string(key.resource)}, found); });
 }
 
 reply zookeeper_store::list(connection& on, std::string_view after, std::size_t limit,
                             std::vector<holder_info>& found) noexcept {
-  return reply_or_in_doubt(on, [&] {
-    const auto handle = any_handle();
-    const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
-    if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
-      return reply{.result = outcome::failed, .why = fault_of(connected.code, "connect")};
-    }
+  return ask_servers(on, [&](const execution& with) {
     std::vector<std::string> keys;
     if (auto known = nodes_.keys_after(with, after, keys); known.result != outcome::yes) return known;
     constexpr std::size_t together = 100;
@@ -83,12 +83,7 @@ reply zookeeper_store::list(connection& on, std::string_view after, std::size_t 
 
 reply zookeeper_store::waiters(connection& on, std::string_view key, std::size_t limit,
                                waiter_overview& found) noexcept {
-  return reply_or_in_doubt(on, [&] {
-    const auto handle = any_handle();
-    const execution with{static_cast<zookeeper_connection&>(on), *handle, nullptr};
-    if (const auto connected = with.on.wait_connected(*handle); connected.code != ZOK) {
-      return reply{.result = outcome::failed, .why = fault_of(connected.code, "connect")};
-    }
+  return ask_servers(on, [&](const execution& with) {
     std::vector<std::string> nodes;
     waiter_overview made{.known = true};
     auto listed = nodes_.find_waiters(with, key, limit, made.count, nodes);

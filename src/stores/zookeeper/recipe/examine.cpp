@@ -4,13 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
 
 #include "stores/findings.hpp"
-#include "stores/reply_or_in_doubt.hpp"
 #include "stores/zookeeper/client/errors.hpp"
 #include "stores/zookeeper/recipe/store.hpp"
 
@@ -59,20 +57,13 @@ void look_at_ensemble(findings& found, const answer& config, std::size_t named) 
 }  // namespace
 
 reply zookeeper_store::examine(connection& by, std::vector<store_finding>& out) noexcept {
-  return reply_or_in_doubt(by, [&]() -> reply {
-    auto& on = static_cast<zookeeper_connection&>(by);
-    const auto handle = any_handle();
-    if (const auto connected = on.wait_connected(*handle); connected.code != ZOK) {
-      return {.result = outcome::failed, .why = fault_of(connected.code, "connect")};
-    }
+  return ask_servers(by, [&](const execution& with) -> reply {
     findings found(out);
-    const auto named =
-        static_cast<std::size_t>(std::count(settings_.ensemble.begin(), settings_.ensemble.end(), ',')) + 1;
-    const auto read = on.ask(1, [&](request_round& round) { handle->read(ensemble_node, round.slot(0)); });
-    look_at_ensemble(found, read.front(), named);
+    const auto read = with.on.ask(1, [&](request_round& round) { with.handle.read(ensemble_node, round.slot(0)); });
+    look_at_ensemble(found, read.front(), settings_.servers.size());
 
     const auto begun = std::chrono::steady_clock::now();
-    const auto synced = on.ask(1, [&](request_round& round) { handle->sync("/", round.slot(0)); });
+    const auto synced = with.on.ask(1, [&](request_round& round) { with.handle.sync("/", round.slot(0)); });
     if (synced.front().code != ZOK) return not_done(synced.front(), "examine");
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
     const auto latency = fmt::format("{:.1f} ms for a sync", took.count());
@@ -82,11 +73,10 @@ reply zookeeper_store::examine(connection& by, std::vector<store_finding>& out) 
       found.warning("leader", latency, "Each renewal takes as long.", "Check the ensemble's disks and network.");
     }
 
-    const auto timeout = handle->timeout();
+    const auto timeout = with.handle.timeout();
     found.good("session timeout", fmt::format("{} ms of 10000 ms requested", timeout.count()),
                "A ttl is at most three quarters of the servers' maxSessionTimeout.");
     std::vector<std::string> keys;
-    const execution with{on, *handle, nullptr};
     if (auto known = nodes_.keys_after(with, {}, keys); known.result != outcome::yes) return known;
     const auto value =
         fmt::format("{} nodes of keys below {}", keys.size(), settings_.base.empty() ? "/" : settings_.base);

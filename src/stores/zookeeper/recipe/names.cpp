@@ -123,6 +123,18 @@ std::string foreign_text(const std::string& path, const std::string& node) {
       path, detail::printable_text(node));
 }
 
+std::vector<std::string> contenders_in(std::vector<std::string> names) {
+  std::erase_if(names, [](const std::string& name) { return !number_in(name); });
+  // By their distance from the first, because numbers go round.
+  const auto first = number_in(first_of(names)).value_or(0);
+  const auto distance = [first](const std::string& name) {
+    return static_cast<std::uint32_t>(*number_in(name)) - static_cast<std::uint32_t>(first);
+  };
+  std::sort(names.begin(), names.end(),
+            [&](const std::string& a, const std::string& b) { return distance(a) < distance(b); });
+  return names;
+}
+
 std::string first_of(const std::vector<std::string>& names) { return nearest(names, std::nullopt); }
 
 std::optional<std::string> before(const std::vector<std::string>& names, std::string_view mine) {

@@ -27,6 +27,8 @@ std::optional<std::int32_t> number_in(std::string_view name);
 std::string foreign_in(const std::vector<std::string>& names);
 /// For the error about that.
 std::string foreign_text(const std::string& path, const std::string& node);
+/// Those that ask for the lock, in the order of their numbers: the first one holds it.
+std::vector<std::string> contenders_in(std::vector<std::string> names);
 /// The name of the node that holds the lock; empty: none does.
 std::string first_of(const std::vector<std::string>& names);
 /// The name that stands right before that one; empty: it is the first. None: it is not among them, so the list is of a

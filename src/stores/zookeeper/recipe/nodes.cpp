@@ -2,6 +2,7 @@
 #include "stores/zookeeper/recipe/nodes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "stores/zookeeper/client/errors.hpp"
 
@@ -60,7 +61,7 @@ std::vector<node_holder> lock_nodes::find_holders(const execution& with, const s
   for (std::size_t i = 0; i != keys.size(); ++i) open.push_back(i);
   constexpr int rounds = 5;  // a holder may go between the two questions
   for (int round = 0; round != rounds && !open.empty(); ++round) {
-    const auto listed = with.on.ask(open.size(), [&](request_round& all) {
+    auto listed = with.on.ask(open.size(), [&](request_round& all) {
       for (std::size_t i = 0; i != open.size(); ++i) with.handle.list(path_of(keys[open[i]]), all.slot(i));
     });
     std::vector<std::size_t> held;
@@ -75,9 +76,7 @@ std::vector<node_holder> lock_nodes::find_holders(const execution& with, const s
         of.foreign = foreign_in(listed[i].names);
         of.held = !of.node.empty();
         if (!of.held) continue;
-        const auto contenders = std::count_if(listed[i].names.begin(), listed[i].names.end(),
-                                              [](const std::string& name) { return number_in(name).has_value(); });
-        of.waiters = static_cast<std::uint64_t>(contenders - 1);
+        of.names = std::move(listed[i].names);
         held.push_back(open[i]);
       }
     }
@@ -110,11 +109,8 @@ reply lock_nodes::find_waiters(const execution& with, std::string_view key, std:
   count = 0;
   if (listed.code == ZNONODE) return {.result = outcome::yes};
   if (listed.code != ZOK) return not_done(listed, "list waiters");
-  auto names = listed.names;
-  std::erase_if(names, [](const std::string& name) { return !number_in(name); });
+  auto names = contenders_in(listed.names);
   if (names.empty()) return {.result = outcome::yes};
-  std::sort(names.begin(), names.end(),
-            [](const std::string& a, const std::string& b) { return *number_in(a) < *number_in(b); });
   names.erase(names.begin());  // the holder
   count = names.size();
   names.resize(std::min(limit, names.size()));

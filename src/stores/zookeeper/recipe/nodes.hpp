@@ -28,7 +28,7 @@ struct node_holder {
   std::string node{};     ///< its name. Of what our user may not read, neither this nor the others are known
   std::string data{};
   std::uint64_t fence = 0;
-  std::optional<std::uint64_t> waiters{};  ///< contenders behind it, if the nodes may be listed
+  std::vector<std::string> names{};  ///< of the key's nodes, if they may be listed
 };
 
 /// The nodes of keys, and above them: where they are, and what they say. Knows settings alone.

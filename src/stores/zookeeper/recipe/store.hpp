@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,6 +44,8 @@ class zookeeper_store final : public store, private store_admin {
   void execute_part(zookeeper_connection& on, requests asked, replies results);
 
   // admin.cpp
+  /// On whichever handle is connected; failed if none is in time.
+  reply ask_servers(connection& on, const std::function<reply(const execution& with)>& ask) noexcept;
   reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
              std::vector<holder_info>& found) noexcept override;

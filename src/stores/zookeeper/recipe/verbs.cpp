@@ -20,6 +20,22 @@ id128 foreign_holder() noexcept {
   return id;
 }
 
+/// A node of ours, and which request it is about.
+struct own_node {
+  std::size_t request;
+  std::string name;
+};
+
+std::vector<answer> remove(const lock_nodes& nodes, const execution& with, requests asked,
+                           const std::vector<own_node>& which) {
+  return with.on.ask(which.size(), [&](request_round& round) {
+    for (std::size_t i = 0; i != which.size(); ++i) {
+      const auto& [request, name] = which[i];
+      with.handle.remove(nodes.path_of(asked[request].resource) + "/" + name, round.slot(i));
+    }
+  });
+}
+
 /// Of those that are named. Each is asked for by a node, and by a list of the nodes before it. Returns those whose
 /// key has no node yet.
 std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with, requests asked, replies results,
@@ -34,10 +50,12 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
     }
   });
   std::vector<std::size_t> homeless;
-  std::vector<std::pair<std::size_t, std::string>> behind;  // others
+  std::vector<own_node> behind;  // others
   for (std::size_t i = 0; i != which.size(); ++i) {
     const auto& made = answers[2 * i];
     const auto& names = answers[2 * i + 1];
+    const auto& request = asked[which[i]];
+    const auto name = made.text.substr(made.text.rfind('/') + 1);
     auto& answer = results[which[i]];
     answer = {.result = outcome::no};
     if (made.code == ZNONODE) {
@@ -47,12 +65,9 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
     } else if (names.code != ZOK) {
       answer = {.result = outcome::unknown, .why = fault_of(names.code, "take")};
     } else if (const auto foreign = foreign_in(names.names); !foreign.empty()) {
-      const auto path = nodes.path_of(asked[which[i]].resource);
-      answer = {.result = outcome::failed, .why = {.text = foreign_text(path, foreign)}};
-      behind.emplace_back(which[i], made.text);
+      answer = {.result = outcome::failed, .why = {.text = foreign_text(nodes.path_of(request.resource), foreign)}};
+      behind.push_back({which[i], name});
     } else {
-      const auto& request = asked[which[i]];
-      const auto name = made.text.substr(made.text.rfind('/') + 1);
       const auto other = before(names.names, name);
       if (!other) {
         // By another server, which had not heard of the node yet: the session was carried there between the two.
@@ -62,18 +77,16 @@ std::vector<std::size_t> attempt(const lock_nodes& nodes, const execution& with,
         with.session->hold(request.resource, nodes.path_of(request.resource), {{name, made.created}, request.nonce});
         answer = {.result = outcome::yes, .fence = made.created};
       } else {
-        behind.emplace_back(which[i], made.text);
+        behind.push_back({which[i], name});
       }
     }
     answer.statements = 0;
   }
   // It leaves the queue at once: whether the key is wanted for longer, the engine knows.
-  const auto removed = with.on.ask(behind.size(), [&](request_round& round) {
-    for (std::size_t i = 0; i != behind.size(); ++i) with.handle.remove(behind[i].second, round.slot(i));
-  });
+  const auto removed = remove(nodes, with, asked, behind);
   for (std::size_t i = 0; i != behind.size(); ++i) {
     const bool gone = removed[i].code == ZOK || removed[i].code == ZNONODE;
-    if (!gone) results[behind[i].first] = {.result = outcome::unknown, .why = fault_of(removed[i].code, "take")};
+    if (!gone) results[behind[i].request] = {.result = outcome::unknown, .why = fault_of(removed[i].code, "take")};
   }
   return homeless;
 }
@@ -147,23 +160,19 @@ void poll(const lock_nodes& nodes, const execution& with, requests asked, replie
 }
 
 void release(const lock_nodes& nodes, const execution& with, requests asked, replies results) {
-  std::vector<std::pair<std::size_t, std::string>> ours;
+  std::vector<own_node> ours;
   for (std::size_t i = 0; i != asked.size(); ++i) {
     const auto held = with.session->held(asked[i].resource);
     if (!held || held->fence != asked[i].fence) continue;
     with.session->expect_end(asked[i].resource);
-    ours.emplace_back(i, held->name);
+    ours.push_back({i, held->name});
   }
-  const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
-    for (std::size_t i = 0; i != ours.size(); ++i) {
-      with.handle.remove(nodes.path_of(asked[ours[i].first].resource) + "/" + ours[i].second, round.slot(i));
-    }
-  });
+  const auto removed = remove(nodes, with, asked, ours);
   for (std::size_t i = 0; i != ours.size(); ++i) {
-    auto& answer = results[ours[i].first];
+    auto& answer = results[ours[i].request];
     const auto code = removed[i].code;
     if (code == ZOK || code == ZNONODE) {
-      with.session->drop(asked[ours[i].first].resource, ours[i].second);
+      with.session->drop(asked[ours[i].request].resource, ours[i].name);
       answer.result = code == ZOK ? outcome::yes : outcome::no;
     } else {
       answer = not_done(removed[i], "release");
@@ -180,7 +189,7 @@ void cancel(const lock_nodes& nodes, const execution& with, requests asked, repl
     for (std::size_t i = 0; i != asked.size(); ++i) with.handle.list(nodes.path_of(asked[i].resource), round.slot(i));
   });
   const auto synced = listed.back().code;
-  std::vector<std::pair<std::size_t, std::string>> ours;
+  std::vector<own_node> ours;
   for (std::size_t i = 0; i != asked.size(); ++i) {
     if (synced != ZOK) listed[i].code = synced;
     if (listed[i].code != ZOK && listed[i].code != ZNONODE) {
@@ -194,19 +203,15 @@ void cancel(const lock_nodes& nodes, const execution& with, requests asked, repl
     for (const auto& each : listed[i].names) {
       const bool granted = held && held->nonce == asked[i].nonce && held->name == each;
       if (granted) with.session->expect_end(asked[i].resource);
-      if (granted || each.starts_with(prefix)) ours.emplace_back(i, each);
+      if (granted || each.starts_with(prefix)) ours.push_back({i, each});
     }
     if (ours.size() == before) with.session->orphans().add(nodes.path_of(asked[i].resource), prefix);
   }
-  const auto removed = with.on.ask(ours.size(), [&](request_round& round) {
-    for (std::size_t i = 0; i != ours.size(); ++i) {
-      with.handle.remove(nodes.path_of(asked[ours[i].first].resource) + "/" + ours[i].second, round.slot(i));
-    }
-  });
+  const auto removed = remove(nodes, with, asked, ours);
   for (std::size_t i = 0; i != ours.size(); ++i) {
-    auto& answer = results[ours[i].first];
+    auto& answer = results[ours[i].request];
     if (removed[i].code == ZOK) {
-      with.session->drop(asked[ours[i].first].resource, ours[i].second);
+      with.session->drop(asked[ours[i].request].resource, ours[i].name);
       answer.result = outcome::yes;
     } else if (removed[i].code != ZNONODE) {
       answer = not_done(removed[i], "cancel");
