@@ -4,6 +4,8 @@
 /// What came of a call.
 
 #include <chrono>
+#include <concepts>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -28,6 +30,17 @@ std::string message_of(F&& call) {
   try {
     static_cast<void>(call());
   } catch (const error& e) {
+    return e.what();
+  }
+  return {};
+}
+
+/// What a call is refused with; empty: it was not.
+template <std::invocable F>
+std::string refusal(F&& call) {
+  try {
+    static_cast<void>(call());
+  } catch (const std::logic_error& e) {  // std::invalid_argument too
     return e.what();
   }
   return {};

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 #include "contract/store_fixture.hpp"
@@ -69,16 +68,5 @@ struct service_fixture {
     return false;
   }
 };
-
-/// What a call is refused with; empty: it was not.
-template <class F>
-std::string refusal(F&& call) {
-  try {
-    static_cast<void>(call());
-  } catch (const std::logic_error& e) {  // std::invalid_argument too
-    return e.what();
-  }
-  return {};
-}
 
 }  // namespace dlock::test

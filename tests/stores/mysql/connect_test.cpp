@@ -19,15 +19,15 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
-struct refusal {
+struct attempt_result {
   bool connected = false;
   fault why{};
 };
 
-refusal attempt(const std::string& url, microseconds limit = 5s) {
-  refusal refusal;
-  refusal.connected = open_store(url)->connect(limit, refusal.why) != nullptr;
-  return refusal;
+attempt_result attempt(const std::string& url, microseconds limit = 5s) {
+  attempt_result result;
+  result.connected = open_store(url)->connect(limit, result.why) != nullptr;
+  return result;
 }
 
 store_url owner_url() { return store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")); }

@@ -44,6 +44,19 @@ struct named_fixture {
   raw_mysql root = raw_mysql::root();
   const std::string prefix = fixture.prefix();
 
+  const std::uint16_t port = store_url::parse(fixture.url()).hosts.at(0).port;
+  tcp_proxy proxy{port};
+  const id128 session = id128::random();
+  fault why{};
+
+  std::shared_ptr<store> open_through_proxy(const std::string& more = {}) {
+    auto url = fixture.url();
+    const auto direct = fmt::format(":{}/", port);
+    const auto made =
+        open_store(url.replace(url.find(direct), direct.size(), fmt::format(":{}/", proxy.port())) + more);
+    made->prepare();
+    return made;
+  }
   void kill(const std::string& name) { root.run("KILL " + holder_of(root, prefix + name)); }
 };
 
@@ -152,15 +165,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a server that has become a replica 
 
 TEST_CASE_METHOD(named_fixture, "named_lock: a caller whose time is up ends no lock, and what it has sent is cancelled",
                  "[T14][T63]") {
-  const auto direct = store_url::parse(fixture.url());
-  tcp_proxy proxy(direct.hosts.at(0).port);
-  auto url = fixture.url();
-  const auto port = ":" + std::to_string(direct.hosts.at(0).port) + "/";
-  url.replace(url.find(port), port.size(), ":" + std::to_string(proxy.port()) + "/");
-  const auto store = open_store(url);
-  store->prepare();
-  const auto session = id128::random();
-  fault why;
+  const auto store = open_through_proxy();
   auto by = store->connect(10s, why);
   REQUIRE(by != nullptr);
   REQUIRE(store->session(*by, session_verb::open, {.id = session, .ttl = 60s}).result == outcome::yes);
@@ -191,15 +196,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a caller whose time is up ends no l
 
 TEST_CASE_METHOD(named_fixture, "named_lock: a lock that the server has given, and then reported an error, is freed",
                  "[T14]") {
-  const auto direct = store_url::parse(fixture.url());
-  tcp_proxy proxy(direct.hosts.at(0).port);
-  auto url = fixture.url();
-  const auto port = ":" + std::to_string(direct.hosts.at(0).port) + "/";
-  url.replace(url.find(port), port.size(), ":" + std::to_string(proxy.port()) + "/");
-  const auto store = open_store(url + "&tls=off");  // the proxy could not replace an answer in TLS
-  store->prepare();
-  const auto session = id128::random();
-  fault why;
+  const auto store = open_through_proxy("&tls=off");  // the proxy could not replace an answer in TLS
   const auto by = store->connect(10s, why);
   REQUIRE(by != nullptr);
   REQUIRE(store->session(*by, session_verb::open, {.id = session, .ttl = 60s}).result == outcome::yes);
@@ -217,14 +214,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a lock that the server has given, a
 
 TEST_CASE_METHOD(named_fixture, "named_lock: what it can't do is refused where it is asked for, with the reason") {
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
-  const auto complaint = [&](const std::string& url) -> std::string {
-    try {
-      open_store(url);
-    } catch (const std::invalid_argument& e) {
-      return e.what();
-    }
-    return {};
-  };
+  const auto complaint = [&](const std::string& url) { return refusal([&] { return open_store(url); }); };
   CHECK_THAT(complaint("mysql://u@one,two/db?scheme=named_lock"), ContainsSubstring("one host"));
   CHECK_THAT(complaint(owner + "?scheme=named_lock&prefix=\xc3\xa9"), ContainsSubstring("prefix="));
   CHECK_THAT(complaint(owner + "?scheme=named_lock&prefix=" + std::string(65, 'x')), ContainsSubstring("prefix="));

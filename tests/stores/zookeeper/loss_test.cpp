@@ -29,20 +29,6 @@ bool lost(const lease& held) {
   return eventually([&] { return held.lost_token().stop_requested(); }, 20s);
 }
 
-/// Another client, as an operator has one.
-struct operator_client {
-  explicit operator_client(const zookeeper_server& server) : handle(settings_of(server.url()), 10s) {
-    REQUIRE(connects(handle));
-  }
-  std::vector<std::string> below(const std::string& path) {
-    return ask([&](on_answer done) { handle.list(path, std::move(done)); }).names;
-  }
-  void remove(const std::string& path) {
-    REQUIRE(ask([&](on_answer done) { handle.remove(path, std::move(done)); }).code == ZOK);
-  }
-  zookeeper_handle handle;
-};
-
 }  // namespace
 
 TEST_CASE("zookeeper: a holder whose node somebody deletes loses its lease at once, and no other one", "[zookeeper]") {
@@ -50,7 +36,7 @@ TEST_CASE("zookeeper: a holder whose node somebody deletes loses its lease at on
   lock_service locks(server.url(), long_lived());
   const lease held = locks.acquire("k");
   const lease other = locks.acquire("other");
-  operator_client somebody(server);
+  other_client somebody(server.url());
   const auto nodes = somebody.below("/dlock/k");
   REQUIRE(nodes.size() == 1);
   somebody.remove("/dlock/k/" + nodes.front());
@@ -70,7 +56,7 @@ TEST_CASE("zookeeper: a holder that waited for its node learns of its deletion, 
   REQUIRE(eventually([&] { return nodes_of_key(server) == 2; }));
   REQUIRE(answer(before.release("k", fence)) == outcome::yes);
   const lease held = waiting.get();
-  operator_client somebody(server);
+  other_client somebody(server.url());
   somebody.remove("/dlock/k/" + somebody.below("/dlock/k").front());
   CHECK(lost(held));
   CHECK(held.loss() == loss_reason::taken_over);

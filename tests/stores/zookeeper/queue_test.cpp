@@ -133,14 +133,12 @@ TEST_CASE("zookeeper: a place whose predecessor goes between its list and its wa
   using namespace stores::zookeeper;
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_handle other(settings_of(server.url()), 10s);
-  REQUIRE(connects(other));
-  REQUIRE(ask([&](on_answer done) { other.create("/q", "", ZOO_PERSISTENT, std::move(done)); }).code == ZOK);
-  const auto predecessor =
-      ask([&](on_answer done) { other.create("/q/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL, std::move(done)); }).text;
+  other_client other(server.url());
+  other.make("/q", ZOO_PERSISTENT);
+  const auto predecessor = other.make("/q/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
   proxy.answer(3);  // to the greeting, the creation, the list; the request to watch waits on the way
-  zookeeper_handle handle(settings_of("zookeeper://127.0.0.1:" + std::to_string(proxy.port())), 60s);
-  REQUIRE(connects(handle));
+  other_client through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()), 60s);
+  auto& handle = through.handle;
   orphan_nodes orphans;
   counting_listener listener;
   const auto fixture =
@@ -148,7 +146,7 @@ TEST_CASE("zookeeper: a place whose predecessor goes between its list and its wa
   fixture->begin();
   REQUIRE(eventually([&] { return !fixture->name().empty(); }));
   std::this_thread::sleep_for(200ms);  // until the list is there; without it the test shows less
-  REQUIRE(ask([&](on_answer done) { other.remove(predecessor, std::move(done)); }).code == ZOK);
+  other.remove(predecessor);
   proxy.mend();
   lock_node node;
   CHECK(eventually([&] { return listener.calls() > 0 && fixture->take(node) == outcome::yes; }));
@@ -166,12 +164,8 @@ TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is 
   constexpr std::uint64_t late = 77;
   REQUIRE(answer(a.cancel("k", late)) == outcome::no);
   // As by a server that has still had the request.
-  zookeeper_handle other(zookeeper_settings::parse(store_url::parse(server.url())), 10s);
-  std::atomic<int> code{1};
-  const auto prefix = node_prefix(node_names::curator, attempt_id(a.id, late));
-  other.create("/dlock/k/" + prefix, "", ZOO_EPHEMERAL_SEQUENTIAL,
-               [&](const stores::zookeeper::answer& listener) { code = listener.code; });
-  REQUIRE(eventually([&] { return code == ZOK; }));
+  other_client other(server.url());
+  other.make("/dlock/k/" + node_prefix(node_names::curator, attempt_id(a.id, late)), ZOO_EPHEMERAL_SEQUENTIAL);
   CHECK(answer(b.take("k")) == outcome::no);
   REQUIRE(a.renew(for_long) == outcome::yes);
   CHECK(eventually([&] { return nodes_of_key(server) == 0; }));

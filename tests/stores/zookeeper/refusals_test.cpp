@@ -67,24 +67,19 @@ TEST_CASE("zookeeper: a service needs one connection to its first lease, and nam
 
 TEST_CASE("zookeeper: a key below which another recipe keeps nodes is not granted, and the error names the node",
           "[zookeeper]") {
-  using namespace stores::zookeeper;
   const zookeeper_server server;
   lock_service locks(server.url());
   locks.acquire("k").release();
-  zookeeper_handle other(settings_of(server.url()), 10s);
-  REQUIRE(connects(other));
-  const auto make = [&](const std::string& name) {
-    return ask([&](on_answer done) { other.create("/dlock/k/" + name, "", ZOO_EPHEMERAL, std::move(done)); }).code;
-  };
-  const auto* const name = "_c_8d1e-__READ__0000000007";
-  SECTION("before dlock asks") { REQUIRE(make(name) == ZOK); }
+  other_client other(server.url());
+  const std::string name = "_c_8d1e-__READ__0000000007";
+  SECTION("before dlock asks") { other.make("/dlock/k/" + name); }
   SECTION("while a thread waits") {
     zookeeper_fixture fixture(server.url());
     actor holder(fixture);
     holder.acquire("k");
     auto waiting = std::async(std::launch::async, [&] { return locks.acquire("k", {.wait = 60s}); });
     REQUIRE(eventually([&] { return nodes_of_key(server) == 2; }));
-    REQUIRE(make(name) == ZOK);
+    other.make("/dlock/k/" + name);
     REQUIRE(holder.close() == outcome::yes);
     CHECK_THROWS_MATCHES(waiting.get(), store_error, MessageMatches(ContainsSubstring(name)));
   }

@@ -17,18 +17,10 @@ namespace dlock::test {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
-using stores::zookeeper::on_answer;
-using stores::zookeeper::zookeeper_handle;
 
 namespace {
 
-/// Returns the new node's path. Those of a user are for that user alone.
-std::string make_node(zookeeper_handle& by, const std::string& path, int mode) {
-  const auto made = ask([&](on_answer done) { by.create(path, "", mode, std::move(done)); });
-  CHECK(made.code == ZOK);
-  return made.text;
-}
-
+/// Nodes of this user are for that user alone.
 std::string foreign_url(const zookeeper_server& server) { return "zookeeper://user:secret@" + server.address(); }
 
 /// What everybody may do with a node from now on.
@@ -56,13 +48,12 @@ TEST_CASE("zookeeper: a holder that must not be read is another program, and oth
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor a(fixture), b(fixture);
-  zookeeper_handle foreign(settings_of(foreign_url(server)), 10s);
-  REQUIRE(connects(foreign));
+  other_client foreign(foreign_url(server));
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   const auto fence = b.acquire("other");
-  make_node(foreign, "/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
-  make_node(foreign, "/dlock/queue", ZOO_CONTAINER);  // must not be listed, either
-  make_node(foreign, "/dlock/queue/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
+  foreign.make("/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
+  foreign.make("/dlock/queue", ZOO_CONTAINER);  // must not be listed, either
+  foreign.make("/dlock/queue/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
   const std::array<request, 3> asked{request{.action = verb::poll, .resource = "k"},
                                      request{.action = verb::poll, .resource = "other"},
                                      request{.action = verb::poll, .resource = "queue"}};
@@ -88,16 +79,15 @@ TEST_CASE("zookeeper: a key whose holder must not be read is busy, and waited fo
   const zookeeper_server server;
   lock_service locks(server.url());
   locks.acquire("k").release();
-  zookeeper_handle foreign(settings_of(foreign_url(server)), 10s);
-  REQUIRE(connects(foreign));
-  const auto node = make_node(foreign, "/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
+  other_client foreign(foreign_url(server));
+  const auto node = foreign.make("/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
   CHECK_FALSE(locks.try_acquire("k"));
   const auto before = locks.statements();
   auto waiting = std::async(std::launch::async, [&] { return locks.acquire("k", {.wait = 60s}).fencing_token(); });
   const auto over = [&] { return waiting.wait_for(0ms) == std::future_status::ready; };
   REQUIRE(eventually([&] { return locks.statements() >= before + 6 || over(); }));  // it has looked
   CHECK_FALSE(over());
-  CHECK(ask([&](on_answer done) { foreign.remove(node, std::move(done)); }).code == ZOK);
+  foreign.remove(node);
   CHECK_NOTHROW(waiting.get());
 }
 
@@ -123,9 +113,8 @@ TEST_CASE("zookeeper: the node of who left the queue goes, although its removal 
 
 TEST_CASE("zookeeper: nodes above the locks that were made beforehand need not be made", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_handle operators(settings_of(server.url()), 10s);
-  REQUIRE(connects(operators));
-  for (const auto* path : {"/app", "/app/locks", "/app/locks.sessions"}) make_node(operators, path, ZOO_PERSISTENT);
+  other_client operators(server.url());
+  for (const auto* path : {"/app", "/app/locks", "/app/locks.sessions"}) operators.make(path, ZOO_PERSISTENT);
   allow(server, "/app", 0);  // must not even be read
   allow(server, "/app/locks", ZOO_PERM_READ | ZOO_PERM_CREATE);
   allow(server, "/app/locks.sessions", ZOO_PERM_CREATE);

@@ -114,11 +114,8 @@ TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is
   actor a(fixture);
   a.release("k", a.acquire("k"));
   // Its nodes are readable for itself alone.
-  zookeeper_handle foreign(settings_of("zookeeper://user:secret@" + server.address()), 10s);
-  REQUIRE(connects(foreign));
-  REQUIRE(ask([&](on_answer done) {
-            foreign.create("/dlock/k/lock-", "", ZOO_EPHEMERAL_SEQUENTIAL, std::move(done));
-          }).code == ZOK);
+  other_client foreign("zookeeper://user:secret@" + server.address());
+  foreign.make("/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
   counting_listener listener;
   a.store->watch("k", a.id, listener);
   REQUIRE(eventually([&] { return listener.calls() == 1; }));
@@ -134,16 +131,13 @@ TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that not
   zookeeper_fixture fixture(server.url());
   actor holder(fixture), waiting(fixture);
   const auto fence = holder.acquire("k");
-  zookeeper_handle somebody(settings_of(server.url()), 10s);
-  const auto names = [&] { return ask([&](on_answer done) { somebody.list("/dlock/k", std::move(done)); }).names; };
-  REQUIRE(connects(somebody));
-  const auto held = names();
+  other_client somebody(server.url());
+  const auto held = somebody.below("/dlock/k");
   counting_listener listener;
   waiting.store->watch("k", waiting.id, listener);
   REQUIRE(eventually([&] { return listener.calls() == 1; }));
-  for (const auto& each : names()) {
-    if (each == held.front()) continue;
-    CHECK(ask([&](on_answer done) { somebody.remove("/dlock/k/" + each, std::move(done)); }).code == ZOK);
+  for (const auto& each : somebody.below("/dlock/k")) {
+    if (each != held.front()) somebody.remove("/dlock/k/" + each);
   }
   REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
   REQUIRE(eventually([&] { return listener.calls() == 2; }));
@@ -154,41 +148,38 @@ TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that not
 
 TEST_CASE("zookeeper: a node of a doubted attempt is looked for until two polls were answered", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_handle handle(settings_of(server.url()), 10s), closed(settings_of(server.url()), 10s);
-  REQUIRE(connects(handle));
-  REQUIRE(ask([&](on_answer done) { handle.create("/k", "", ZOO_PERSISTENT, std::move(done)); }).code == ZOK);
+  other_client client(server.url());
+  zookeeper_handle closed(settings_of(server.url()), 10s);
+  auto& handle = client.handle;
+  client.make("/k", ZOO_PERSISTENT);
   closed.close();
   orphan_nodes orphans;
   orphans.add("/k", "mine-");
   for (int i = 0; i != 3; ++i) orphans.search(closed);
   orphans.search(handle);
-  const auto make = [&] {
-    return ask([&](on_answer done) { handle.create("/k/mine-1", "", ZOO_EPHEMERAL, std::move(done)); }).code;
-  };
-  const auto names = [&] { return ask([&](on_answer done) { handle.list("/k", std::move(done)); }).names; };
-  REQUIRE(make() == ZOK);
+  client.make("/k/mine-1");
   orphans.search(handle);
-  CHECK(eventually([&] { return names().empty(); }));
-  REQUIRE(make() == ZOK);
+  CHECK(eventually([&] { return client.below("/k").empty(); }));
+  client.make("/k/mine-1");
   orphans.search(handle);
-  CHECK(names().size() == 1);
+  CHECK(client.below("/k").size() == 1);
   handle.close();  // before what it tells goes
 }
 
 TEST_CASE("zookeeper: a listener is told once of a node, and not of one that it could not watch", "[zookeeper]") {
   const zookeeper_server server;
-  zookeeper_handle handle(settings_of(server.url()), 10s);
+  other_client client(server.url());
+  auto& handle = client.handle;
   const auto refused = std::make_shared<counting_changes>();
   const auto twice = std::make_shared<counting_changes>();
   const auto watch = [&](const std::shared_ptr<counting_changes>& listener) {
     return ask([&](on_answer done) { handle.read_and_watch("/n", listener, std::move(done)); }).code;
   };
-  REQUIRE(connects(handle));
   REQUIRE(watch(refused) == ZNONODE);
-  REQUIRE(ask([&](on_answer done) { handle.create("/n", "", ZOO_EPHEMERAL, std::move(done)); }).code == ZOK);
+  client.make("/n");
   REQUIRE(watch(twice) == ZOK);
   REQUIRE(watch(twice) == ZOK);
-  REQUIRE(ask([&](on_answer done) { handle.remove("/n", std::move(done)); }).code == ZOK);
+  client.remove("/n");
   REQUIRE(eventually([&] { return twice->count > 0; }));
   handle.close();
   CHECK(twice->count == 1);

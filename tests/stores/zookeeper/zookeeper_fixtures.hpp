@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "contract/store/store_contract.hpp"
 #include "contract/url_fixture.hpp"
@@ -63,8 +65,28 @@ stores::zookeeper::answer ask(Send&& send) {
   return future.get();
 }
 
-inline bool connects(stores::zookeeper::zookeeper_handle& handle) {
-  return ask([&](stores::zookeeper::on_answer done) { handle.when_connected(std::move(done)); }).code == ZOK;
-}
+/// Another client of the servers, as an operator or another program has one.
+struct other_client {
+  using on_answer = stores::zookeeper::on_answer;
+
+  explicit other_client(const std::string& url, std::chrono::milliseconds timeout = 10s)
+      : handle(settings_of(url), timeout) {
+    REQUIRE(ask([&](on_answer done) { handle.when_connected(std::move(done)); }).code == ZOK);
+  }
+  /// Returns the new node's path.
+  std::string make(const std::string& path, int mode = ZOO_EPHEMERAL) {
+    const auto made = ask([&](on_answer done) { handle.create(path, "", mode, std::move(done)); });
+    REQUIRE(made.code == ZOK);
+    return made.text;
+  }
+  void remove(const std::string& path) {
+    REQUIRE(ask([&](on_answer done) { handle.remove(path, std::move(done)); }).code == ZOK);
+  }
+  std::vector<std::string> below(const std::string& path) {
+    return ask([&](on_answer done) { handle.list(path, std::move(done)); }).names;
+  }
+
+  stores::zookeeper::zookeeper_handle handle;
+};
 
 }  // namespace dlock::test
