@@ -36,10 +36,9 @@ scheme_sql sql_of(const scheme_texts& texts, const layout& table, const column& 
                 make("take over", texts.take_over), make("extend", texts.extend), make("release", texts.release),
                 make("cancel", texts.release)};
   made.held = text(texts.held, parts);
-  made.row = text("SELECT 1 FROM {table} WHERE", parts) + " ";
   made.expired = text(texts.expired, parts);
-  if (!made.expired.empty()) made.among = text("SELECT {id} FROM {table} WHERE {id} IN (", parts);
   made.free_expired = text(texts.free_expired, parts) + " ";
+  made.table = table.table();
   made.key = key;
   made.primary = table.primary();
   made.unit = unit;

@@ -46,14 +46,11 @@ struct scheme_sql {
   std::string held{};
   /// Primary keys of what has expired. LIMIT follows. Empty: nothing is cleaned up.
   std::string expired{};
-  /// What a condition about a row follows: the beginning of a SELECT of that row.
-  std::string row{};
-  /// Those of some primary keys, as literals and ")" that follow.
-  std::string among{};
   /// Frees one of them, if it has expired still; the primary key as a literal follows.
   std::string free_expired{};
   /// Before anything else on a new connection.
   std::vector<std::string> at_start{};
+  std::string table{};  ///< quoted
   column key{};
   column primary{};
   microseconds unit{1};  ///< of an expiry

@@ -69,8 +69,8 @@ void shared_table_store::execute(connection& connection, std::span<const request
 reply shared_table_store::extend_unlocked(native& with, const request& request) {
   const auto known = sql();
   reply answer;
-  answer.result = with.query(fmt::format("{}{}={} FOR UPDATE NOWAIT", known->row, known->key.quoted(),
-                                         value_literal(known->key, request.resource)),
+  answer.result = with.query(fmt::format("SELECT 1 FROM {} WHERE {}={} FOR UPDATE NOWAIT", known->table,
+                                         known->key.quoted(), value_literal(known->key, request.resource)),
                              "ask for a row", nullptr, nullptr, answer.why);
   if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read: nothing of it can be done later
   if (answer.result != outcome::yes) return answer;
@@ -202,7 +202,8 @@ reply shared_table_store::cleanup(connection& connection, microseconds idle, std
     for (const auto& row : rows) ids.push_back(value_literal(known->primary, row.at(0).value_or("")));
     if (!ids.empty() && with.quick_prefix().empty() && client_.can_skip_locked()) {
       ++answer.statements;
-      answer.result = with.query(fmt::format("{}{}) FOR UPDATE SKIP LOCKED", known->among, fmt::join(ids, ",")),
+      answer.result = with.query(fmt::format("SELECT {0} FROM {1} WHERE {0} IN ({2}) FOR UPDATE SKIP LOCKED",
+                                             known->primary.quoted(), known->table, fmt::join(ids, ",")),
                                  "clean up", &rows, nullptr, answer.why);
       ids.clear();
       for (const auto& row : rows) ids.push_back(value_literal(known->primary, row.at(0).value_or("")));

@@ -144,17 +144,16 @@ t_lock_settings::t_lock_settings(store_url url, const t_lock_options& options)
   url.expect_no_more_params();
 }
 
-std::string granted_fence_sql(const scheme_sql& sql, const std::string& table, const request& grant,
-                              std::string_view owner) {
+std::string granted_fence_sql(const scheme_sql& sql, const request& grant, std::string_view owner) {
   const auto key = value_literal(sql.key, grant.resource);
   if (grant.request_id.empty()) {
     return fmt::format(
-        "SELECT SUBSTRING_INDEX(request_id, '/', -1) FROM {} WHERE lock_key={} AND request_id LIKE '{}/%'", table, key,
-        owner);
+        "SELECT SUBSTRING_INDEX(request_id, '/', -1) FROM {} WHERE lock_key={} AND request_id LIKE '{}/%'", sql.table,
+        key, owner);
   }
   return fmt::format(
-      "SELECT version FROM {} WHERE lock_key={} AND CAST(CONVERT(request_id USING utf8mb4) AS BINARY)={}", table, key,
-      mysql_literal(grant.request_id));
+      "SELECT version FROM {} WHERE lock_key={} AND CAST(CONVERT(request_id USING utf8mb4) AS BINARY)={}", sql.table,
+      key, mysql_literal(grant.request_id));
 }
 
 scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {

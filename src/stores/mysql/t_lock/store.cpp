@@ -52,7 +52,7 @@ void t_lock_store::tell_fence(native& with, const request& request, std::uint64_
     default: return;
   }
   mysql::tell_fence(
-      with, sent, [&] { return granted_fence_sql(*sql(), table_, request, our_name(request)); }, answer);
+      with, sent, [&] { return granted_fence_sql(*sql(), request, our_name(request)); }, answer);
 }
 
 // ---- in the name of a request ---------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "dlock/stores/mysql_shared_tables.hpp"
-#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/shared_table/store.hpp"
 #include "stores/mysql/t_lock/request_holds.hpp"
 
@@ -30,8 +29,7 @@ shared_table::scheme_sql make_sql(const shared_table::layout& table, const t_loc
 
 /// Reads the fence of a grant from its row, where the server's answer had none. `owner`: session and attempt. Finds no
 /// row if the grant is over.
-std::string granted_fence_sql(const shared_table::scheme_sql& sql, const std::string& table, const request& grant,
-                              std::string_view owner);
+std::string granted_fence_sql(const shared_table::scheme_sql& sql, const request& grant, std::string_view owner);
 
 /// The published table t_lock, beside programs that run its published protocol. A request id of ours is
 /// "<session>/<attempt>/<fence>": whatever comes late names its grant. Where the program says which request it serves
@@ -40,8 +38,7 @@ class t_lock_store final : public shared_table::shared_table_store {
  public:
   explicit t_lock_store(const t_lock_settings& settings)
       : shared_table_store(
-            settings, [settings](const shared_table::layout& table) { return make_sql(table, settings); }, true),
-        table_(quote_mysql_name(settings.table)) {}
+            settings, [settings](const shared_table::layout& table) { return make_sql(table, settings); }, true) {}
 
   capabilities caps() const noexcept override {
     auto made = shared_table_store::caps();
@@ -60,7 +57,6 @@ class t_lock_store final : public shared_table::shared_table_store {
   reply leave(native& with, const request& request);
   seen holder_named(std::string_view owner, std::uint64_t fence) const override;
 
-  const std::string table_;  // quoted
   request_holds holds_{};
 };
 
