@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Asynchronous calls and fork(): what waits belongs to the parent.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "service/async_fixture.hpp"
+#include "support/in_child.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -21,20 +21,15 @@ TEST_CASE_METHOD(async_fixture, "fork: the child can't call, and is told nothing
   lease held = home->acquire("held");
   mine.acquire();
   settle();
-  const auto child = ::fork();
-  if (child == 0) {
-    ::alarm(20);
+  const auto child = [&] {
     const auto none = [](const std::exception_ptr&, const lease&) { ::_exit(1); };
     const auto refused = thrown([&] { home->async_acquire("x", {}, none); });
     const auto not_released = thrown([&] { async_release(std::move(held), [](const std::exception_ptr&) {}); });
     held = {};
     home.reset();
-    ::_exit(refused == errc::forked && not_released == errc::forked && !mine.over() ? 0 : 2);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  REQUIRE(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
+    return refused == errc::forked && not_released == errc::forked && !mine.over() ? 0 : 2;
+  };
+  CHECK(in_child(child) == 0);
   CHECK(fence_of("held") == held.fencing_token());
   theirs.release();
   clock.advance(1s);

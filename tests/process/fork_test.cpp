@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // A forked child owns nothing of its parent's. Not for the thread sanitizer, which does not follow forks of a process
 // with threads.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,29 +18,12 @@
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
 #include "support/gate.hpp"
+#include "support/in_child.hpp"
 
 namespace {
 
 using namespace dlock;
 using namespace dlock::test;
-
-/// Runs in a child, which ends without running anything else: what() says 0 for all well. The answer to the parent is
-/// that, or -1 if the child died.
-int in_child(const std::function<int()>& body) {
-  const auto child = ::fork();
-  if (child == 0) {
-    ::alarm(20);
-    int answer = 99;
-    try {
-      answer = body();
-    } catch (...) {
-    }
-    ::_exit(answer);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 }  // namespace
 

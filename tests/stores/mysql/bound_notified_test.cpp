@@ -3,7 +3,6 @@
 /// Who waits for a lock that is bound to a connection: a connection waits at the server in his place, and tells. In
 /// these tests nobody who waits looks again of his own accord.
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +25,7 @@
 #include "stores/mysql/client/statement.hpp"
 #include "support/eventually.hpp"
 #include "support/granted.hpp"
+#include "support/in_child.hpp"
 #include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {
@@ -288,19 +288,11 @@ TEST_CASE_METHOD(notified_fixture, "bound: a child process lets go of a store wh
   actor holder(*fixture);
   holder.store->watch("k", {}, listener);
   REQUIRE(eventually([&] { return listener.notified.load(); }));
-  const auto child = ::fork();
-  if (child == 0) {
-    ::alarm(10);
-    holder.store.reset();
-    ::_exit(0);
-  }
-  int status = -1;
-  const bool waited = ::waitpid(child, &status, 0) == child;
+  const int ended = in_child([&] { return holder.store.reset(), 0; });
   listener.go_on = true;
   listener.go_on.notify_all();
   holder.store->unwatch("k", {}, listener);
-  REQUIRE(waited);
-  CHECK(WIFEXITED(status));
+  CHECK(ended == 0);
 }
 
 TEST_CASE_METHOD(notified_fixture, "bound: a child process that lets go of a store ends no lock of its parent's",
@@ -311,15 +303,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: a child process that lets go of a sto
   listening listener;
   holder.store->watch("k", {}, listener);
   REQUIRE(eventually([&] { return listener.yes != 0; }));
-  const auto child = ::fork();
-  if (child == 0) {
-    ::alarm(20);
-    holder.store.reset();
-    ::_exit(0);
-  }
-  int status = -1;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE(WIFEXITED(status));
+  REQUIRE(in_child([&] { return holder.store.reset(), 0; }) == 0);
   holder.store->unwatch("k", {}, listener);
   CHECK(listener.no == 0);
   actor other(*fixture);

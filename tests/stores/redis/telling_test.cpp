@@ -2,7 +2,6 @@
 
 /// Who waits for a key of Redis is told when it is free. In these tests nobody who waits looks again of his own accord.
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/generators/catch_generators.hpp>
@@ -14,6 +13,7 @@
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
 #include "support/granted.hpp"
+#include "support/in_child.hpp"
 
 namespace dlock::test {
 
@@ -147,15 +147,7 @@ TEST_CASE("redis: a child process may let go of a store whose waiters are told",
   counting_listener listener;
   second->watch("k", {}, listener);
   REQUIRE(eventually([&] { return listener.yes > 0; }));
-  const auto child = ::fork();
-  if (child == 0) {
-    ::alarm(20);
-    second.reset();
-    ::_exit(0);
-  }
-  int status = -1;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE(WIFEXITED(status));
+  REQUIRE(in_child([&] { return second.reset(), 0; }) == 0);
   second->unwatch("k", {}, listener);
 }
 

@@ -2,9 +2,6 @@
 
 /// What becomes of leases when the connection to the servers, a server, or the session is lost.
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <thread>
 
@@ -14,6 +11,7 @@
 #include "stores/zookeeper/client/connection.hpp"
 #include "stores/zookeeper/recipe/session.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
+#include "support/in_child.hpp"
 #include "support/recording_observer.hpp"
 #include "support/renewed.hpp"
 #include "support/tcp_proxy.hpp"
@@ -79,7 +77,7 @@ TEST_CASE("zookeeper: a server that falls silent is left for another one before 
 TEST_CASE("zookeeper: a server that is left while it answers does not end the session", "[zookeeper]") {
   using namespace stores::zookeeper;
   const zookeeper_server server;
-  zookeeper_handle handle(zookeeper_settings::parse(store_url::parse(server.url())), 3s);
+  zookeeper_handle handle(settings_of(server.url()), 3s);
   zookeeper_connection on("servers", 10s);
   REQUIRE(on.wait_connected(handle).code == ZOK);
   const auto ask = [&](auto send) {
@@ -96,7 +94,7 @@ TEST_CASE("zookeeper: a server that is left while it answers does not end the se
 
 TEST_CASE("zookeeper: what was interrupted is not used again", "[zookeeper]") {
   using namespace stores::zookeeper;
-  zookeeper_handle nowhere(zookeeper_settings::parse(store_url::parse("zookeeper://127.0.0.1:1")), 3s);
+  zookeeper_handle nowhere(settings_of("zookeeper://127.0.0.1:1"), 3s);
   zookeeper_connection on("servers", 10s);
   CHECK(on.wait_connected(nowhere, 1ms).lost());
   CHECK(on.usable());
@@ -107,7 +105,7 @@ TEST_CASE("zookeeper: what was interrupted is not used again", "[zookeeper]") {
 
 TEST_CASE("zookeeper: who has stopped waiting for a connection leaves nothing behind", "[zookeeper]") {
   using namespace stores::zookeeper;
-  zookeeper_handle nowhere(zookeeper_settings::parse(store_url::parse("zookeeper://127.0.0.1:1")), 3s);
+  zookeeper_handle nowhere(settings_of("zookeeper://127.0.0.1:1"), 3s);
   zookeeper_connection on("servers", 10s);
   nowhere.when_connected([](const stores::zookeeper::answer&) {});  // goes on waiting
   for (int i = 0; i != 10; ++i) CHECK(on.wait_connected(nowhere, 1ms).lost());
@@ -163,7 +161,7 @@ TEST_CASE("zookeeper: a renewal that is too far from the one before proves too l
 
 TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough before it was sent", "[zookeeper]") {
   using namespace stores::zookeeper;
-  const auto nowhere = zookeeper_settings::parse(store_url::parse("zookeeper://127.0.0.1:1"));
+  const auto nowhere = settings_of("zookeeper://127.0.0.1:1");
   const auto begun = boot_clock::now();
   const auto after = [&](int ms) { return begun + std::chrono::milliseconds{ms}; };
   SECTION("a quarter of the ttl") {
@@ -199,16 +197,7 @@ TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the
   zookeeper_fixture fixture(server.url());
   actor parent(fixture), other(fixture);
   parent.acquire("k");
-  const auto child = ::fork();
-  if (child == 0) {
-    ::alarm(10);
-    parent.connection.reset();
-    parent.store.reset();
-    ::_exit(0);
-  }
-  int status = -1;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+  CHECK(in_child([&] { return parent.connection.reset(), parent.store.reset(), 0; }) == 0);
   CHECK(parent.renew(for_long) == outcome::yes);
   CHECK(answer(other.take("k")) == outcome::no);
 }
@@ -217,19 +206,11 @@ TEST_CASE("zookeeper: a forked child does not wait for the end of a handle that 
           "[zookeeper][T47]") {
   using namespace stores::zookeeper;
   const zookeeper_server server;
-  auto handle = std::make_unique<zookeeper_handle>(zookeeper_settings::parse(store_url::parse(server.url())), 10s);
+  auto handle = std::make_unique<zookeeper_handle>(settings_of(server.url()), 10s);
   REQUIRE(eventually([&] { return handle->connected(); }));
   server.stop();
   for (int i = 0; i != 8; ++i) handle->reconnect();  // some of them are still being ended
-  const auto child = ::fork();
-  if (child == 0) {
-    ::alarm(10);
-    handle.reset();
-    ::_exit(0);
-  }
-  int status = -1;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+  CHECK(in_child([&] { return handle.reset(), 0; }) == 0);
   server.go_on();
 }
 
