@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/access.hpp"
+#include "base/lower_case.hpp"
 #include "odb/column_name.hpp"
 #include "odb/own_transaction.hpp"
 #include "odb/statement_text.hpp"
@@ -110,10 +111,7 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 /// Databases take names that differ in the case of their letters for the same column.
-bool same_name(const std::string& a, const std::string& b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
+bool same_name(const std::string& a, const std::string& b) { return base::lower_case(a) == base::lower_case(b); }
 
 /// A row is found by the columns of its primary key. They need not stand there in the order of the id's members, so
 /// each is looked for by its name: a value in another's place would name another row.

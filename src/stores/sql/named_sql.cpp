@@ -164,12 +164,6 @@ std::string quoted_name(std::string_view name, char quote) {
   return text + quote;
 }
 
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lowered;
-}
-
 statement_text find_parameters(const char* name, std::string_view sql, std::span<const std::string_view> known,
                                marker marker) {
   statement_text found;

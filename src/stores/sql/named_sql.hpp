@@ -44,8 +44,6 @@ std::string in_one_line(std::string_view sql);
 /// The last part of a name such as `db`.`order`, without its quotation marks; and the way back.
 std::string bare_name(std::string_view name, char quote);
 std::string quoted_name(std::string_view name, char quote);
-/// ASCII letters in lower case: databases compare names of columns like that.
-std::string lower(std::string_view text);
 
 // ---- statements that are prepared ----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "contract/backends/mysql/fixtures.hpp"
-#include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/sql/application_database.hpp"
 

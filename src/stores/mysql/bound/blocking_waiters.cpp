@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/client/unlocked.hpp"
 
@@ -289,8 +288,7 @@ void blocking_waiters::lost(slot& with) {
   if (const auto about = keys_.find(key); about != keys_.end()) about->second.since = clock::now();
 }
 
-// ---- of all programs
-// --------------------------------------------------------------------------------------------------
+// ---- of all programs ------------------------------------------------------------------------------------------------
 
 reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key, std::size_t limit,
                    waiter_overview& found) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "base/lower_case.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/text.hpp"
 
@@ -40,7 +41,7 @@ std::string refusal(const server_facts& facts, const std::string& locks) {
   };
   if (facts.cluster) return of_its_own("a node of a Galera cluster");
   if (facts.several_primaries) return of_its_own("one of several primaries of a replication group");
-  const auto version = lower_case(facts.version);
+  const auto version = base::lower_case(facts.version);
   constexpr std::array<std::string_view, 2> names{"proxysql", "maxscale"};
   const bool named =
       std::any_of(names.begin(), names.end(), [&](auto name) { return version.find(name) != std::string::npos; });

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/lower_case.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/text.hpp"
@@ -46,7 +47,7 @@ mysql_handle mysql_factory::log_in(const store_url::endpoint& to, microseconds s
     return nullptr;
   }
   // Our tables are named without their database. A server may keep its name in small letters.
-  if (lower_case(server.database) != lower_case(settings_.database)) {
+  if (base::lower_case(server.database) != base::lower_case(settings_.database)) {
     why = make_own_fault(
         fmt::format("{}: the connection is in another database than {}: does the server's init_connect choose one?",
                     prefix, settings_.database),

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <iterator>
 #include <system_error>
 
 #include "stores/mysql/client/errors.hpp"
@@ -156,14 +155,6 @@ bool read_mysql(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& 
   if (!mysql_read_query_result(handle)) return read_rows(handle, doing, rows, why);
   why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
   return false;
-}
-
-std::string mysql_literal(std::string_view bytes) {
-  std::string literal = "X'";
-  literal.reserve(bytes.size() * 2 + 3);
-  for (const char c : bytes) fmt::format_to(std::back_inserter(literal), "{:02X}", static_cast<unsigned char>(c));
-  literal.push_back('\'');
-  return literal;
 }
 
 bool is_mariadb(MYSQL* handle) {

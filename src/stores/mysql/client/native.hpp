@@ -63,9 +63,6 @@ bool set_session(MYSQL* handle, std::vector<session_variable> variables, std::st
 /// Whether the next statement is committed by itself, as the server's last answer says.
 bool in_autocommit(MYSQL* handle) noexcept;
 
-/// 'X''0A1B''': any bytes as a literal that needs no escaping, whatever the character set.
-std::string mysql_literal(std::string_view bytes);
-
 /// Rule 8: time is the server's alone: microseconds since 1970, UTC, whatever the zone of the session, the server or
 /// the machine. It stands still while a statement runs, also while it waits for a row.
 inline constexpr const char* server_clock = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";

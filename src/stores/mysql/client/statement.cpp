@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql {
 

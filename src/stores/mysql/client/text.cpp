@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <variant>
 
 namespace dlock::stores::mysql {
 namespace {
@@ -49,12 +53,6 @@ std::string clip_utf8(std::string_view text, std::size_t characters) {
   return clipped;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lowered(text);
-  for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lowered;
-}
-
 std::string_view bytes_of(const id128& id) noexcept {
   return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
 }
@@ -71,6 +69,48 @@ std::int64_t integer_of(const std::optional<std::string>& text) noexcept {
 
 std::uint64_t unsigned_of(const std::optional<std::string>& text) noexcept {
   return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
+}
+
+// ---- in SQL ---------------------------------------------------------------------------------------------------------
+
+std::string mysql_literal(std::string_view bytes) {
+  std::string literal = "X'";
+  literal.reserve(bytes.size() * 2 + 3);
+  for (const char c : bytes) fmt::format_to(std::back_inserter(literal), "{:02X}", static_cast<unsigned char>(c));
+  literal.push_back('\'');
+  return literal;
+}
+
+std::string quote_mysql_name(std::string_view name) {
+  std::string text = "`";
+  for (const char c : name) text.append(c == '`' ? 2 : 1, c);
+  return text + "`";
+}
+
+bool needs_no_escaping(std::string_view text) noexcept {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '\'' && c != '\\'; });
+}
+
+std::string mysql_text_literal(std::string_view text) {
+  if (!needs_no_escaping(text)) return "_utf8mb4 " + mysql_literal(text);
+  std::string literal;
+  literal.reserve(text.size() + 2);
+  return literal.append(1, '\'').append(text).append(1, '\'');
+}
+
+std::string mysql_value_literal(const verification::parameter& value) {
+  struct to_literal {
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(std::uint64_t number) const { return std::to_string(number); }
+    std::string operator()(const std::string& text) const {
+      const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '+';
+      });
+      return plain ? "'" + text + "'" : "_utf8mb4 " + mysql_literal(text);
+    }
+    std::string operator()(const verification::bytes& bytes) const { return mysql_literal(bytes.value); }
+  };
+  return std::visit(to_literal{}, value);
 }
 
 }  // namespace dlock::stores::mysql

@@ -13,8 +13,8 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/examine.hpp"
 #include "stores/mysql/client/io_bound.hpp"
-#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
+#include "stores/mysql/client/text.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::for_update {

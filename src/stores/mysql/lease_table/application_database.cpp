@@ -11,10 +11,10 @@
 #include <odb/mysql/exceptions.hxx>
 #include <utility>
 
+#include "base/lower_case.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/database.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
@@ -76,14 +76,15 @@ class table_description {
     if (rows.empty()) return "there is no such table, or the user may not see it";
     schema_ = rows.front().at(0).value_or("");
     const auto engine = rows.front().at(1).value_or("(none)");
-    if (sql::lower(engine) != "innodb") return fmt::format("it has the engine {}: row locks need InnoDB", engine);
+    if (base::lower_case(engine) != "innodb") return fmt::format("it has the engine {}: row locks need InnoDB", engine);
     for (const auto& row : rows) {
-      const auto type = sql::lower(row.at(3).value_or(""));
-      columns_[sql::lower(row.at(2).value_or(""))] = {type,
-                                                      std::strtoul(row.at(4).value_or("0").c_str(), nullptr, 10),
-                                                      row.at(5) == "YES",
-                                                      sql::lower(row.at(6).value_or("")),
-                                                      {row.at(7).value_or(charset_of(type)), row.at(8).value_or("")}};
+      const auto type = base::lower_case(row.at(3).value_or(""));
+      columns_[base::lower_case(row.at(2).value_or(""))] = {
+          type,
+          std::strtoul(row.at(4).value_or("0").c_str(), nullptr, 10),
+          row.at(5) == "YES",
+          base::lower_case(row.at(6).value_or("")),
+          {row.at(7).value_or(charset_of(type)), row.at(8).value_or("")}};
     }
     for (auto check :
          {&table_description::check_owner, &table_description::check_expiry, &table_description::check_counters}) {
@@ -99,7 +100,7 @@ class table_description {
     for (const auto& row : rows) {
       const auto name = row.at(0).value_or("");
       table_.id.push_back(quote_mysql_name(name));
-      const auto known = columns_.find(sql::lower(name));
+      const auto known = columns_.find(base::lower_case(name));
       table_.id_text.push_back(known == columns_.end() ? text_column{} : known->second.text);
     }
     const auto name = split().second;
@@ -124,7 +125,7 @@ class table_description {
   }
 
   const column* find(const std::string& name) const {
-    const auto at = columns_.find(sql::lower(sql::bare_name(name, '`')));
+    const auto at = columns_.find(base::lower_case(sql::bare_name(name, '`')));
     return at == columns_.end() ? nullptr : &at->second;
   }
 

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/rows.hpp"

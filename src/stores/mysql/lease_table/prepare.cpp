@@ -16,6 +16,7 @@
 #include "dlock/error.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/sql/scoped_transaction.hpp"

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "stores/mysql/client/native.hpp"
-#include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
+#include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
 namespace dlock::stores::mysql::lease_table {

@@ -9,7 +9,6 @@
 
 #include "dlock/detail/sha256.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql::named_lock {

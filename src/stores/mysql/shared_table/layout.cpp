@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "stores/mysql/client/check.hpp"
-#include "stores/mysql/client/quoting.hpp"
 #include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql::shared_table {

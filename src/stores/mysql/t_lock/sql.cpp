@@ -8,7 +8,7 @@
 
 #include <stdexcept>
 
-#include "stores/mysql/client/native.hpp"
+#include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql::t_lock {
 

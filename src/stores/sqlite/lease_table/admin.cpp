@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/lower_case.hpp"
 #include "dlock/lock_key.hpp"
 #include "held_lock_view-odb-sqlite.hxx"
 #include "held_lock_view-odb.hxx"
@@ -263,7 +264,7 @@ reply sqlite_store::row_tables(connection& connection, std::string_view name,
                                std::vector<std::shared_ptr<const row_table>>& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     std::vector<candidate_table> all;
-    const auto wanted = sql::lower(name);
+    const auto wanted = base::lower_case(name);
     // Names are compared without their letters' case.
     auto answer = read_once(
         c, R"(
@@ -277,7 +278,7 @@ ORDER BY m.name
 )",
         0, [&] { all.clear(); },
         [&](const sqlite_statement& s) {
-          if (!wanted.empty() && sql::lower(s.text(0)) != wanted) return;
+          if (!wanted.empty() && base::lower_case(s.text(0)) != wanted) return;
           all.push_back({std::string(s.text(0)), s.integer(1) != 0, s.integer(2) != 0});
         });
     if (answer.result != outcome::yes) return answer;

@@ -15,6 +15,7 @@
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/exceptions.hxx>
 
+#include "base/lower_case.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/errors.hpp"
@@ -44,7 +45,7 @@ struct description {
     s.bind_text(1, table);
     while ((code = s.step()) == SQLITE_ROW) {
       const std::string name(s.text(0));
-      columns[sql::lower(name)] = {name, sql::lower(s.text(1)), s.integer(2) != 0};
+      columns[base::lower_case(name)] = {name, base::lower_case(s.text(1)), s.integer(2) != 0};
       if (s.integer(3) > 0) key[s.integer(3)] = name;
     }
     return code == SQLITE_DONE ? code : ::sqlite3_extended_errcode(handle);
@@ -61,7 +62,7 @@ bool holds_numbers(const std::string& type) {
 /// What is wrong with the lock columns; empty: nothing. Sets owner_not_null.
 std::string check_columns(const description& found, row_table& table) {
   const auto find = [&](const std::string& name) -> const column* {
-    const auto at = found.columns.find(sql::lower(sql::bare_name(name, '"')));
+    const auto at = found.columns.find(base::lower_case(sql::bare_name(name, '"')));
     return at == found.columns.end() ? nullptr : &at->second;
   };
   const auto missing = [](const std::string& name, const char* purpose) {

@@ -9,7 +9,7 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
-#include "stores/mysql/client/quoting.hpp"
+#include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/sql/row_owner.hpp"
 
