@@ -13,7 +13,6 @@
 
 #include "base/lower_case.hpp"
 #include "stores/mysql/client/check.hpp"
-#include "stores/mysql/client/database.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
