@@ -140,7 +140,7 @@ while IFS= read -r file; do
         ;;
       */*)
         # shellcheck disable=SC2086 # a list of words
-        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/mutex.hpp base/wake_event.hpp $allowed; then
+        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/lower_case.hpp base/mutex.hpp base/wake_event.hpp $allowed; then
           offend "$file:$number: includes $included, which its folder may not know"
         fi
         ;;
