@@ -184,43 +184,27 @@ TEST_CASE_METHOD(circle_fixture, "circle: a chain that reaches nobody who waits 
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: what others may release, or time frees, closes none", "[circle]") {
-  const auto waits_for_a = [this] { const auto got = locks->acquire("a", {.wait = 10s}); };
-  const auto first = thread(*locks, "a", "b", {.wait = 500ms});
-  SECTION("a lease on the heap") {
-    actor second(
-        [&](const auto& then) {
-          const auto held = std::make_unique<lease>(locks->acquire("b"));
-          then();
-        },
-        waits_for_a);
-    no_deadlock(*first, second);
-  }
-  SECTION("an owner that the program named") {
-    actor second(
-        [&](const auto& then) {
-          const owner_scope here;
-          const auto held = locks->acquire("b");
-          then();
-        },
-        waits_for_a);
-    no_deadlock(*first, second);
-  }
-  SECTION("max_hold") {
-    actor second(
-        [&](const auto& then) {
-          const auto held = locks->acquire("b", {.max_hold = 1h});
-          then();
-        },
-        waits_for_a);
-    no_deadlock(*first, second);
-  }
-  SECTION("a lease without renewal") {
-    actor second(
-        [&](const auto& then) {
-          const auto held = locks->acquire("b", {.ttl = 1min, .renewal = renewal::none});
-          then();
-        },
-        waits_for_a);
+  const auto with = [this](const lock_options& options) -> actor::body {
+    return [this, options](const auto& then) { locks->with_lock("b", options, then); };
+  };
+  const std::vector<std::pair<const char*, actor::body>> ways{
+      {"a lease on the heap",
+       [this](const auto& then) {
+         const auto held = std::make_unique<lease>(locks->acquire("b"));
+         then();
+       }},
+      {"an owner that the program named",
+       [this](const auto& then) {
+         const owner_scope here;
+         locks->with_lock("b", then);
+       }},
+      {"max_hold", with({.max_hold = 1h})},
+      {"a lease without renewal", with({.ttl = 1min, .renewal = renewal::none})},
+  };
+  for (const auto& [what, hold] : ways) {
+    CAPTURE(what);
+    const auto first = thread(*locks, "a", "b", {.wait = 500ms});
+    actor second(hold, [this] { const auto got = locks->acquire("a", {.wait = 10s}); });
     no_deadlock(*first, second);
   }
 }
@@ -245,7 +229,8 @@ TEST_CASE_METHOD(circle_fixture, "circle: a wait that has ended leaves nothing b
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: a lock that was lost closes none", "[circle]") {
-  const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "a", {.wait = 500ms});
+  // Time passes until the loss is noticed.
+  const auto first = thread(*locks, "a", "b", {.wait = 1h}), second = thread(*locks, "b", "a", {.wait = 500ms});
   first->waits();
   REQUIRE(clock.at_rest({.callers = 1}));
   clock.advance(15ms);
