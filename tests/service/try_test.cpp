@@ -14,6 +14,7 @@
 #include "dlock/dlock.hpp"
 #include "service/engine_fixture.hpp"
 #include "support/granted.hpp"
+#include "support/running_clock.hpp"
 
 namespace {
 

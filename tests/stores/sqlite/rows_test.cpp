@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
+#include "dlock/lock_key.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "support/raw_sqlite.hpp"

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <utility>
+
+#include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
