@@ -160,17 +160,22 @@ outcome rob(const verify_fixture& fixture, std::chrono::milliseconds length, std
 TEST_CASE("transfer: processes that are killed and stopped at random never lose or make money", "[crash][T24][T71]") {
   const auto fixture = make_verify_fixture();
   const auto length = torture_time();
-  const auto [found, text] = rob(*fixture, length);
-  UNSCOPED_INFO(text);
-  CAPTURE(found.violations);
-  CHECK(found.violations.empty());
-  const auto count = [&found = found](const char* word) {
-    const auto at = found.outcomes.find(word);
-    return at == found.outcomes.end() ? 0 : at->second;
-  };
-  CHECK(count("committed") >= static_cast<std::uint64_t>(length.count()));
-  if (length >= 20s) CHECK(count("lost") + count("refused") > 0);
-  WARN(text);
+  // By chance a short run may stop nobody for long who holds something.
+  bool refused = length < 20s;
+  for (int runs = 0; runs == 0 || (!refused && runs != 3); ++runs) {
+    const auto [found, text] = rob(*fixture, length);
+    UNSCOPED_INFO(text);
+    CAPTURE(found.violations);
+    CHECK(found.violations.empty());
+    const auto count = [&found = found](const char* word) {
+      const auto at = found.outcomes.find(word);
+      return at == found.outcomes.end() ? 0 : at->second;
+    };
+    CHECK(count("committed") >= static_cast<std::uint64_t>(length.count()));
+    refused = refused || count("lost") + count("refused") > 0;
+    WARN(text);
+  }
+  CHECK(refused);
 }
 
 TEST_CASE(
