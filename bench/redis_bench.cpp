@@ -72,14 +72,12 @@ class raw_pair : raw_connection {
 
 class scripts_by_hand : raw_connection {
  public:
-  explicit scripts_by_hand(const std::string& socket) : raw_connection(socket) {
-    ask({"HSET", "raw:lock:4711", "fence", epoch});
-  }
+  explicit scripts_by_hand(const std::string& socket) : raw_connection(socket) { ask({"HSET", lock, "fence", epoch}); }
 
   void operator()() {
-    const auto fence = ask({"EVALSHA", take_, "1", "raw:lock:4711", session, next(), "", epoch});
+    const auto fence = ask({"EVALSHA", take_, "2", lock, index, session, next(), "", epoch, "1", "4711"});
     if (fence.empty()) throw std::runtime_error("not granted");
-    if (ask({"EVALSHA", release_, "1", "raw:lock:4711", session, fence, "0"}) != "1")
+    if (ask({"EVALSHA", release_, "2", lock, index, session, fence, free_stays_ms, "4711", "0"}) != "1")
       throw std::runtime_error("not freed");
   }
 
@@ -89,6 +87,9 @@ class scripts_by_hand : raw_connection {
     return raw_connection::load(dlock::stores::redis::leases::scripts()[static_cast<std::size_t>(which)]);
   }
 
+  static constexpr const char* lock = "raw:lock:4711";
+  static constexpr const char* index = "raw:locks";
+  static constexpr const char* free_stays_ms = "600000";
   static constexpr const char* session = "0123456789abcdef";
   static constexpr const char* epoch = "1763757575757575";
   const std::string take_ = load(script::take), release_ = load(script::release);

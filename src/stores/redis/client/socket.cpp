@@ -2,11 +2,13 @@
 #include "stores/redis/client/socket.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -56,10 +58,16 @@ bool is_address(const std::string& host) noexcept {
 }
 
 stream_socket::stream_socket(stream_socket&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), closed_(other.closed_), tls_(std::move(other.tls_)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      blocks_(other.blocks_),
+      receive_ms_(other.receive_ms_),
+      closed_(other.closed_),
+      tls_(std::move(other.tls_)) {}
 
 stream_socket& stream_socket::operator=(stream_socket&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(blocks_, other.blocks_);
+  std::swap(receive_ms_, other.receive_ms_);
   std::swap(closed_, other.closed_);
   std::swap(tls_, other.tls_);
   return *this;
@@ -154,6 +162,8 @@ stream_socket stream_socket::connect(const std::vector<peer>& all, const tls_set
                                      ? "no answer in time"
                                      : "tls: no answer in time; does the server speak TLS on this port?");
       }
+      made.blocks_ = made.tls_ == nullptr &&
+                     ::fcntl(made.descriptor_, F_SETFL, ::fcntl(made.descriptor_, F_GETFL) & ~O_NONBLOCK) == 0;
       return made;
     } catch (const std::runtime_error&) {
       why = std::current_exception();
@@ -170,7 +180,7 @@ bool stream_socket::send(std::string_view text, clock::time_point until) noexcep
       const auto found = tls_->write(text.data(), text.size(), sent);
       if (found == tls_session::result::broken) return false;
       if (found == tls_session::result::more_to_read) events = POLLIN;
-    } else if (const auto some = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL); some > 0) {
+    } else if (const auto some = ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT); some > 0) {
       sent = static_cast<std::size_t>(some);
     } else if (errno == EINTR) {
       continue;
@@ -183,9 +193,18 @@ bool stream_socket::send(std::string_view text, clock::time_point until) noexcep
   return true;
 }
 
+void stream_socket::bound_receive(clock::time_point until) noexcept {
+  const int ms = std::max(1, remaining_ms(until));  // 0 would be for ever
+  if (ms == receive_ms_) return;
+  const timeval limit{.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+  blocks_ = ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0;
+  receive_ms_ = ms;
+}
+
 std::optional<std::size_t> stream_socket::receive(char* into, std::size_t room, clock::time_point until) noexcept {
+  const bool waits = until != no_wait;
   // Where this may wait, the answer has not come yet: a call that would find nothing is saved.
-  if (tls_ == nullptr && until != no_wait && !redis::wait(descriptor_, POLLIN, until)) return std::nullopt;
+  if (waits && tls_ == nullptr && !blocks_ && !redis::wait(descriptor_, POLLIN, until)) return std::nullopt;
   for (;;) {
     if (tls_ != nullptr) {
       std::size_t got = 0;
@@ -193,13 +212,14 @@ std::optional<std::size_t> stream_socket::receive(char* into, std::size_t room, 
       if (found == tls_session::result::done) return got;
       if (found == tls_session::result::broken) return 0;
     } else {
-      const auto got = ::recv(descriptor_, into, room, 0);
+      if (waits && blocks_) bound_receive(until);
+      const auto got = ::recv(descriptor_, into, room, waits && blocks_ ? 0 : MSG_DONTWAIT);
       closed_ = got == 0 || (got < 0 && errno == ECONNRESET);
       if (got >= 0) return static_cast<std::size_t>(got);
       if (errno == EINTR) continue;
       if (errno != EAGAIN) return 0;
     }
-    if (until == no_wait || !redis::wait(descriptor_, POLLIN, until)) return std::nullopt;
+    if (!waits || !redis::wait(descriptor_, POLLIN, until)) return std::nullopt;
   }
 }
 

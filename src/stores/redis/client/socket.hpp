@@ -66,8 +66,11 @@ class stream_socket {
   explicit stream_socket(int descriptor) noexcept : descriptor_(descriptor) {}
   /// False: none of `events` has come in time. Throws std::runtime_error if it is cancelled.
   bool wait(short events, clock::time_point until, const std::stop_token& cancel) const;
+  void bound_receive(clock::time_point until) noexcept;
 
   int descriptor_ = -1;
+  bool blocks_ = false;  // recv() waits by itself, which is quicker than poll() and recv(): without TLS
+  int receive_ms_ = 0;   // for so long, as the kernel has it
   bool closed_ = false;
   std::unique_ptr<tls_session> tls_{};
 };
