@@ -51,8 +51,8 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
   return result;
 }
 
-/// Ends a wait that can't end by itself, because it closes a circle of threads that wait. Only of a thread that is the
-/// owner of what it holds: what an owner holds that the program named, others of its threads may release.
+/// Ends a wait that closes a circle of waiting threads, and so can't end by itself. Only the thread's own owner counts:
+/// what an owner holds that the program named, other threads may release.
 class circle_check final : public wait_check, private nested_wait::thread {
  public:
   circle_check(service_core& core, blocking_driver& driver, instant begun) noexcept

@@ -33,7 +33,7 @@ instant blocking_driver::send(const action& next) {
   return next.statements.size() == 1 ? next.statements.front()->answered_at : now();
 }
 
-/// What the wait was for may have come meanwhile: then nobody holds it that waits.
+/// The key may have been granted meanwhile. Then no waiting thread holds it, and the check finds no circle.
 void blocking_driver::check(const operation& op, instant now) {
   if (const auto* const key = op.waits_for(); key != nullptr) check_->waits_for(*key, now);
 }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/client/unlocked.hpp"
+#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/named_sql.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -40,10 +40,6 @@ constexpr auto circle_lasts = 100ms;
 /// A sleep that fails sooner will fail again.
 constexpr auto shortest_sleep = 100ms;
 constexpr int most_confirmations = 500;
-
-std::uint64_t number_in(const std::optional<std::string>& text) {
-  return text ? std::strtoull(text->c_str(), nullptr, 10) : 0;
-}
 
 void append_literal(std::string& list, const std::string& literal) {
   if (!list.empty()) list += ',';
@@ -361,8 +357,7 @@ bool parked_waiters::break_circles(clock::time_point now) {
   for (const auto& row : rows) {
     nested_waiter waiter{.bell = row.at(0).value_or(""),
                          .who = row.at(3)
-                                    ? fmt::format("{}/{}{}{}", *row.at(3), row.at(4).value_or(""),
-                                                  row.at(5).value_or("").empty() ? "" : " ", row.at(5).value_or(""))
+                                    ? sql::describe_holder(*row.at(3), integer_of(row.at(4)), row.at(5).value_or(""))
                                     : "a process without a session",
                          .waits_for = row.at(1).value_or("")};
     if (!read_held(row.at(2).value_or(""), waiter)) continue;
@@ -376,7 +371,7 @@ bool parked_waiters::break_circles(clock::time_point now) {
     return false;
   }
   std::map<std::string, present_grant> grants;
-  for (const auto& row : rows) grants[row.at(0).value_or("")] = {row.at(1).value_or(""), number_in(row.at(2))};
+  for (const auto& row : rows) grants[row.at(0).value_or("")] = {row.at(1).value_or(""), unsigned_of(row.at(2))};
   std::map<waiting_circle, clock::time_point> seen;
   for (auto& circle : find_circles(waiters, grants, bytes_of(own_bell_))) {
     const auto before = circles_.find(circle);
@@ -439,7 +434,7 @@ bool parked_waiters::pass_on(const std::string& keys, bool held_too) {
   const unlocked others(mutex_);
   const std::optional<std::string>* last = nullptr;
   for (const auto& row : rows) {
-    if (last == nullptr || *last != row.at(0)) ring(*helper_, number_in(row.at(1)));
+    if (last == nullptr || *last != row.at(0)) ring(*helper_, unsigned_of(row.at(1)));
     last = &row.at(0);
   }
   return helper_->usable();
@@ -470,7 +465,7 @@ bool parked_waiters::confirm() {
   for (int tries = 0; tries != most_confirmations; ++tries) {
     mysql_rows rows;
     if (!ask(fmt::format("SELECT IS_USED_LOCK({})", bell_name()), "look for the bell", &rows)) return false;
-    if (const auto holder = number_in(rows.at(0).at(0)); holder != 0) {
+    if (const auto holder = unsigned_of(rows.at(0).at(0)); holder != 0) {
       if (holder == parked_->identity().id) return true;
       return give_up(
           fmt::format("connection {} has the bell of connection {}: something between here and the server "
@@ -535,7 +530,7 @@ bool parked_waiters::look(clock::time_point now) {
     const bool missed = released && about.works && !about.was_rung && sleeps_;
     if (missed && !std::exchange(about.missed, true)) ++missed_;
     // A ring for this key may have come before the sleep that it was to end.
-    const auto fence = number_in(row.at(4));
+    const auto fence = unsigned_of(row.at(4));
     const bool other = new_sleep && about.works && about.fence != 0 && about.fence != fence;
     about.fence = fence;
     if (released || dead || other || (sleeps_ && !about.works)) tell(about, true);
