@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A lock that goes from one process to another that waits for it: how long that takes, beside the least that it can
-// take with these means (a hand-over of GET_LOCK, and two durable updates); what those send who wait; and processes
-// that wait for each other.
+// A lock that goes from one process, or thread, to another that waits for it: how long that takes, beside the least
+// that it can take with these means (a hand-over of GET_LOCK, and two durable updates); what those send who wait; and
+// processes that wait for each other.
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -71,6 +71,26 @@ void hand_over(const dlock::store_url& at) {
     figures::add("hand-over between two processes, " + name + ", of GET_LOCK and two durable updates", "ratio",
                  {percentile(ours, share) / floor(share)});
   }
+}
+
+/// Threads of one process that want the same key all the time, beside one connection that only writes.
+void hand_over_in_a_process(const dlock::store_url& at, int threads) {
+  dlock::lock_service locks{dlock::bench::by_socket(at)};
+  raw_database raw(at);
+  raw.run("create table if not exists bench_update (id int primary key, n int not null) engine=InnoDB");
+  raw.run("replace into bench_update values (1, 0)");
+  std::vector<double> ours, updates, ratios;
+  for (int round = 0; round != 9; ++round) {
+    updates.push_back(per_second(1, 400ms, [&](int) { raw.run("update bench_update set n = n + 1 where id = 1"); }));
+    ours.push_back(
+        per_second(threads, 400ms, [&](int) { const auto held = locks.acquire("hand-over", {.wait = 1min}); }));
+    ratios.push_back(ours.back() / updates.back());
+  }
+  raw.run("drop table bench_update");
+  fmt::print("hand-over between {} threads: {:7.0f}/s   one connection's durable updates {:7.0f}/s   x {:.2f}\n",
+             threads, median(ours), median(updates), median(ratios));
+  figures::add(fmt::format("hand-over between {} threads of a process, of one connection's durable updates", threads),
+               "ratio", ratios, {.at_least = 0.7});
 }
 
 /// 8 processes with 32 waiters each, on one key that is held all the time.
@@ -161,6 +181,7 @@ int main() {
   const auto at = dlock::store_url::parse(need_env("DLOCK_TEST_MYSQL_OWNER_URL"));
   { dlock::lock_service makes_the_tables{dlock::bench::by_socket(at)}; }
   hand_over(at);
+  for (const int threads : {2, 8, 64}) hand_over_in_a_process(at, threads);
   waiting(at, "");
   waiting(at, "&wake=off");
   circles(dlock::bench::by_socket(at));

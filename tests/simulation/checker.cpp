@@ -23,6 +23,7 @@ const char* name_of(verb what) {
     case verb::extend: return "extend";
     case verb::release: return "release";
     case verb::cancel: return "cancel";
+    case verb::pass_on: return "pass on";
   }
   return "?";
 }
@@ -98,17 +99,18 @@ void checker::granted(const request& by, const lock_row* row, std::uint64_t fenc
                        short_id(by.session), by.nonce);
   });
   world_.mix(fence);
-  passes_on(at, by.resource, row, fence, by.request_id);
+  const bool own = by.action == verb::pass_on && row != nullptr && row->session == by.session && row->fence == by.fence;
+  changes_hands(at, by.resource, row, fence, by.request_id, own);
   if (by.kind != lease_kind::session) force(by.resource, by.session, by.nonce, fence);
 }
 
 void checker::taken(const std::string& key, const lock_row& row, std::uint64_t fence) {
   world_.tell("server", [&] { return fmt::format("key {}: another program takes it, as fence {}", key, fence); });
-  passes_on(state_of(key), key, &row, fence, {});
+  changes_hands(state_of(key), key, &row, fence, {}, false);
 }
 
-void checker::passes_on(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence,
-                        std::string_view request) {
+void checker::changes_hands(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence,
+                            std::string_view request, bool by_holder) {
   const auto& traits = server_.data.traits;
   if (row != nullptr && traits.consecutive_fences && fence != row->fence + 1)
     fail("I2", key, fmt::format("fence {} follows {}", fence, row->fence));
@@ -119,7 +121,7 @@ void checker::passes_on(key_state& at, std::string_view key, const lock_row* row
       not_left_free(key, at, *since, nullptr);
   }
   const bool shared = row != nullptr && !request.empty() && row->request == request;
-  if (row != nullptr && !shared && !server_.data.over(*row, server_.clock())) {
+  if (row != nullptr && !shared && !by_holder && !server_.data.over(*row, server_.clock())) {
     fail(
         "I1", key,
         fmt::format("fence {} is taken from session {}, which lives and holds it", row->fence, short_id(row->session)));

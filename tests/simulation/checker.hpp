@@ -99,9 +99,10 @@ class checker final : public history {
   /// Whose lease on that key is trusted: null: nobody's. Of that grant, or of any that no operator took away and that
   /// is not of that request.
   process* trusting(std::string_view key, key_state& at, const lock_row* of, std::string_view request);
-  /// Somebody else has it now, with that fence. `request`: in whose name; empty: in nobody's.
-  void passes_on(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence,
-                 std::string_view request);
+  /// Somebody else has it now, with that fence. `request`: in whose name; empty: in nobody's. `by_holder`: that passes
+  /// it on.
+  void changes_hands(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence,
+                     std::string_view request, bool by_holder);
   /// A grant that was lost is freed now, by its own service: a margin after that at the earliest.
   void lost_for_a_margin(std::string_view key, const held& each);
   /// Somebody else gets the key now: who has lost it must know.

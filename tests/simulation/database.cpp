@@ -276,6 +276,13 @@ reply database::cancel(lock_row& row, const request& q, const view& by) {
   return plain(outcome::yes);
 }
 
+reply database::pass_on(lock_row& row, const request& q, const view& by) {
+  const bool session_alone = is(mistake::passed_on_without_fence) && row.session == q.session && row.session;
+  if (!session_alone && (row.session != q.session || !row.session || row.fence != q.fence)) return plain(outcome::no);
+  const auto before = row;
+  return grant(row, q, by, &before);
+}
+
 bool database::holds(const lock_row& row, const request& grant) noexcept { return same_grant(row, grant); }
 
 std::uint64_t database::claim(const request& q, moment clock) {
@@ -356,6 +363,7 @@ reply database::run(const request& q, const view& by) {
     case verb::extend: return extend(row, q, by);
     case verb::release: return release(row, q, by);
     case verb::cancel: return cancel(row, q, by);
+    case verb::pass_on: return pass_on(row, q, by);
     case verb::insert: break;
   }
   return plain(outcome::failed);

@@ -143,6 +143,7 @@ class database {
   reply extend(lock_row& row, const request& q, const view& by);
   reply release(lock_row& row, const request& q, const view& by);
   reply cancel(lock_row& row, const request& q, const view& by);
+  reply pass_on(lock_row& row, const request& q, const view& by);
   reply enter(lock_row& row, const request& q, const view& by);
   request_hold* hold_of(lock_row& row, const request& q) noexcept;
   reply leave(lock_row& row, const request& q, request_hold& hold, moment clock);

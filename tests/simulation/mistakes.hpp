@@ -32,7 +32,8 @@ enum class mistake : std::uint8_t {
   expiry_too_early,    ///< the expiry column of a row gets the second that has begun, not the one that is still to come
   claim_without_lock,  ///< a claim changes rows that it has only read, whoever has them now
   revoke_frees,        ///< an operator who revokes a session frees the key in the same step
-  request_freed_by_one,  ///< the first process of a request that releases a key frees it for all
+  request_freed_by_one,     ///< the first process of a request that releases a key frees it for all
+  passed_on_without_fence,  ///< pass_on names the session alone
 };
 
 struct mistake_name {
@@ -63,6 +64,7 @@ inline constexpr std::array mistake_names{
     mistake_name{mistake::claim_without_lock, "claim_without_lock"},
     mistake_name{mistake::revoke_frees, "revoke_frees"},
     mistake_name{mistake::request_freed_by_one, "request_freed_by_one"},
+    mistake_name{mistake::passed_on_without_fence, "passed_on_without_fence"},
 };
 
 }  // namespace dlock::simulation

@@ -8,7 +8,7 @@ store_traits traits_of(store_kind kind) noexcept {
   auto& caps = made.caps;
   caps.rows = kind == store_kind::lease_table;
   switch (kind) {
-    case store_kind::lease_table: break;
+    case store_kind::lease_table: caps.passes_on = true; break;
     case store_kind::redis:
       caps.tells_free = true;
       made.counts_waiters = true;

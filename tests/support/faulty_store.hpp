@@ -154,7 +154,7 @@ class faulty_store final : public store,
     const std::lock_guard lock(mutex_);
     return opened_;
   }
-  /// The nonces of the attempts that were sent (take, insert, take_over), in that order.
+  /// The nonces of the attempts that were sent (take, insert, take_over, pass_on), in that order.
   std::vector<std::uint64_t> nonces() const {
     const std::lock_guard lock(mutex_);
     return nonces_;
@@ -329,6 +329,10 @@ class faulty_store final : public store,
     return by.closed() ? gone(by) : ask(*by.inner);
   }
 
+  static bool grants(verb action) noexcept {
+    return action == verb::take || action == verb::insert || action == verb::take_over || action == verb::pass_on;
+  }
+
   static std::size_t index(statement of) {
     if (of.index() == 0) return static_cast<std::size_t>(std::get<verb>(of));
     return of.index() == 1 ? 10 + static_cast<std::size_t>(std::get<session_verb>(of)) : 15;
@@ -370,7 +374,7 @@ class faulty_store final : public store,
     const reply unknown{.result = outcome::unknown,
                         .why = {.native = 2013, .transient = true, .connection = true, .text = "no answer"}};
     if (by.broken || cut_ || by.closed()) return gone(by);
-    if (what == statement{verb::take} || what == statement{verb::insert} || what == statement{verb::take_over}) {
+    if (q != nullptr && grants(q->action)) {
       const std::lock_guard lock(mutex_);
       nonces_.push_back(q->nonce);
     }

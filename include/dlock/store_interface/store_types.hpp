@@ -26,6 +26,8 @@ enum class verb : std::uint8_t {
   extend,     ///< own expiry = max(expiry, now + ttl) if session and fence are ours and it has not passed
   release,    ///< free (with min_hold: not before acquired_at + min_hold) if session and fence are ours
   cancel,     ///< free if session and nonce are ours, whatever the fence
+  pass_on,  ///< capabilities::passes_on: release and take in one. If session and fence are ours, the session keeps the
+            ///< lock under request::nonce, with the next fence
 };
 
 enum class outcome : std::uint8_t {
@@ -66,7 +68,7 @@ struct request {
   id128 session{};              ///< ours
   const row_id* row = nullptr;  ///< the row that the key names, locked in place; null: a key. Must outlive the call
   std::uint64_t nonce = 0;  ///< names this attempt of the session, never used again; release, extend: that of our grant
-  std::uint64_t fence = 0;  ///< release, extend: that of our grant
+  std::uint64_t fence = 0;  ///< release, extend, pass_on: that of our grant
   lease_kind kind = lease_kind::session;  ///< take, insert, take_over: what is asked for
   microseconds ttl{0};                    ///< take, insert, take_over, extend: the own expiry; 0 for session
   microseconds min_hold{0};               ///< release
@@ -131,6 +133,9 @@ struct capabilities {
   /// store::watch() registers a waiter at the server, which costs statements, and a release with request::wake wakes
   /// the first of them. So a waiter polls first, and watches what it finds held for longer. Excludes tells_free.
   bool wakes_one = false;
+  /// A thread that releases a lock for which another thread of its service waits passes it on, by verb::pass_on: one
+  /// statement instead of two. Of keys with lease_kind::session.
+  bool passes_on = false;
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
   /// Other transactions may have some of the rows locked, and the store keeps request::no_wait: then one of them delays
   /// no renewal but its own. False: `extend` is always sent alone, and may wait.

@@ -106,12 +106,34 @@ void queue_turn::hand_on(bool freed) noexcept {
     return;
   }
   auto& next = *queue.first;
+  give_to(next);
+  next.freed = freed;
+  next.wake();
+}
+
+void queue_turn::give_to(queue_waiter& next) noexcept {
+  auto& queue = *queue_.load();
   queue.key = next.waits_for_;
   queue.remove(next);
-  next.turn = queue_turn(shard, queue);
-  next.freed = freed;
+  next.turn = queue_turn(*in_, queue);
   queue_.store(nullptr);
+}
+
+bool queue_turn::next_uses(std::chrono::microseconds ttl) const noexcept {
+  const base::lock_guard lock(in_->mutex);
+  const auto* const queue = queue_.load();
+  return queue != nullptr && queue->first != nullptr && queue->first->uses == ttl;
+}
+
+bool queue_turn::pass_on(std::shared_ptr<grant>& to_next, std::chrono::microseconds ttl) noexcept {
+  const base::lock_guard lock(in_->mutex);
+  const auto* const queue = queue_.load();
+  if (queue == nullptr || queue->first == nullptr || queue->first->uses != ttl) return false;
+  auto& next = *queue->first;
+  give_to(next);
+  next.passed = std::move(to_next);
   next.wake();
+  return true;
 }
 
 void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept {

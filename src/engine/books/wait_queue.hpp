@@ -14,6 +14,8 @@
 namespace dlock::engine {
 
 class pause;
+class queue_waiter;
+struct grant;
 struct owner_state;
 struct key_queue;
 struct wait_shard;
@@ -36,6 +38,11 @@ class queue_turn {
   /// Any thread, also while another one calls granted(): a grant may be lost as soon as it is there.
   /// `freed`: the key was ours, and is free now.
   void hand_on(bool freed = false) noexcept;
+  /// Whether the next in the queue can use a lease of that ttl which the caller passes on.
+  bool next_uses(std::chrono::microseconds ttl) const noexcept;
+  /// Gives the turn to the next in the queue, with a grant of that ttl. False: there is none that can use it, and
+  /// nothing is done.
+  bool pass_on(std::shared_ptr<grant>& to_next, std::chrono::microseconds ttl) noexcept;
   /// The key was granted to that owner: those in the queue for the same one may enter it again. `key`: the same, and it
   /// outlives the turn from now on.
   void granted(const lock_key& key, const owner_state* owner) noexcept;
@@ -53,6 +60,7 @@ class queue_turn {
  private:
   friend class wait_queue;
   queue_turn(wait_shard& in, key_queue& queue) noexcept : in_(&in), queue_(&queue) {}
+  void give_to(queue_waiter& next) noexcept;  // under the lock of the shard
   wait_shard* in_ = nullptr;
   std::atomic<key_queue*> queue_{nullptr};
 };
@@ -65,10 +73,12 @@ class queue_waiter {
 
   const owner_state* owner = nullptr;  ///< the owner that may enter the key again once it was granted to it; null: none
   std::chrono::microseconds longest_pause{0};  ///< between two polls at a busy key, if it were its turn
-  bool first = false;                          ///< it has been at the head of the queue
-  queue_turn turn{};                           ///< what it waited for
-  bool freed = false;                          ///< with the turn: this process does not hold the key
-  bool enter_again = false;                    ///< its owner holds the key now
+  std::chrono::microseconds uses{0};  ///< the ttl of a lease that it can use if it is passed on to it; 0: of none
+  bool first = false;                 ///< it has been at the head of the queue
+  queue_turn turn{};                  ///< what it waited for
+  bool freed = false;                 ///< with the turn: this process does not hold the key
+  std::shared_ptr<grant> passed{};    ///< with the turn: the key is granted, under a session of this service
+  bool enter_again = false;           ///< its owner holds the key now
 
  protected:
   ~queue_waiter() = default;

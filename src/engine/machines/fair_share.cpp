@@ -18,6 +18,12 @@ microseconds tenure_tracker::time_to_yield(const lock_key& key, instant now) noe
   return yield_time;
 }
 
+bool tenure_tracker::is_over(const lock_key& key, instant now) noexcept {
+  const base::lock_guard lock(mutex_);
+  const auto* const slot = keys_.find(key);
+  return slot == nullptr || now - slot->begun >= slot->length;
+}
+
 void tenure_tracker::granted(const lock_key& key, const acquisition& got) noexcept {
   const base::lock_guard lock(mutex_);
   auto& slot = keys_.slot_of(key);

@@ -69,6 +69,8 @@ class tenure_tracker {
 
   /// How long a key is to be left alone before this process takes it.
   microseconds time_to_yield(const lock_key& key, instant now) noexcept;
+  /// Whether this process, which holds the key, has had it for so long that it leaves it alone for a while next.
+  bool is_over(const lock_key& key, instant now) noexcept;
   struct acquisition {
     std::uint64_t fence = 0;
     bool counts = true;  ///< the fence is one more than that of the grant before, whichever process had that. Otherwise

@@ -19,7 +19,11 @@ acquisition::acquisition(engine_services& services, const lock_key& key, lock_re
       poll_first_(poll_first),
       again_(services, request_.terms),
       queue_wait_(services, request_, woken),
-      room_(in) {}
+      room_(in) {
+  if (!services.caps.passes_on || key.row() != nullptr || request_.once) return;
+  const keeping kept(key, request_.terms, services.caps);
+  if (kept.kind == lease_kind::session) queue_wait_.use_lease_of(kept.ttl);
+}
 
 acquisition::~acquisition() {
   if (at_ != nullptr) room_->reset();  // before the turn is handed on
@@ -69,13 +73,44 @@ action acquisition::queue_left(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
   switch (queue_wait_.ended()) {
-    case queue_wait::end::turn: turn_ = queue_wait_.take_turn(); return ask_store(!queue_wait_.freed(), now);
+    case queue_wait::end::turn:
+      turn_ = queue_wait_.take_turn();
+      if (auto passed = queue_wait_.take_passed()) return use_passed(std::move(passed), now);
+      return ask_store(!queue_wait_.freed(), now);
     case queue_wait::end::enter_again:
       queue_wait_.enter_at_head();
       return begin(now);  // what the owner held may have been released again
     case queue_wait::end::too_many: too_many_ = true; break;
     case queue_wait::end::timed_out: return busy_here(now);
   }
+  return {};
+}
+
+/// The caller in front has passed on its lease, and what it leaves is in no book yet.
+action acquisition::use_passed(std::shared_ptr<grant> passed, instant now) {
+  const keeping kept(key_, request_.terms, services_.caps);
+  bool ours = passed->pin->deadline.remaining(now) > microseconds{0};
+  try {
+    keeping::give_to(request_.owner, request_.terms, *passed);
+    grant_lifecycle::make_room(*passed);
+  } catch (const std::bad_alloc&) {
+    services_.background.cancel_later(std::move(passed), nullptr, instant::max(), now);
+    throw;
+  }
+  if (ours) {
+    kept.granted(*passed, request_.terms, {}, passed->asked_at, now);
+    passed->turn = std::move(turn_);
+    ours = services_.grants.admit(passed, now);
+    if (!ours) turn_ = std::move(passed->turn);
+  }
+  if (!ours) {  // its session is over
+    passed->min_hold = microseconds{0};
+    services_.background.cancel_later(std::move(passed), nullptr, instant::max(), now);
+    return ask_store(true, now);
+  }
+  note_grant(services_, *passed, false, false, now);
+  result_ = {.held = std::move(passed), .first = true};
+  notify_granted(now, 0, false);
   return {};
 }
 
@@ -138,16 +173,20 @@ action acquisition::follow(action next, instant now) {
       continue;
     }
     result_.first = true;
-    services_.shared.notify({.what = event::kind::granted,
-                             .key = key_.view(),
-                             .fence = result_.held->fence_shown(),
-                             .waited = now - request_.begun,
-                             .attempts = attempt_->machine().statements(),
-                             .taken_over = attempt_->machine().taken_over()});
+    notify_granted(now, attempt_->machine().statements(), attempt_->machine().taken_over());
     break;
   }
   if (next.what == action::kind::finished) doing_ = doing::nothing;
   return next;
+}
+
+void acquisition::notify_granted(instant now, unsigned statements, bool taken_over) {
+  services_.shared.notify({.what = event::kind::granted,
+                           .key = key_.view(),
+                           .fence = result_.held->fence_shown(),
+                           .waited = now - request_.begun,
+                           .attempts = statements,
+                           .taken_over = taken_over});
 }
 
 action acquisition::pause_now(instant now) {

@@ -61,6 +61,7 @@ class acquisition final : public operation {
   action enter_queue(instant now);
   action enter_again(action next);
   action queue_left(action next, instant now);
+  action use_passed(std::shared_ptr<grant> passed, instant now);
   action busy_here(instant now);
   action ask_store(bool poll_first, instant now);
   action let_others(instant now);
@@ -69,6 +70,7 @@ class acquisition final : public operation {
   action pause_now(instant now);
   instant pause_until(instant now);
   action pause_over(action next, instant now);
+  void notify_granted(instant now, unsigned statements, bool taken_over);
 
   engine_services& services_;
   const lock_key& key_;

@@ -54,14 +54,18 @@ std::shared_ptr<grant> keeping::make_grant(engine_services& services, const lock
                                            std::shared_ptr<owner_state> owner,
                                            const detail::lock_settings& terms) const {
   auto grant = std::make_shared<engine::grant>(services.home.lock(), key);
-  grant->owner = std::move(owner);
   grant->kind = kind;
   grant->fenced = services.caps.fence;
-  grant->renewable = terms.renewal == renewal::manual;
   grant->ttl = ttl;
-  grant->min_hold = terms.min_hold;
-  if (terms.max_hold.count() > 0) grant->cap = instant{};  // set when it is granted
+  give_to(std::move(owner), terms, *grant);
   return grant;
+}
+
+void keeping::give_to(std::shared_ptr<owner_state> owner, const detail::lock_settings& terms, grant& grant) noexcept {
+  grant.owner = std::move(owner);
+  grant.renewable = terms.renewal == renewal::manual;
+  grant.min_hold = terms.min_hold;
+  if (terms.max_hold.count() > 0) grant.cap = instant{};  // set when it is granted
 }
 
 void keeping::granted(grant& grant, const detail::lock_settings& terms, instant trusted, instant sent,
@@ -70,6 +74,14 @@ void keeping::granted(grant& grant, const detail::lock_settings& terms, instant 
   grant.asked_at = sent;
   if (kind != lease_kind::session) grant.own_end.reset(trusted);
   if (terms.max_hold.count() > 0) grant.cap = now + terms.max_hold;
+}
+
+void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept {
+  if (services.caps.wakes_one && grant.key.row() == nullptr)
+    services.grants.knowledge().granted(grant.key, waited, grant.asked_at);
+  services.grants.history().granted(
+      grant.key,
+      {.fence = grant.fence, .counts = grant.fenced, .watched = watched, .asked = grant.asked_at, .now = now});
 }
 
 // ---- one step after the other ---------------------------------------------------------------------------------------
@@ -251,13 +263,7 @@ std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool watched, instan
   if (services_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // a lease's
     row_attempt_.end();
-    if (services_.caps.wakes_one && key_.row() == nullptr)
-      services_.grants.knowledge().granted(key_, machine_.has_paused(), statement_.sent_at);
-    services_.grants.history().granted(key_, {.fence = asked_->fence,
-                                              .counts = asked_->fenced,
-                                              .watched = watched,
-                                              .asked = statement_.sent_at,
-                                              .now = now});
+    note_grant(services_, *asked_, machine_.has_paused(), watched, now);
     return std::move(asked_);
   }
   turn = std::move(asked_->turn);

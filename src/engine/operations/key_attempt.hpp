@@ -32,6 +32,8 @@ struct keeping {
   /// A grant that is to be asked for, without its session and turn. Allocates.
   std::shared_ptr<grant> make_grant(engine_services& services, const lock_key& key, std::shared_ptr<owner_state> owner,
                                     const detail::lock_settings& terms) const;
+  /// Likewise, one that was made for whoever is next.
+  static void give_to(std::shared_ptr<owner_state> owner, const detail::lock_settings& terms, grant& grant) noexcept;
   /// The store has said yes to a statement sent at `sent`.
   void granted(grant& grant, const detail::lock_settings& terms, instant trusted, instant sent,
                instant now) const noexcept;
@@ -39,6 +41,10 @@ struct keeping {
   lease_kind kind;
   microseconds ttl;
 };
+
+/// What the next release and the next acquire of the key want to know of a grant that is in the books. `waited`: others
+/// had the key when it was asked for; `watched`: the store notified of its releases.
+void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept;
 
 /// Whether a poll has shown a grant of a live session of ours that is no lease, and that no attempt of this process may
 /// still get: it can be cancelled by session and nonce. The caller has the key's turn.

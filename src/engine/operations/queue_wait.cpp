@@ -15,6 +15,9 @@ queue_wait::queue_wait(engine_services& services, const lock_request& asked, wak
 
 queue_wait::~queue_wait() {
   if (key_ != nullptr) services_.queue.leave(*key_, *this);
+  if (queue_waiter::passed == nullptr) return;  // else nobody uses it
+  services_.background.cancel_later(std::move(queue_waiter::passed), nullptr, instant::max(),
+                                    services_.shared.time.now());
 }
 
 action queue_wait::start(const lock_key& key, instant until, instant now) {

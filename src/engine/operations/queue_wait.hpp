@@ -34,6 +34,10 @@ class queue_wait final : private queue_waiter {
   queue_turn take_turn() noexcept { return std::move(queue_waiter::turn); }
   /// turn: the one before has freed the key, so this process does not hold it.
   bool freed() const noexcept { return queue_waiter::freed; }
+  /// From now on a caller that releases the key may pass on its lease, of that ttl.
+  void use_lease_of(microseconds ttl) noexcept { queue_waiter::uses = ttl; }
+  /// turn: the lease that was passed on, not in the books yet; null: none was.
+  std::shared_ptr<grant> take_passed() noexcept { return std::move(queue_waiter::passed); }
   /// Counts as a waiter from now on, until its end. False: there are too many waiters.
   bool count() noexcept { return counted_.take(services_.queue); }
 

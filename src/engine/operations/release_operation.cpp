@@ -2,6 +2,7 @@
 #include "engine/operations/release_operation.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace dlock::engine {
@@ -22,14 +23,41 @@ action release_operation::start(instant now) {
       if (ended.grant->remaining(now) == 0us) ended.result = release_result::lost;
       continue;
     }
-    ended.send.ask = ended.grant->ask(verb::release);
     const auto& key = ended.grant->key;
+    ended.send.ask = ended.grant->ask(verb::release);
     ended.send.ask.wake =
         services_.caps.wakes_one && key.row() == nullptr && services_.grants.knowledge().looks(key, now);
+    ended.next = next_grant(ended, now);
+    if (ended.next != nullptr) {
+      ended.send.ask = ended.next->ask(verb::pass_on);
+      ended.send.ask.fence = ended.grant->fence;
+    }
     ended.send.priority = priority::frees;
     room_[open_++] = &ended.send;
   }
   return open_ == 0 ? action{} : send();
+}
+
+/// Null: the key is freed. So it is where waiters of other processes may have to be woken, or would starve.
+std::shared_ptr<grant> release_operation::next_grant(const ended_lease& ended, instant now) noexcept {
+  const auto& from = *ended.grant;
+  if (!services_.caps.passes_on || services_.queue.waiting() == 0) return nullptr;
+  if (from.kind != lease_kind::session || from.key.row() != nullptr || from.min_hold.load() > 0us) return nullptr;
+  if (!ended.trusted || ended.send.ask.wake || services_.closed.load()) return nullptr;
+  if (!from.turn || !from.turn.next_uses(from.ttl) || services_.grants.history().is_over(from.key, now)) return nullptr;
+  try {
+    auto next = std::make_shared<grant>(services_.home.lock(), from.key);
+    next->pin = from.pin.again();
+    if (!next->pin) return nullptr;
+    next->owner = from.owner;  // until another one gets it
+    next->kind = from.kind;
+    next->fenced = from.fenced;
+    next->ttl = from.ttl;
+    next->nonce = services_.shared.next_nonce();
+    return next;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 action release_operation::send() noexcept {
@@ -40,43 +68,85 @@ action release_operation::send() noexcept {
   return action::send(room_.first(open_));
 }
 
-void release_operation::judge(ended_lease& ended) noexcept {
-  auto& answer = ended.send.answer;
-  ended.open = answer.result != outcome::yes && answer.result != outcome::no;
-  if (!ended.open) {
-    // After a try without an answer, "no" may just mean that it had been done.
-    const bool freed = answer.result == outcome::yes || ended.unanswered;
-    ended.result = freed ? release_result::freed : release_result::lost;
+void release_operation::judge(ended_lease& ended, instant now) noexcept {
+  const bool passes = ended.send.ask.action == verb::pass_on;
+  ended.open = passes ? judge_passing(ended, now) : judge_release(ended);
+  if (!ended.open) return;
+  const auto said = ended.send.answer.result;
+  room_[open_++] = &ended.send;
+  if (said == outcome::yes || said == outcome::no || (passes && said == outcome::failed && ended.send.sent)) {
+    at_once_ = true;  // with another statement
     return;
   }
-  if (answer.result == outcome::unknown) ended.unanswered = true;
-  ended.result = release_result::later;
-  ended.why = std::move(answer.why);
-  // It names session and fence, so it may be repeated, also on another connection (rule 6).
-  const bool soon =
-      answer.result == outcome::unknown || ended.why.transient || ended.why.contended || ended.why.connection;
+  if (said == outcome::unknown) ended.unanswered = true;
+  if (!ended.passed) ended.result = release_result::later;
+  ended.why = std::move(ended.send.answer.why);
+  // Each names session and fence, or nonce, so it may be repeated, also on another connection (rule 6).
+  const bool soon = said == outcome::unknown || ended.why.transient || ended.why.contended || ended.why.connection;
   soon_ = soon_ && ended.send.sent && soon;
-  room_[open_++] = &ended.send;
+}
+
+/// Whether there is more to send.
+bool release_operation::judge_passing(ended_lease& ended, instant now) noexcept {
+  auto& answer = ended.send.answer;
+  if (answer.result == outcome::yes) {
+    ended.passed = true;
+    ended.result = release_result::freed;
+    ended.next->fence = answer.fence;
+    ended.next->asked_at = ended.send.sent_at;
+    note_release(*ended.grant, now);
+    if (ended.grant->turn.pass_on(ended.next, ended.grant->ttl)) return false;
+    ended.send.ask = ended.next->ask(verb::release);  // the waiter has gone
+    return true;
+  }
+  // A release follows, and tells whether it was done: if it finds the fence, nothing can pass on that any more.
+  ended.next->in_doubt = std::move(ended.send.in_doubt);
+  if (answer.result == outcome::failed) ended.next.reset();
+  ended.send.ask = ended.grant->ask(verb::release);
+  return true;
+}
+
+bool release_operation::judge_release(ended_lease& ended) noexcept {
+  const auto said = ended.send.answer.result;
+  if (said != outcome::yes && said != outcome::no) return true;
+  if (ended.passed) return false;  // nobody has had it
+  if (said == outcome::no && ended.next != nullptr && ended.send.ask.action == verb::release) {
+    ended.send.ask = ended.next->ask(verb::cancel);
+    return true;
+  }
+  // After a try without an answer, "no" may just mean that it had been done.
+  const bool freed = said == outcome::yes || ended.unanswered;
+  ended.result = freed ? release_result::freed : release_result::lost;
+  ended.next.reset();
+  return false;
 }
 
 action release_operation::resume(instant now) {
   if (std::exchange(pauses_, false)) return send();
   open_ = 0;
   soon_ = true;
+  at_once_ = false;
   for (auto& ended : all_) {
-    if (ended.open) judge(ended);
+    if (ended.open) judge(ended, now);
   }
   if (open_ == 0 || !soon_ || now + between_tries >= until_) return finish(now);
+  if (at_once_) return send();
   pauses_ = true;
   return action::wait(now + between_tries);
+}
+
+/// Before anybody else can have the key.
+void release_operation::note_release(const grant& released, instant now) noexcept {
+  services_.grants.history().released(released.key, released.fence, now);
+  if (services_.caps.wakes_one) services_.grants.knowledge().released(released.key, now);
 }
 
 action release_operation::finish(instant now) noexcept {
   for (auto& ended : all_) {
     if (!ended.begun) continue;
-    if (ended.open) services_.background.release_later(ended.grant, now);
+    if (ended.open) leave_to_background(ended, now);
     const auto waiters = ended.send.answer.waiters;
-    if (services_.caps.wakes_one && !ended.open) {
+    if (services_.caps.wakes_one && !ended.open && !ended.passed) {
       auto& knowledge = services_.grants.knowledge();
       if (ended.send.ask.wake) {
         knowledge.looked(ended.grant->key, waiters, ended.send.sent_at);
@@ -88,6 +158,14 @@ action release_operation::finish(instant now) noexcept {
     ended.result = services_.grants.end_release(ended.grant, ended.result, ended.trusted, ended.why, now, true);
   }
   return {};
+}
+
+void release_operation::leave_to_background(ended_lease& ended, instant now) noexcept {
+  if (ended.passed) return services_.background.release_later(std::move(ended.next), now);
+  services_.background.release_later(ended.grant, now);
+  if (ended.next == nullptr) return;
+  auto doubt = std::move(ended.next->in_doubt);
+  services_.background.cancel_later(std::move(ended.next), std::move(doubt), instant::max(), now);
 }
 
 }  // namespace dlock::engine

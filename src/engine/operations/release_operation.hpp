@@ -19,14 +19,17 @@ struct ended_lease {
   fault why{};
 
   // The operation's.
-  bool open = false;        // not freed yet
-  bool trusted = false;     // when its release began
-  bool unanswered = false;  // a statement without an answer may have freed it
+  bool open = false;                      // not freed yet
+  bool trusted = false;                   // when its release began
+  bool unanswered = false;                // a statement without an answer may have freed it
+  bool passed = false;                    // the store has granted the key to `next`
+  std::shared_ptr<engine::grant> next{};  // what the statement grants, or may have granted, to the next waiter
   statement send{};
 };
 
 /// Frees the grants of one or several leases, all within one release_limit: trust ends, the statements are sent and
-/// repeated, what gets no answer is left to the background, and each result is reported. It never fails.
+/// repeated, what gets no answer is left to the background, and each result is reported. It never fails. A key that
+/// another thread waits for is passed on to it by one statement, where the store can do that.
 class release_operation final : public operation {
  public:
   /// `room`: as many places as there are leases. Both must outlive it.
@@ -39,8 +42,13 @@ class release_operation final : public operation {
 
  private:
   action send() noexcept;
-  void judge(ended_lease& ended) noexcept;
+  std::shared_ptr<grant> next_grant(const ended_lease& ended, instant now) noexcept;
+  void judge(ended_lease& ended, instant now) noexcept;
+  bool judge_passing(ended_lease& ended, instant now) noexcept;
+  bool judge_release(ended_lease& ended) noexcept;
+  void note_release(const grant& released, instant now) noexcept;
   action finish(instant now) noexcept;
+  void leave_to_background(ended_lease& ended, instant now) noexcept;
 
   engine_services& services_;
   const std::span<ended_lease> all_;
@@ -48,6 +56,7 @@ class release_operation final : public operation {
   instant until_{};
   std::size_t open_ = 0;  // of them, their statements in room_
   bool soon_ = true;      // they may be answered the next time
+  bool at_once_ = false;  // one of them is another statement than the one before
   bool pauses_ = false;
 };
 

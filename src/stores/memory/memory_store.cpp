@@ -151,6 +151,9 @@ struct memory_store::state {
         if (!ours(row, q) || row.nonce != q.nonce) return {.result = outcome::no};
         free(row);
         return {.result = outcome::yes};
+      case verb::pass_on:
+        if (!ours(row, q) || row.fence != q.fence) return {.result = outcome::no};
+        return grant(row, q, now);
       case verb::insert: break;
     }
     return {.result = outcome::failed};
@@ -213,7 +216,7 @@ memory_store::memory_store(const time_source& time) : state_(std::make_unique<st
 memory_store::~memory_store() = default;
 
 const std::string& memory_store::name() const noexcept { return state_->name; }
-capabilities memory_store::caps() const noexcept { return {}; }
+capabilities memory_store::caps() const noexcept { return {.passes_on = true}; }
 void memory_store::prepare() {}
 
 std::unique_ptr<connection> memory_store::connect(microseconds, fault& why) noexcept try {

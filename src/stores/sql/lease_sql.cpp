@@ -116,6 +116,17 @@ WHERE {lock.lock_key} = :key
   AND {lock.nonce} = :nonce
 )"},
 
+    // Release and take in one. As the release it names session and fence, so nobody else can have had the key between.
+    {statement_id::pass_on, "pass on", R"(
+UPDATE {lock}
+SET {grant}
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :session
+  AND {lock.fence} = :fence
+  {only_primary}
+{returning}
+)"},
+
     {statement_id::session_open, "open session", R"(
 INSERT INTO {session} (
   {session.id}, {session.expires_at_us}, {session.ttl_us}, {session.beat}, {session.revoked},

@@ -24,6 +24,7 @@ enum class statement_id : unsigned char {
   release,
   release_min_hold,
   cancel,
+  pass_on,
   session_open,
   session_renew,
   session_remove_expired,

@@ -118,6 +118,7 @@ row_statement statement_for(const request& asked) noexcept {
   switch (asked.action) {
     case verb::take: return row_statement::take;
     case verb::insert:
+    case verb::pass_on:
     case verb::poll: break;
     case verb::take_over:
       // Nobody can say whether another program lives.

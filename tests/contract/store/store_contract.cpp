@@ -92,6 +92,10 @@ reply actor::cancel(std::string_view key, std::uint64_t of_nonce) {
   return run({.action = verb::cancel, .resource = key, .session = id, .nonce = of_nonce});
 }
 
+reply actor::pass_on(std::string_view key, std::uint64_t fence) {
+  return run({.action = verb::pass_on, .resource = key, .session = id, .nonce = ++nonce, .fence = fence});
+}
+
 reply actor::poll(std::string_view key) { return run({.action = verb::poll, .resource = key, .session = id}); }
 
 seen actor::at(std::string_view key) {

@@ -48,6 +48,7 @@ class actor {
   reply extend(std::string_view key, std::uint64_t fence, microseconds own_ttl);
   reply release(std::string_view key, std::uint64_t fence, microseconds min_hold = 0us);
   reply cancel(std::string_view key, std::uint64_t nonce);
+  reply pass_on(std::string_view key, std::uint64_t fence);
   reply poll(std::string_view key);
   /// What a poll shows; nobody, if there is no row.
   seen at(std::string_view key);

@@ -112,7 +112,8 @@ void for_update_store::execute(connection& connection, std::span<const request> 
         case verb::extend: return extend(by, each);
         case verb::release:
         case verb::cancel: return free(by, each);
-        case verb::take_over: break;  // the server frees what the dead held
+        case verb::take_over:  // the server frees what the dead held
+        case verb::pass_on: break;
       }
       return {.result = outcome::no, .statements = 0};
     });

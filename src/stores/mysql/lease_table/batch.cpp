@@ -26,7 +26,9 @@ struct batch {
 
   verb action() const noexcept { return requests.front().action; }
   bool of_keys() const noexcept { return requests.front().row == nullptr; }
-  bool grants() const noexcept { return action() == verb::take || action() == verb::insert; }
+  bool grants() const noexcept {
+    return action() == verb::take || action() == verb::insert || action() == verb::pass_on;
+  }
   bool frees() const noexcept { return action() == verb::release || action() == verb::cancel; }
 
   outcome query(const std::string& text, const char* doing, mysql_rows* rows, std::uint64_t* changed, fault& why) {
@@ -80,6 +82,14 @@ std::string change_keys(const lease_sql& statements, std::span<const request> re
         {{"keys", keys}, {"session", session}, {"fences", number_by_key(requests, &request::fence)}});
   }
   const auto nonces = number_by_key(requests, &request::nonce);
+  if (first.action == verb::pass_on) {
+    return sql::write_values(statements.text(text_id::batch_pass_on, skip),
+                             {{"keys", keys},
+                              {"session", session},
+                              {"nonces", nonces},
+                              {"fences", number_by_key(requests, &request::fence)},
+                              {"own_ttl", own_ttl}});
+  }
   if (first.action == verb::cancel) {
     return sql::write_values(statements.text(text_id::batch_cancel, skip),
                              {{"keys", keys}, {"session", session}, {"nonces", nonces}});

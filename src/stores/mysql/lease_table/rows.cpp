@@ -185,6 +185,7 @@ reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, con
     }
     case verb::release: return change_ours(connection, sql.change(request), "release a row");
     case verb::cancel: return change_ours(connection, sql.change(request), "cancel a row's lock");
+    case verb::pass_on: break;  // of keys alone
   }
   return refused("no such verb");
 }

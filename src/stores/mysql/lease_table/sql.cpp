@@ -97,6 +97,15 @@ WHERE {lock.lock_key} IN (:keys)
   AND {lock.nonce} = CASE {lock.lock_key} :nonces END
 )"},
 
+    {text_id::batch_pass_on, R"(
+UPDATE {rows}
+SET {grant_each}
+WHERE {lock.lock_key} IN (:keys)
+  AND {lock.session_id} = :session
+  AND {lock.fence} = CASE {lock.lock_key} :fences END
+  {only_primary}
+)"},
+
     {text_id::batch_read, R"(
 SELECT {lock.lock_key}, {lock.session_id} = :session, {lock.session_id} IS NULL, {lock.nonce}, {lock.fence}
 FROM {lock}

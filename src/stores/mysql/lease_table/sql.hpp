@@ -26,6 +26,7 @@ enum class text_id : unsigned char {
   batch_insert,
   batch_release,
   batch_cancel,
+  batch_pass_on,
   batch_read,
   batch_poll,
   granted_fence,

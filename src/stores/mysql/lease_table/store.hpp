@@ -37,7 +37,7 @@ class mysql_store final : public store,
 
   const std::string& name() const noexcept override { return settings_.name; }
   capabilities caps() const noexcept override {
-    return {.rows = true, .wakes_one = settings_.wake, .extends_unlocked = true};
+    return {.rows = true, .wakes_one = settings_.wake, .passes_on = true, .extends_unlocked = true};
   }
   bool takes_wait() const noexcept override { return !client_.can_refuse_to_wait(); }
   void prepare() override;

@@ -123,6 +123,7 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
     case verb::release:
       return changed(on, asked.min_hold.count() > 0 ? statement_id::release_min_hold : statement_id::release);
     case verb::cancel: return changed(on, statement_id::cancel);
+    case verb::pass_on: return granted(on, statements, statement_id::pass_on, asked);
   }
   return refuse("no such verb");
 }

@@ -84,6 +84,7 @@ constexpr const char* name_of(verb action) noexcept {
     case verb::take_over: return "take over";
     case verb::extend: return "extend";
     case verb::release: return "release";
+    case verb::pass_on:
     case verb::cancel: break;
   }
   return "cancel";
@@ -120,6 +121,7 @@ reply judged(verb action, const answer& response) {
         return {.result = outcome::yes, .waiters = static_cast<unsigned>(response.number() - 1)};
       break;
     case verb::extend:
+    case verb::pass_on:
     case verb::cancel: break;
   }
   return {.result = response.number() == 1 ? outcome::yes : outcome::no};
@@ -151,6 +153,7 @@ void redis_store::add(script_calls& to, const request& asked, std::string_view e
     case verb::release:
       return to.add(script::release, 2, {lock, index_, ours, view(fence), free_for, asked.resource, view(time)});
     case verb::cancel: return to.add(script::cancel, 2, {lock, index_, ours, view(nonce), free_for, asked.resource});
+    case verb::pass_on: return;  // without capabilities::passes_on nobody asks for it
   }
 }
 
@@ -182,6 +185,7 @@ void redis_store::note(const request& asked, const reply& response) noexcept {
       if (response.result == outcome::yes || asked.action == verb::release) held_.ended(asked.session, asked.resource);
       return;
     case verb::poll:
+    case verb::pass_on:
     case verb::extend: return;
   }
 }

@@ -129,7 +129,7 @@ void redlock_store::execute(connection& on, std::span<const request> requests, s
       case verb::take:
       case verb::insert: return take(link, requests, replies);
       case verb::take_over:  // a holder that is gone has no key any more
-        return std::fill(replies.begin(), replies.end(), reply{.result = outcome::no});
+      case verb::pass_on: return std::fill(replies.begin(), replies.end(), reply{.result = outcome::no});
       default: return run(link, requests, replies);
     }
   });

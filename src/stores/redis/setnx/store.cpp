@@ -103,7 +103,8 @@ reply judged(const request& asked, const answer& response) {
       found.holder.remaining = remaining_in(response[1]);
       return found;
     }
-    case verb::take_over: return {.result = outcome::no};  // a holder that is gone has no key any more
+    case verb::take_over:  // a holder that is gone has no key any more
+    case verb::pass_on: return {.result = outcome::no};
     default: return yes_or_no(response, doing);
   }
 }

@@ -33,7 +33,7 @@ class sqlite_store final : public store,
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers never wait, writers wait for any transaction that writes to the file.
-  capabilities caps() const noexcept override { return {.rows = true, .wakes_one = wakes_}; }
+  capabilities caps() const noexcept override { return {.rows = true, .wakes_one = wakes_, .passes_on = true}; }
   bool takes_wait() const noexcept override { return true; }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {

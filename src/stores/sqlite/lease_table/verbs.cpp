@@ -128,6 +128,7 @@ reply execute_one(lease_connection& connection, sqlite_busy_retry& retry, const 
       return changed(connection, retry, later ? statement_id::release_min_hold : statement_id::release, asked);
     }
     case verb::cancel: return changed(connection, retry, statement_id::cancel, asked);
+    case verb::pass_on: return granted(connection, retry, statement_id::pass_on, asked);
   }
   return {};
 }

@@ -33,7 +33,7 @@ class direct_store final : public store, private store_admin, private transactio
   explicit direct_store(const time_source& time) : time_(time) {}
 
   const std::string& name() const noexcept override { return name_; }
-  capabilities caps() const noexcept override { return {.rows = true}; }
+  capabilities caps() const noexcept override { return {.rows = true, .passes_on = true}; }
   void prepare() override {}
   std::unique_ptr<connection> connect(microseconds, fault&) noexcept override {
     return std::make_unique<direct_connection>();
