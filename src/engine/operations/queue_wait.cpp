@@ -16,12 +16,12 @@ queue_wait::queue_wait(engine_services& services, const lock_request& asked, wak
 queue_wait::~queue_wait() {
   if (key_ != nullptr) services_.queue.leave(*key_, *this);
   if (queue_waiter::passed == nullptr) return;  // else nobody uses it
-  services_.background.cancel_later(std::move(queue_waiter::passed), nullptr, instant::max(),
-                                    services_.shared.time.now());
+  services_.background.cancel_later(std::move(queue_waiter::passed), nullptr, instant::max(), last_);
 }
 
 action queue_wait::start(const lock_key& key, instant until, instant now) {
   until_ = until;
+  last_ = now;
   if (!count()) {
     ended_ = end::too_many;
     return {};
@@ -49,6 +49,7 @@ action queue_wait::leave(end otherwise) noexcept {
 }
 
 action queue_wait::resume(instant now) {
+  last_ = now;
   if (services_.queue.signalled(*key_, *this) || now >= until_) return leave(end::timed_out);
   return action::wait(until_);
 }

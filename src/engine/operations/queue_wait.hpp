@@ -50,6 +50,7 @@ class queue_wait final : private queue_waiter {
   waker& woken_;
   const lock_key* key_ = nullptr;  // while it is in the queue
   instant until_{};
+  instant last_{};  // when it was resumed
   waiter_slot counted_{};
   end ended_ = end::timed_out;
 };
