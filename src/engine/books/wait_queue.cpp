@@ -71,6 +71,8 @@ struct wait_shard {
   }
   void drop(key_queue& queue) noexcept DLOCK_REQUIRES(mutex) {
     taken.remove(queue);
+    queue.spared = nullptr;
+    queue.between_polls = nullptr;
     queue.trouble.reset();
     queue.answered = false;
     if (spares == most_spares) {
@@ -97,26 +99,25 @@ void queue_turn::hand_on(bool freed) noexcept {
   const base::lock_guard lock(shard.mutex);
   auto* const mine = queue_.load();
   if (mine == nullptr) return;
-  auto& queue = *mine;
-  queue.spared = nullptr;
-  queue.between_polls = nullptr;
-  if (queue.first == nullptr) {
-    shard.drop(queue);
+  if (mine->first == nullptr) {
+    shard.drop(*mine);
     queue_.store(nullptr);  // not before: a caller that sees the turn gone may destroy its key
     return;
   }
-  auto& next = *queue.first;
-  give_to(next);
+  auto& next = *mine->first;
   next.freed = freed;
-  next.wake();
+  give_to(next);
 }
 
 void queue_turn::give_to(queue_waiter& next) noexcept {
   auto& queue = *queue_.load();
+  queue.spared = nullptr;
+  queue.between_polls = nullptr;
   queue.key = next.waits_for_;
   queue.remove(next);
   next.turn = queue_turn(*in_, queue);
   queue_.store(nullptr);
+  next.wake();
 }
 
 bool queue_turn::next_uses(std::chrono::microseconds ttl) const noexcept {
@@ -130,9 +131,8 @@ bool queue_turn::pass_on(std::shared_ptr<grant>& to_next, std::chrono::microseco
   const auto* const queue = queue_.load();
   if (queue == nullptr || queue->first == nullptr || queue->first->uses != ttl) return false;
   auto& next = *queue->first;
-  give_to(next);
   next.passed = std::move(to_next);
-  next.wake();
+  give_to(next);
   return true;
 }
 
