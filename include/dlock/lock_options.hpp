@@ -37,6 +37,17 @@ enum class reentry {
   busy,    ///< answers busy, as to another owner: for throttles
 };
 
+/// In which order the processes that wait for a key get it. Threads of one process always get it in the order in which
+/// they came.
+enum class fairness {
+  none,  ///< whoever asks first after a release; none starves (docs/waiting.md)
+  /// The order in which they began to wait: a call overtakes no process that waits, and a process that does not take
+  /// the key within a second of its turn is passed over. On stores with capabilities::keeps_order, for calls that
+  /// name one key: rows, and lists of keys, are std::invalid_argument. Callers with fairness::none overtake it. Costs
+  /// each acquire and release a longer statement, and no round trip while nobody waits.
+  fifo,
+};
+
 /// For lock_options::wait: no bound that anybody would see (100 years). Cancel it by lock_options::cancel or close().
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::hours{24 * 36'525};
 
@@ -81,6 +92,8 @@ struct lock_options {
   /// service_options::margin later.
   /// Default 0: no cap; at most 365 days, not below min_hold.
   std::optional<std::chrono::milliseconds> max_hold{};
+  /// The order in which processes that wait get the key. Default fairness::none.
+  std::optional<dlock::fairness> fairness{};
   /// Ends the waiting with lock_refused (errc::cancelled) when requested; requested before the call, nothing is asked
   /// for. Default: never, which an empty token says as well.
   std::optional<std::stop_token> cancel{};

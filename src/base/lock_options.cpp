@@ -70,6 +70,7 @@ lock_settings settled(const lock_options& given, const lock_settings& defaults) 
                     .limit = retry.limit ? retry.limit : defaults.retry.limit},
           .min_hold = given_or(given.min_hold, defaults.min_hold),
           .max_hold = given_or(given.max_hold, defaults.max_hold),
+          .fairness = given_or(given.fairness, defaults.fairness),
           .cancel = given_or(given.cancel, defaults.cancel)};
 }
 
@@ -86,6 +87,7 @@ lock_options as_options(const lock_settings& settings) {
                     .limit = retry.limit ? retry.limit : std::numeric_limits<unsigned>::max()},
           .min_hold = settings.min_hold,
           .max_hold = settings.max_hold,
+          .fairness = settings.fairness,
           .cancel = settings.cancel};
 }
 
@@ -104,6 +106,10 @@ void validate(const lock_settings& options) {
     check("wait", options.wait, milliseconds{0}, year, "must be 0 to 365 days, or wait_forever");
   }
   check(options.retry);
+  if (options.fairness == fairness::fifo && options.retry.limited()) {
+    bad("retry.limit", std::to_string(*options.retry.limit),
+        "must not be set with fairness::fifo: such a call polls, and has no place in the order");
+  }
   check("min_hold", options.min_hold, milliseconds{0}, month, "must be 0 to 30 days");
   check("max_hold", options.max_hold, milliseconds{0}, year, "must be 0 (no cap) to 365 days");
   if (options.max_hold.count() != 0 && options.max_hold < options.min_hold) {

@@ -32,6 +32,7 @@ struct lock_settings {
   retry_settings retry{};
   std::chrono::milliseconds min_hold{0};
   std::chrono::milliseconds max_hold{0};
+  dlock::fairness fairness = dlock::fairness::none;
   std::stop_token cancel{};
 };
 
@@ -41,7 +42,8 @@ DLOCK_EXPORT lock_settings settled(const lock_options& given, const lock_setting
 inline bool gives_any(const lock_options& given) noexcept {
   const auto& retry = given.retry;
   return given.ttl || given.wait || given.renewal || given.reentry || given.min_hold || given.max_hold ||
-         given.cancel || retry.pause || retry.multiplier || retry.max_pause || retry.jitter || retry.limit;
+         given.fairness || given.cancel || retry.pause || retry.multiplier || retry.max_pause || retry.jitter ||
+         retry.limit;
 }
 /// The same with every field set.
 lock_options as_options(const lock_settings& settings);

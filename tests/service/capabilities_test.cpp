@@ -55,6 +55,25 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without expiring leases on
   CHECK(locks->acquire("k"));
 }
 
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: an order of waiters is refused where there is none",
+                 "[capabilities]") {
+  const lock_options in_order{.fairness = fairness::fifo};
+  {
+    const auto locks = service();
+    check_refused<std::invalid_argument>(*locks, "fairness = fifo", [&] { return locks->acquire("k", in_order); });
+    check_refused<std::invalid_argument>(*locks, "fairness = fifo", [&] { return locks->try_acquire("k", in_order); });
+  }
+  store->can().keeps_order = true;
+  const auto able = service();
+  CHECK(able->acquire("k", in_order));
+  check_refused<std::invalid_argument>(*able, "lists of keys", [&] { return able->acquire_all({"a", "b"}, in_order); });
+  check_refused<std::invalid_argument>(*able, "lists of keys", [&] {
+    able->async_acquire_all({"a", "b"}, in_order, [](const std::exception_ptr&, const multi_lease&) {});
+  });
+  const auto row = existing(lock_key::of_row(table_named("t", row_renewal::session), {std::int64_t{1}}));
+  check_refused<std::invalid_argument>(*able, "rows have no order", [&] { return able->acquire(row, in_order); });
+}
+
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: without request ids nobody locks for a request of one",
                  "[capabilities]") {
   const auto locks = service();

@@ -123,7 +123,23 @@ TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open", "[op
   CHECK(all.retry.limit.has_value());
   CHECK(all.min_hold == 0ms);
   CHECK(all.max_hold == 0ms);
+  CHECK(all.fairness == fairness::none);
   CHECK(all.cancel.has_value());
+}
+
+TEST_CASE_METHOD(engine_fixture, "options: the order of processes is asked for by the call, or by the service",
+                 "[options]") {
+  store->can().keeps_order = true;
+  auto settings = options();
+  const bool by_default = GENERATE(true, false);
+  if (by_default) settings.defaults.fairness = fairness::fifo;
+  const auto locks = service(settings);
+  const lock_options asks = by_default ? lock_options{} : lock_options{.fairness = fairness::fifo};
+  CHECK(locks->acquire("k", asks));
+  CHECK(store->in_order() > 0);
+  const auto before = store->in_order();
+  CHECK(locks->acquire("k", {.fairness = fairness::none}));
+  CHECK(store->in_order() == before);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: what is inherited is validated with what is given", "[options]") {

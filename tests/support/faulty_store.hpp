@@ -140,6 +140,8 @@ class faulty_store final : public store,
   std::size_t blockers_asked() const { return blockers_asked_; }
   /// Requests that named a row, and those that did not.
   std::size_t with_row() const { return with_row_; }
+  /// Requests that let others go first.
+  std::size_t in_order() const { return in_order_; }
   /// Releases that look for a waiter.
   std::size_t looked() const { return looked_; }
   std::size_t without_row() const { return without_row_; }
@@ -195,6 +197,7 @@ class faulty_store final : public store,
       const auto& q = requests[i];
       ++(q.row != nullptr ? with_row_ : without_row_);
       if (q.wake) ++looked_;
+      if (q.in_order) ++in_order_;
       replies[i] = run(by, q.action, &q, [&] {
         reply answer;
         inner_->execute(*by.inner, {&q, 1}, {&answer, 1});
@@ -444,6 +447,7 @@ class faulty_store final : public store,
   std::atomic<std::size_t> blockers_asked_{0};
   std::atomic<std::size_t> with_row_{0};
   std::atomic<std::size_t> looked_{0};
+  std::atomic<std::size_t> in_order_{0};
   std::atomic<std::size_t> without_row_{0};
   std::atomic<std::int64_t> idle_{0};
   std::array<std::atomic<std::size_t>, 16> counts_{};

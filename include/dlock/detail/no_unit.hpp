@@ -25,6 +25,7 @@ struct options_without_units {
   retry_policy retry{};
   any_time min_hold = 0;
   any_time max_hold = 0;
+  std::optional<dlock::fairness> fairness{};
   std::optional<std::stop_token> cancel{};
 };
 

@@ -58,6 +58,7 @@ struct seen {
   bool gone = false;          ///< lease_kind::session: its session row does not exist
   bool expired = false;       ///< the expiry of the session, or of the row, has passed by the server's clock
   microseconds remaining{0};  ///< until that expiry; 0 if past
+  bool others_first = false;  ///< with request::in_order: it can be taken, and others are to have it first
   std::string who{};          ///< "host/pid label", for messages; may be empty
 };
 
@@ -77,6 +78,11 @@ struct request {
   std::string_view request_id{};
   const seen* expected = nullptr;  ///< take_over: the holder that was seen. Must outlive the call
   bool polled = false;  ///< take: it follows a poll, so what makes it wait may be a transaction of a dead holder
+  /// take, take_over, poll, with capabilities::keeps_order: not before other processes that are registered as waiters.
+  /// `registered`: this one
+  /// is, too, and comes before those that registered later.
+  bool in_order = false;
+  bool registered = false;
   /// extend, with capabilities::extends_unlocked: if another transaction has the row locked, the store does not wait
   /// for it and answers fault::contended at once.
   bool no_wait = false;
@@ -136,6 +142,7 @@ struct capabilities {
   /// A thread that releases a lock for which another thread of its service waits passes it on, by verb::pass_on: one
   /// statement instead of two. Of keys with lease_kind::session.
   bool passes_on = false;
+  bool keeps_order = false;  ///< request::in_order, or the store serves waiters in the order in which they came anyway
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
   /// Other transactions may have some of the rows locked, and the store keeps request::no_wait: then one of them delays
   /// no renewal but its own. False: `extend` is always sent alone, and may wait.

@@ -62,6 +62,7 @@ struct grant : std::enable_shared_from_this<grant> {
   // A service may hold very many of these: what is small stands together.
   lease_kind kind = lease_kind::session;
   bool renewable = false;  // renewal::manual
+  bool in_order = false;   // fairness::fifo: others may have registered for it at any time
   bool fenced = true;      // capabilities::fence: otherwise `fence` names the grant, and is internal
   std::atomic<grant_state> state{grant_state::asked};
   std::atomic<loss_reason> reason{loss_reason::none};

@@ -30,6 +30,10 @@ void check_request(const service_core& core, const std::string& which, const row
   if (terms.renewal != renewal::automatic && !caps.expiring_leases) {
     refuse(name + " has no leases that end by an expiry: renewal::automatic");
   }
+  if (terms.fairness == fairness::fifo && (row != nullptr || !caps.keeps_order)) {
+    refuse(row != nullptr ? "fairness = fifo: waiters for rows have no order"
+                          : fmt::format("fairness = fifo: {} keeps no order of waiters", name));
+  }
   if (row == nullptr) {
     if (terms.min_hold.count() > 0 && !caps.min_hold) {
       refuse(fmt::format("min_hold = {} ms: {} keeps no time of the grant", terms.min_hold.count(), name));
@@ -55,7 +59,8 @@ void check_request(const service_core& core, const lock_key& key, const detail::
       throw std::invalid_argument(fmt::format("dlock: key '{}': {}: {}", printable(key), core.where().name(), why));
     }
   }
-  if (row == nullptr && caps.session_leases && caps.expiring_leases && caps.min_hold) return;
+  const bool can_all = caps.session_leases && caps.expiring_leases && caps.min_hold;
+  if (row == nullptr && can_all && terms.fairness == fairness::none) return;
   check_request(core, (row != nullptr ? "row '" : "key '") + printable(key) + "'",
                 row != nullptr ? &row->table->renewal : nullptr, terms);
 }

@@ -18,6 +18,8 @@ constexpr auto relied_on_after = 2 * wake_knowledge::quiet;
 constexpr unsigned tries_if_far = 4;
 constexpr unsigned tries_if_notified = 16;
 constexpr unsigned passed_over_per_try = 8;
+/// A process that has not taken the key so long after its turn has come, with fairness::fifo, may be stopped.
+constexpr std::chrono::microseconds longest_turn = std::chrono::seconds{1};
 constexpr auto far_from = tenure_tracker::idle_gap;
 constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
@@ -83,6 +85,8 @@ step acquire_machine::refused(instant now) {
 step acquire_machine::polled(const reply& answer, instant now) {
   holder_ = answer.holder;
   starvation_.polled(holder_, now);
+  overtakes_ = false;
+  if (holder_.others_first && !(overtakes_ = turn_is_over(now))) return busy(now, overtakes_at_ - now);
   if (!holder_.holder) return again_at_once(step::take, now);
   if (holder_.kind != lease_kind::session) {
     return holder_.expired ? again_at_once(step::take, now) : held(now);
@@ -90,6 +94,14 @@ step acquire_machine::polled(const reply& answer, instant now) {
   if (holder_.gone) return again_at_once(step::take_over, now);
   if (holder_.expired) return again_at_once(step::remove, now);
   return held(now);
+}
+
+bool acquire_machine::turn_is_over(instant now) noexcept {
+  if (overtakes_at_ == instant{} || left_fence_ != holder_.fence) {
+    left_fence_ = holder_.fence;
+    overtakes_at_ = now + longest_turn;
+  }
+  return now >= overtakes_at_;
 }
 
 step acquire_machine::granted(const reply& answer, instant now, instant trusted_until) {

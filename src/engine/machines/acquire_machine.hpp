@@ -65,6 +65,8 @@ class acquire_machine {
   step given_back(instant now);
 
   const seen& holder() const noexcept { return holder_; }
+  /// A take need not let others go first any more that have waited for longer.
+  bool overtakes() const noexcept { return overtakes_; }
   /// The last poll saw no holder, but an open transaction has the row of the key locked.
   bool row_locked() const noexcept { return row_locked_ && !holder_.holder; }
   std::chrono::microseconds pause() const noexcept { return pause_; }
@@ -97,6 +99,8 @@ class acquire_machine {
   step busy_unseen(instant now);
   step trouble(instant now);
   bool may_retry(instant now) noexcept;
+  /// Those who are to have the key first have not taken it for too long.
+  bool turn_is_over(instant now) noexcept;
   step pause_before_retry(instant now, std::chrono::microseconds at_most);
 
   settings settings_;
@@ -119,6 +123,9 @@ class acquire_machine {
   unsigned tried_ = 0;    // takes in held() since the last pause
   bool unknown_ = false;
   bool taken_over_ = false;
+  std::uint64_t left_fence_ = 0;  // of the last holder, while others are to have the key first
+  instant overtakes_at_{};        // so long they have for it
+  bool overtakes_ = false;
 };
 
 }  // namespace dlock::engine

@@ -20,7 +20,7 @@ acquisition::acquisition(engine_services& services, const lock_key& key, lock_re
       again_(services, request_.terms),
       queue_wait_(services, request_, woken),
       room_(in) {
-  if (!services.caps.passes_on || key.row() != nullptr || request_.once) return;
+  if (!services.caps.passes_on || key.row() != nullptr || request_.once || request_.in_order()) return;
   const keeping kept(key, request_.terms, services.caps);
   if (kept.kind == lease_kind::session) queue_wait_.use_lease_of(kept.ttl);
 }
@@ -218,11 +218,13 @@ instant acquisition::pause_until(instant now) {
   // A limit counts pauses as the policy asks for them.
   if (!services_.caps.wakes_one || !machine.waits_for_holder() || request_.terms.retry.limited())
     return now + machine.pause();
-  if (first_pause_ == instant{}) {
+  // Its place in the order is that of its registration.
+  if (!request_.in_order() && first_pause_ == instant{}) {
     first_pause_ = now;
     return now + std::min<microseconds>(machine.pause(), wake_knowledge::quiet);
   }
-  if (now + machine.pause() >= first_pause_ + wake_knowledge::quiet) at_->watch.begin(key_, mine);
+  if (request_.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet)
+    at_->watch.begin(key_, mine);
   return now + (at_->watch.works() ? machine.pause_if_registered(now) : machine.pause());
 }
 
@@ -236,6 +238,7 @@ action acquisition::pause_over(action next, instant now) {
   }
   doing_ = doing::asking;
   const bool notified = at_->pause.was_notified();
+  if (attempt_ != nullptr) attempt_->registered(at_->watch.works());
   // A waiter that has just subscribed finds the key held, as a rule, and a poll costs the holder less than a take.
   if (notified && services_.caps.wakes_one && at_->watch.has_changed() && attempt_ != nullptr)
     return follow(attempt_->looks_again(now), now);

@@ -65,6 +65,7 @@ void keeping::give_to(std::shared_ptr<owner_state> owner, const detail::lock_set
   grant.owner = std::move(owner);
   grant.renewable = terms.renewal == renewal::manual;
   grant.min_hold = terms.min_hold;
+  grant.in_order = terms.fairness == fairness::fifo;
   if (terms.max_hold.count() > 0) grant.cap = instant{};  // set when it is granted
 }
 
@@ -179,6 +180,7 @@ action key_attempt::ask(instant now) {
   if (!grants(at_)) {
     statement_.what = statement::kind::keyed;
     statement_.ask = request_.poll_request(key_);
+    statement_.ask.registered = registered_;
     return send(doing::asking, now, statement_timeout);
   }
   if (!pin() || pin()->deadline.remaining(now) == 0us) {
@@ -196,6 +198,8 @@ action key_attempt::ask(instant now) {
   statement_.ask.min_hold = {};
   statement_.ask.expected = at_ == step::take_over ? &machine_.holder() : nullptr;
   statement_.ask.polled = at_ == step::take && machine_.statements() > 0;
+  statement_.ask.in_order = request_.in_order() && !machine_.overtakes() && at_ != step::insert;
+  statement_.ask.registered = registered_;
   return send(doing::asking, now, statement_timeout);
 }
 
@@ -210,6 +214,7 @@ statement& key_attempt::poll(instant now) noexcept {
   at_ = machine_.paused();
   statement_.what = statement::kind::keyed;
   statement_.ask = request_.poll_request(key_);
+  statement_.ask.registered = registered_;
   send(doing::asking, now, statement_timeout);
   return statement_;
 }

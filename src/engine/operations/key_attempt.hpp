@@ -74,6 +74,8 @@ class key_attempt {
   /// pause: the poll that ends it; then polled(), once it has been answered.
   statement& poll(instant now) noexcept;
   action polled(instant now) { return answered(now); }
+  /// From now on the store has it registered as a waiter, or not any more.
+  void registered(bool now) noexcept { registered_ = now; }
   /// pause: the key may be free.
   action notified(instant now) { return go(machine_.notified(), now); }
   /// pause: it is over, and the key is polled.
@@ -135,6 +137,7 @@ class key_attempt {
   step at_ = step::take;
   doing doing_ = doing::nothing;
   bool no_such_row_ = false;
+  bool registered_ = false;
   ours ours_ = ours::no;  // granted at the server, and no lease here yet
   session_pin pin_{};
   session_request session_;

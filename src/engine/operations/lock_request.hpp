@@ -40,8 +40,14 @@ struct lock_request {
 
   /// The owner that keeps the key from this caller.
   request poll_request(const lock_key& key) const noexcept {
-    return {.action = verb::poll, .resource = key.view(), .row = key.row(), .request_id = owner->request_id};
+    return {.action = verb::poll,
+            .resource = key.view(),
+            .row = key.row(),
+            .request_id = owner->request_id,
+            .in_order = in_order()};
   }
+  /// Processes that have waited for longer come first.
+  bool in_order() const noexcept { return terms.fairness == fairness::fifo; }
   /// Of one statement.
   instant limit(instant now) const noexcept { return std::max(deadline, now + statement_timeout); }
   /// A take may stand behind somebody's open transaction for longer than this caller wants to wait.
@@ -53,7 +59,7 @@ struct lock_request {
 /// How long this process leaves a key alone that it has had again and again, before it takes it.
 inline microseconds time_to_yield(engine_services& services, const lock_key& key, const lock_request& request,
                                   instant now) {
-  if (request.once || !services.shared.time.runs_by_itself()) return microseconds{0};
+  if (request.once || request.in_order() || !services.shared.time.runs_by_itself()) return microseconds{0};
   const auto remaining = std::max(microseconds{request.deadline - now}, microseconds{0});
   return std::min(services.grants.history().time_to_yield(key, now), remaining);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "engine/operations/lock_errors.hpp"
@@ -26,7 +27,12 @@ multi_acquisition::multi_acquisition(engine_services& services, const lock_keys&
       queue_wait_(services, request_, woken),
       pause_(services, woken),
       watch_(services, pause_),
-      round_(services, request_, woken) {}
+      round_(services, request_, woken) {
+  if (terms.fairness != fairness::fifo) return;
+  throw std::invalid_argument(
+      fmt::format("dlock: key '{}' in a list: fairness = fifo: lists of keys have no order; acquire() of one key has",
+                  printable(keys[0])));
+}
 
 multi_acquisition::~multi_acquisition() {
   for (auto& each : slots_) {

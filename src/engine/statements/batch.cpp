@@ -28,7 +28,7 @@ bool batch::serves_both(const statement& first, const statement& other) noexcept
   const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
   // A take-over, and an extension that may wait, are about one holder each. A take that follows a poll may meet a row
   // that somebody has locked: it must not fail those of others. A poll locks no row.
-  if (a.action != b.action || !same_table) return false;
+  if (a.action != b.action || !same_table || a.in_order || b.in_order) return false;
   if (a.action != verb::insert && (a.polled || b.polled)) return false;
   if (a.action == verb::take_over || (a.action == verb::extend && !(a.no_wait && b.no_wait))) return false;
   if (a.action == verb::poll) return true;

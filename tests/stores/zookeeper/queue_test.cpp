@@ -182,7 +182,7 @@ TEST_CASE("zookeeper: services get a key in the order in which they asked", "[zo
   for (int i = 0; i != 5; ++i) {
     services.push_back(std::make_unique<lock_service>(server.url()));
     threads.emplace_back([&, i] {
-      const lease mine = services.back()->acquire("k", {.wait = 20s});
+      const lease mine = services.back()->acquire("k", {.wait = 20s, .fairness = fairness::fifo});
       order.push_back(i);
     });
     REQUIRE(eventually([&] { return nodes_of_key(server) == i + 2; }));

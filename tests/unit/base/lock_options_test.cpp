@@ -57,6 +57,7 @@ TEST_CASE("lock_options: each bad field is named with its value", "[lock_options
   CHECK(names(complaint(lock_options{.retry = {.max_pause = 9ms}}), "retry.max_pause", "9 ms"));
   CHECK(names(complaint(lock_options{.retry = {.jitter = 1.01}}), "retry.jitter", "1.010000"));
   CHECK(names(complaint(lock_options{.retry = {.jitter = -0.01}}), "retry.jitter", "-0.010000"));
+  CHECK(names(complaint(lock_options{.retry = {.limit = 3}, .fairness = fairness::fifo}), "retry.limit", "3"));
   CHECK(names(complaint(lock_options{.min_hold = -1ms}), "min_hold", "-1 ms"));
   CHECK(names(complaint(lock_options{.max_hold = -1ms}), "max_hold", "-1 ms"));
   CHECK(names(complaint(lock_options{.min_hold = 2s, .max_hold = 1s}), "max_hold", "1000 ms"));
@@ -85,6 +86,8 @@ TEST_CASE("lock_options: the bounds themselves are accepted", "[lock_options]") 
   CHECK(complaint(lock_options{.retry = {.pause = 1ms, .multiplier = 1, .max_pause = 1ms, .jitter = 0}}).empty());
   CHECK(complaint(lock_options{.retry = {.multiplier = 100, .jitter = 1, .limit = 0u}}).empty());
   CHECK(complaint(lock_options{.min_hold = 1s, .max_hold = 1s}).empty());
+  CHECK(complaint(lock_options{.retry = {.limit = 3}, .fairness = fairness::none}).empty());
+  CHECK(complaint(lock_options{.fairness = fairness::fifo}).empty());
 }
 
 TEST_CASE("service_options: each bad field is named with its value", "[lock_options]") {

@@ -500,3 +500,39 @@ TEST_CASE("acquire_machine: a registered waiter relies on being woken at a grant
   CHECK(pauses(30ms) == 20ms);
   CHECK(pauses(50ms) > 1s);
 }
+
+TEST_CASE("acquire_machine: who keeps the order lets others take a free key, for a second", "[acquire_machine]") {
+  acquire_machine m(waiting());
+  auto others = polls_free();
+  others.holder.fence = 3;
+  others.holder.others_first = true;
+  REQUIRE(walk(m, {said(outcome::no), others}) == step::pause);
+  CHECK(m.waits_for_holder());
+  CHECK_FALSE(m.overtakes());
+  const auto polls = [&](microseconds after) {
+    m.paused();
+    return m.replied(others, start + after, for_ever);
+  };
+  REQUIRE(polls(990ms) == step::pause);
+  CHECK(m.pause() <= 10ms);  // no longer than they have
+  CHECK_FALSE(m.overtakes());
+  REQUIRE(polls(1s) == step::take);
+  CHECK(m.overtakes());
+  // Somebody else was faster: from then on the next has its second.
+  others.holder.fence = 4;
+  REQUIRE(m.replied(said(outcome::no), start + 1s, for_ever) == step::poll);
+  REQUIRE(m.replied(others, start + 1s, for_ever) == step::pause);
+  CHECK_FALSE(m.overtakes());
+  REQUIRE(polls(1'999ms) == step::pause);
+  REQUIRE(polls(2s) == step::take);
+}
+
+TEST_CASE("acquire_machine: who keeps the order lets others take over from a dead holder", "[acquire_machine]") {
+  acquire_machine m(waiting());
+  auto gone = held(true, true, true);
+  gone.holder.others_first = true;
+  REQUIRE(walk(m, {said(outcome::no), gone}) == step::pause);
+  gone.holder.others_first = false;
+  m.paused();
+  CHECK(m.replied(gone, start + 10ms, for_ever) == step::take_over);
+}

@@ -86,7 +86,9 @@ void parked_waiters::watch(std::string_view key, const id128& session, key_liste
       about.session = session;
       about.works = about.missed = false;
       const base::lock_guard noting(notes_mutex_);
-      notes_[std::string(key)] = {};
+      auto& note = notes_[std::string(key)];
+      about.stale = about.registered && note.taken;
+      note = {};
       watched_ = notes_.size();
     }
     about.works = false;  // the new one has not heard yet that it works
@@ -387,13 +389,17 @@ bool parked_waiters::break_circles(clock::time_point now) {
   return true;
 }
 
-/// The rows of keys that nobody watches any more. Until its row is gone, a release may have taken this process for the
-/// next; then it wakes the one behind.
+/// The rows of keys that nobody watches any more, and those that are stale. Until its row is gone, a release may have
+/// taken this process for the next; then it wakes the one behind.
 bool parked_waiters::leave_old() {
   std::string left, woken;
   for (auto at = keys_.begin(); at != keys_.end();) {
-    const auto& [key, about] = *at;
+    auto& [key, about] = *at;
     if (!about.listeners.empty()) {
+      if (std::exchange(about.stale, false)) {
+        append_literal(left, mysql_literal(key));
+        about.registered = false;
+      }
       ++at;
       continue;
     }

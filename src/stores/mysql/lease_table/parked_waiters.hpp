@@ -76,6 +76,7 @@ class parked_waiters {
     std::vector<key_listener*> listeners{};
     id128 session{};
     bool registered = false;  ///< it has a row
+    bool stale = false;       ///< that is of a wait which a grant has ended: another wait has another place
     bool works = false;       ///< its listeners rely on notifications
     bool was_rung = false;    ///< perhaps by a release that took this process for the next
     std::uint64_t fence = 0;  ///< as the last look has seen it; 0: none has

@@ -34,6 +34,14 @@ constexpr sql::named_part words[] = {
     {"wide_fence", "CAST(h.fence AS DECIMAL(30))"},
     // Who has a waiter's bell sleeps on that connection. Nobody: the waiter is gone.
     {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
+    // Of a process that is registered itself, the place of its own row counts.
+    {"earlier_waiter",
+     "SELECT 1 FROM {waiter} w "
+     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.bell} <> :bell AND {sleeper} IS NOT NULL "
+     "AND NOT (:registered AND EXISTS ("
+     "SELECT 1 FROM {waiter} m WHERE m.{waiter.lock_key} = :key AND m.{waiter.bell} = :bell "
+     "AND (m.{waiter.since_us} < w.{waiter.since_us} "
+     "OR (m.{waiter.since_us} = w.{waiter.since_us} AND m.{waiter.bell} < w.{waiter.bell}))))"},
 };
 
 // What a batch changes where the server can pass over locked rows: those that this statement itself could lock, so that
@@ -141,6 +149,32 @@ FOR UPDATE NOWAIT
 SELECT {lock.verified_by}, {lock.verifies}
 FROM {lock}
 WHERE {lock.lock_key} = :key
+)"},
+
+    // The statements `take` and `take_over`, of a caller that lets others go first.
+    {text_id::take_in_order, R"(
+UPDATE {lock}
+SET {grant}
+WHERE {lock.lock_key} = :key
+  AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})
+  {only_primary}
+  AND NOT EXISTS ({earlier_waiter})
+)"},
+
+    {text_id::take_over_in_order, R"(
+UPDATE {lock}
+SET {grant}
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :holder
+  AND {lock.fence} = :seen_fence
+  AND ({lock.expires_at_us} <= {now}
+       OR ({lock.expires_at_us} IS NULL
+           AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))
+  AND NOT EXISTS ({earlier_waiter})
+)"},
+
+    {text_id::others_first, R"(
+SELECT EXISTS ({earlier_waiter})
 )"},
 
     // Rule 6, and in the answer's LAST_INSERT_ID who waits first. The sub-query reads without locks.

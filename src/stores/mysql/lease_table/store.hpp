@@ -37,7 +37,11 @@ class mysql_store final : public store,
 
   const std::string& name() const noexcept override { return settings_.name; }
   capabilities caps() const noexcept override {
-    return {.rows = true, .wakes_one = settings_.wake, .passes_on = true, .extends_unlocked = true};
+    return {.rows = true,
+            .wakes_one = settings_.wake,
+            .passes_on = true,
+            .keeps_order = settings_.wake,
+            .extends_unlocked = true};
   }
   bool takes_wait() const noexcept override { return !client_.can_refuse_to_wait(); }
   void prepare() override;
@@ -123,6 +127,10 @@ class mysql_store final : public store,
   /// Which lock tables these are, unless that is known. One statement.
   reply read_tables_id(native& with);
   void execute_all(native& with, std::span<const request> requests, std::span<reply> replies) noexcept;
+  /// take, take_over and poll with request::in_order.
+  reply in_order(native& with, const request& asked);
+  reply take_in_order(native& with, const request& asked);
+  reply poll_in_order(native& with, const request& asked);
   /// A release that asks for a waiter in the same statement, and wakes it.
   reply release_and_wake(native& with, const request& asked);
   /// Of keys that were released by other statements.

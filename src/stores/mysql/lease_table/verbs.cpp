@@ -54,12 +54,11 @@ reply changed(lease_connection& on, statement_id which) {
 }
 
 /// LAST_INSERT_ID's value means something only if the condition held.
-reply granted(lease_connection& on, const lease_sql& statements, statement_id which, const request& asked) {
-  mysql_done done;
-  reply answer = changed(on, which, done);
+reply granted(lease_connection& on, const lease_sql& statements, const request& asked, std::uint64_t last_id,
+              reply answer) {
   if (answer.result != outcome::yes) return answer;
   tell_fence(
-      on, done.insert_id,
+      on, last_id,
       [&] {
         return sql::write_values(statements.text(text_id::granted_fence),
                                  {{"key", mysql_literal(asked.resource)},
@@ -68,6 +67,12 @@ reply granted(lease_connection& on, const lease_sql& statements, statement_id wh
       },
       answer);
   return answer;
+}
+
+reply granted(lease_connection& on, const lease_sql& statements, statement_id which, const request& asked) {
+  mysql_done done;
+  reply answer = changed(on, which, done);
+  return granted(on, statements, asked, done.insert_id, std::move(answer));
 }
 
 /// An INSERT that found the row there already says no: somebody else made it.
@@ -189,6 +194,67 @@ bool mysql_store::ring(native& with, std::uint64_t sleeper) noexcept {
   return false;
 }
 
+reply mysql_store::in_order(native& with, const request& asked) {
+  auto answer = asked.action == verb::poll ? poll_in_order(with, asked) : take_in_order(with, asked);
+  if (answer.result != outcome::failed || !is_without_waiters(answer.why)) return answer;
+  listeners_.waiters_poll(answer.why.text);
+  cannot_look_ = true;
+  const auto before = answer.statements;
+  answer = execute_one(with, sql_, row_sql_, asked);
+  answer.statements += before;
+  return answer;
+}
+
+reply mysql_store::take_in_order(native& with, const request& asked) {
+  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(waiters_.bell()));
+  const auto session = mysql_literal(bytes_of(asked.session)), nonce = std::to_string(asked.nonce);
+  const auto own_ttl = asked.kind == lease_kind::session ? std::string("NULL") : std::to_string(asked.ttl.count());
+  const auto* const registered = asked.registered ? "1" : "0";
+  std::string text(with.quick_prefix());
+  if (asked.action == verb::take) {
+    text += sql::write_values(sql_.text(text_id::take_in_order), {{"key", key},
+                                                                  {"session", session},
+                                                                  {"nonce", nonce},
+                                                                  {"own_ttl", own_ttl},
+                                                                  {"bell", bell},
+                                                                  {"registered", registered}});
+  } else {
+    text += sql::write_values(sql_.text(text_id::take_over_in_order),
+                              {{"key", key},
+                               {"session", session},
+                               {"nonce", nonce},
+                               {"own_ttl", own_ttl},
+                               {"holder", mysql_literal(bytes_of(asked.expected->holder))},
+                               {"seen_fence", std::to_string(asked.expected->fence)},
+                               {"bell", bell},
+                               {"registered", registered}});
+  }
+  auto answer = with.change(text, "take in order");
+  answer = granted(with, sql_, asked, mysql_insert_id(with.handle()), std::move(answer));
+  return unless_demoted(with, std::move(answer), asked.polled);
+}
+
+/// Who is to have the key first matters only if somebody can have it.
+reply mysql_store::poll_in_order(native& with, const request& asked) {
+  auto answer = execute_one(with, sql_, row_sql_, asked);
+  const auto& holder = answer.holder;
+  if (answer.result != outcome::yes || (holder.holder && !holder.gone && !holder.expired)) return answer;
+  const auto text =
+      sql::write_values(sql_.text(text_id::others_first), {{"key", mysql_literal(asked.resource)},
+                                                           {"bell", mysql_literal(bytes_of(waiters_.bell()))},
+                                                           {"registered", asked.registered ? "1" : "0"}});
+  mysql_rows rows;
+  auto others = with.read(text, "look for waiters", rows);
+  others.statements += answer.statements;
+  if (others.result != outcome::yes) {
+    others.result = outcome::failed;  // a read: nothing of it can be done later
+    return others;
+  }
+  answer.statements = others.statements;
+  answer.holder.others_first = unsigned_of(rows.at(0).at(0)) != 0;
+  return answer;
+}
+
 reply mysql_store::release_and_wake(native& with, const request& asked) {
   const auto text =
       sql::write_values(sql_.text(text_id::release_and_wake), {{"key", mysql_literal(asked.resource)},
@@ -287,6 +353,11 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   for (std::size_t i = 0; i != requests.size(); ++i) {
     if (may_wake(with, requests[i])) {
       replies[i] = reply_or_in_doubt(with, "lock", [&] { return release_and_wake(with, requests[i]); });
+      replies[i].statements += std::exchange(statements, 0);
+      continue;
+    }
+    if (requests[i].in_order && knows_waiters(with)) {
+      replies[i] = reply_or_in_doubt(with, "lock", [&] { return in_order(with, requests[i]); });
       replies[i].statements += std::exchange(statements, 0);
       continue;
     }
