@@ -2,7 +2,6 @@
 #include "engine/books/nested_wait.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <new>
 #include <unordered_map>
 #include <utility>
@@ -12,25 +11,15 @@
 
 namespace dlock::engine {
 
-/// All of this process. Never destroyed: static objects may lock while the program ends.
+/// All of this process.
 struct nested_waits {
   using by_key = std::unordered_multimap<std::uint64_t, nested_wait*>;
 
-  const unsigned generation = fork_generation();
   base::mutex mutex{};
   by_key holders DLOCK_GUARDED_BY(mutex){};  // by the hashes of the keys that they hold
   by_key waiters DLOCK_GUARDED_BY(mutex){};  // by that of the key that they wait for
 
-  /// A forked child has its own: a thread of its parent may have had the mutex.
-  static nested_waits& all() {
-    static std::atomic<nested_waits*> present{nullptr};
-    auto* found = present.load(std::memory_order_acquire);
-    while (found == nullptr || found->generation != fork_generation()) {
-      auto made = std::make_unique<nested_waits>();
-      if (present.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) found = made.release();
-    }
-    return *found;
-  }
+  static nested_waits& all() { return one_per_process<nested_waits>(); }
 
   const nested_wait* holder_of(const store& where, const lock_key& key) const DLOCK_REQUIRES(mutex) {
     const auto [first, last] = holders.equal_range(key.hash());

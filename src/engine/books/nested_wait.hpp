@@ -12,15 +12,16 @@
 
 namespace dlock::engine {
 
-/// The wait of a thread that holds locks meanwhile. All of this process are known, across services: so the thread whose
-/// wait closes a circle, in which none could ever go on, is found. Stores find the circles of several processes: they
-/// ask what threads hold, and report. Thread safety: each is used by one thread; the static functions by any.
+/// The wait of a thread that holds locks meanwhile. The process knows all such waits of its threads, across services,
+/// and so finds the thread whose wait would close a circle, in which no thread could ever go on. Stores find the
+/// circles of several processes: they ask here what waiting threads hold, and report the circles that they find. Thread
+/// safety: each object is used by one thread, the static functions by any.
 class nested_wait {
  public:
   /// The thread that waits.
   class thread {
    public:
-    /// A store has found a circle. Called under a lock: it may only signal.
+    /// A store has found a circle that this wait is part of. Called under a lock: it may only signal.
     virtual void wake() noexcept = 0;
 
    protected:
@@ -37,16 +38,18 @@ class nested_wait {
   nested_wait& operator=(const nested_wait&) = delete;
   ~nested_wait() { end(); }
 
-  /// The thread waits for that key of `where`, which must outlive the wait. `held`: what it can't release meanwhile,
-  /// and no time frees. Empty: the wait has begun. Otherwise it would close this circle.
+  /// The thread waits for that key of `where`, which must outlive the wait. `held`: the locks that the thread can't
+  /// release while it waits, and that no expiry frees. Returns the circle that the wait would close; empty: the wait
+  /// has begun.
   std::vector<circle_link> begin(const store& where, const lock_key& key, std::vector<held_lock> held);
   void end() noexcept;
   /// The key that it waits for; null: none.
   const lock_key* waits_for() const noexcept { return key_; }
-  /// The circle of several processes that a store has found, if there is one.
+  /// The circle of several processes that a store has reported; empty: none.
   std::vector<circle_link> circle() const;
 
-  // What stores ask and say, of the waits for a key of theirs: see key_listener.
+  // Called by stores about the waits for one of their keys (key_listener): what do the waiting threads hold, and the
+  // report of a circle.
   static void list_held(const store& where, const lock_key& key, std::vector<lock_held_meanwhile>& all);
   static void closes_circle(const store& where, const lock_key& key, std::string_view held,
                             std::span<const circle_link> others) noexcept;

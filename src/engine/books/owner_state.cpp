@@ -2,7 +2,6 @@
 #include "engine/books/owner_state.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -16,8 +15,6 @@ namespace {
 
 class request_owners {
  public:
-  const unsigned generation = fork_generation();
-
   std::shared_ptr<owner_state> find(std::string_view id) {
     const base::lock_guard lock(mutex_);
     const auto at = known_.find(id);
@@ -47,19 +44,10 @@ class request_owners {
   std::size_t enough_ DLOCK_GUARDED_BY(mutex_) = 64;
 };
 
-/// Never destroyed: owners may be asked for while static objects end.
-constinit std::atomic<request_owners*> present{nullptr};
-
 }  // namespace
 
 std::shared_ptr<owner_state> owner_of_request(std::string_view id) {
-  auto* all = present.load(std::memory_order_acquire);
-  // A thread of the parent may have had its mutex when this process was forked, so a child begins anew.
-  while (all == nullptr || all->generation != fork_generation()) {
-    auto made = std::make_unique<request_owners>();
-    if (present.compare_exchange_strong(all, made.get(), std::memory_order_acq_rel)) all = made.release();
-  }
-  return all->find(id);
+  return one_per_process<request_owners>().find(id);
 }
 
 }  // namespace dlock::engine

@@ -19,22 +19,11 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-/// All that live, to be found from an owner's end. Never destroyed: static objects may hold leases.
-struct living {
-  const unsigned generation = fork_generation();
+/// All that live, to be found from an owner's end.
+struct living_services {
   base::mutex mutex{};
   std::vector<std::weak_ptr<service_core>> cores DLOCK_GUARDED_BY(mutex){};
 };
-/// A forked child has its own: its parent's mutex may have been locked when it was made.
-living& all_cores() {
-  static std::atomic<living*> current{nullptr};
-  auto* cores = current.load();
-  while (cores == nullptr || cores->generation != fork_generation()) {
-    auto fresh = std::make_unique<living>();
-    if (current.compare_exchange_strong(cores, fresh.get())) cores = fresh.release();
-  }
-  return *cores;
-}
 
 void pause(time_source& time, instant until) {
   base::mutex mutex;
@@ -125,7 +114,7 @@ std::shared_ptr<service_core> service_core::start(std::shared_ptr<store> store, 
   core->ready_ = !lazy;
   core->services_.home = core;
   {
-    auto& all = all_cores();
+    auto& all = one_per_process<living_services>();
     const base::lock_guard lock(all.mutex);
     std::erase_if(all.cores, [](const auto& each) { return each.expired(); });
     all.cores.push_back(core);
@@ -336,7 +325,7 @@ void service_core::stop_threads() noexcept {
 }
 
 std::vector<std::shared_ptr<service_core>> service_core::living() {
-  auto& all = all_cores();
+  auto& all = one_per_process<living_services>();
   const base::lock_guard lock(all.mutex);
   std::vector<std::shared_ptr<service_core>> found;
   for (const auto& each : all.cores) {
