@@ -9,7 +9,6 @@ namespace dlock::engine {
 namespace {
 /// A row that is free at each poll and taken at each take is fought over: after so many rounds it counts as busy.
 constexpr unsigned rounds_at_once = 3;
-constexpr std::chrono::microseconds shortest_pause{500};
 /// A grant that was seen for so long is released by a statement that looks for waiters. Twice as long as its holder
 /// counts, because that one's statement may be on its way for a while.
 constexpr auto relied_on_after = 2 * wake_knowledge::quiet;
@@ -21,11 +20,12 @@ constexpr unsigned passed_over_per_try = 8;
 /// A process that has not taken the key so long after its turn has come, with fairness::fifo, may be stopped.
 constexpr std::chrono::microseconds longest_turn = std::chrono::seconds{1};
 constexpr auto far_from = tenure_tracker::idle_gap;
-constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
 }  // namespace
 
-acquire_machine::acquire_machine(const settings& given) noexcept : settings_(given), backoff_(given.retry, given.seed) {
-  if (given.patient) backoff_.grow();
+acquire_machine::acquire_machine(const settings& given) noexcept
+    : settings_(given),
+      retries_({.deadline = given.deadline, .once = given.once, .retry = given.retry, .seed = given.seed}) {
+  if (given.patient) retries_.grow();
 }
 
 std::chrono::microseconds acquire_machine::courtesy() const noexcept {
@@ -35,10 +35,10 @@ std::chrono::microseconds acquire_machine::courtesy() const noexcept {
 
 std::chrono::microseconds acquire_machine::pause_if_registered(instant now) const noexcept {
   const auto reliable = starvation_.seen_since() + relied_on_after;
-  if (holder_.holder && now >= reliable) return pause_if_notified_;
+  if (holder_.holder && now >= reliable) return pause_if_notified();
   // A release of a younger grant wakes no waiter. When it is old enough, a poll shows it.
-  const auto until_reliable = holder_.holder ? std::chrono::microseconds{reliable - now} : no_bound;
-  return std::min(pause_, std::max(until_reliable, shortest_pause));
+  const auto until_reliable = holder_.holder ? std::chrono::microseconds{reliable - now} : retry_clock::no_bound;
+  return std::min(pause(), std::max(until_reliable, retry_clock::shortest_pause));
 }
 
 step acquire_machine::begin() noexcept { return go(settings_.poll_first ? step::poll : step::take); }
@@ -67,7 +67,7 @@ step acquire_machine::replied(const reply& answer, instant now, instant trusted_
 }
 
 step acquire_machine::notified() noexcept {
-  if (retries_ > 0) --retries_;  // a take after a notification is no retry
+  retries_.notified();
   races_ = true;
   return go(step::take);
 }
@@ -86,7 +86,7 @@ step acquire_machine::polled(const reply& answer, instant now) {
   holder_ = answer.holder;
   starvation_.polled(holder_, now);
   overtakes_ = false;
-  if (holder_.others_first && !(overtakes_ = turn_is_over(now))) return busy(now, overtakes_at_ - now);
+  if (holder_.others_first && !(overtakes_ = turn_is_over(now))) return busy(now, overtakes_at_ - now, true);
   if (!holder_.holder) return again_at_once(step::take, now);
   if (holder_.kind != lease_kind::session) {
     return holder_.expired ? again_at_once(step::take, now) : held(now);
@@ -132,17 +132,12 @@ step acquire_machine::again_at_once(step next, instant now) {
   return ++at_once_ <= rounds_at_once ? go(next) : busy_unseen(now);
 }
 
-bool acquire_machine::may_retry(instant now) noexcept {
-  if (settings_.once || now >= settings_.deadline) return false;
-  return !settings_.retry.limit || retries_++ < *settings_.retry.limit;
-}
-
-step acquire_machine::busy(instant now, std::chrono::microseconds remaining) {
+step acquire_machine::busy(instant now, std::chrono::microseconds remaining, bool sees_holder) {
   // Once the store answers, an earlier failure no longer explains why the wait ends in vain.
   why_ = fault{};
   unknown_ = false;
   waits_for_holder_ = true;
-  return may_retry(now) ? pause_before_retry(now, remaining) : go(step::busy);
+  return retries_.may_retry(now) ? pause_before_retry(now, remaining, sees_holder) : go(step::busy);
 }
 
 /// A process that takes the key again and again yields it for tenure_tracker::yield_time. A take that follows a poll
@@ -152,34 +147,18 @@ step acquire_machine::held(instant now) {
   const auto if_far = far_ ? tries_if_far : 0;
   const auto if_notified = races_ ? std::min(starvation_.passed_over() / passed_over_per_try, tries_if_notified) : 0;
   const bool asks = starvation_.overlooked(now) && tried_ < std::max(if_far, if_notified) && now < settings_.deadline;
-  if (!asks) return busy(now, holder_.remaining);
+  if (!asks) return busy(now, holder_.remaining, true);
   ++tried_;
   return go(step::take);
 }
 
-step acquire_machine::busy_unseen(instant now) {
-  const auto next = busy(now, no_bound);
-  // When a lease ends that was not seen, and whether its end is notified of, is not known: it may be that of a process
-  // that dies, or clean-up has deleted the row.
-  pause_if_notified_ = pause_;
-  return next;
-}
-
 step acquire_machine::trouble(instant now) {
   waits_for_holder_ = false;
-  return may_retry(now) ? pause_before_retry(now, no_bound) : go(step::failed);
+  return retries_.may_retry(now) ? pause_before_retry(now, retry_clock::no_bound, false) : go(step::failed);
 }
 
-step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
-  // Not past the moment when the holder's lease can end, and never zero: a poll must not follow a poll at once.
-  const auto bound = std::max(at_most, shortest_pause);
-  const auto next = backoff_.next();
-  pause_ = std::min({starvation_.starving() ? std::min(next, backoff_.brief()) : next, bound,
-                     time_remaining(settings_.deadline, now)});
-  // A limit counts polls, which come after the pauses that the policy asks for.
-  pause_if_notified_ = waits_for_holder_ && !settings_.retry.limited()
-                           ? std::min({longest_if_notified, bound, time_remaining(settings_.deadline, now)})
-                           : pause_;
+step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds at_most, bool sees_holder) {
+  retries_.begin_pause(now, at_most, starvation_.starving(), sees_holder);
   at_once_ = 0;
   tried_ = 0;
   has_paused_ = true;

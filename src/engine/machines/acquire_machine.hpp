@@ -69,9 +69,9 @@ class acquire_machine {
   bool overtakes() const noexcept { return overtakes_; }
   /// The last poll saw no holder, but an open transaction has the row of the key locked.
   bool row_locked() const noexcept { return row_locked_ && !holder_.holder; }
-  std::chrono::microseconds pause() const noexcept { return pause_; }
+  std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
   /// The pause of a waiter that the store notifies when the key may be free.
-  std::chrono::microseconds pause_if_notified() const noexcept { return pause_if_notified_; }
+  std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }
   /// The pause of a waiter that a release wakes if it looks for waiters (capabilities::wakes_one). Which it does once
   /// the grant is older than wake_knowledge::quiet, so one that was not seen for longer than that is polled.
   std::chrono::microseconds pause_if_registered(instant now) const noexcept;
@@ -92,31 +92,27 @@ class acquire_machine {
   step polled(const reply& answer, instant now);
   step granted(const reply& answer, instant now, instant trusted_until);
   step again_at_once(step next, instant now);
-  step busy(instant now, std::chrono::microseconds remaining);
+  step busy(instant now, std::chrono::microseconds remaining, bool sees_holder);
   /// The same, and the present holder has been seen.
   step held(instant now);
   /// The same, and the present holder has not been seen.
-  step busy_unseen(instant now);
+  step busy_unseen(instant now) { return busy(now, retry_clock::no_bound, false); }
   step trouble(instant now);
-  bool may_retry(instant now) noexcept;
   /// Those who are to have the key first have not taken it for too long.
   bool turn_is_over(instant now) noexcept;
-  step pause_before_retry(instant now, std::chrono::microseconds at_most);
+  step pause_before_retry(instant now, std::chrono::microseconds at_most, bool sees_holder);
 
   settings settings_;
-  backoff backoff_;
+  retry_clock retries_;
   starvation_detector starvation_{};
   step last_ = step::take;
   seen holder_{};
   fault why_{};
-  std::chrono::microseconds pause_{0};
-  std::chrono::microseconds pause_if_notified_{0};
   bool waits_for_holder_ = false;
   bool row_locked_ = false;
   bool has_paused_ = false;
   std::uint64_t fence_ = 0;
   unsigned statements_ = 0;
-  unsigned retries_ = 0;
   unsigned at_once_ = 0;  // rounds without a pause since the last one
   bool far_ = false;      // from the server, or it is slow
   bool races_ = false;    // it was notified, and others may have been as well

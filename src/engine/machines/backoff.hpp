@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "base/lock_settings.hpp"
 #include "dlock/store_interface/clock.hpp"
 
 namespace dlock::engine {
-
-/// A waiter that the store notifies polls even so after this time: if a store fails to notify it, the waiter is late,
-/// and no more than that.
-constexpr std::chrono::microseconds longest_if_notified = std::chrono::seconds{10};
 
 /// How long it is until `deadline`; instant::max() is never, on any clock. Negative: it has passed.
 inline std::chrono::microseconds time_remaining(instant deadline, instant now) noexcept {
@@ -38,6 +36,47 @@ class backoff {
   double multiplier_;
   double jitter_;
   std::uint64_t state_;
+};
+
+/// Whether one waiter asks again, and how long it pauses before that. Pure: time is handed in.
+class retry_clock {
+ public:
+  struct settings {
+    instant deadline{};  ///< of the whole wait
+    bool once = false;   ///< one attempt or round, whatever the deadline
+    detail::retry_settings retry{};
+    std::uint64_t seed = 0;
+  };
+  static constexpr std::chrono::microseconds no_bound = std::chrono::microseconds::max();
+  /// Never zero: a poll must not follow a poll at once.
+  static constexpr std::chrono::microseconds shortest_pause{500};
+  /// A waiter that the store notifies polls even so after this time: if a store fails to notify it, the waiter is late,
+  /// and no more than that.
+  static constexpr std::chrono::microseconds longest_if_notified = std::chrono::seconds{10};
+
+  explicit retry_clock(const settings& given) noexcept : settings_(given), backoff_(given.retry, given.seed) {}
+
+  /// From now on its pauses are the longest.
+  void grow() noexcept { backoff_.grow(); }
+  bool may_retry(instant now) const noexcept;
+  /// What is left of retry_settings::limit; none: no limit.
+  std::optional<unsigned> remaining_retries() const noexcept;
+  /// The next pause begins. `at_most`: when the lease of the holder can end. `starving`: it is brief. `sees_holder`:
+  /// the store will notify the waiter of the end of that lease, if it notifies at all.
+  void begin_pause(instant now, std::chrono::microseconds at_most, bool starving, bool sees_holder) noexcept;
+  /// The pause is over because the key may be free: what is asked then is no retry.
+  void notified() noexcept { retries_ -= std::min(retries_, 1U); }
+
+  std::chrono::microseconds pause() const noexcept { return pause_; }
+  /// The pause of a waiter that the store notifies when the key may be free.
+  std::chrono::microseconds pause_if_notified() const noexcept { return pause_if_notified_; }
+
+ private:
+  const settings settings_;
+  backoff backoff_;
+  unsigned retries_ = 0;
+  std::chrono::microseconds pause_{0};
+  std::chrono::microseconds pause_if_notified_{0};
 };
 
 }  // namespace dlock::engine

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/machines/multi_machine.hpp"
 
-#include <algorithm>
-
 namespace dlock::engine {
 
 namespace {
-constexpr std::chrono::microseconds unbounded = std::chrono::microseconds::max();
-
 bool seen_alive(const seen& holder) noexcept { return holder.holder && holder.remaining.count() > 0; }
 
 std::chrono::microseconds bound(const seen& holder) noexcept {
-  return seen_alive(holder) ? holder.remaining : unbounded;
+  return seen_alive(holder) ? holder.remaining : retry_clock::no_bound;
 }
 }  // namespace
-
-multi_machine::multi_machine(const settings& given) noexcept : settings_(given), backoff_(given.retry, given.seed) {}
 
 bool multi_machine::holds(const seen& holder) noexcept {
   return holder.holder && !holder.expired && !(holder.kind == lease_kind::session && holder.gone);
@@ -48,13 +42,13 @@ multi_step multi_machine::troubled(std::size_t key, const fault& why, bool unkno
 
 multi_step multi_machine::given_back(instant now) {
   if (waiting_) ++rounds_;
-  if (hopeless_ || !may_retry(now)) return waiting_ ? multi_step::busy : multi_step::failed;
+  if (hopeless_ || !retries_.may_retry(now)) return waiting_ ? multi_step::busy : multi_step::failed;
   if (waiting_ && rounds_ >= rounds_together) return multi_step::one_by_one;
-  return pause_before_retry(now, waiting_ ? bound(holder_) : unbounded);
+  return pause_before_retry(now, waiting_ ? bound(holder_) : retry_clock::no_bound);
 }
 
 multi_step multi_machine::notified() noexcept {
-  if (retries_ > 0) --retries_;  // a take after a notification is no retry
+  retries_.notified();
   return multi_step::take;
 }
 
@@ -64,7 +58,8 @@ multi_step multi_machine::polled(const reply& answer, instant now) {
       // Nothing was left behind by a poll, and nothing is held.
       troubled(key_, answer.why, false);
       hopeless_ = hopeless_ && answer.result == outcome::failed;
-      return hopeless_ || !may_retry(now) ? multi_step::failed : pause_before_retry(now, unbounded);
+      return hopeless_ || !retries_.may_retry(now) ? multi_step::failed
+                                                   : pause_before_retry(now, retry_clock::no_bound);
     }
   } else if (answer.result != outcome::yes || !holds(answer.holder)) {
     return multi_step::take;
@@ -72,30 +67,11 @@ multi_step multi_machine::polled(const reply& answer, instant now) {
     holder_ = answer.holder;
     starvation_.polled(holder_, now);
   }
-  return may_retry(now) ? pause_before_retry(now, bound(holder_)) : multi_step::busy;
-}
-
-std::optional<unsigned> multi_machine::remaining_retries() const noexcept {
-  if (!settings_.retry.limited()) return std::nullopt;
-  return *settings_.retry.limit > retries_ ? *settings_.retry.limit - retries_ : 0;
-}
-
-bool multi_machine::may_retry(instant now) const noexcept {
-  if (settings_.once || now >= settings_.deadline) return false;
-  return !settings_.retry.limit || retries_ < *settings_.retry.limit;
+  return retries_.may_retry(now) ? pause_before_retry(now, bound(holder_)) : multi_step::busy;
 }
 
 multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
-  ++retries_;
-  // Not past the moment when the holder's lease can end, and never zero: a poll must not follow a poll at once.
-  const auto most = std::max(at_most, std::chrono::microseconds{500});
-  const auto next = backoff_.next();
-  pause_ = std::min({starvation_.starving() ? std::min(next, backoff_.brief()) : next, most,
-                     time_remaining(settings_.deadline, now)});
-  // A limit counts polls, which come after the pauses that the policy asks for. When a lease ends that was not seen,
-  // and whether its end is notified of, is not known.
-  const bool polls = settings_.retry.limited() || !seen_alive(holder_);
-  pause_if_notified_ = polls ? pause_ : std::min({longest_if_notified, most, time_remaining(settings_.deadline, now)});
+  retries_.begin_pause(now, at_most, starvation_.starving(), seen_alive(holder_));
   return multi_step::pause;
 }
 

@@ -37,16 +37,11 @@ enum class multi_step {
 /// Two that keep getting in each other's way are separated by one_by_one, whose order is that of all processes.
 class multi_machine {
  public:
-  struct settings {
-    instant deadline{};  ///< of the whole wait
-    bool once = false;   ///< one round, whatever the deadline
-    detail::retry_settings retry{};
-    std::uint64_t seed = 0;
-  };
+  using settings = retry_clock::settings;
   /// So many rounds may find a key busy that others take back and forth.
   static constexpr unsigned rounds_together = 3;
 
-  explicit multi_machine(const settings& given) noexcept;
+  explicit multi_machine(const settings& given) noexcept : retries_(given) {}
 
   multi_step begin() noexcept { return multi_step::take; }
   /// All were taken; until when that may be trusted.
@@ -64,31 +59,26 @@ class multi_machine {
 
   std::size_t busy_key() const noexcept { return key_; }
   const seen& holder() const noexcept { return holder_; }
-  std::chrono::microseconds pause() const noexcept { return pause_; }
+  std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
   /// The pause of a waiter that the store notifies when the busy key may be free.
-  std::chrono::microseconds pause_if_notified() const noexcept { return pause_if_notified_; }
+  std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }
   const fault& why() const noexcept { return why_; }
   bool outcome_unknown() const noexcept { return unknown_; }
   /// What is left of retry_settings::limit.
-  std::optional<unsigned> remaining_retries() const noexcept;
+  std::optional<unsigned> remaining_retries() const noexcept { return retries_.remaining_retries(); }
 
   /// Whether the one that a poll has shown keeps others out.
   static bool holds(const seen& holder) noexcept;
 
  private:
-  bool may_retry(instant now) const noexcept;
   multi_step pause_before_retry(instant now, std::chrono::microseconds at_most);
 
-  settings settings_;
-  backoff backoff_;
+  retry_clock retries_;
   starvation_detector starvation_{};
   std::size_t key_ = 0;
   seen holder_{};
   fault why_{};
-  std::chrono::microseconds pause_{0};
-  std::chrono::microseconds pause_if_notified_{0};
   unsigned rounds_ = 0;   // that found a key busy
-  unsigned retries_ = 0;  // pauses
   bool waiting_ = false;  // for key_; otherwise for trouble to pass
   bool hopeless_ = false;
   bool unknown_ = false;
