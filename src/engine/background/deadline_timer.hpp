@@ -5,8 +5,7 @@
 #include <memory>
 
 #include "base/mutex.hpp"
-#include "engine/books/grant.hpp"
-#include "engine/books/timer_node.hpp"
+#include "engine/books/grant_timers.hpp"
 
 namespace dlock::engine {
 
@@ -23,8 +22,9 @@ class deadline_timer {
 
   /// Makes what set() needs, so that it can't fail.
   static void make_room(grant& grant);
-  /// Precondition: make_room() was called for it once.
-  void set(const std::shared_ptr<grant>& grant, instant when) noexcept;
+  /// Unless the grant is not held any more. Precondition: make_room() was called for it once.
+  void set(grant& grant, instant when) noexcept;
+  /// Once it is not held any more, before it is destroyed.
   void clear(grant& grant) noexcept;
 
   /// Returns when to come back.
@@ -34,7 +34,7 @@ class deadline_timer {
   const passed passed_;
   const sooner sooner_;
   base::mutex mutex_;
-  timer_node::all timers_ DLOCK_GUARDED_BY(mutex_){};
+  deadline_heap<grant_deadline> timers_ DLOCK_GUARDED_BY(mutex_){&grant_deadline::link};
 };
 
 }  // namespace dlock::engine

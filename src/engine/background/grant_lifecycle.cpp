@@ -33,7 +33,7 @@ bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) no
 void grant_lifecycle::watch(const std::shared_ptr<grant>& grant, instant now) noexcept {
   const bool by_session = grant->kind == lease_kind::session;
   if (by_session && grant->cap == instant::max()) return;  // its session's deadline is all it has
-  deadlines_.set(grant, by_session ? grant->cap : std::min(grant->cap, now + grant->own_end.remaining(now)));
+  deadlines_.set(*grant, by_session ? grant->cap : std::min(grant->cap, now + grant->own_end.remaining(now)));
 }
 
 void grant_lifecycle::deadline_passed(const std::shared_ptr<grant>& grant, instant now) noexcept {

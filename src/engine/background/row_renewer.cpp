@@ -5,8 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "engine/books/renewal_state.hpp"
-
 namespace dlock::engine {
 
 namespace {
@@ -25,14 +23,14 @@ row_renewer::row_renewer(service_context& shared, statement_executor& statements
       // Some connections must be left for everything else.
       most_waits_(std::max<std::size_t>(1, shared.options.connections / 2)) {}
 
-void row_renewer::make_room(grant& grant) { grant.renewal = std::make_unique<renewal_state>(); }
+void row_renewer::make_room(grant& grant) { grant.renewal = std::make_unique<renewal_state>(grant); }
 
 void row_renewer::add(const std::shared_ptr<grant>& grant, instant now) noexcept {
   const auto when = now + grant->ttl / 3;
   {
     const base::lock_guard lock(mutex_);
     // It may have been lost already, and then it has been removed.
-    if (grant->state.load() != grant_state::held || !grant->renewal->due.set_in(due_, grant, when)) return;
+    if (grant->state.load() != grant_state::held || !due_.set(*grant->renewal, when)) return;
   }
   hooks_.sooner(when);
 }
@@ -40,8 +38,8 @@ void row_renewer::add(const std::shared_ptr<grant>& grant, instant now) noexcept
 void row_renewer::remove(grant& grant) noexcept {
   if (grant.renewal == nullptr) return;
   const base::lock_guard lock(mutex_);
-  grant.renewal->due.clear_in(due_);
-  grant.renewal->blocked.clear_in(blocked_);
+  due_.remove(*grant.renewal);
+  blocked_.remove(*grant.renewal);
 }
 
 // ---- what is sent ---------------------------------------------------------------------------------------------------
@@ -57,7 +55,7 @@ instant row_renewer::next_time(instant now) const noexcept {
   // What is still in the books when it was stopped is never sent: its time must not keep the caller busy.
   if (stop_) return instant::max();
   if (!blocked_.empty() && waits_ < most_waits_) return now;
-  return due_.empty() ? instant::max() : due_.begin()->first;
+  return due_.first();
 }
 
 bool row_renewer::wanted(const std::shared_ptr<grant>& about, instant now) noexcept {
@@ -65,18 +63,18 @@ bool row_renewer::wanted(const std::shared_ptr<grant>& about, instant now) noexc
   if (about->state.load() != grant_state::held || about->own_end.remaining(now).count() == 0) return false;
   if (!grants_.pinned_by_transaction(*about)) return true;
   // Its own transaction has the row locked: the statement could only wait.
-  about->renewal->due.set_in(due_, about, now + about->ttl / soon);
+  due_.set(*about->renewal, now + about->ttl / soon);
   return false;
 }
 
 void row_renewer::send_due(instant now) noexcept {
   std::array<statement*, batch::most> out{};
   std::size_t count = 0;
-  while (!stop_ && !due_.empty() && due_.begin()->first <= now) {
-    auto about = timer_node::take_first(due_, [](grant& first) -> timer_node& { return first.renewal->due; });
+  while (!stop_ && due_.first() <= now) {
+    auto about = due_.take_first().of.alive();
     if (about == nullptr) continue;
-    const bool queued = about->renewal->blocked.set;
-    about->renewal->blocked.clear_in(blocked_);
+    const bool queued = about->renewal->blocked.set();
+    blocked_.remove(*about->renewal);
     const bool goes = wanted(about, now);
     if (goes && passes_over_) {
       out[count++] = &prepare(about, false, now);
@@ -98,9 +96,9 @@ void row_renewer::send_due(instant now) noexcept {
 
 void row_renewer::send_blocked(instant now) noexcept {
   while (!stop_ && waits_ < most_waits_ && !blocked_.empty()) {
-    auto about = timer_node::take_first(blocked_, [](grant& first) -> timer_node& { return first.renewal->blocked; });
+    auto about = blocked_.take_first().of.alive();
     if (about == nullptr) continue;
-    about->renewal->due.clear_in(due_);
+    due_.remove(*about->renewal);
     statement* const send = wanted(about, now) ? &prepare(about, true, now) : nullptr;
     if (send != nullptr) ++waits_;
     mutex_.unlock();
@@ -111,7 +109,7 @@ void row_renewer::send_blocked(instant now) noexcept {
 }
 
 void row_renewer::block(const std::shared_ptr<grant>& about, instant now) noexcept {
-  about->renewal->blocked.set_in(blocked_, about, now + about->own_end.remaining(now));
+  blocked_.set(*about->renewal, now + about->own_end.remaining(now));
 }
 
 statement& row_renewer::prepare(const std::shared_ptr<grant>& about, bool waits, instant now) noexcept {
@@ -169,7 +167,7 @@ void row_renewer::answered(statement& statement) noexcept {
     if (waited) --waits_;
     // Once its end has begun it is removed, now or before.
     if (again != instant::max() && about->state.load() == grant_state::held) {
-      about->renewal->due.set_in(due_, about, again);
+      due_.set(*about->renewal, again);
       if (locked) block(about, now);
     }
     next = next_time(now);

@@ -7,8 +7,8 @@
 
 #include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
+#include "engine/books/grant_timers.hpp"
 #include "engine/books/held_locks.hpp"
-#include "engine/books/timer_node.hpp"
 #include "engine/statements/statement_executor.hpp"
 
 namespace dlock::engine {
@@ -64,8 +64,8 @@ class row_renewer final : public statement_owner {
   const bool passes_over_;        // capabilities::extends_unlocked
   const std::size_t most_waits_;  // statements that may wait for a row lock at the same time
   base::mutex mutex_;
-  timer_node::all due_ DLOCK_GUARDED_BY(mutex_){};
-  timer_node::all blocked_ DLOCK_GUARDED_BY(mutex_){};
+  deadline_heap<renewal_state> due_ DLOCK_GUARDED_BY(mutex_){&renewal_state::due};
+  deadline_heap<renewal_state> blocked_ DLOCK_GUARDED_BY(mutex_){&renewal_state::blocked};
   std::size_t waits_ DLOCK_GUARDED_BY(mutex_) = 0;
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/books/renewal_state.hpp"
-#include "engine/books/timer_node.hpp"
+#include "engine/books/grant_timers.hpp"
 
 namespace dlock::engine {
 

@@ -26,7 +26,7 @@
 namespace dlock::engine {
 
 class service_core;
-struct timer_node;
+struct grant_deadline;
 struct renewal_state;
 
 enum class grant_state : std::uint8_t {
@@ -85,7 +85,7 @@ struct grant : std::enable_shared_from_this<grant> {
   grant* next = nullptr;
 
   /// Set before it is asked for, if it has a separate deadline.
-  std::unique_ptr<timer_node> deadline{};
+  std::unique_ptr<grant_deadline> deadline{};
   /// Likewise, if that is an expiry in its row.
   std::unique_ptr<renewal_state> renewal{};
 

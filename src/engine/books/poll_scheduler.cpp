@@ -22,23 +22,21 @@ void pause::shorten(instant until) noexcept {
   const base::lock_guard lock(in_.mutex_);
   if (state_ != state::waiting || until >= until_) return;
   until_ = until;
-  auto node = in_.pauses_.extract(timer_);
-  node.key() = until;
-  timer_ = in_.pauses_.insert(std::move(node));
+  if (poll != nullptr) in_.pauses_.set(*this, until);
   wake();
 }
 
-void poll_scheduler::enter(pause& pause, instant now, instant until) {
+void poll_scheduler::enter(pause& pause, instant now, instant until) noexcept {
   const base::lock_guard lock(mutex_);
   pause.until_ = until;
-  pause.timer_ = pauses_.emplace(earliest(now, until), &pause);
+  if (pause.poll != nullptr) pauses_.set(pause, earliest(now, until));
   pause.state_ = pause::state::waiting;
 }
 
 bool poll_scheduler::leave(pause& pause) noexcept {
   const base::lock_guard lock(mutex_);
   if (pause.state_ == pause::state::polling) return false;
-  if (pause.state_ == pause::state::waiting) pauses_.erase(pause.timer_);
+  pauses_.remove(pause);
   pause.state_ = pause::state::outside;
   return true;
 }
@@ -46,13 +44,8 @@ bool poll_scheduler::leave(pause& pause) noexcept {
 std::size_t poll_scheduler::due(instant now, polls& found) noexcept {
   const base::lock_guard lock(mutex_);
   std::size_t count = 0;
-  for (auto at = pauses_.begin(); at != pauses_.end() && at->first <= now && count < most_polls;) {
-    pause& pause = *at->second;
-    if (pause.poll == nullptr) {  // it ends by itself
-      ++at;
-      continue;
-    }
-    at = pauses_.erase(at);
+  while (pauses_.first() <= now && count < most_polls) {
+    pause& pause = pauses_.take_first();
     pause.state_ = pause::state::polling;
     pause.poll->owner = &pause;
     found[count++] = pause.poll_now(now);

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <map>
 #include <span>
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/clock.hpp"
+#include "engine/books/deadline_heap.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {
@@ -42,7 +42,7 @@ class pause : public statement_owner {
   // Guarded by the watch:
   instant until_{};
   state state_ = state::outside;
-  std::multimap<instant, pause*>::iterator timer_{};
+  deadline_heap<pause>::link timer_{};
 };
 
 /// All waiters between two polls. When the pause of one ends, those whose pause ends soon poll with it, by the same
@@ -53,8 +53,7 @@ class poll_scheduler {
   static constexpr std::size_t most_polls = 63;
   using polls = std::array<statement*, most_polls>;
 
-  /// Allocates.
-  void enter(pause& pause, instant now, instant until);
+  void enter(pause& pause, instant now, instant until) noexcept;
   /// False: another one has sent its poll, and the answer will wake it. Otherwise the pause is over.
   bool leave(pause& pause) noexcept;
   /// Takes out those that end now, or soon; `found` gets their polls, which the caller must send. Returns how many.
@@ -67,7 +66,8 @@ class poll_scheduler {
  private:
   friend class pause;
   mutable base::mutex mutex_;
-  std::multimap<instant, pause*> pauses_ DLOCK_GUARDED_BY(mutex_){};  // by the earliest time at which they may end
+  // Those with a poll, by the earliest time at which they may end.
+  deadline_heap<pause> pauses_ DLOCK_GUARDED_BY(mutex_){&pause::timer_};
 };
 
 }  // namespace dlock::engine

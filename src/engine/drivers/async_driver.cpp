@@ -98,7 +98,9 @@ void async_driver::tell(const event& happened) noexcept {
 instant async_driver::drive() noexcept {
   const base::lock_guard lock(driving_);
   if (closing_.stop_requested() && !std::exchange(closing_notified_, true)) {
-    waiting_.for_each([](async_run& run) { run.signal(async_run::woken); });
+    for (auto all = std::exchange(waiting_, deadline_heap(&async_run::timer_)); !all.empty();) {
+      go_on(all.take_first(), async_run::woken);
+    }
   }
   drive_signalled();
   for (const auto time = now(); waiting_.first() <= time;) go_on(waiting_.front(), 0);
@@ -130,12 +132,14 @@ void async_driver::go_on(async_run& run, unsigned signs) noexcept {
   if (run.state_ == async_run::state::sending && (signs & async_run::is_answered) == 0) return;
   std::exception_ptr failure;
   try {
-    if (starts) waiting_.make_room(++live_);
     auto next = starts ? run.operation_->start(now()) : resume(run);
     while (next.what != action::kind::finished) {
       if (next.what == action::kind::send) return send(run, next);
       run.state_ = async_run::state::waiting;
-      if (!run.woken_ && !interrupted(run) && now() < next.until) return wait(run, next.until);
+      if (!run.woken_ && !interrupted(run) && now() < next.until) {
+        waiting_.set(run, next.until);
+        return;
+      }
       next = resume(run);
     }
   } catch (...) {
@@ -155,8 +159,6 @@ action async_driver::resume(async_run& run) {
   run.interrupted_ = true;
   return run.operation_->interrupt(*why, now());
 }
-
-void async_driver::wait(async_run& run, instant until) noexcept { waiting_.add(run, until); }
 
 void async_driver::send(async_run& run, const action& next) noexcept {
   run.state_ = async_run::state::sending;
@@ -183,7 +185,6 @@ void async_driver::flush() noexcept {
 
 void async_driver::end(async_run& run, std::exception_ptr failure) noexcept {
   waiting_.remove(run);
-  --live_;
   run.on_cancel_.reset();  // which waits for it, should it run just now
   run.finished(std::move(failure));
   run.state_ = async_run::state::over;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "engine/drivers/deadline_heap.hpp"
+#include "engine/books/deadline_heap.hpp"
 #include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
 
@@ -75,7 +75,7 @@ class async_run : public completion, public waker, private statement_owner {
   state state_ = state::starting;
   bool woken_ = false;  // and has not looked since
   bool interrupted_ = false;
-  deadline_heap<async_run>::position timer_{};
+  deadline_heap<async_run>::link timer_{};
   std::unique_ptr<std::optional<std::stop_callback<interrupts>>> on_cancel_{};  // if it can be cancelled
 };
 
@@ -122,7 +122,6 @@ class async_driver final : private event_sink {
   action resume(async_run& run);
   void send(async_run& run, const action& next) noexcept;
   void flush() noexcept;
-  void wait(async_run& run, instant until) noexcept;
   void end(async_run& run, std::exception_ptr failure) noexcept;
 
   engine_services& services_;
@@ -135,7 +134,6 @@ class async_driver final : private event_sink {
   base::mutex driving_;                         // of one thread, but for the end of a service
   // Of the thread in drive():
   deadline_heap<async_run> waiting_{&async_run::timer_};
-  std::size_t live_ = 0;
   std::vector<statement*> to_send_{};
   bool with_polls_ = false;
   bool closing_notified_ = false;
