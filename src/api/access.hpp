@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "dlock/lease.hpp"
@@ -22,13 +23,19 @@ struct access {
     return {std::move(grant), entered_again, first};
   }
   static multi_lease make(const lock_keys& keys, std::vector<lease> leases) { return {keys, std::move(leases)}; }
+  /// The memory that result() needs, so that nothing can fail once there is something to be lost.
+  static std::monostate room_for(const lock_key& /*key*/) noexcept { return {}; }
+  static std::vector<lease> room_for(const lock_keys& keys) {
+    std::vector<lease> room;
+    room.reserve(keys.size());
+    return room;
+  }
   /// What the caller gets. Throws lock_timeout for a key that was busy, if there `must` be a lease.
-  static lease result(engine::acquired&& got, bool must) {
+  static lease result(const lock_key& /*key*/, engine::acquired&& got, std::monostate /*room*/, bool must) {
     if (got.held != nullptr) return make(std::move(got.held), got.entered_again, got.first);
     if (must) throw lock_timeout(got.why_busy);
     return {};
   }
-  /// `room`: empty, and large enough.
   static multi_lease result(const lock_keys& keys, engine::acquired_all&& got, std::vector<lease> room, bool must) {
     for (auto& each : got.held) room.push_back(make(std::move(each.held), each.entered_again, each.first));
     if (!room.empty()) return make(keys, std::move(room));

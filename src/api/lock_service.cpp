@@ -46,13 +46,12 @@ lease one_lease(engine::service_core& core, const lock_key& key, const lock_opti
   if (!detail::gives_any(options)) {
     if (auto held = engine::enter_again(core, key)) return access::make(std::move(held), true, false);
   }
-  return access::result(engine::acquire(core, key, core.shared().settled(options), wait_mode), must);
+  return access::result(key, engine::acquire(core, key, core.shared().settled(options), wait_mode), {}, must);
 }
 
 multi_lease all_leases(engine::service_core& core, const lock_keys& keys, const lock_options& options,
                        const engine::lock_request::wait_mode& wait_mode, bool must) {
-  std::vector<lease> room;
-  room.reserve(keys.size());  // before there is something that could be lost
+  auto room = access::room_for(keys);
   return access::result(keys, engine::acquire_all(core, keys, core.shared().settled(options), wait_mode),
                         std::move(room), must);
 }

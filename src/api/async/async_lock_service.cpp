@@ -24,19 +24,22 @@ Handler&& must(Handler&& then, const char* call) {
   return std::forward<Handler>(then);
 }
 
-class acquire_call final : public engine::async_acquire {
+/// `Lease`: what holds the keys.
+template <class Keys, class Lease>
+class acquire_call final : public engine::async_acquire<Keys> {
  public:
-  acquire_call(engine::service_core& core, const lock_key& key, const lock_options& options, const wait_mode& wait_mode,
-               bool must, async_handler<lease>&& then)
-      : engine::async_acquire(core, key, core.shared().settled(options), wait_mode),
+  acquire_call(engine::service_core& core, const Keys& keys, const lock_options& options, const wait_mode& wait_mode,
+               bool must, async_handler<Lease>&& then)
+      : engine::async_acquire<Keys>(core, keys, core.shared().settled(options), wait_mode),
         must_(must),
+        room_(access::room_for(keys)),
         then_(std::move(then)) {}
 
  private:
-  void tell(std::exception_ptr failure, engine::acquired&& result) override {
-    lease held;
+  void tell(std::exception_ptr failure, engine::acquired_of<Keys>&& result) override {
+    Lease held;
     try {
-      if (failure == nullptr) held = access::result(std::move(result), must_);
+      if (failure == nullptr) held = access::result(this->keys(), std::move(result), std::move(room_), must_);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -44,33 +47,8 @@ class acquire_call final : public engine::async_acquire {
   }
 
   const bool must_;
-  async_handler<lease> then_;
-};
-
-class acquire_all_call final : public engine::async_acquire_all {
- public:
-  acquire_all_call(engine::service_core& core, const lock_keys& keys, const lock_options& options,
-                   const wait_mode& wait_mode, bool must, async_handler<multi_lease>&& then)
-      : engine::async_acquire_all(core, keys, core.shared().settled(options), wait_mode),
-        must_(must),
-        then_(std::move(then)) {
-    room_.reserve(keys.size());
-  }
-
- private:
-  void tell(std::exception_ptr failure, engine::acquired_all&& result) override {
-    multi_lease held;
-    try {
-      if (failure == nullptr) held = access::result(keys(), std::move(result), std::move(room_), must_);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    then_(std::move(failure), std::move(held));
-  }
-
-  const bool must_;
-  std::vector<lease> room_{};
-  async_handler<multi_lease> then_;
+  decltype(access::room_for(std::declval<const Keys&>())) room_;
+  async_handler<Lease> then_;
 };
 
 /// A call whose end has no result.
@@ -87,16 +65,11 @@ class plain_call final : public Call {
   async_handler<> then_;
 };
 
-void run_acquire(engine::service_core& core, const lock_key& key, const lock_options& options,
-                 const wait_mode& wait_mode, bool must_have, async_handler<lease>&& then, const char* call) {
-  engine::async_call::run(
-      std::make_unique<acquire_call>(core, key, options, wait_mode, must_have, must(std::move(then), call)));
-}
-
-void run_acquire_all(engine::service_core& core, const lock_keys& keys, const lock_options& options,
-                     const wait_mode& wait_mode, bool must_have, async_handler<multi_lease>&& then, const char* call) {
-  engine::async_call::run(
-      std::make_unique<acquire_all_call>(core, keys, options, wait_mode, must_have, must(std::move(then), call)));
+template <class Keys, class Lease>
+void run_acquire(engine::service_core& core, const Keys& keys, const lock_options& options, const wait_mode& wait_mode,
+                 bool must_have, async_handler<Lease>&& then, const char* call) {
+  engine::async_call::run(std::make_unique<acquire_call<Keys, Lease>>(core, keys, options, wait_mode, must_have,
+                                                                      must(std::move(then), call)));
 }
 
 const std::shared_ptr<engine::grant>& renewable(const lease& held) {
@@ -118,12 +91,12 @@ void lock_service::async_try_acquire(const lock_key& key, const lock_options& op
 
 void lock_service::async_acquire_all(const lock_keys& keys, const lock_options& options,
                                      async_handler<multi_lease> then) {
-  run_acquire_all(*core_, keys, options, {}, true, std::move(then), "async_acquire_all");
+  run_acquire(*core_, keys, options, {}, true, std::move(then), "async_acquire_all");
 }
 
 void lock_service::async_try_acquire_all(const lock_keys& keys, const lock_options& options,
                                          async_handler<multi_lease> then) {
-  run_acquire_all(*core_, keys, options, access::of_a_try(options), false, std::move(then), "async_try_acquire_all");
+  run_acquire(*core_, keys, options, access::of_a_try(options), false, std::move(then), "async_try_acquire_all");
 }
 
 void async_release(lease&& held, async_handler<> then) {

@@ -14,19 +14,6 @@ async_driver& driver_of(service_core& core) {
   return core.asynchronous();
 }
 
-/// A thread inside a transaction that has the whole database locked would wait for itself, as soon as it waits for the
-/// handler. What its owner holds is entered all the same.
-void check_may_wait_here(service_core& core, const lock_key& key) {
-  if (in_owner_scope() && core.all().table.find(*current_owner(), key, true, false).held != nullptr) return;
-  if (fault why; !core.all().may_wait(why)) throw_waits_for_itself(key, "", why);
-}
-
-void check(service_core& core, const lock_key& key, const detail::lock_settings& terms) {
-  check_request(core, key, terms);
-  check_owner(core, terms);
-  check_may_wait_here(core, key);
-}
-
 }  // namespace
 
 // ---- any ------------------------------------------------------------------------------------------------------------
@@ -73,58 +60,58 @@ void async_call::complete() noexcept {
 
 // ---- acquiring ------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// A thread inside a transaction that has the whole database locked would wait for itself, as soon as it waits for the
+/// handler. What its owner holds is entered all the same.
+void check_may_wait_here(service_core& core, const lock_key& key) {
+  if (in_owner_scope() && core.all().table.find(*current_owner(), key, true, false).held != nullptr) return;
+  if (fault why; !core.all().may_wait(why)) throw_waits_for_itself(key, "", why);
+}
+
 lock_request async_request(service_core& core, const detail::lock_settings& terms,
                            const lock_request::wait_mode& wait_mode) {
   auto owner = in_owner_scope() ? current_owner() : std::make_shared<owner_state>();
   return {terms, std::move(owner), true, core.shared().time.now(), wait_mode};
 }
 
-async_acquire::async_acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                             const lock_request::wait_mode& wait_mode)
-    : async_call(core, terms.cancel), key_(key), terms_(terms), in_transaction_(in_transaction(core)) {
-  check(core, key_, terms_);
-  op_.emplace<acquisition>(core.all(), key_, async_request(core, terms_, wait_mode), *this);
+}  // namespace
+
+template <class Keys>
+async_acquire<Keys>::async_acquire(service_core& core, const Keys& keys, const detail::lock_settings& terms,
+                                   const lock_request::wait_mode& wait_mode)
+    : async_call(core, terms.cancel), keys_(keys), terms_(terms), in_transaction_(in_transaction(core)) {
+  check_acquire(core, all_of(keys_), terms_);
+  for (const auto& key : all_of(keys_)) check_may_wait_here(core, key);
+  op_.template emplace<acquisition_of<Keys>>(core.all(), keys_, async_request(core, terms_, wait_mode), *this);
   try {
-    check_cancelled(key_, terms_);
+    check_cancelled(all_of(keys_), terms_);
   } catch (...) {
     fail(std::current_exception());
   }
 }
 
-void async_acquire::take_result() {
-  auto result = result_of(std::get<acquisition>(op_), core().shared().time.now());
-  op_.emplace<acquired>(std::move(result));
+template <class Keys>
+void async_acquire<Keys>::take_result() {
+  auto result = result_of(std::get<acquisition_of<Keys>>(op_), core().shared().time.now());
+  op_.template emplace<acquired_of<Keys>>(std::move(result));
 }
 
-void async_acquire::drop_operation() noexcept {
-  if (std::holds_alternative<acquisition>(op_)) op_.emplace<acquired>();
+template <class Keys>
+void async_acquire<Keys>::drop_operation() noexcept {
+  if (std::holds_alternative<acquisition_of<Keys>>(op_)) op_.template emplace<acquired_of<Keys>>();
 }
 
-void async_acquire::tell(std::exception_ptr failure) {
+template <class Keys>
+void async_acquire<Keys>::tell(std::exception_ptr failure) {
   drop_operation();  // it was not begun, if it is still there
-  auto& result = *std::get_if<acquired>(&op_);
+  auto& result = *std::get_if<acquired_of<Keys>>(&op_);
   if (in_transaction_) tell_in_transaction(core(), result);
   tell(std::move(failure), std::move(result));
 }
 
-async_acquire_all::async_acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
-                                     const lock_request::wait_mode& wait_mode)
-    : async_call(core, terms.cancel), keys_(keys), terms_(terms), in_transaction_(in_transaction(core)) {
-  for (const auto& key : keys_) check(core, key, terms_);
-  op_.emplace(core.all(), keys_, terms_, async_request(core, terms_, wait_mode), *this);
-  try {
-    check_cancelled(keys_[0], terms_);
-  } catch (...) {
-    fail(std::current_exception());
-  }
-}
-
-void async_acquire_all::take_result() { result_ = result_of(*op_, core().shared().time.now()); }
-
-void async_acquire_all::tell(std::exception_ptr failure) {
-  if (in_transaction_) tell_in_transaction(core(), result_);
-  tell(std::move(failure), std::move(result_));
-}
+template class async_acquire<lock_key>;
+template class async_acquire<lock_keys>;
 
 // ---- releasing, renewing --------------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@
 #include "engine/core/call_steps.hpp"
 #include "engine/drivers/async_driver.hpp"
 #include "engine/operations/extension.hpp"
-#include "engine/operations/multi_acquisition.hpp"
 
 namespace dlock::engine {
 
@@ -51,50 +50,29 @@ class async_call : public async_run {
   std::exception_ptr failure_{};
 };
 
-/// The owner of an asynchronous call: that of an owner_scope of the calling thread, otherwise a new one. So two such
-/// calls exclude each other, also on one thread.
-lock_request async_request(service_core& core, const detail::lock_settings& terms,
-                           const lock_request::wait_mode& wait_mode);
-
-/// acquire(), without a thread that waits.
+/// acquire() or acquire_all(), without a thread that waits. The owner is that of an owner_scope of the calling thread,
+/// otherwise a new one: so two such calls exclude each other, also on one thread.
+template <class Keys>
 class async_acquire : public async_call {
  protected:
-  async_acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
+  async_acquire(service_core& core, const Keys& keys, const detail::lock_settings& terms,
                 const lock_request::wait_mode& wait_mode);
-  virtual void tell(std::exception_ptr failure, acquired&& result) = 0;
+  virtual void tell(std::exception_ptr failure, acquired_of<Keys>&& result) = 0;
+  const Keys& keys() const noexcept { return keys_; }
 
  private:
-  operation& about() noexcept final { return *std::get_if<acquisition>(&op_); }
+  operation& about() noexcept final { return *std::get_if<acquisition_of<Keys>>(&op_); }
   void take_result() final;
   void drop_operation() noexcept final;
   void tell(std::exception_ptr failure) final;
 
-  const lock_key key_;
+  const Keys keys_;
   const detail::lock_settings terms_;
   const bool in_transaction_;
-  std::variant<acquired, acquisition> op_{};  // what it gave, once it is over
+  std::variant<acquired_of<Keys>, acquisition_of<Keys>> op_{};  // what it gave, once it is over
 };
-
-/// acquire_all(), without a thread that waits.
-class async_acquire_all : public async_call {
- protected:
-  async_acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
-                    const lock_request::wait_mode& wait_mode);
-  virtual void tell(std::exception_ptr failure, acquired_all&& result) = 0;
-  const lock_keys& keys() const noexcept { return keys_; }
-
- private:
-  operation& about() noexcept final { return *op_; }
-  void take_result() final;
-  void drop_operation() noexcept final { op_.reset(); }
-  void tell(std::exception_ptr failure) final;
-
-  const lock_keys keys_;
-  const detail::lock_settings terms_;
-  const bool in_transaction_;
-  std::optional<multi_acquisition> op_{};
-  acquired_all result_{};
-};
+extern template class async_acquire<lock_key>;
+extern template class async_acquire<lock_keys>;
 
 /// release() of one lease, or of several, without a thread that waits. end_leases() must precede run().
 class async_release : public async_call {

@@ -128,18 +128,15 @@ std::shared_ptr<grant> enter_again(service_core& core, const lock_key& key) {
 
 // ---- acquiring ------------------------------------------------------------------------------------------------------
 
-acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
-                 const lock_request::wait_mode& wait_mode) {
-  core.refuse_if_forked();
-  check_request(core, key, terms);
-  check_owner(core, terms);
-  check_cancelled(key, terms);
-  const auto begun = core.shared().time.now();
-  if (auto again = enter_again(core, key, terms, begun); again.held != nullptr) return again;
+namespace {
+
+/// `room`: of an acquisition, for which the stack of the caller has it.
+template <class Keys, class... Room>
+acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail::lock_settings& terms,
+                              const lock_request::wait_mode& wait_mode, instant begun, Room*... room) {
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
-  acquisition::room room;
-  acquisition op(core.all(), key, request_of(terms, begun, wait_mode), driver.signal(), &room);
+  acquisition_of<Keys> op(core.all(), keys, request_of(terms, begun, wait_mode), driver.signal(), room...);
   std::optional<circle_check> circles;
   if (circle_check::needed()) circles.emplace(core, driver, begun);
   auto result = result_of(op, driver.run(op, begun));
@@ -147,21 +144,25 @@ acquired acquire(service_core& core, const lock_key& key, const detail::lock_set
   return result;
 }
 
+}  // namespace
+
+acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
+                 const lock_request::wait_mode& wait_mode) {
+  core.refuse_if_forked();
+  check_acquire(core, all_of(key), terms);
+  check_cancelled(all_of(key), terms);
+  const auto begun = core.shared().time.now();
+  if (auto again = enter_again(core, key, terms, begun); again.held != nullptr) return again;
+  acquisition::room room;
+  return run_acquire(core, key, terms, wait_mode, begun, &room);
+}
+
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
                          const lock_request::wait_mode& wait_mode) {
   core.refuse_if_forked();
-  for (const auto& key : keys) check_request(core, key, terms);
-  check_owner(core, terms);
-  check_cancelled(keys[0], terms);
-  const service_core::call here(core);
-  blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
-  const auto begun = driver.now();
-  multi_acquisition op(core.all(), keys, terms, request_of(terms, begun, wait_mode), driver.signal());
-  std::optional<circle_check> circles;
-  if (circle_check::needed()) circles.emplace(core, driver, begun);
-  auto result = result_of(op, driver.run(op, begun));
-  if (in_transaction(core)) tell_in_transaction(core, result);
-  return result;
+  check_acquire(core, all_of(keys), terms);
+  check_cancelled(all_of(keys), terms);
+  return run_acquire(core, keys, terms, wait_mode, core.shared().time.now());
 }
 
 namespace {

@@ -84,9 +84,15 @@ void check_owner(const service_core& core, const detail::lock_settings& terms) {
   }
 }
 
-void check_cancelled(const lock_key& key, const detail::lock_settings& terms) {
+void check_acquire(const service_core& core, std::span<const lock_key> keys, const detail::lock_settings& terms) {
+  for (const auto& key : keys) check_request(core, key, terms);
+  check_owner(core, terms);
+}
+
+void check_cancelled(std::span<const lock_key> keys, const detail::lock_settings& terms) {
   if (terms.cancel.stop_requested()) {
-    throw lock_refused(errc::cancelled, fmt::format("key '{}': cancelled before it was asked for", printable(key)));
+    throw lock_refused(errc::cancelled,
+                       fmt::format("key '{}': cancelled before it was asked for", printable(keys.front())));
   }
 }
 

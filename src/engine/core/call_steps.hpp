@@ -6,13 +6,34 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "engine/core/service_core.hpp"
+#include "engine/operations/acquisition.hpp"
 #include "engine/operations/multi_acquisition.hpp"
 #include "engine/operations/release_operation.hpp"
 
 namespace dlock::engine {
+
+// ---- acquires of one key (Keys = lock_key) or of several (lock_keys) ------------------------------------------------
+
+inline std::span<const lock_key> all_of(const lock_key& key) noexcept { return {&key, 1}; }
+inline std::span<const lock_key> all_of(const lock_keys& keys) noexcept { return {keys.begin(), keys.end()}; }
+
+/// What an acquire gives. Null: the key was busy until the wait ended; `why_busy` says by whom.
+struct acquired : acquisition::acquired {
+  std::string why_busy{};
+};
+/// One place for each key; none: one of them was busy.
+struct acquired_all {
+  std::vector<multi_acquisition::key_slot> held{};
+  std::string why_busy{};
+};
+template <class Keys>
+using acquired_of = std::conditional_t<std::is_same_v<Keys, lock_key>, acquired, acquired_all>;
+template <class Keys>
+using acquisition_of = std::conditional_t<std::is_same_v<Keys, lock_key>, acquisition, multi_acquisition>;
 
 // ---- before: on the calling thread, whose owner and transactions are asked for --------------------------------------
 
@@ -23,8 +44,10 @@ void check_request(const service_core& core, const std::string& which, const row
 void check_request(const service_core& core, const lock_key& key, const detail::lock_settings& terms);
 /// Throws std::invalid_argument where the thread's owner has a request id, and the store or its terms don't fit that.
 void check_owner(const service_core& core, const detail::lock_settings& terms);
+/// Both, of an acquire of these keys.
+void check_acquire(const service_core& core, std::span<const lock_key> keys, const detail::lock_settings& terms);
 /// Throws lock_refused where the wait was cancelled before it began.
-void check_cancelled(const lock_key& key, const detail::lock_settings& terms);
+void check_cancelled(std::span<const lock_key> keys, const detail::lock_settings& terms);
 
 /// What the calling thread asks for now, in the name of its owner. `terms` must outlive it.
 lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::wait_mode& wait_mode);
@@ -36,15 +59,6 @@ bool leave(const std::shared_ptr<grant>& grant) noexcept;
 
 // ---- after ----------------------------------------------------------------------------------------------------------
 
-/// What an acquire gives. Null: the key was busy until the wait ended; `why_busy` says by whom.
-struct acquired : acquisition::acquired {
-  std::string why_busy{};
-};
-/// One place for each key; none: one of them was busy.
-struct acquired_all {
-  std::vector<multi_acquisition::key_slot> held{};
-  std::string why_busy{};
-};
 /// Of operations that are finished. Throw what they throw.
 acquired result_of(acquisition& op, instant now);
 acquired_all result_of(multi_acquisition& op, instant now);

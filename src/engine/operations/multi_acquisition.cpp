@@ -11,16 +11,16 @@
 
 namespace dlock::engine {
 
-multi_acquisition::multi_acquisition(engine_services& services, const lock_keys& keys,
-                                     const detail::lock_settings& terms, const lock_request& request, waker& woken)
+multi_acquisition::multi_acquisition(engine_services& services, const lock_keys& keys, const lock_request& request,
+                                     waker& woken)
     : services_(services),
       keys_(keys),
-      terms_(terms),
+      terms_(request.terms),
       request_(terms_, request.owner, request.named, request.begun, {.once = request.once}),
       woken_(woken),
       machine_({.deadline = request_.deadline,
                 .once = request_.once,
-                .retry = terms.retry,
+                .retry = terms_.retry,
                 .seed = services.shared.next_nonce()}),
       slots_(keys.size()),
       again_(services, terms_),
@@ -28,7 +28,7 @@ multi_acquisition::multi_acquisition(engine_services& services, const lock_keys&
       pause_(services, woken),
       watch_(services, pause_),
       round_(services, request_, woken) {
-  if (terms.fairness != fairness::fifo) return;
+  if (terms_.fairness != fairness::fifo) return;
   throw std::invalid_argument(
       fmt::format("dlock: key '{}' in a list: fairness = fifo: lists of keys have no order; acquire() of one key has",
                   printable(keys[0])));

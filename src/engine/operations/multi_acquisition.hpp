@@ -23,8 +23,7 @@ class multi_acquisition final : public operation {
   };
 
   /// `keys` must outlive it. `request`: the owner, when the call began, and how the caller waits.
-  multi_acquisition(engine_services& services, const lock_keys& keys, const detail::lock_settings& terms,
-                    const lock_request& request, waker& woken);
+  multi_acquisition(engine_services& services, const lock_keys& keys, const lock_request& request, waker& woken);
   ~multi_acquisition() override;
 
   action start(instant now) override;
