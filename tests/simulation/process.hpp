@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dlock/store_interface/clock.hpp"
-#include "engine/drivers/thread_host.hpp"
+#include "engine/drivers/thread_group.hpp"
 #include "simulation/fibre.hpp"
 #include "simulation/world.hpp"
 

@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
 #include <optional>
 #include <stop_token>
 
-#include "engine/drivers/wake_signal.hpp"
+#include "base/mutex.hpp"
 #include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
 
 namespace dlock::engine {
+
+/// A waker that a thread can wait for. It stays set until it is waited for.
+class wake_signal final : public waker {
+ public:
+  explicit wake_signal(time_source& time) noexcept : time_(time) {}
+
+  void wake() noexcept override {
+    const base::lock_guard lock(mutex_);
+    set_ = true;
+    time_.notify(changed_);
+  }
+  /// Until it is set, or until then. May return early.
+  void wait(instant until) {
+    base::unique_lock lock(mutex_);
+    if (!set_) time_.wait_until(changed_, lock.native(), until);
+    set_ = false;
+  }
+
+ private:
+  time_source& time_;
+  base::mutex mutex_;
+  std::condition_variable changed_;
+  bool set_ DLOCK_GUARDED_BY(mutex_) = false;
+};
 
 /// Looks at waits that last.
 class wait_check {

@@ -17,7 +17,7 @@
 #include "dlock/stores/memory.hpp"
 #include "engine/books/grant.hpp"
 #include "engine/books/poll_scheduler.hpp"
-#include "engine/drivers/wake_signal.hpp"
+#include "engine/drivers/blocking_driver.hpp"
 
 namespace {
 

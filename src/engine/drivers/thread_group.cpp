@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/drivers/thread_host.hpp"
+#include "engine/drivers/thread_group.hpp"
 
 #include <thread>
 #include <utility>
