@@ -71,7 +71,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: an order of waiters is ref
     able->async_acquire_all({"a", "b"}, in_order, [](const std::exception_ptr&, const multi_lease&) {});
   });
   const auto row = existing(lock_key::of_row(table_named("t", row_renewal::session), {std::int64_t{1}}));
-  check_refused<std::invalid_argument>(*able, "rows have no order", [&] { return able->acquire(row, in_order); });
+  check_refused<std::invalid_argument>(*able, "for rows", [&] { return able->acquire(row, in_order); });
 }
 
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: without request ids nobody locks for a request of one",

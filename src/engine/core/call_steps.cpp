@@ -31,8 +31,7 @@ void check_request(const service_core& core, const std::string& which, const row
     refuse(name + " has no leases that end by an expiry: renewal::automatic");
   }
   if (terms.fairness == fairness::fifo && (row != nullptr || !caps.keeps_order)) {
-    refuse(row != nullptr ? "fairness = fifo: waiters for rows have no order"
-                          : fmt::format("fairness = fifo: {} keeps no order of waiters", name));
+    refuse(fmt::format("fairness = fifo: {} keeps no order of waiters{}", name, row != nullptr ? " for rows" : ""));
   }
   if (row == nullptr) {
     if (terms.min_hold.count() > 0 && !caps.min_hold) {

@@ -30,8 +30,8 @@ multi_acquisition::multi_acquisition(engine_services& services, const lock_keys&
       round_(services, request_, woken) {
   if (terms_.fairness != fairness::fifo) return;
   throw std::invalid_argument(
-      fmt::format("dlock: key '{}' in a list: fairness = fifo: lists of keys have no order; acquire() of one key has",
-                  printable(keys[0])));
+      fmt::format("dlock: key '{}': fairness = fifo: {} keeps no order of waiters for lists of keys",
+                  printable(keys[0]), services.statements.where().name()));
 }
 
 multi_acquisition::~multi_acquisition() {
