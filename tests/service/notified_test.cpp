@@ -412,3 +412,26 @@ TEST_CASE_METHOD(notified_fixture, "woken: a limit of polls is kept, and nothing
   CHECK(timed_out);
   CHECK(store->begun() == 0);
 }
+
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter that keeps the order registers at once, and its release looks",
+                 "[notified]") {
+  store->can().tells_free = false;
+  store->can().wakes_one = store->can().keeps_order = true;
+  mine = service();
+  wait_for({"k"}, {.wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}, .fairness = fairness::fifo});
+  REQUIRE(eventually([&] { return store->watched("k") == 1; }));  // time stands still
+  REQUIRE(at_rest());
+  const auto asked = store->in_order();
+  CHECK(asked == store->count(verb::take) + store->count(verb::poll));
+  CHECK(store->registered() == 0);
+  REQUIRE(store->tell("k", true) == 1);  // it works
+  REQUIRE(eventually([&] { return store->in_order() > asked; }));
+  REQUIRE(at_rest());
+  CHECK(store->registered() == 1);
+  held.reset();
+  REQUIRE(store->tell("k", true) == 1);
+  end();
+  CHECK(granted);
+  CHECK(store->registered() == 2);
+  CHECK(store->looked() == 1);  // though it has been held for no time
+}

@@ -142,6 +142,8 @@ class faulty_store final : public store,
   std::size_t with_row() const { return with_row_; }
   /// Requests that let others go first.
   std::size_t in_order() const { return in_order_; }
+  /// Requests of registered waiters.
+  std::size_t registered() const { return registered_; }
   /// Releases that look for a waiter.
   std::size_t looked() const { return looked_; }
   std::size_t without_row() const { return without_row_; }
@@ -198,6 +200,7 @@ class faulty_store final : public store,
       ++(q.row != nullptr ? with_row_ : without_row_);
       if (q.wake) ++looked_;
       if (q.in_order) ++in_order_;
+      if (q.registered) ++registered_;
       replies[i] = run(by, q.action, &q, [&] {
         reply answer;
         inner_->execute(*by.inner, {&q, 1}, {&answer, 1});
@@ -448,6 +451,7 @@ class faulty_store final : public store,
   std::atomic<std::size_t> with_row_{0};
   std::atomic<std::size_t> looked_{0};
   std::atomic<std::size_t> in_order_{0};
+  std::atomic<std::size_t> registered_{0};
   std::atomic<std::size_t> without_row_{0};
   std::atomic<std::int64_t> idle_{0};
   std::array<std::atomic<std::size_t>, 16> counts_{};
