@@ -17,7 +17,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/client/location.hpp"
+#include "stores/sqlite/client/file.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "stores/sqlite/without_rights.hpp"
 #include "support/raw_sqlite.hpp"

@@ -15,7 +15,6 @@
 #include "dlock/store_interface/store.hpp"
 #include "stores/sqlite/client/busy_retry.hpp"
 #include "stores/sqlite/client/file.hpp"
-#include "stores/sqlite/client/fork.hpp"
 #include "stores/sqlite/client/statement.hpp"
 
 namespace dlock::stores::sqlite {

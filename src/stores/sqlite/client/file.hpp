@@ -3,16 +3,17 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <odb/sqlite/database.hxx>
 #include <string>
 
 #include "dlock/store_interface/store_types.hpp"
+#include "stores/sqlite/client/busy_retry.hpp"
+#include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/host.hpp"
-#include "stores/sqlite/client/link.hpp"
 #include "stores/sqlite/client/settings.hpp"
-#include "stores/sqlite/client/write_queue.hpp"
 
 namespace dlock::stores::sqlite {
 
@@ -50,5 +51,29 @@ class sqlite_file {
   sqlite_link_factory* links_ = nullptr;  // owned by database_
   odb::sqlite::database database_;
 };
+
+/// A file system that machines share, by what statfs() calls it; null: none that is known.
+const char* network_file_system(std::uint32_t type) noexcept;
+
+/// Throws store_error: no such folder, no file (unless it is `to_be_made`), or a place where two could hold one key.
+void check_location(const sqlite_file& file, bool to_be_made);
+
+/// Says that this process has a connection to a file open, while it lives.
+class sqlite_open_mark {
+ public:
+  explicit sqlite_open_mark(const file_id& file);
+  ~sqlite_open_mark() { connections_.fetch_sub(1); }
+  sqlite_open_mark(const sqlite_open_mark&) = delete;
+  sqlite_open_mark& operator=(const sqlite_open_mark&) = delete;
+
+ private:
+  std::atomic<unsigned>& connections_;
+};
+
+/// Whether this process came by fork() from one that had the file open then. SQLite keeps a list of the locks that the
+/// process has on a file, and the child inherits the list without the locks: its own connections, new ones too, would
+/// believe in locks that no process has, or wait without end for threads that do not exist. It could lose committed
+/// grants.
+bool carried_over_fork(const file_id& file) noexcept;
 
 }  // namespace dlock::stores::sqlite

@@ -11,7 +11,7 @@
 #include "stores/findings.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/client/location.hpp"
+#include "stores/sqlite/client/file.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {

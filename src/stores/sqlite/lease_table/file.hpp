@@ -9,10 +9,20 @@
 #include "stores/sql/schema.hpp"
 #include "stores/sql/table_names.hpp"
 #include "stores/sqlite/client/file.hpp"
-#include "stores/sqlite/lease_table/settings.hpp"
+#include "stores/sqlite/client/settings.hpp"
 #include "stores/sqlite/lease_table/sql.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
+
+/// What an sqlite: URL says.
+struct lease_settings : sqlite_settings, sql::lock_table_settings {
+  /// Throws std::invalid_argument naming the parameter and its value.
+  static lease_settings parse(store_url url) {
+    lease_settings settings{sqlite_settings::take(url), sql::lock_table_settings::take(url)};
+    url.expect_no_more_params();
+    return settings;
+  }
+};
 
 /// A file with lock tables.
 class lease_file final : public sqlite_file {

@@ -8,7 +8,7 @@
 
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/client/location.hpp"
+#include "stores/sqlite/client/file.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/sqlite/client/write_queue.hpp"
+#include "stores/sqlite/client/busy_retry.hpp"
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
