@@ -61,14 +61,11 @@ struct wake_fixture {
 
 /// The wake file as a process sees it that waits, or releases.
 struct view {
-  explicit view(const std::string& database, bool create = true) : file(database) {
-    result = file.open(create, opened, why);
-  }
+  explicit view(const std::string& database, bool create = true) : file(database) { opened = file.open(create, why); }
   int enter(wake_file::hash key) { return opened->enter(key, id128::random()); }
   wake_file file;
   std::shared_ptr<wake_file::opened> opened{};
   std::string why{};
-  wake_file::found result{};
 };
 
 /// What the store enters for a key of the default tables: programs of different builds share the file.
@@ -92,9 +89,10 @@ service_options patient() {
 TEST_CASE("wake file: who entered first is rung, one only, and who left is not", "[unit][sqlite]") {
   const scratch_folder folder;
   const auto database = folder / "locks.db";
-  CHECK(view(database, false).result == wake_file::found::absent);
+  CHECK(view(database, false).opened == nullptr);
+  CHECK(view(database, false).why.empty());
   view first(database), second(database), holder(database, false);
-  REQUIRE(holder.result == wake_file::found::yes);
+  REQUIRE(holder.opened != nullptr);
   CHECK(holder.opened->ring(7) == rung::none);
   REQUIRE(first.opened->claim_slot());
   REQUIRE(second.opened->claim_slot());
@@ -239,7 +237,7 @@ TEST_CASE("wake file: it has the owner and the rights of the database, also if r
   if (::geteuid() == 0) REQUIRE(::chown(fixture.path.c_str(), 65534, 65534) == 0);
   REQUIRE(::chmod(fixture.path.c_str(), 0660) == 0);
   const view made(fixture.path);
-  REQUIRE(made.result == wake_file::found::yes);
+  REQUIRE(made.opened != nullptr);
   struct ::stat database {
   }, wake{};
   REQUIRE(::stat(fixture.path.c_str(), &database) == 0);
@@ -264,9 +262,9 @@ TEST_CASE("wake file: another version, and what is no such file, are left alone"
   SECTION("a few bytes") { content = "dlock"; }
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
   const view waiter(folder / "locks.db");
-  CHECK(waiter.result == wake_file::found::unfit);
+  CHECK(waiter.opened == nullptr);
   CHECK_THAT(waiter.why, Catch::Matchers::ContainsSubstring("locks.db-wake'"));
-  CHECK(view(folder / "locks.db", false).result != wake_file::found::yes);
+  CHECK(view(folder / "locks.db", false).opened == nullptr);
   std::ifstream in(path, std::ios::binary);
   CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == content);
 }
@@ -457,7 +455,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a service is woken that would poll 
     auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
     view sees(fixture.path, false);
     REQUIRE(eventually([&] {
-      if (sees.opened == nullptr) sees.result = sees.file.open(false, sees.opened, sees.why);
+      if (sees.opened == nullptr) sees.opened = sees.file.open(false, sees.why);
       return mine.statements() > 3 && sees.opened != nullptr;
     }));
     held.reset();
@@ -515,7 +513,7 @@ TEST_CASE("sqlite wake: two processes hand a key over, and the death of either b
     auto held = locks.acquire("k", {.wait = 60s});
     view sees(fixture.path, false);
     REQUIRE(eventually([&] {
-      if (sees.opened == nullptr) sees.result = sees.file.open(false, sees.opened, sees.why);
+      if (sees.opened == nullptr) sees.opened = sees.file.open(false, sees.why);
       return sees.opened != nullptr;
     }));
     ::kill(child, SIGKILL);

@@ -27,8 +27,7 @@ std::unique_ptr<sqlite_link_factory> make_links(statement_rewrite rewrite, sqlit
 
 file_id file_id::of(const char* path) noexcept {
   struct ::stat found {};
-  if (path == nullptr || ::stat(path, &found) != 0) return {};
-  return {static_cast<std::uint64_t>(found.st_dev), static_cast<std::uint64_t>(found.st_ino)};
+  return path == nullptr || ::stat(path, &found) != 0 ? file_id{} : of(found);
 }
 
 sqlite_file::sqlite_file(sqlite_settings from, std::shared_ptr<const sqlite_host> machine, statement_rewrite rewrite)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <sys/stat.h>
+
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <atomic>
@@ -24,6 +26,9 @@ struct file_id {
 
   /// All zero: there is no such file.
   static file_id of(const char* path) noexcept;
+  static file_id of(const struct ::stat& found) noexcept {
+    return {static_cast<std::uint64_t>(found.st_dev), static_cast<std::uint64_t>(found.st_ino)};
+  }
   friend bool operator==(const file_id&, const file_id&) noexcept = default;
 };
 

@@ -91,22 +91,23 @@ std::int64_t boot_time() noexcept {
 #ifdef __linux__
 constexpr bool is_supported = true;
 
-/// A lock on the byte of that slot. Locks of the open file, unlike those of the process, end with this very descriptor.
-bool try_lock(int descriptor, std::size_t slot, short kind) noexcept {
+/// The byte of that slot. Locks of the open file, unlike those of the process, end with this very descriptor.
+struct ::flock byte_of(std::size_t slot, short kind) noexcept {
   struct ::flock range {};
   range.l_type = kind;
   range.l_whence = SEEK_SET;
   range.l_start = locks_at + static_cast<off_t>(slot);
   range.l_len = 1;
+  return range;
+}
+
+bool try_lock(int descriptor, std::size_t slot, short kind) noexcept {
+  auto range = byte_of(slot, kind);
   return ::fcntl(descriptor, F_OFD_SETLK, &range) == 0;
 }
 
 bool is_locked_by_another(int descriptor, std::size_t slot) noexcept {
-  struct ::flock range {};
-  range.l_type = F_WRLCK;
-  range.l_whence = SEEK_SET;
-  range.l_start = locks_at + static_cast<off_t>(slot);
-  range.l_len = 1;
+  auto range = byte_of(slot, F_WRLCK);
   return ::fcntl(descriptor, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
@@ -175,55 +176,65 @@ wake_file::opened::~opened() {
   ::close(number);
 }
 
-std::string wake_file::path() const { return behind_links(database_) + "-wake"; }
+namespace {
 
-wake_file::found wake_file::open(bool create, std::shared_ptr<opened>& file, std::string& why) {
+/// -1: errno says why. `create`: it is made if it is not there, with the rights of the database.
+int open_beside(const std::string& database, const std::string& path, bool create) noexcept {
+  constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  const int there = ::open(path.c_str(), flags);
+  if (there >= 0 || errno != ENOENT || !create) return there;
+  struct ::stat found {};
+  const bool known = ::stat(database.c_str(), &found) == 0;
+  const mode_t rights = known ? found.st_mode & 0666 : 0600;
+  const int made = ::open(path.c_str(), flags | O_CREAT, rights);
+  if (made < 0 || !known) return made;
+  static_cast<void>(::fchmod(made, rights));  // the users of the one may use the other
+  // Root makes it for the owner of the database, as SQLite does with the files beside it.
+  if (::geteuid() != 0 || ::fchown(made, found.st_uid, found.st_gid) == 0) return made;
+  const int error = errno;
+  ::close(made);
+  errno = error;
+  return -1;
+}
+
+}  // namespace
+
+/// Whether it is still the one to use.
+bool wake_file::is_present(bool create, std::chrono::steady_clock::time_point now) {
+  file_header header{};
+  if (create && (!file_->read(0, &header, sizeof header) || header != expected)) return false;
+  const bool recently = now - seen_at_ < recent;
+  if (!recently || create) {
+    if (file_id::of(real_path_.c_str()) != file_->id_) return false;
+  }
+  if (!recently) seen_at_ = now;
+  return true;
+}
+
+std::shared_ptr<wake_file::opened> wake_file::open(bool create, std::string& why) {
   static const bool prepared = ::pthread_atfork(nullptr, nullptr, opened::descriptor::close_in_child) == 0;
   const base::lock_guard lock(mutex_);
+  why.clear();
   if (!is_supported || !prepared) {
     why = "this system has no futex";
-    return found::unfit;
+    return nullptr;
   }
   const auto now = std::chrono::steady_clock::now();
-  if (file_ != nullptr) {
-    struct ::stat there {};
-    file_header header{};
-    const bool good = !create || (file_->read(0, &header, sizeof header) && header == expected);
-    if (good &&
-        ((!create && now - seen_at_ < recent) || (::stat(real_path_.c_str(), &there) == 0 &&
-                                                  there.st_dev == file_->device_ && there.st_ino == file_->inode_))) {
-      if (now - seen_at_ >= recent) seen_at_ = now;
-      file = file_;
-      return found::yes;
-    }
-    file_.reset();  // it was removed or replaced
-  }
-  if (real_path_.empty()) real_path_ = path();
+  if (file_ != nullptr && is_present(create, now)) return file_;
+  file_.reset();
+  if (real_path_.empty()) real_path_ = behind_links(database_) + "-wake";
   const auto unfit = [&why, at = real_path_](const std::string& text) {
     why = fmt::format("'{}': {}", at, text);
-    return found::unfit;
+    return nullptr;
   };
-  int number = ::open(real_path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (number < 0 && errno == ENOENT) {
-    if (!create) return found::absent;
-    struct ::stat database {};
-    const bool known = ::stat(database_.c_str(), &database) == 0;
-    const mode_t rights = known ? database.st_mode & 0666 : 0600;
-    number = ::open(real_path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT, rights);
-    if (number >= 0 && known) static_cast<void>(::fchmod(number, rights));  // the users of the one may use the other
-    // Root makes it for the owner of the database, as SQLite does with the files beside it.
-    if (number >= 0 && known && ::geteuid() == 0 && ::fchown(number, database.st_uid, database.st_gid) != 0) {
-      ::close(std::exchange(number, -1));
-    }
-  }
-  if (number < 0) return unfit(text_of(errno));
+  const int number = open_beside(database_, real_path_, create);
+  if (number < 0) return errno == ENOENT && !create ? nullptr : unfit(text_of(errno));
   std::shared_ptr<opened> made(new opened);
   made->descriptor_ = &opened::descriptor::add(number);
   struct ::stat there {};
   if (::fstat(number, &there) != 0) return unfit(text_of(errno));
   if (!S_ISREG(there.st_mode)) return unfit("no regular file");
-  made->device_ = there.st_dev;
-  made->inode_ = there.st_ino;
+  made->id_ = file_id::of(there);
   file_header header{};
   bool complete = made->read(0, &header, sizeof header);
   // It is new, or was cut to nothing. All that make it write the same bytes, so it does not matter how many do.
@@ -231,19 +242,19 @@ wake_file::found wake_file::open(bool create, std::shared_ptr<opened>& file, std
     if (!made->write(0, &expected, sizeof expected)) return unfit(text_of(errno));
     complete = made->read(0, &header, sizeof header);
   }
-  if (!complete) return create ? unfit("cut short") : found::absent;
-  if (header == file_header{}) return found::absent;
+  if (!complete) return create ? unfit("cut short") : nullptr;
+  if (header == file_header{}) return nullptr;
   if (header != expected) return unfit("not made by this version of dlock");
   if (there.st_size < static_cast<off_t>(file_size) && create &&
       ::ftruncate(number, static_cast<off_t>(file_size)) != 0) {
     return unfit(text_of(errno));
   }
   // A mapping keeps the open file that it was made from, and its locks: this one has none.
-  const int mapped = ::open(real_path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const int mapped = open_beside(database_, real_path_, false);
   if (mapped < 0) return unfit(text_of(errno));
   struct ::stat same {};
   void* at = MAP_FAILED;
-  if (::fstat(mapped, &same) == 0 && same.st_ino == there.st_ino && same.st_dev == there.st_dev) {
+  if (::fstat(mapped, &same) == 0 && file_id::of(same) == made->id_) {
     at = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, mapped, 0);
   }
   const int error = errno;
@@ -253,8 +264,7 @@ wake_file::found wake_file::open(bool create, std::shared_ptr<opened>& file, std
   made->page_ = static_cast<unsigned char*>(at);
   file_ = std::move(made);
   seen_at_ = now;
-  file = file_;
-  return found::yes;
+  return file_;
 }
 
 // ---- reading and writing --------------------------------------------------------------------------------------------

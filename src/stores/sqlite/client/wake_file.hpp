@@ -11,6 +11,7 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/id128.hpp"
+#include "stores/sqlite/client/file.hpp"
 
 namespace dlock::stores::sqlite {
 
@@ -36,15 +37,14 @@ class wake_file {
   wake_file& operator=(const wake_file&) = delete;
 
   class opened;
-  enum class found : std::uint8_t { yes, absent, unfit };
   /// The file as the path leads to it now, or not much longer than `recent` ago. `create`: it is made if it is not
-  /// there, with the rights of the database. `why`: of unfit.
-  found open(bool create, std::shared_ptr<opened>& file, std::string& why);
+  /// there, with the rights of the database. Null: it is not there, or `why` says what keeps it from being used.
+  std::shared_ptr<opened> open(bool create, std::string& why);
 
   static constexpr std::chrono::seconds recent{1};
 
  private:
-  std::string path() const;
+  bool is_present(bool create, std::chrono::steady_clock::time_point now) DLOCK_REQUIRES(mutex_);
 
   const std::string database_;
   base::mutex mutex_{};
@@ -105,7 +105,7 @@ class wake_file::opened {
 
   descriptor* descriptor_ = nullptr;
   unsigned char* page_ = nullptr;  // the kernel's alone
-  std::uint64_t device_ = 0, inode_ = 0;
+  file_id id_{};
   std::atomic<int> slot_{-1};
   std::uint32_t used_ = 0;   // of its entries, those below may be
   std::uint64_t taken_ = 0;  // a bit for each entry

@@ -75,9 +75,9 @@ bool sleeping_waiters::begin() {
   if (slot_ != nullptr) return true;
   if (clock::now() < off_until_) return false;
   if (const auto why = unfit_(); !why.empty()) return give_up(why);
-  std::shared_ptr<wake_file::opened> opened;
   std::string why;
-  if (file_.open(true, opened, why) != wake_file::found::yes) return give_up("waiters poll: " + why);
+  auto opened = file_.open(true, why);
+  if (opened == nullptr) return give_up("waiters poll: " + why);
   if (!opened->claim_slot()) return give_up("waiters poll: no slot of the wake file is free, or can be locked");
   if (thread_.joinable()) thread_.join();  // it has ended, being idle
   process_ = ::getpid();
@@ -154,13 +154,9 @@ void sleeping_waiters::taken(std::string_view key) noexcept {
 }
 
 unsigned sleeping_waiters::released(std::string_view key) noexcept try {
-  std::shared_ptr<wake_file::opened> opened;
   std::string why;
-  switch (file_.open(false, opened, why)) {
-    case wake_file::found::yes: return opened->ring(hash_of(key)) == wake_file::opened::rung::other ? 1 : 0;
-    case wake_file::found::absent: return 0;
-    case wake_file::found::unfit: say_once("a release wakes no waiter: " + why); return 0;
-  }
+  if (const auto file = file_.open(false, why)) return file->ring(hash_of(key)) == wake_file::opened::rung::other;
+  if (!why.empty()) say_once("a release wakes no waiter: " + why);
   return 0;
 } catch (const std::exception&) {
   return 0;  // no memory: the waiters poll in a while
@@ -168,10 +164,10 @@ unsigned sleeping_waiters::released(std::string_view key) noexcept try {
 
 /// Empty if the file does not exist yet or can't be read.
 std::vector<wake_file::opened::waiter> sleeping_waiters::all_waiters() {
-  std::shared_ptr<wake_file::opened> opened;
+  if (in_child()) return {};
   std::string why;
-  if (in_child() || file_.open(false, opened, why) != wake_file::found::yes) return {};
-  return opened->waiters();
+  const auto file = file_.open(false, why);
+  return file == nullptr ? std::vector<wake_file::opened::waiter>{} : file->waiters();
 }
 
 std::vector<wake_file::opened::waiter> sleeping_waiters::of_key(std::string_view key) {
@@ -190,9 +186,8 @@ void sleeping_waiters::count(std::vector<holder_info>& of) {
 }
 
 void sleeping_waiters::session_ended() noexcept try {
-  std::shared_ptr<wake_file::opened> opened;
   std::string why;
-  if (file_.open(false, opened, why) == wake_file::found::yes) opened->ring_all();
+  if (const auto file = file_.open(false, why)) file->ring_all();
 } catch (const std::exception&) {
   // The same.
 }
@@ -242,9 +237,8 @@ bool sleeping_waiters::serve() {
   }
   if (looks) {
     look_at_ = now + slice;
-    std::shared_ptr<wake_file::opened> there;
     std::string why;
-    if (!keys_.empty() && (file_.open(false, there, why) != wake_file::found::yes || there != slot_)) {
+    if (!keys_.empty() && file_.open(false, why) != slot_) {
       lost();  // another file has its name
       return false;
     }
