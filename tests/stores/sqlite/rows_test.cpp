@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <odb/sqlite/database.hxx>
 #include <tuple>
 #include <vector>
@@ -207,9 +208,12 @@ TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared
   shop fixture;
   actor ours(fixture), other(fixture);
   raw_sqlite raw(fixture.path);
-  const auto before = stores::sqlite::lease_table::row_time::wall_clock();
+  const auto clock = [] {
+    return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
+  };
+  const auto before = clock();
   taken(ours, fixture.nightly(), 5500ms);
-  const auto after = stores::sqlite::lease_table::row_time::wall_clock();
+  const auto after = clock();
   const auto written = raw.text("SELECT lock_expire_time FROM jobs");
   CHECK(
       raw.text("SELECT typeof(lock_expire_time) || ' ' || (lock_expire_time = datetime(lock_expire_time)) FROM jobs") ==

@@ -68,6 +68,9 @@ sqlite_busy_retry::sqlite_busy_retry(sqlite_connection& connection, lane lane, m
   if (lane_ == lane::renewal) urgent_.emplace(connection_.file().queue);
 }
 
+sqlite_busy_retry::sqlite_busy_retry(sqlite_connection& connection, lane lane) noexcept
+    : sqlite_busy_retry(connection, lane, connection.file().settings.statement_timeout()) {}
+
 sqlite_busy_retry::~sqlite_busy_retry() {
   if (in_queue_) connection_.file().queue.leave();
 }

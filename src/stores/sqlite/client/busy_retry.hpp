@@ -81,6 +81,8 @@ class sqlite_busy_retry {
  public:
   /// The limit counts from here.
   sqlite_busy_retry(sqlite_connection& connection, lane lane, std::chrono::microseconds limit) noexcept;
+  /// The limit is that of a statement of an acquire or a release.
+  sqlite_busy_retry(sqlite_connection& connection, lane lane) noexcept;
   ~sqlite_busy_retry();
   sqlite_busy_retry(const sqlite_busy_retry&) = delete;
   sqlite_busy_retry& operator=(const sqlite_busy_retry&) = delete;

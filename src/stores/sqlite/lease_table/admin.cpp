@@ -40,7 +40,7 @@ std::int64_t clamped(std::size_t limit) noexcept {
 
 /// The held locks that `condition` chooses. Several tries see the same place in `out`.
 reply select_held(lease_connection& connection, const query& condition, std::vector<holder_info>& out) {
-  sqlite_busy_retry retry(connection, lane::read, connection.file().settings.statement_timeout());
+  sqlite_busy_retry retry(connection, lane::read);
   const auto held = sql::in_one_line(connection.file().names.expand(sql::held_locks));
   const std::size_t before = out.size();
   int code = retry.begin();
@@ -68,10 +68,10 @@ reply select_held(lease_connection& connection, const query& condition, std::vec
 /// The holder in the columns of row_holder(), which begin at `first`. None: the row is free.
 std::optional<holder_info> holder_in_row(const sqlite_statement& s, int first, const row_table& table,
                                          const lease_file& file, std::int64_t sessions_now) {
-  const bool column = table.renewal == row_renewal::column;
+  const bool column = sql::by_column(table);
   const auto text = s.text(first);
   const auto owner = sql::row_holder::parse(text, file.tables());
-  const auto now = column ? row_time::wall_clock().count() : sessions_now + file.row_epoch().count();
+  const auto now = file.row_now(table, sessions_now).count();
   const bool own_expiry = !s.is_null(first + 2);
   const auto free_from = s.integer(first + 2);
   const bool too_far = !column && free_from > now + row_horizon.count();
@@ -92,20 +92,17 @@ std::optional<holder_info> holder_in_row(const sqlite_statement& s, int first, c
 
 /// The holder of a row of the application's. None: `out` stays as it is.
 reply find_row_holder(lease_connection& connection, const row_id& row, std::vector<holder_info>& out) {
-  sqlite_busy_retry retry(connection, lane::read, connection.file().settings.statement_timeout());
   std::int64_t now = 0;
   std::optional<holder_info> found;
-  sqlite_statement statement;
-  const int code = connection.run(
-      statement, row_holder(row, connection.file().names), retry,
+  auto answer = connection.read_once(
+      row_holder(row, connection.file().names),
       [&](sqlite_statement&, std::int64_t at) {
         now = at;
         found.reset();
       },
       [&](const sqlite_statement& s) { found = holder_in_row(s, 0, *row.table, connection.file(), now); });
-  if (code != SQLITE_DONE) return connection.refused(code, false);
-  if (found) out.push_back(std::move(*found));
-  return {.result = outcome::yes};
+  if (answer.result == outcome::yes && found) out.push_back(std::move(*found));
+  return answer;
 }
 
 std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()}; }
@@ -143,7 +140,7 @@ reply sqlite_store::list(connection& connection, std::string_view after, std::si
 reply sqlite_store::revoke(connection& connection, const request& key) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) -> reply {
     if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
-    sqlite_busy_retry retry(c, lane::write, file_->settings.statement_timeout());
+    sqlite_busy_retry retry(c, lane::write);
     int code = SQLITE_DONE;
     if (key.row != nullptr) {
       sqlite_statement revoke;
@@ -167,20 +164,17 @@ FROM {session} s
 WHERE s.{session.expires_at_us} > :now
 )";
 
-/// A statement with the parameters :now and :most, which is used once.
+/// A statement with the parameters :now and :most.
 template <class Begin, class Row>
-reply read_once(lease_connection& c, const char* source, std::size_t limit, Begin&& begin, Row&& row) {
-  sqlite_busy_retry retry(c, lane::read, c.file().settings.statement_timeout());
-  sqlite_statement statement;
-  const int code = c.run(
-      statement, sql::in_one_line(c.file().names.expand(source)), retry,
+reply read_limited(lease_connection& c, const char* source, std::size_t limit, Begin&& begin, Row&& row) {
+  return c.read_once(
+      sql::in_one_line(c.file().names.expand(source)),
       [&](sqlite_statement& s, std::int64_t now) {
         begin();
         s.bind_named(":now", now);
         s.bind_named(":most", clamped(limit));
       },
       row);
-  return code == SQLITE_DONE ? reply{.result = outcome::yes} : c.refused(code, false);
 }
 
 /// A table with a column lock_owner, and which of the other lock columns it has.
@@ -195,7 +189,7 @@ struct candidate_table {
 reply sqlite_store::overview(connection& connection, std::size_t limit, store_overview& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     store_overview made;
-    auto answer = read_once(
+    auto answer = read_limited(
         c, sql::counts, limit, [] {},
         [&](const sqlite_statement& s) {
           made.keys = static_cast<std::uint64_t>(s.integer(0));
@@ -206,7 +200,7 @@ reply sqlite_store::overview(connection& connection, std::size_t limit, store_ov
           made.sessions_dead = static_cast<std::uint64_t>(s.integer(5));
         });
     if (answer.result != outcome::yes) return answer;
-    answer = read_once(
+    answer = read_limited(
         c, sql::sessions, limit, [&] { made.sessions.clear(); },
         [&](const sqlite_statement& s) {
           made.sessions.push_back({.id = s.id(0),
@@ -245,7 +239,7 @@ reply sqlite_store::waiters(connection& connection, std::string_view key, std::s
       found = std::move(made);
       return reply{.result = outcome::yes};
     }
-    const auto answer = read_once(
+    const auto answer = read_limited(
         c, names_of_sessions, 0, [] {},
         [&](const sqlite_statement& s) {
           for (std::size_t i = 0; i != made.first.size(); ++i) {
@@ -266,7 +260,7 @@ reply sqlite_store::row_tables(connection& connection, std::string_view name,
     std::vector<candidate_table> all;
     const auto wanted = base::lower_case(name);
     // Names are compared without their letters' case.
-    auto answer = read_once(
+    auto answer = read_limited(
         c, R"(
 SELECT m.name, MAX(lower(p.name) = 'lock_expires_at_us'), MAX(lower(p.name) = 'version')
 FROM sqlite_master m
@@ -313,14 +307,12 @@ ORDER BY m.name
 
 reply sqlite_store::held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
                               std::vector<held_row>& out) noexcept {
-  return reply_or_in_doubt(connection, [&](lease_connection& c) -> reply {
-    sqlite_busy_retry retry(c, lane::read, c.file().settings.statement_timeout());
+  return reply_or_in_doubt(connection, [&](lease_connection& c) {
     const auto columns = static_cast<int>(table->id.size());
     std::int64_t now = 0;
     std::vector<held_row> found;
-    sqlite_statement statement;
-    const int code = c.run(
-        statement, row_holders(*table, c.file().names, limit), retry,
+    auto answer = c.read_once(
+        row_holders(*table, c.file().names, limit),
         [&](sqlite_statement&, std::int64_t at) {
           now = at;
           found.clear();
@@ -340,9 +332,8 @@ reply sqlite_store::held_rows(connection& connection, const std::shared_ptr<cons
           held.holder = std::move(*info);
           found.push_back(std::move(held));
         });
-    if (code != SQLITE_DONE) return c.refused(code, false);
-    std::move(found.begin(), found.end(), std::back_inserter(out));
-    return {.result = outcome::yes};
+    if (answer.result == outcome::yes) std::move(found.begin(), found.end(), std::back_inserter(out));
+    return answer;
   });
 }
 

@@ -182,7 +182,7 @@ fault sqlite_store::fault_of(const std::exception& error) const {
 bool sqlite_store::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
 
 std::string sqlite_store::free_rows(const row_table& table) const {
-  return row_free(table, file_->names, row_now(table));
+  return row_free(table, file_->names, file_->row_now(table, file_->now()));
 }
 
 std::string sqlite_store::abandoned_rows(const row_table& plain) const {
@@ -203,9 +203,9 @@ std::string sqlite_store::abandoned_rows(const row_table& plain) const {
 
 std::string sqlite_store::claim(const sql::claim_request& request) const {
   const auto& table = request.table;
-  const auto now = row_now(table);
+  const auto now = file_->row_now(table, file_->now());
   const auto end = now + request.own_ttl;
-  const auto expiry = sql::by_column(table) ? row_literal(row_time::text(end, true)) : fmt::to_string(end.count());
+  const auto expiry = sql::by_column(table) ? row_literal(row_time(end, true)) : fmt::to_string(end.count());
   return row_text(table, file_->names)
       .set_holder({request.session, request.nonce, file_->tables()})
       .set("expiry", request.own_ttl.count() == 0 ? "NULL" : expiry)
@@ -228,10 +228,6 @@ std::string sqlite_store::add_columns(const row_table& table) const {
   if (sql::has_own_fence(table) || (table.version.empty() && !by_column))
     text += add(table.fence, "INTEGER NOT NULL DEFAULT 0");
   return text;
-}
-
-microseconds sqlite_store::row_now(const row_table& table) const noexcept {
-  return table.renewal == row_renewal::column ? file_->wall_clock() : microseconds{file_->now()} + file_->row_epoch();
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

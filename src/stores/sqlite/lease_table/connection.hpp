@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <odb/exceptions.hxx>
+#include <string_view>
 #include <utility>
 
 #include "stores/sqlite/client/connection.hpp"
@@ -45,6 +46,16 @@ class lease_connection final : public sqlite_connection {
   template <class Bind, class Row>
   int poll_all(sqlite_busy_retry& retry, Bind&& bind, Row&& row) {
     return run(poll_all_, file_.sql.poll_all(), retry, bind, row);
+  }
+
+  /// Runs a statement once, which reads: bind(statement, now) and row(statement) as run() calls them. A failure, or
+  /// yes.
+  template <class Bind, class Row>
+  reply read_once(std::string_view sql, Bind&& bind, Row&& row) {
+    sqlite_busy_retry retry(*this, lane::read);
+    sqlite_statement statement;
+    const int code = run(statement, sql, retry, bind, row);
+    return code == SQLITE_DONE ? reply{.result = outcome::yes} : refused(code, false);
   }
 
   /// The answer of a statement that changes rows, which ended with that code: no if it changed none.

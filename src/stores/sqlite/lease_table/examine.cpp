@@ -41,16 +41,11 @@ class examination {
   /// The rows of a statement.
   template <class Row>
   bool ask(const std::string& text, Row&& row) {
-    sqlite_busy_retry retry(with_, lane::read, with_.file().settings.statement_timeout());
-    sqlite_statement statement;
-    const auto nothing = [](auto&&...) {};
-    const int code = with_.run(statement, sql::in_one_line(text), retry, nothing, row);
-    ++answer_.statements;
-    if (code == SQLITE_DONE) return true;
-    const auto statements = answer_.statements;
-    answer_ = with_.refused(code, false);
+    const auto statements = answer_.statements + 1;
+    answer_ = with_.read_once(
+        sql::in_one_line(text), [](auto&&...) {}, row);
     answer_.statements = statements;
-    return false;
+    return answer_.result == outcome::yes;
   }
 
   bool check_durability() {

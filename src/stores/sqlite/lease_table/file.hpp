@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "stores/sql/row_owner.hpp"
+#include "stores/sql/row_sql.hpp"
 #include "stores/sql/schema.hpp"
 #include "stores/sql/table_names.hpp"
 #include "stores/sqlite/client/file.hpp"
@@ -37,6 +38,10 @@ class lease_file final : public sqlite_file {
   /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set
   /// while this boot lasts. Known after prepare().
   microseconds row_epoch() const noexcept { return microseconds{row_epoch_.load(std::memory_order_relaxed)}; }
+  /// The time that rows of the table go by. `boot_time`: now().
+  microseconds row_now(const row_table& table, std::int64_t boot_time) const noexcept {
+    return sql::by_column(table) ? wall_clock() : microseconds{boot_time} + row_epoch();
+  }
   void row_epoch(microseconds found) noexcept { row_epoch_.store(found.count(), std::memory_order_relaxed); }
 
   /// Known after prepare().

@@ -9,6 +9,7 @@
 #include <odb/exceptions.hxx>
 #include <odb/schema-catalog.hxx>
 #include <odb/sqlite/exceptions.hxx>
+#include <optional>
 
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/schema.hpp"
@@ -78,30 +79,38 @@ std::string unfit_tables(lease_connection& connection) {
   return {};
 }
 
-/// Whether the statement, which may name our tables' :schema and :version, shows a row. Throws as ODB does.
-bool finds_row(lease_connection& connection, const std::string& sql) {
+/// Runs a statement once. It may name what is bound here. The first column of its first row; nothing: it shows no row.
+/// Throws what ODB throws.
+std::optional<std::int64_t> run_once(lease_connection& connection, std::string_view sql) {
+  lease_file& file = connection.file();
   sqlite_statement s;
-  int code = s.prepare(connection.handle(), sql);
+  int code = s.prepare(connection.handle(), file.names.expand(sql));
   if (code == SQLITE_OK) {
+    const auto now = microseconds{file.now()};
+    const auto version = odb::schema_catalog::current_version(file.database(), sql::table_names::schema);
     s.bind_named(":schema", std::string_view(sql::table_names::schema));
-    s.bind_named(":version", std::uint64_t{odb::schema_catalog::current_version(connection.file().database(),
-                                                                                sql::table_names::schema)});
+    s.bind_named(":version", std::uint64_t{version});
+    s.bind_named(":now", std::int64_t{now.count()});
+    s.bind_named(":epoch", std::int64_t{(file.wall_clock() - now).count()});
+    s.bind_named(":boot", file.boot);
+    s.bind_named(":tables", std::int64_t{sql::tables_id::made_of(file.names.prefix()).number()});
     code = s.step();
   }
-  if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
+  if (code == SQLITE_ROW) return s.integer(0);
+  if (code == SQLITE_DONE) return std::nullopt;
   throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(connection.handle()));
 }
 
 /// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
 bool is_made(lease_connection& connection) try {
-  return unfit_tables(connection).empty() && finds_row(connection, connection.file().names.expand(R"(
+  return unfit_tables(connection).empty() && run_once(connection, R"(
 SELECT 1
 FROM {version}
 WHERE name = :schema
   AND version = :version
   AND NOT migration
   AND EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 1)
-)"));
+)");
 } catch (const odb::sqlite::database_exception&) {
   return false;  // the attempt to make it gives the reason
 }
@@ -109,12 +118,11 @@ WHERE name = :schema
 /// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the
 /// statements one by one may: what is missing can be made as if nothing had been begun. False: no table was there.
 bool begin_anew(lease_connection& connection) {
-  const auto& names = connection.file().names;
-  const std::string there = fmt::format(
-      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE", names.table("schema_version"));
-  if (!finds_row(connection, there)) return false;
-  finds_row(connection,
-            names.expand("DELETE FROM {version} WHERE name = :schema AND migration AND version <= :version"));
+  const std::string there =
+      fmt::format("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE",
+                  connection.file().names.table("schema_version"));
+  if (!run_once(connection, there)) return false;
+  run_once(connection, "DELETE FROM {version} WHERE name = :schema AND migration AND version <= :version");
   return true;
 }
 
@@ -138,7 +146,7 @@ WHERE TRUE
 ON CONFLICT DO NOTHING
 )",
                                            {{"above", above}}));
-    } else if (!finds_row(connection, file.names.expand("SELECT 1 FROM {floor} WHERE {floor.id} = 1"))) {
+    } else if (!run_once(connection, "SELECT 1 FROM {floor} WHERE {floor.id} = 1")) {
       refuse(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it", file.settings.path,
                          file.names.table("floor")));
     }
@@ -197,60 +205,28 @@ constexpr const char* add_rows =
 constexpr const char* lacks_rows = "(SELECT COUNT(*) FROM {floor} WHERE {floor.id} IN (2, 3, 4)) < 3";
 static_assert(sql::tables_id::floor_row == 4);
 
-/// Statements that run once.
-class statements {
- public:
-  explicit statements(lease_connection& connection) : connection_(connection), names_(connection.file().names) {
-    names_.add_text("of_the_future", names_.expand(of_the_future));
-    names_.add_text("lacks_rows", names_.expand(lacks_rows));
-  }
-
-  /// Whether a row came back; found() is its first column. Throws what ODB throws.
-  bool run(std::string_view sql) {
-    lease_file& file = connection_.file();
-    const std::int64_t now = file.now();
-    const microseconds epoch = file.wall_clock() - microseconds{now};
-    sqlite_statement s;
-    int code = s.prepare(connection_.handle(), names_.expand(sql));
-    if (code == SQLITE_OK) {
-      s.bind_named(":now", now);
-      s.bind_named(":boot", file.boot);
-      s.bind_named(":epoch", std::int64_t{epoch.count()});
-      s.bind_named(":tables", std::int64_t{sql::tables_id::made_of(file.names.prefix()).number()});
-      code = s.step();
-      if (code == SQLITE_ROW) found_ = s.integer(0);
-    }
-    if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
-    throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(connection_.handle()));
-  }
-  std::int64_t found() const noexcept { return found_; }
-
- private:
-  lease_connection& connection_;
-  sql::table_names names_;
-  std::int64_t found_ = 0;
-};
-
 /// Frees what was held under a boot that is over. What may be alive stays, whatever its boot id says.
 void forget_other_boots(lease_connection& connection) {
-  statements file(connection);
+  const auto future = std::string("SELECT 1 WHERE ") + of_the_future;
   patiently(connection, [&] {
     // By reading: where there is nothing to do, opening a file waits for no writer.
-    if (!file.run("SELECT 1 WHERE {of_the_future} OR {lacks_rows}")) return;
+    if (!run_once(connection, future + " OR " + lacks_rows)) return;
     connection.odb().writes = true;
     sql::scoped_transaction scope(connection.odb());
     // Again, now that no other process writes: what was written before is of the past, unless another boot wrote it.
-    if (file.run("SELECT 1 WHERE {of_the_future}")) {
-      for (const char* sql : free_the_dead) file.run(sql);
+    if (run_once(connection, future)) {
+      for (const char* sql : free_the_dead) run_once(connection, sql);
     }
-    file.run(add_rows);
+    run_once(connection, add_rows);
     scope.commit();
   });
   connection.odb().writes = false;
-  patiently(connection, [&] { file.run("SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 3"); });
-  connection.file().row_epoch(microseconds{file.found()});
-  patiently(connection, [&] { file.run("SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 4"); });
-  connection.file().tables(sql::tables_id(static_cast<std::uint64_t>(file.found())));
+  patiently(connection, [&] {
+    const auto epoch = run_once(connection, "SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 3");
+    connection.file().row_epoch(microseconds{epoch.value_or(0)});
+    const auto tables = run_once(connection, "SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 4");
+    connection.file().tables(sql::tables_id(static_cast<std::uint64_t>(tables.value_or(0))));
+  });
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ sql::statement_text row_statement_text(row_statement which, const row_table& tab
   return sql::find_parameters("row", row_text(table, names).set_names().fill(which), known, sql::marker::name);
 }
 
-std::string row_time::text(microseconds at, bool up) {
+std::string row_time(microseconds at, bool up) {
   using namespace std::chrono;
   const seconds whole = up ? ceil<seconds>(at) : floor<seconds>(at);
   const days day = floor<days>(whole);
@@ -108,10 +108,6 @@ std::string row_time::text(microseconds at, bool up) {
   return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", static_cast<int>(date.year()),
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), time.hours().count(),
                      time.minutes().count(), time.seconds().count());
-}
-
-microseconds row_time::wall_clock() noexcept {
-  return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
 }
 
 std::string row_literal(const verification::parameter& value) {
@@ -144,7 +140,7 @@ verification::parameter row_argument(const row_value& value) {
 std::string row_free(const row_table& plain, const sql::table_names& names, microseconds now) {
   const auto table = sql::qualified(plain, quote);
   return row_text(table, names)
-      .set("now", by_column(table) ? quoted(row_time::text(now, false)) : fmt::to_string(now.count()))
+      .set("now", by_column(table) ? quoted(row_time(now, false)) : fmt::to_string(now.count()))
       .set("horizon", fmt::to_string((now + row_horizon).count()))
       .fill("{free}");
 }

@@ -41,13 +41,9 @@ enum class row_parameter : unsigned char {
 sql::row_text row_text(const row_table& table, const sql::table_names& names);
 sql::statement_text row_statement_text(sql::row_statement which, const row_table& table, const sql::table_names& names);
 
-/// What a row's expiry column is compared with: the text of wall-clock seconds (row_renewal::column), or microseconds.
-struct row_time {
-  /// `at`: of the clock that the table's rows go by. `up`: to the next whole second, where only whole ones are kept.
-  static std::string text(microseconds at, bool up);
-  /// UTC since 1970.
-  static microseconds wall_clock() noexcept;
-};
+/// What a shared expiry column is compared with: wall-clock seconds (row_renewal::column) as text. `up`: to the next
+/// whole second, because only whole ones are kept.
+std::string row_time(microseconds at, bool up);
 
 /// Longer than any lease: an expiry further off is none of ours, or the clock was set back between two boots.
 inline constexpr microseconds row_horizon = std::chrono::hours{24 * 31};

@@ -35,9 +35,7 @@ class row_values {
   }
 
   /// Of the clock that the table's rows go by.
-  microseconds now(std::int64_t boot_time) const noexcept {
-    return column_ ? file_.wall_clock() : microseconds{boot_time} + file_.row_epoch();
-  }
+  microseconds now(std::int64_t boot_time) const noexcept { return file_.row_now(*q_.row->table, boot_time); }
 
   void bind(sqlite_statement& to, const sql::statement_text& text, std::int64_t boot_time) {
     note_times(now(boot_time));
@@ -83,8 +81,8 @@ class row_values {
   void note_times(microseconds at) {
     now_ = at.count();
     if (!column_) return;
-    now_text_ = row_time::text(at, false);
-    end_text_ = row_time::text(at + q_.ttl, true);
+    now_text_ = row_time(at, false);
+    end_text_ = row_time(at + q_.ttl, true);
   }
 
   const request& q_;

@@ -95,9 +95,6 @@ class sqlite_store final : public store,
   reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
   bool caller_may_wait(fault& why) const noexcept override;
 
-  /// By the clock that the table's rows go by.
-  microseconds row_now(const row_table& table) const noexcept;
-
   /// Why no process can wake another one by a file beside the database; empty: it can.
   std::string unfit_for_waking() const;
   /// Whether waiters are woken there, and so can be read.

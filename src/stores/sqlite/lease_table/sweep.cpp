@@ -66,7 +66,7 @@ class sweeper {
       }
       found_.push_back(std::move(next));
     };
-    sqlite_busy_retry retry(connection_, lane::read, connection_.file().settings.statement_timeout());
+    sqlite_busy_retry retry(connection_, lane::read);
     const int code = connection_.run(kind, retry, values, begin, row);
     if (code != SQLITE_DONE) failed_ = connection_.refused(code, false);
     return code == SQLITE_DONE;
@@ -78,7 +78,7 @@ class sweeper {
                            return a.fence < b.fence;
                          })->fence;
     std::uint64_t gone = 0;
-    sqlite_busy_retry retry(connection_, lane::write, connection_.file().settings.statement_timeout());
+    sqlite_busy_retry retry(connection_, lane::write);
     const bool done = connection_.transact(retry, failed_, [&] {
       // First what refers to those that go.
       lease_values values{.seen_fence = highest, .idle = idle_};
@@ -112,13 +112,11 @@ class sweeper {
 
 }  // namespace
 
-reply sqlite_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept try {
-  auto& link = static_cast<lease_connection&>(connection);
-  if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
-  const base::lock_guard lock(cleanup_mutex_);
-  return sweeper(link, idle, limit, cleanup_cursor_).run();
-} catch (...) {
-  return out_of_memory();
+reply sqlite_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
+  return reply_or_in_doubt(connection, [&](lease_connection& link) {
+    const base::lock_guard lock(cleanup_mutex_);
+    return sweeper(link, idle, limit, cleanup_cursor_).run();
+  });
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -205,7 +205,7 @@ void sqlite_store::execute_all(lease_connection& link, std::span<const request> 
     std::fill(replies.begin(), replies.end(), reply{.why = why});
     return;
   }
-  sqlite_busy_retry retry(link, reads ? lane::read : lane::write, file_->settings.statement_timeout());
+  sqlite_busy_retry retry(link, reads ? lane::read : lane::write);
   if (requests.size() > 1 && !reads) {
     // A row that the application's own triggers protect must not keep the others from their answers.
     if (run_batch(link, retry, requests, replies) || requests.front().row == nullptr || !link.usable()) return;
@@ -217,32 +217,30 @@ void sqlite_store::execute_all(lease_connection& link, std::span<const request> 
   for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = execute_one(link, retry, requests[i]);
 }
 
-reply sqlite_store::session(connection& connection, session_verb action, const session_record& record) noexcept try {
-  auto& link = static_cast<lease_connection&>(connection);
-  if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
-  if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
-  const bool renews = action == session_verb::renew;
-  const auto& settings = file_->settings;
-  sqlite_busy_retry retry(link, renews ? lane::renewal : lane::write,
-                          renews ? settings.busy_timeout : settings.statement_timeout());
-  lease_values values{.session = record.id,
-                      .ttl = record.ttl.count(),
-                      .host = record.host,
-                      .pid = record.pid,
-                      .label = record.label,
-                      .boot = file_->boot};
-  if (action == session_verb::close) {
-    auto answer = close_session(link, retry, values);
-    if (answer.result == outcome::yes) waiters_.session_ended();
-    return answer;
-  }
-  constexpr statement_id statements[] = {statement_id::session_open, statement_id::session_renew,
-                                         statement_id::session_remove_expired};
-  const int code = link.run(statements[static_cast<std::size_t>(action)], retry, values);
-  if (code == SQLITE_CONSTRAINT_PRIMARYKEY) return {.result = outcome::no};  // opened before
-  return link.changed_by(code);
-} catch (...) {
-  return out_of_memory();
+reply sqlite_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
+  return reply_or_in_doubt(connection, [&](lease_connection& link) -> reply {
+    if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
+    const bool renews = action == session_verb::renew;
+    const auto& settings = file_->settings;
+    sqlite_busy_retry retry(link, renews ? lane::renewal : lane::write,
+                            renews ? settings.busy_timeout : settings.statement_timeout());
+    lease_values values{.session = record.id,
+                        .ttl = record.ttl.count(),
+                        .host = record.host,
+                        .pid = record.pid,
+                        .label = record.label,
+                        .boot = file_->boot};
+    if (action == session_verb::close) {
+      auto answer = close_session(link, retry, values);
+      if (answer.result == outcome::yes) waiters_.session_ended();
+      return answer;
+    }
+    constexpr statement_id statements[] = {statement_id::session_open, statement_id::session_renew,
+                                           statement_id::session_remove_expired};
+    const int code = link.run(statements[static_cast<std::size_t>(action)], retry, values);
+    if (code == SQLITE_CONSTRAINT_PRIMARYKEY) return {.result = outcome::no};  // opened before
+    return link.changed_by(code);
+  });
 }
 
 }  // namespace dlock::stores::sqlite::lease_table
