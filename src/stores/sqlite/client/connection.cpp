@@ -74,18 +74,11 @@ bool sqlite_connection::set_up(microseconds limit, fault& why) {
 }
 
 int sqlite_connection::pragma(const char* sql, sqlite_busy_retry& retry, std::string& answer) {
-  int code = retry.begin();
-  if (code != SQLITE_OK) return code;
-  answer.clear();
-  const auto keep = [](void* into, int columns, char** values, char**) {
-    if (columns > 0 && values[0] != nullptr) *static_cast<std::string*>(into) = values[0];
-    return 0;
-  };
-  do {
-    code = ::sqlite3_exec(handle(), sql, keep, &answer, nullptr);
-    if (code != SQLITE_OK) code = ::sqlite3_extended_errcode(handle());
-  } while (retry.again(code));
-  return code;
+  sqlite_statement statement;
+  const int code = run(
+      statement, sql, retry, [&](auto&&...) { answer.clear(); },
+      [&](const sqlite_statement& row) { answer = row.text(0); });
+  return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 void sqlite_connection::interrupt() noexcept {

@@ -289,9 +289,11 @@ struct wake_file::opened::candidate {
     return std::tie(since, slot, entry) < std::tie(other.since, other.slot, other.entry);
   }
 
-  /// Calls `each` for all entries of the table.
+  /// Calls `each` for all entries that the file has now.
   template <class Call>
-  static void for_each(const opened& file, const file_table& table, Call&& each) {
+  static void for_each(const opened& file, Call&& each) {
+    file_table table;
+    if (!file.read(0, &table, sizeof table) || table.header != expected) return;
     entries all;
     for (std::size_t slot = 0; slot != slots; ++slot) {
       const auto used = std::min<std::size_t>(table.heads[slot].used, keys_of_slot);
@@ -331,15 +333,11 @@ bool wake_file::opened::ring(const candidate& one) const noexcept {
 }
 
 wake_file::opened::rung wake_file::opened::ring(hash key) const noexcept {
-  file_table table;
-  if (!read(0, &table, sizeof table) || table.header != expected) return rung::none;
-  if (std::all_of(table.heads.begin(), table.heads.end(), [](const auto& each) { return each.used == 0; }))
-    return rung::none;
   std::optional<candidate> last;
   std::bitset<slots> dead;
   for (;;) {
     std::optional<candidate> first;
-    candidate::for_each(*this, table, [&](const candidate& each) {
+    candidate::for_each(*this, [&](const candidate& each) {
       if (each.key != key || dead[each.slot] || (last && !last->before(each)) || (first && !each.before(*first)))
         return;
       first = each;
@@ -355,10 +353,8 @@ wake_file::opened::rung wake_file::opened::ring(hash key) const noexcept {
 }
 
 void wake_file::opened::ring_all() const noexcept try {
-  file_table table;
-  if (!read(0, &table, sizeof table) || table.header != expected) return;
   std::vector<candidate> all;
-  candidate::for_each(*this, table, [&](const candidate& each) { all.push_back(each); });
+  candidate::for_each(*this, [&](const candidate& each) { all.push_back(each); });
   std::sort(all.begin(), all.end(),
             [](const candidate& a, const candidate& b) { return a.key != b.key ? a.key < b.key : a.before(b); });
   hash done = 0;
@@ -370,11 +366,9 @@ void wake_file::opened::ring_all() const noexcept try {
 }
 
 std::vector<wake_file::opened::waiter> wake_file::opened::waiters() const {
-  file_table table;
-  if (!read(0, &table, sizeof table) || table.header != expected) return {};
   std::vector<candidate> all;
   std::bitset<slots> lives;
-  candidate::for_each(*this, table, [&](const candidate& each) {
+  candidate::for_each(*this, [&](const candidate& each) {
     if (each.entry == 0 || all.empty() || all.back().slot != each.slot) lives[each.slot] = in_use(each.slot);
     if (lives[each.slot]) all.push_back(each);
   });

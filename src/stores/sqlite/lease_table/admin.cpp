@@ -68,25 +68,27 @@ reply select_held(lease_connection& connection, const query& condition, std::vec
 /// The holder in the columns of row_holder(), which begin at `first`. None: the row is free.
 std::optional<holder_info> holder_in_row(const sqlite_statement& s, int first, const row_table& table,
                                          const lease_file& file, std::int64_t sessions_now) {
-  const bool column = sql::by_column(table);
   const auto text = s.text(first);
   const auto owner = sql::row_holder::parse(text, file.tables());
-  const auto now = file.row_now(table, sessions_now).count();
+  const auto now = file.row_now(table, sessions_now);
   const bool own_expiry = !s.is_null(first + 2);
-  const auto free_from = s.integer(first + 2);
-  const bool too_far = !column && free_from > now + row_horizon.count();
-  if (text.empty() || (own_expiry && (free_from <= now || too_far))) return std::nullopt;
+  const microseconds free_from{s.integer(first + 2)};
+  if (text.empty() || (own_expiry && has_passed(table, free_from, now))) return std::nullopt;
   holder_info info{.session = owner ? owner->session : id128{},
                    .fence = static_cast<std::uint64_t>(s.integer(first + 1)),
                    .host = std::string(s.text(first + 4)),
                    .pid = s.integer(first + 5),
                    .label = owner ? std::string(s.text(first + 6)) : sql::row_holder::describe_foreign(text),
                    .kind = own_expiry ? sql::kind_of_expiry(table) : lease_kind::session};
-  info.revoked = !own_expiry && s.integer(first + 7) != 0;
-  const auto end = own_expiry ? free_from - now : s.is_null(first + 3) ? 0 : s.integer(first + 3) - sessions_now;
+  if (own_expiry) {
+    info.remaining = free_from - now;
+    return info;
+  }
+  info.revoked = s.integer(first + 7) != 0;
+  const auto end = s.is_null(first + 3) ? 0 : s.integer(first + 3) - sessions_now;
   info.remaining = microseconds{std::max<std::int64_t>(0, end)};
   const bool other_boot = s.text(first + 9) != file.boot && end > s.integer(first + 8);
-  info.dead = owner && !own_expiry && (end <= 0 || other_boot);
+  info.dead = owner && (end <= 0 || other_boot);
   return info;
 }
 

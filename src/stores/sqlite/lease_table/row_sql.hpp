@@ -48,6 +48,11 @@ std::string row_time(microseconds at, bool up);
 /// Longer than any lease: an expiry further off is none of ours, or the clock was set back between two boots.
 inline constexpr microseconds row_horizon = std::chrono::hours{24 * 31};
 
+/// Whether a row with an expiry is free. Both by the clock that the table's rows go by.
+inline bool has_passed(const row_table& table, microseconds expiry, microseconds now) noexcept {
+  return expiry <= now || (!sql::by_column(table) && expiry > now + row_horizon);
+}
+
 // ---- the same as text with its values written into it --------------------------------------------------------------
 
 /// As SQL text has it.

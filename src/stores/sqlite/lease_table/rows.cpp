@@ -22,7 +22,7 @@ constexpr microseconds no_end = std::chrono::hours{1};
 class row_values {
  public:
   row_values(const request& q, const lease_file& file)
-      : q_(q), fence_(q.fence), column_(q.row->table->renewal == row_renewal::column), file_(file) {
+      : q_(q), fence_(q.fence), column_(sql::by_column(*q.row->table)), file_(file) {
     const sql::row_holder ours{q.session, q.nonce, file.tables()};
     owner_ = ours.text();
     verified_owner_ = ours.verified_text();
@@ -138,8 +138,7 @@ reply poll(lease_connection& connection, sqlite_busy_retry& retry, const request
   answer.holder.kind = end ? sql::kind_of_expiry(*q.row->table) : lease_kind::session;
   answer.holder.remaining = no_end;
   if (end) {
-    const bool too_far = q.row->table->renewal == row_renewal::session && *end > asked + row_horizon;
-    answer.holder.expired = *end <= asked || too_far;
+    answer.holder.expired = has_passed(*q.row->table, *end, asked);
     answer.holder.remaining = answer.holder.expired ? microseconds{0} : *end - asked;
   }
   answer.holder.holder = ours ? ours->session : sql::foreign_owner;
@@ -172,7 +171,7 @@ sqlite_row_statements::prepared& sqlite_row_statements::of(const std::shared_ptr
 reply run_row(lease_connection& connection, sqlite_busy_retry& retry, const request& q) {
   if (q.action == verb::insert) return {.result = outcome::absent};  // making rows is the application's business
   const bool needs_ttl = q.action == verb::take || q.action == verb::take_over || q.action == verb::extend;
-  if (needs_ttl && q.ttl.count() == 0 && q.row->table->renewal == row_renewal::column) {
+  if (needs_ttl && q.ttl.count() == 0 && sql::by_column(*q.row->table)) {
     return {.why = {.text = fmt::format("table {}: row_renewal::column needs a ttl", q.row->table->table)}};
   }
   row_values values(q, connection.file());
