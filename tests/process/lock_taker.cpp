@@ -32,7 +32,6 @@
 #include <cstdlib>
 #include <functional>
 #include <future>
-#include <iostream>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -42,17 +41,14 @@
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/store_interface/clock.hpp"
+#include "process/helper_program.hpp"
 #include "process/taker_acts.hpp"
 #include "process/torture_run.hpp"
-
-#ifdef __linux__
-#include <sys/prctl.h>
-#include <csignal>
-#endif
 
 namespace {
 
 using namespace std::chrono_literals;
+using dlock::test::say;
 
 struct settings {
   std::string url{};
@@ -76,13 +72,6 @@ std::vector<dlock::lease> others;
 std::optional<std::stop_callback<std::function<void()>>> when_lost;
 
 std::int64_t now() { return dlock::boot_clock::now().time_since_epoch().count(); }
-
-template <class... Args>
-void say(fmt::format_string<Args...> text, Args&&... args) {
-  const auto line = fmt::format(text, std::forward<Args>(args)...) + "\n";
-  // One write: the lines of several threads, and of a forked child, stay whole.
-  if (::write(STDOUT_FILENO, line.data(), line.size()) < 0) ::_exit(3);
-}
 
 const char* word(const std::error_code& code) {
   using dlock::errc;
@@ -344,13 +333,10 @@ void read_arguments(CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) {
-#ifdef __linux__
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves nobody behind, also not one that is stopped
-#endif
   CLI::App app{"Takes a lock and does what it is told"};
   read_arguments(app);
   CLI11_PARSE(app, argc, argv);
-  try {
+  return dlock::test::helper_main([] {
     service.emplace(settings.url,
                     dlock::service_options{.label = settings.label,
                                            .release_limit = std::chrono::milliseconds{settings.release_limit},
@@ -358,20 +344,15 @@ int main(int argc, char** argv) {
     say("ready {}", ::getpid());
     if (!settings.torture.log.empty()) {
       settings.torture.ttl = std::chrono::milliseconds{settings.ttl};
-      run_torture(*service, settings.torture);
-      return 0;
+      return run_torture(*service, settings.torture);
     }
     if (settings.hold) take(settings.wait);
-    for (std::string line; std::getline(std::cin, line);) {
+    dlock::test::obey_lines([](const std::string& line) {
       std::istringstream words(line);
       std::string command;
       std::string argument;
       words >> command >> argument;
-      if (!obey(command, argument)) break;
-    }
-    return 0;
-  } catch (const std::exception& e) {
-    say("error {}", e.what());
-    return 1;
-  }
+      return obey(command, argument);
+    });
+  });
 }

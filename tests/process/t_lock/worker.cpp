@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <exception>
 #include <random>
 #include <string>
 #include <thread>
@@ -15,6 +13,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/stores/mysql.hpp"
+#include "process/helper_program.hpp"
 #include "support/mysql_fixture.hpp"
 
 namespace {
@@ -43,8 +42,8 @@ struct worker {
                                               "holder='{1}', until_us={2}+300000 WHERE k='{3}' AND (holder IN ('', "
                                               "'{1}') OR until_us<{2})",
                                               witness, me, clock_us, key)) == 1;
-    const auto* const visit = as_request ? "visit dlock-shared" : "visit dlock";
-    std::puts(alone ? visit : ("overlap dlock " + key).c_str());
+    const std::string visit = as_request ? "visit dlock-shared" : "visit dlock";
+    dlock::test::say("{}", alone ? visit : "overlap dlock " + key);
     std::this_thread::sleep_for(std::chrono::milliseconds{1 + random() % 40});
     client.run(
         fmt::format("UPDATE {} SET holder=IF(inside>1, holder, ''), inside=inside-1 WHERE k='{}' AND "
@@ -64,21 +63,17 @@ struct worker {
 
 int main(int argc, char** argv) {
   if (argc < 5) return 2;
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  try {
+  return dlock::test::helper_main([&] {
     worker self(argv[1], argv[2], argv[3], {argv + 4, argv + argc});
-    std::puts("ready");
+    dlock::test::say("ready");
     for (;;) {
       try {
         self.visit();
       } catch (const dlock::lock_timeout&) {
         // The neighbours are quick; it goes on.
       } catch (const dlock::error& e) {
-        std::puts(fmt::format("error {}", e.what()).c_str());
+        dlock::test::say("error {}", e.what());
       }
     }
-  } catch (const std::exception& e) {
-    std::puts(fmt::format("error {}", e.what()).c_str());
-  }
-  return 1;
+  });
 }

@@ -19,26 +19,21 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <odb/exception.hxx>
 #include <sstream>
 
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "odb/verify/bank.hpp"
+#include "process/helper_program.hpp"
 #include "process/transfer/run.hpp"
 #include "process/transfer/teller.hpp"
-
-#ifdef __linux__
-#include <sys/prctl.h>
-
-#include <csignal>
-#endif
 
 namespace {
 
 using namespace std::chrono_literals;
 using dlock::test::proof;
+using dlock::test::say;
 
 struct settings {
   std::string url{};
@@ -46,12 +41,6 @@ struct settings {
   unsigned ttl = 1000;
   dlock::test::transfer_settings torture{};
 };
-
-template <class... Args>
-void say(fmt::format_string<Args...> text, Args&&... args) {
-  const auto line = fmt::format(text, std::forward<Args>(args)...) + "\n";
-  if (::write(STDOUT_FILENO, line.data(), line.size()) < 0) ::_exit(3);
-}
 
 class conversation {
  public:
@@ -142,30 +131,20 @@ void read_arguments(CLI::App& app, settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
-#ifdef __linux__
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves nobody behind, also not one that is stopped
-#endif
   CLI::App app{"Transfers money between locked wallets"};
   settings settings;
   read_arguments(app, settings);
   CLI11_PARSE(app, argc, argv);
-  try {
+  return dlock::test::helper_main([&settings] {
     dlock::lock_service locks(settings.url, {.close_limit = 300ms});
     const auto bank = dlock::test::open_bank(settings.bank);
     say("ready {}", ::getpid());
     const std::chrono::milliseconds ttl{settings.ttl};
     if (!settings.torture.log.empty()) {
       settings.torture.ttl = ttl;
-      dlock::test::run_transfers(locks, *bank, settings.torture);
-      return 0;
+      return dlock::test::run_transfers(locks, *bank, settings.torture);
     }
     conversation with(locks, *bank, ttl);
-    for (std::string line; std::getline(std::cin, line);) {
-      if (!with.obey(line)) break;
-    }
-    return 0;
-  } catch (const std::exception& e) {
-    say("error {}", e.what());
-    return 1;
-  }
+    dlock::test::obey_lines([&with](const std::string& line) { return with.obey(line); });
+  });
 }
