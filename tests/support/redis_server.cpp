@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/redis_server.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -70,10 +66,6 @@ std::string program() {
 
 redis_server::redis_server(std::vector<std::string> options) : options_(std::move(options)) { start(); }
 
-redis_server::~redis_server() {
-  if (pid_ > 0) kill();
-}
-
 std::string redis_server::url(const std::string& parameters) const {
   return "redis:///0?socket=" + socket_ + parameters;
 }
@@ -119,41 +111,14 @@ void redis_server::start() {
   const bool restarted = port_ != 0;               // others know its port
   for (int attempt = 0; attempt < 5; ++attempt) {  // somebody else may take the port
     if (!restarted) port_ = free_port();
-    auto words = command();
-    std::vector<char*> arguments;
-    for (auto& each : words) arguments.push_back(each.data());
-    arguments.push_back(nullptr);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      ::execvp(arguments[0], arguments.data());
-      ::_exit(127);
-    }
-    const bool answers = eventually(
-        [this] {
-          if (::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
-          return pid_ < 0 || ask({"PING"}) == "PONG" || ask({"PING"}).starts_with("NOAUTH");
-        },
-        std::chrono::seconds{20});
-    if (answers && pid_ > 0) return;
-    if (pid_ > 0) kill();
+    run(command());
+    const bool answers =
+        eventually([this] { return !runs() || ask({"PING"}) == "PONG" || ask({"PING"}).starts_with("NOAUTH"); },
+                   std::chrono::seconds{20});
+    if (answers && runs()) return;
+    kill();
   }
   throw std::runtime_error("redis-server does not start; is it installed? ./dev setup does that");
-}
-
-void redis_server::stop() const { ::kill(pid_, SIGSTOP); }
-void redis_server::go_on() const { ::kill(pid_, SIGCONT); }
-
-void redis_server::shut_down() {
-  ::kill(pid_, SIGTERM);
-  ::waitpid(pid_, nullptr, 0);
-  pid_ = -1;
-}
-
-void redis_server::kill() {
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
-  pid_ = -1;
 }
 
 void redis_server::forget() const { std::filesystem::remove_all(folder_ / "appendonlydir"); }

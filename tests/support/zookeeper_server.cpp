@@ -2,17 +2,13 @@
 #include "support/zookeeper_server.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -43,17 +39,13 @@ zookeeper_server::zookeeper_server(std::vector<std::string> settings) : settings
     port_ = free_port();
     start();
     if (comes_up()) return;
-    if (pid_ > 0) kill();
+    kill();
   }
   throw std::runtime_error("ZooKeeper does not start; is it installed? ./dev setup does that");
 }
 
 zookeeper_server::zookeeper_server(int number, std::vector<std::string> settings)
     : settings_(std::move(settings)), number_(number), port_(free_port()) {}
-
-zookeeper_server::~zookeeper_server() {
-  if (pid_ > 0) kill();
-}
 
 std::string zookeeper_server::address() const { return fmt::format("127.0.0.1:{}", port_); }
 
@@ -74,39 +66,20 @@ void zookeeper_server::configure() const {
 void zookeeper_server::start() {
   configure();
   const std::string main = number_ > 0 ? "quorum.QuorumPeerMain" : "ZooKeeperServerMain";
-  std::vector<std::string> words{"java",
-                                 "-Xmx64m",
-                                 "-XX:+UseSerialGC",
-                                 "-XX:TieredStopAtLevel=1",
-                                 "-Dzookeeper.preAllocSize=64",
-                                 "-cp",
-                                 "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-nop.jar",
-                                 "org.apache.zookeeper.server." + main,
-                                 folder_ / "zoo.cfg"};
-  std::vector<char*> arguments;
-  for (auto& each : words) arguments.push_back(each.data());
-  arguments.push_back(nullptr);
-  const auto log = folder_ / "log";
-  pid_ = ::fork();
-  if (pid_ == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int to = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    ::dup2(to, 1);
-    ::dup2(to, 2);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
-  }
+  run({"java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.preAllocSize=64", "-cp",
+       "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-nop.jar", "org.apache.zookeeper.server." + main,
+       folder_ / "zoo.cfg"},
+      folder_ / "log");
 }
 
 bool zookeeper_server::comes_up() {
   bool up = false;
   static_cast<void>(eventually(
       [&] {
-        if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
         // It says "imok" before it serves, and then takes no notice of a client that asks for a session.
         // And it may be another one, of a test that has got the same port.
-        up = pid_ > 0 && !role().empty() && try_ask("conf").find(folder_ / "data") != std::string::npos;
-        return up || pid_ < 0;
+        up = runs() && !role().empty() && try_ask("conf").find(folder_ / "data") != std::string::npos;
+        return up || !runs();
       },
       timeout));
   return up;
@@ -115,21 +88,6 @@ bool zookeeper_server::comes_up() {
 void zookeeper_server::wait() {
   if (comes_up()) return;
   throw std::runtime_error("ZooKeeper does not answer");
-}
-
-void zookeeper_server::stop() const { ::kill(pid_, SIGSTOP); }
-void zookeeper_server::go_on() const { ::kill(pid_, SIGCONT); }
-
-void zookeeper_server::shut_down() {
-  ::kill(pid_, SIGTERM);
-  ::waitpid(pid_, nullptr, 0);
-  pid_ = -1;
-}
-
-void zookeeper_server::kill() {
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
-  pid_ = -1;
 }
 
 std::string zookeeper_server::try_ask(const std::string& word) const {

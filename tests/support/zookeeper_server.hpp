@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "support/scratch_folder.hpp"
+#include "support/server_process.hpp"
 
 namespace dlock::test {
 
-/// A ZooKeeper server for one test, which may stop, kill and restart it. It ends with the test's process, however that
-/// ends. A tick is 100 ms. Throws std::runtime_error where something does not work.
-class zookeeper_server {
+/// A ZooKeeper server for one test, which may restart it. A tick is 100 ms. Throws std::runtime_error where something
+/// does not work.
+class zookeeper_server : public server_process {
  public:
   /// `settings`: more lines of its configuration, e.g. {"maxSessionTimeout=2000"}.
   explicit zookeeper_server(std::vector<std::string> settings = {});
   /// One of an ensemble, which answers once most of them run. `number` counts from 1.
   zookeeper_server(int number, std::vector<std::string> settings);
-  ~zookeeper_server();
-  zookeeper_server(const zookeeper_server&) = delete;
-  zookeeper_server& operator=(const zookeeper_server&) = delete;
 
   /// `parameters`: "name=value&name=value".
   std::string url(const std::string& parameters = {}) const;
@@ -30,12 +26,6 @@ class zookeeper_server {
   std::string address() const;
   std::uint16_t port() const noexcept { return port_; }
 
-  /// SIGSTOP, SIGCONT.
-  void stop() const;
-  void go_on() const;
-  void kill();
-  /// SIGTERM; returns when it has ended.
-  void shut_down();
   /// Begins to run it; wait() returns when it answers.
   void start();
   void wait();
@@ -56,7 +46,6 @@ class zookeeper_server {
   std::vector<std::string> settings_;
   int number_ = 0;  // of an ensemble; 0: it is alone
   std::uint16_t port_ = 0;
-  pid_t pid_ = -1;
 };
 
 /// Several, of which each knows the others.
