@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "dlock/odb/claim.hpp"
-#include "entities-odb.hxx"
 
 using namespace dlock::test;
 using Catch::Matchers::ContainsSubstring;

@@ -16,7 +16,6 @@
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/owner.hpp"
-#include "entities-odb.hxx"
 
 using namespace std::chrono_literals;
 using namespace dlock::test;

@@ -10,7 +10,6 @@
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/database.hpp"
 #include "dlock/odb/lock_row.hpp"
-#include "entities-odb.hxx"
 
 using namespace dlock::test;
 using dlock::claim;

@@ -11,15 +11,13 @@
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/database.hpp"
 #include "dlock/odb/lock_row.hpp"
-#include "entities-odb.hxx"
 
 using namespace dlock::test;
 using dlock::lock_row;
 using dlock::try_lock_row;
 
 TEST_CASE("deleted row: its lock ends with it, and its holder writes nothing any more", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "shipped";
   REQUIRE(r.sql("DELETE FROM orders WHERE id = 1") == 1);
@@ -49,8 +47,7 @@ TEST_CASE("deleted row: its lock ends with it, and its holder writes nothing any
 
 TEST_CASE("deleted row: one that is inserted anew under the same id is another row, free, and safe from its old holder",
           "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto old = lock_row<order>(r.locks, r.db, 1);
   r.sql("DELETE FROM orders WHERE id = 1");
   r.add(order{.id = 1, .status = "new"});

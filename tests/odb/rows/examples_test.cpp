@@ -9,7 +9,6 @@
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/database.hpp"
 #include "dlock/odb/macros.hpp"
-#include "entities-odb.hxx"
 
 using namespace std::chrono_literals;
 using namespace dlock::test;

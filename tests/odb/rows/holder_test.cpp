@@ -11,7 +11,6 @@
 #include "dlock/error.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/stores/memory.hpp"
-#include "entities-odb.hxx"
 #include "support/eventually.hpp"
 
 using namespace std::chrono_literals;
@@ -75,8 +74,7 @@ TEST_CASE("row holder: a dead one is called dead", "[rows]") {
 }
 
 TEST_CASE("row holder: a row is forced by its session, and its holder is told", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   const auto key = dlock::row<order>(r.others, r.db, 1);
   CHECK_FALSE(r.others.force_release(key));  // nobody holds it
   auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 10s});
@@ -88,8 +86,7 @@ TEST_CASE("row holder: a row is forced by its session, and its holder is told", 
 }
 
 TEST_CASE("row holder: a row that an expiry keeps is forced at once, and its holder finds out", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   const auto key = dlock::row<order>(r.others, r.db, 1);
   auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 60s, .renewal = dlock::renewal::none});
   CHECK(r.others.force_release(key));

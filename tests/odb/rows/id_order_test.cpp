@@ -12,7 +12,6 @@
 
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
-#include "entities-odb.hxx"
 #include "odb/statement_text.hpp"
 
 using namespace dlock::test;

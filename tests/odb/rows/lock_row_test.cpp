@@ -10,7 +10,6 @@
 #include "dlock/odb/macros.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/stores/memory.hpp"
-#include "entities-odb.hxx"
 
 using namespace std::chrono_literals;
 using namespace dlock::test;
@@ -134,8 +133,7 @@ TEST_CASE("row lock: an owner enters its own row again without a statement, othe
 }
 
 TEST_CASE("row lock: inside a transaction of the caller's, that one stays current and is not used", "[rows][T75]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   odb::transaction mine(r.db.begin());
   // A read, so that it has a view of its own of the database.
   const std::unique_ptr<order> seen(r.db.load<order>(1));

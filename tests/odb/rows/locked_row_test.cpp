@@ -11,7 +11,6 @@
 
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/verify.hpp"
-#include "entities-odb.hxx"
 
 using namespace std::chrono_literals;
 using namespace dlock::test;
@@ -19,8 +18,7 @@ using dlock::lock_row;
 using dlock::try_lock_row;
 
 TEST_CASE("locked row: commit writes the entity and frees the row together", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "shipped";
   row->amount = 12;
@@ -38,8 +36,7 @@ TEST_CASE("locked row: commit writes the entity and frees the row together", "[r
 }
 
 TEST_CASE("locked row: left without commit, nothing is written and the row is free", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   {
     auto row = lock_row<order>(r.locks, r.db, 1);
     row->status = "lost";
@@ -49,8 +46,7 @@ TEST_CASE("locked row: left without commit, nothing is written and the row is fr
 }
 
 TEST_CASE("locked row: update writes and keeps the lock", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "packed";
   row.update();
@@ -62,8 +58,7 @@ TEST_CASE("locked row: update writes and keeps the lock", "[rows]") {
 }
 
 TEST_CASE("locked row: an update in the caller's transaction stands or falls with it, the lock outlives it", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   r.add(order{.id = 2, .status = "paid"});
   {
     auto row = lock_row<order>(r.locks, r.db, 1);
@@ -89,8 +84,7 @@ TEST_CASE("locked row: an update in the caller's transaction stands or falls wit
 }
 
 TEST_CASE("locked row: a lock that was lost before the commit writes nothing", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "late";
   r.take_over(1);
@@ -112,8 +106,7 @@ TEST_CASE("locked row: a lock that was lost before the commit writes nothing", "
 
 TEST_CASE("locked row: a copy loaded before a grant can't be written any more, and no lock column by anybody",
           "[rows][T72]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   const auto copy = r.load<order>(1);
   const auto row = lock_row<order>(r.locks, r.db, 1);
   const auto held = r.load<order>(1);
@@ -131,8 +124,7 @@ TEST_CASE("locked row: a copy loaded before a grant can't be written any more, a
 }
 
 TEST_CASE("locked row: after a take-over the former holder's own update is refused by ODB as well", "[rows][T72]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   r.take_over(1);
   row->status = "late";
@@ -141,8 +133,7 @@ TEST_CASE("locked row: after a take-over the former holder's own update is refus
 }
 
 TEST_CASE("locked row: a write past the lock is found at the commit, and the row is free afterwards", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   const auto other = r.load<order>(1);
   other->amount = 5;
@@ -156,8 +147,7 @@ TEST_CASE("locked row: a write past the lock is found at the commit, and the row
 }
 
 TEST_CASE("locked row: renewals change neither the version nor anything else of the row", "[rows][T73]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1, {.ttl = 5s});
   const auto copy = r.load<order>(1);
   const auto end = std::chrono::steady_clock::now() + 5500ms;  // longer than the ttl: it was renewed
@@ -172,8 +162,7 @@ TEST_CASE("locked row: renewals change neither the version nor anything else of 
 }
 
 TEST_CASE("locked row: an inner lock writes at its commit and leaves the row to the outer one", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto outer = lock_row<order>(r.locks, r.db, 1);
   {
     auto inner = lock_row<order>(r.locks, r.db, 1);
@@ -196,8 +185,7 @@ TEST_CASE("locked row: members that are private are written as well", "[rows]") 
 }
 
 TEST_CASE("locked row: a copy of a locked entity that is stored under a new id is free", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   order copy = *row;
   copy.id = 2;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "dlock/odb/claim.hpp"
-#include "entities-odb.hxx"
 
 using namespace std::chrono_literals;
 using namespace dlock::test;

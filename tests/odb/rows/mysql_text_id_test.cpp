@@ -12,7 +12,6 @@
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/verify.hpp"
-#include "entities-odb.hxx"
 #include "support/mysql_fixture.hpp"
 
 using namespace std::chrono_literals;

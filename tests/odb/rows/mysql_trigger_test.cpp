@@ -7,7 +7,6 @@
 
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
-#include "entities-odb.hxx"
 #include "support/mysql_trigger.hpp"
 
 using namespace dlock::test;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "dlock/odb/locked_row.hpp"
-#include "entities-odb.hxx"
 
 namespace dlock::test {
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dlock/lock_service.hpp"
+#include "entities-odb.hxx"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::test {
@@ -97,6 +98,11 @@ struct rows {
         "lock_fence = lock_fence + 1, version = version + 1 WHERE id = " +
         std::to_string(id));
   }
+};
+
+/// The same with order 1, which is paid.
+struct paid_order : rows {
+  paid_order() { add(order{.id = 1, .status = "paid"}); }
 };
 
 inline const lock_options at_once{.wait = std::chrono::milliseconds{0}};

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "dlock/odb/lock_row.hpp"
-#include "entities-odb.hxx"
 
 using namespace std::chrono_literals;
 using namespace dlock::test;

@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "dlock/odb/lock_row.hpp"
-#include "entities-odb.hxx"
 #include "support/undisturbed.hpp"
 
 using namespace std::chrono_literals;
@@ -15,8 +14,7 @@ using dlock::lock_row;
 
 TEST_CASE("sqlite rows: a commit beside a transaction of this thread that writes to the same file is refused at once",
           "[rows][T75]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   odb::transaction mine(r.db.begin());
   r.db.execute("UPDATE orders SET amount = 7");

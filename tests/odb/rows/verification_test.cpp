@@ -9,7 +9,6 @@
 #include <string>
 
 #include "dlock/odb/lock_row.hpp"
-#include "entities-odb.hxx"
 
 using namespace std::chrono_literals;
 using namespace dlock::test;

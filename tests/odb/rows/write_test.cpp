@@ -65,8 +65,7 @@ TEST_CASE("row write: an update that failed can be called again with the same en
 }
 
 TEST_CASE("row write: an update whose transaction is rolled back can be done again with the same entity", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   const auto version = row->version;
   const int writes = GENERATE(1, 2);
@@ -92,8 +91,7 @@ TEST_CASE("row write: an update whose transaction is rolled back can be done aga
 }
 
 TEST_CASE("row write: an entity may be gone when the transaction that wrote it is rolled back", "[rows]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   odb::transaction mine(r.db.begin());
   {
     auto row = lock_row<order>(r.locks, r.db, 1);
@@ -104,8 +102,7 @@ TEST_CASE("row write: an entity may be gone when the transaction that wrote it i
 }
 
 TEST_CASE("row write: an update is done in the transaction it is given, though another one is current", "[rows][T75]") {
-  rows r;
-  r.add(order{.id = 1, .status = "paid"});
+  paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "shipped";
   odb::transaction current(r.db.begin());
