@@ -5,19 +5,16 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/redis.hpp"
 #include "dlock/stores/redlock.hpp"
 #include "support/program_output.hpp"
+#include "support/redis_counters.hpp"
 #include "support/redis_masters.hpp"
 
 namespace dlock::test {
@@ -43,27 +40,8 @@ struct neighbours {
   void exclude_each_other(const std::string& url) {
     constexpr auto length = 3s;
     lock_service locks{url, {.close_limit = 0ms}};
-    const auto words = fmt::format("count stock counter {}", length.count());
-    program_output one(node(ports(), words)), two(node(ports(), words));
-    std::atomic<int> done{0};
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 2; ++i) {
-      threads.emplace_back([&] {
-        const auto end = std::chrono::steady_clock::now() + length;
-        while (std::chrono::steady_clock::now() < end) {
-          const lease held = locks.acquire("stock", {.wait = 20s});
-          const auto text = masters[0].ask({"GET", "counter"});
-          std::this_thread::sleep_for(1ms);  // long enough for others to come between, if they could
-          masters[0].ask({"SET", "counter", std::to_string((text.empty() ? 0 : std::stol(text)) + 1)});
-          ++done;
-        }
-      });
-    }
-    for (auto& each : threads) each.join();
-    const int theirs = std::stoi(one.end()) + std::stoi(two.end());
-    CHECK(done > 0);
-    CHECK(theirs > 0);
-    CHECK(masters[0].ask({"GET", "counter"}) == std::to_string(done + theirs));
+    check_that_counters_exclude_each_other(
+        locks, masters[0], node(ports(), fmt::format("count stock counter {}", length.count())), length);
   }
 
   redis_masters masters;

@@ -4,25 +4,21 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
 #include "support/program_output.hpp"
+#include "support/redis_counters.hpp"
 
 namespace dlock::test {
 
 namespace {
-
-long number(const std::string& text) { return text.empty() ? 0 : std::stol(text); }
 
 std::string python(const redis_server& server, const std::string& words) {
   return fmt::format("{} {} {}", DLOCK_TEST_REDIS_PY, server.socket(), words);
@@ -39,27 +35,8 @@ struct setnx_fixture {
 
 TEST_CASE_METHOD(setnx_fixture, "redis setnx: dlock and redis-py exclude each other", "[redis]") {
   constexpr auto length = 3s;
-  program_output one(python(server, fmt::format("count stock counter {}", length.count())));
-  program_output two(python(server, fmt::format("count stock counter {}", length.count())));
-  std::atomic<int> done{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 2; ++i) {
-    threads.emplace_back([&] {
-      const auto end = std::chrono::steady_clock::now() + length;
-      while (std::chrono::steady_clock::now() < end) {
-        const lease held = locks.acquire("stock", {.wait = 20s});
-        const auto value = number(server.ask({"GET", "counter"}));
-        std::this_thread::sleep_for(1ms);  // long enough for others to come between, if they could
-        server.ask({"SET", "counter", std::to_string(value + 1)});
-        ++done;
-      }
-    });
-  }
-  for (auto& each : threads) each.join();
-  const int theirs = std::stoi(one.end()) + std::stoi(two.end());
-  CHECK(done > 0);
-  CHECK(theirs > 0);
-  CHECK(server.ask({"GET", "counter"}) == std::to_string(done + theirs));
+  check_that_counters_exclude_each_other(locks, server,
+                                         python(server, fmt::format("count stock counter {}", length.count())), length);
 }
 
 TEST_CASE_METHOD(setnx_fixture, "redis setnx: what one of them holds the other does not get, until it is free",
@@ -91,7 +68,7 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a key whose holder in Python has d
 TEST_CASE_METHOD(setnx_fixture, "redis setnx: a lease is renewed, and lost when somebody has deleted its key",
                  "[redis]") {
   const lease held = locks.acquire("k", {.ttl = 6s});
-  const auto left = [&] { return number(server.ask({"PTTL", "k"})); };
+  const auto left = [&] { return std::stol(server.ask({"PTTL", "k"})); };
   auto seen = left();
   for (int i = 0; i < 3; ++i) {
     REQUIRE(eventually([&] {
