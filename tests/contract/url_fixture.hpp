@@ -10,12 +10,12 @@
 
 namespace dlock::test {
 
-/// Locks at a URL, wherever that leads.
+/// Locks at a URL, wherever that leads. A class derived from it may have another URL each time.
 class url_fixture : public store_fixture {
  public:
-  explicit url_fixture(std::string at) : url_(std::move(at)) {}
+  explicit url_fixture(std::string at = {}) : url_(std::move(at)) {}
   std::shared_ptr<store> open() override {
-    auto opened = open_store(url_);
+    auto opened = open_store(url());
     opened->prepare();
     return opened;
   }

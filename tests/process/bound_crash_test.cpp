@@ -4,8 +4,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <memory>
 
-#include "contract/backends/for_update/fixture.hpp"
-#include "contract/backends/named_lock/fixture.hpp"
+#include "contract/backends/mysql/schemes.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 
@@ -13,20 +12,11 @@ using namespace std::chrono_literals;
 
 namespace dlock::test {
 
-namespace {
-
-std::unique_ptr<store_fixture> fixture_of(const std::string& scheme) {
-  if (scheme == "named_lock") return std::make_unique<named_lock_fixture>();
-  return std::make_unique<for_update_fixture>();
-}
-
-}  // namespace
-
 TEST_CASE("crash: a key that a killed process held by its connection is free at once, long before its ttl",
           "[crash][T91][T39]") {
   const auto scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
   CAPTURE(scheme);
-  const auto fixture = fixture_of(scheme);
+  const auto fixture = make_bound_fixture(scheme);
   taker holder(fixture->url(), {"--ttl", "60000"}), killed(fixture->url()), next(fixture->url());
   holder.take();
   for (auto* each : {&killed, &next}) {
@@ -44,7 +34,7 @@ TEST_CASE("crash: a stopped holder loses its connection and its key after its tt
           "[crash][T24]") {
   const auto scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
   CAPTURE(scheme);
-  const auto fixture = fixture_of(scheme);
+  const auto fixture = make_bound_fixture(scheme);
   taker holder(fixture->url(), taker::expiring()), next(fixture->url());
   holder.take();
   holder.stop();

@@ -12,6 +12,7 @@
 #include "process/taker.hpp"
 #include "support/eventually.hpp"
 #include "support/mysql_fixture.hpp"
+#include "support/mysql_user.hpp"
 #include "support/tcp_proxy.hpp"
 
 using namespace std::chrono_literals;
@@ -30,56 +31,27 @@ struct waiting {
   std::string statement{};
 };
 
-std::uint16_t port_of(const std::string& url) {
-  const auto parts = store_url::parse(url);
-  if (parts.hosts.empty()) FAIL("the tests' server must be reached by TCP");
-  return parts.hosts[0].port == 0 ? std::uint16_t{3306} : parts.hosts[0].port;
-}
-
-/// The same URL by another port of this host.
-std::string through(std::string url, std::uint16_t port) {
-  const auto begin = url.find('@') + 1;
-  return url.replace(begin, url.find('/', begin) - begin, fmt::format("127.0.0.1:{}", port));
-}
-
 /// A database user of its own, so that a process's connections can be told from all others.
-class user {
+class user : public mysql_user {
  public:
-  user() : root_(raw_mysql::root()), name_("taker" + std::to_string(::getpid())) {
-    root_.run(fmt::format("CREATE OR REPLACE USER '{}'@'%' IDENTIFIED BY 'taker-pw'", name_));
-    root_.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root_.one("SELECT DATABASE()"), name_));
-  }
-  ~user() {
-    try {
-      root_.run(fmt::format("DROP USER '{}'@'%'", name_));
-    } catch (const std::exception& e) {
-      WARN("a test's user stays behind: " << e.what());
-    }
-  }
-  user(const user&) = delete;
-  user& operator=(const user&) = delete;
+  user() : mysql_user("taker" + std::to_string(::getpid())) { grant("ALL ON `locks`.*"); }
 
-  /// The same place as `url`, as this user.
-  std::string url(std::string url) const {
-    const auto begin = url.find("//") + 2;
-    return url.replace(begin, url.find('@') - begin, name_ + ":taker-pw");
-  }
   /// The statement that waits for a row lock, once there is another one than `before`.
   waiting blocked(const waiting& before = {}) {
     waiting found;
     const auto seen = [&] {
       const auto rows =
-          root_.rows(fmt::format("SELECT t.trx_mysql_thread_id, p.query_id FROM information_schema.innodb_trx t JOIN "
-                                 "information_schema.processlist p "
-                                 "ON p.id=t.trx_mysql_thread_id WHERE t.trx_state='LOCK WAIT' AND p.user='{}'",
-                                 name_));
+          root().rows(fmt::format("SELECT t.trx_mysql_thread_id, p.query_id FROM information_schema.innodb_trx t JOIN "
+                                  "information_schema.processlist p "
+                                  "ON p.id=t.trx_mysql_thread_id WHERE t.trx_state='LOCK WAIT' AND p.user='{}'",
+                                  name()));
       if (rows.empty() || rows[0][1] == before.statement) return false;
       found = {rows[0][0].value(), rows[0][1].value()};
       return true;
     };
     // The server makes the answer anew only if nobody has asked for 0.1 s.
     for (int i = 0; !seen(); ++i) {
-      if (i == 100) FAIL("no statement of " << name_ << " waits for a row");
+      if (i == 100) FAIL("no statement of " << name() << " waits for a row");
       std::this_thread::sleep_for(120ms);
     }
     return found;
@@ -87,15 +59,15 @@ class user {
   /// Returns when that statement waits no more and its connection is gone.
   void gone(const waiting& waiting) {
     const auto sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE id=" + waiting.connection;
-    if (!eventually([&] { return root_.one(sql) == "0"; })) FAIL("connection " << waiting.connection << " stays");
+    if (!eventually([&] { return root().one(sql) == "0"; })) FAIL("connection " << waiting.connection << " stays");
   }
   /// How many there were.
   std::size_t kill_all() {
-    const auto ids = root_.rows(fmt::format("SELECT id FROM information_schema.processlist WHERE user='{}'", name_));
+    const auto ids = root().rows(fmt::format("SELECT id FROM information_schema.processlist WHERE user='{}'", name()));
     std::size_t killed = 0;
     for (const auto& row : ids) {
       try {
-        root_.run("KILL " + row[0].value());
+        root().run("KILL " + row[0].value());
         ++killed;
       } catch (const std::runtime_error&) {
         // It was gone already.
@@ -103,18 +75,13 @@ class user {
     }
     return killed;
   }
-  raw_mysql& root() { return root_; }
-
- private:
-  raw_mysql root_;
-  const std::string name_;
 };
 
 /// A taker whose next acquire waits at the server: clean-up has forgotten the key, and somebody has locked the floor
 /// that its first grant reads. (A take of a row that is there would not wait on every server.)
 struct blocked_acquire {
   explicit blocked_acquire(const std::string& ttl_ms = "20000")
-      : process(through(who.url(tables.url()), proxy.port()), {"--ttl", ttl_ms}) {
+      : process(who.url(tables.url_by({proxy.port()})), {"--ttl", ttl_ms}) {
     before = process.take();
     process.ask("release", "released");
     locker.run(fmt::format("UPDATE {} SET fence={} WHERE id=1", tables.table("floor"), before.fence));
@@ -148,7 +115,7 @@ struct blocked_acquire {
   mysql_fixture tables{};
   user who{};
   raw_mysql locker{tables.url()};
-  tcp_proxy proxy{port_of(tables.url())};
+  tcp_proxy proxy{tables.port()};
   taker process;
   taker::grant before{};
   waiting first{};

@@ -56,10 +56,6 @@ std::uint64_t run_on(MYSQL* handle, const std::string& sql) {
   return changed;
 }
 
-std::string with_parameters(const std::string& url, const std::string& prefix, const std::string& more) {
-  return url + (url.find('?') == std::string::npos ? "?prefix=" : "&prefix=") + prefix + more;
-}
-
 }  // namespace
 
 raw_mysql::raw_mysql(const std::string& url) {
@@ -132,18 +128,24 @@ mysql_fixture::~mysql_fixture() {
   }
 }
 
-std::string mysql_fixture::url(const std::string& more) const { return with_parameters(owner_url_, prefix_, more); }
+std::string mysql_fixture::url(const std::string& more) const {
+  return with_parameters(owner_url_, "prefix=" + prefix_ + more);
+}
+
+std::string mysql_fixture::url_at(const std::string& hosts, const std::string& more) const {
+  auto there = url(more);
+  const auto begin = there.find('@') + 1;
+  return there.replace(begin, there.find('/', begin) - begin, hosts);
+}
 
 std::string mysql_fixture::url_by(const std::vector<std::uint16_t>& ports, const std::string& more) const {
   std::string hosts;
   for (const auto port : ports) hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port);
-  auto by_ports = url(more);
-  const auto begin = by_ports.find('@') + 1;
-  return by_ports.replace(begin, by_ports.find('/', begin) - begin, hosts);
+  return url_at(hosts, more);
 }
 
 std::string mysql_fixture::app_url(const std::string& more) const {
-  return with_parameters(mysql_setting("DLOCK_TEST_MYSQL_URL"), prefix_, more);
+  return with_parameters(mysql_setting("DLOCK_TEST_MYSQL_URL"), "prefix=" + prefix_ + more);
 }
 
 std::shared_ptr<store> mysql_fixture::open(const std::string& more) const {

@@ -16,6 +16,7 @@
 
 #include "dlock/store_interface/store.hpp"
 #include "dlock/store_interface/store_url.hpp"
+#include "support/url_parameters.hpp"
 
 namespace dlock::test {
 
@@ -63,10 +64,14 @@ class mysql_fixture {
   mysql_fixture& operator=(const mysql_fixture&) = delete;
 
   const std::string& prefix() const noexcept { return prefix_; }
+  /// The server's.
+  std::uint16_t port() const { return store_url::parse(owner_url_).hosts.at(0).port; }
   /// "`<prefix>lock`"
   std::string table(const std::string& name) const { return "`" + prefix_ + name + "`"; }
   /// The owner's URL with our prefix and more parameters, e.g. "&schema=verify".
   std::string url(const std::string& more = {}) const;
+  /// The same at these hosts: "name:port,name:port".
+  std::string url_at(const std::string& hosts, const std::string& more = {}) const;
   /// The same by these ports of this host.
   std::string url_by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const;
   std::string app_url(const std::string& more = {}) const;

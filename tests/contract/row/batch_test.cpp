@@ -18,26 +18,6 @@ namespace {
 using enum outcome;
 using answers = std::vector<outcome>;
 
-/// Row number `i` of a scene whose id is a number, or a number and a text.
-lock_key row_of(row_scene& s, std::int64_t i, bool make = true) {
-  const auto name = fmt::format("it's n\xc2\xba {:03}", i);
-  const bool pair = s.table->id.size() == 2;
-  if (!make) return s.key(pair ? std::vector<row_value>{i % 3, name} : std::vector<row_value>{i});
-  return pair ? s.make(i % 3, name) : s.make(i);
-}
-
-/// A request for each row, each with an attempt of its own.
-std::vector<request> about(row_actor& who, verb action, const std::vector<lock_key>& rows, microseconds ttl = 0us) {
-  std::vector<request> asked;
-  for (const auto& row : rows) {
-    ++who.nonce;
-    asked.push_back(who.about(action, row));
-    asked.back().kind = kind_for(ttl);
-    asked.back().ttl = ttl;
-  }
-  return asked;
-}
-
 /// The same attempts' other requests, with the fences that they got.
 std::vector<request> after(std::vector<request> taken, verb action, const std::vector<reply>& replies) {
   for (std::size_t i = 0; i != taken.size(); ++i) {
@@ -46,12 +26,6 @@ std::vector<request> after(std::vector<request> taken, verb action, const std::v
     taken[i].ttl = 0us;
   }
   return taken;
-}
-
-std::vector<reply> run(row_actor& who, const std::vector<request>& asked) {
-  std::vector<reply> replies(asked.size());
-  who.store->execute(*who.connection, asked, replies);
-  return replies;
 }
 
 answers outcomes(const std::vector<reply>& replies) {
@@ -88,16 +62,16 @@ TEST_CASE("row batch: 64 takes are granted together, each with its own fence and
   std::vector<lock_key> rows;
   std::vector<std::uint64_t> fences;
   for (int i = 0; i != 64; ++i) {
-    rows.push_back(row_of(s, i));
+    rows.push_back(s.make_numbered(i));
     fences.push_back(1);
     for (int before = 0; before != i % 3; ++before) {
       REQUIRE(answer(b.release(rows.back(), b.acquire(rows.back(), ttl))) == yes);
       ++fences.back();
     }
   }
-  const auto bystander = row_of(s, 64);
-  const auto asked = about(a, verb::take, rows, ttl);
-  const auto replies = run(a, asked);
+  const auto bystander = s.make_numbered(64);
+  const auto asked = a.takes(rows, ttl);
+  const auto replies = a.run(asked);
   CHECK(outcomes(replies) == answers(64, yes));
   check_statements(s, replies, 2);
   for (std::size_t i = 0; i != rows.size(); ++i) {
@@ -110,9 +84,9 @@ TEST_CASE("row batch: 64 takes are granted together, each with its own fence and
   }
   CHECK(s.owner(bystander).empty());
   CHECK(s.number(s.table->version, bystander) == 0);
-  CHECK(outcomes(run(b, about(b, verb::take, rows, ttl))) == answers(64, no));
+  CHECK(outcomes(b.run(b.takes(rows, ttl))) == answers(64, no));
 
-  const auto released = run(a, after(asked, verb::release, replies));
+  const auto released = a.run(after(asked, verb::release, replies));
   CHECK(outcomes(released) == answers(64, yes));
   check_statements(s, released, 1);
   for (std::size_t i = 0; i != rows.size(); ++i) {
@@ -120,7 +94,7 @@ TEST_CASE("row batch: 64 takes are granted together, each with its own fence and
     CHECK(s.number(s.table->fence, rows[i]) == fences[i]);
     CHECK(s.number(s.table->version, rows[i]) == fences[i]);
   }
-  CHECK(outcomes(run(a, after(asked, verb::release, replies))) == answers(64, no));
+  CHECK(outcomes(a.run(after(asked, verb::release, replies))) == answers(64, no));
 }
 
 TEST_CASE("row batch: a take has its own answer among rows that are held, absent, expired or another program's",
@@ -129,19 +103,19 @@ TEST_CASE("row batch: a take has its own answer among rows that are held, absent
   row_scene s({.id = id});
   row_actor a(s), b(s);
   std::vector<lock_key> rows;
-  for (int i = 0; i != 6; ++i) rows.push_back(row_of(s, i));
-  rows.insert(rows.begin() + 3, row_of(s, 77, false));
+  for (int i = 0; i != 6; ++i) rows.push_back(s.make_numbered(i));
+  rows.insert(rows.begin() + 3, s.numbered_key(77));
   b.acquire(rows[1]);
   b.acquire(rows[2], for_moments);
   s.set(s.table->owner + "=" + s.fixture->literal("payment-7"), rows[4]);
   b.acquire(rows[5], for_long);
-  rows.push_back(row_of(s, 6));
+  rows.push_back(s.make_numbered(6));
   a.nonce = 1000;  // another attempt of ours
   a.acquire(rows[7]);
   a.nonce = 0;
   pass_until(*s.fixture, [&] { return b.at(rows[2]).expired; });
-  const auto asked = about(a, verb::take, rows, 20min);
-  const auto replies = run(a, asked);
+  const auto asked = a.takes(rows, 20min);
+  const auto replies = a.run(asked);
   CHECK(outcomes(replies) == answers{yes, no, yes, no, no, no, yes, no});
   check_statements(s, replies, 2);
   CHECK(replies[0].fence == 1);
@@ -164,16 +138,16 @@ TEST_CASE("row batch: a release or cancel has its own answer among rows that are
   row_scene s;
   row_actor a(s), b(s);
   std::vector<lock_key> rows;
-  for (int i = 0; i != 6; ++i) rows.push_back(row_of(s, i));
-  const auto asked = about(a, verb::take, rows);
-  const auto replies = run(a, asked);
+  for (int i = 0; i != 6; ++i) rows.push_back(s.make_numbered(i));
+  const auto asked = a.takes(rows);
+  const auto replies = a.run(asked);
   REQUIRE(outcomes(replies) == answers(6, yes));
   auto back = after(asked, action, replies);
   back[1].fence = 7;     // not that of the grant
   back[2].nonce += 100;  // of another attempt
   s.set(s.table->owner + "=" + s.fixture->literal(fmt::format("{}/{}{:012x}", b.id.hex(), s.fixture->tables_id(), 5)),
         rows[4]);  // taken over
-  const auto freed = run(a, back);
+  const auto freed = a.run(back);
   const auto wrong_fence = action == verb::release ? no : yes;
   CHECK(outcomes(freed) == answers{yes, wrong_fence, no, yes, no, yes});
   check_statements(s, freed, 2);
@@ -186,7 +160,7 @@ TEST_CASE("row batch: a release or cancel has its own answer among rows that are
   b.acquire(rows[0]);
   std::vector<request> again = {back[0], back[1], back[5]};
   again[1].fence = replies[1].fence;
-  CHECK(outcomes(run(a, again)) == answers{no, action == verb::release ? yes : no, no});
+  CHECK(outcomes(a.run(again)) == answers{no, action == verb::release ? yes : no, no});
   CHECK_FALSE(a.at(rows[1]).holder);
   CHECK(a.at(rows[0]).holder == b.id);
 }
@@ -196,13 +170,13 @@ TEST_CASE("row batch: releases go by the attempt where the fence is a version th
   row_scene s({.fence_is_version = true});
   row_actor a(s), b(s);
   std::vector<lock_key> rows;
-  for (int i = 0; i != 4; ++i) rows.push_back(row_of(s, i));
-  const auto asked = about(a, verb::take, rows);
-  const auto replies = run(a, asked);
+  for (int i = 0; i != 4; ++i) rows.push_back(s.make_numbered(i));
+  const auto asked = a.takes(rows);
+  const auto replies = a.run(asked);
   REQUIRE(outcomes(replies) == answers(4, yes));
   for (const auto& row : rows) s.set("version=version+1", row);
   s.set(s.table->owner + "=" + s.fixture->literal("x"), rows[2]);
-  CHECK(outcomes(run(a, after(asked, verb::release, replies))) == answers{yes, yes, no, yes});
+  CHECK(outcomes(a.run(after(asked, verb::release, replies))) == answers{yes, yes, no, yes});
   CHECK(s.owner(rows[2]) == "x");
 }
 
@@ -211,12 +185,12 @@ TEST_CASE("row batch: of two requests that the database takes for the same row o
   row_actor a(s);
   const std::vector<lock_key> rows = {s.make("a"), s.key({std::string("a ")}), s.make("b'\\"),
                                       s.make("gr\xc3\xbc\xc3\x9f")};
-  const auto asked = about(a, verb::take, rows);
-  const auto replies = run(a, asked);
+  const auto asked = a.takes(rows);
+  const auto replies = a.run(asked);
   CHECK(outcomes(replies) == answers{yes, no, yes, yes});
   CHECK(s.owner(rows[0]) == owner_of(s, asked[0]));
   CHECK(s.number(s.table->fence, rows[0]) == 1);
-  CHECK(outcomes(run(a, after(asked, verb::cancel, replies))) == answers{yes, no, yes, yes});
+  CHECK(outcomes(a.run(after(asked, verb::cancel, replies))) == answers{yes, no, yes, yes});
 }
 
 TEST_CASE("row batch: a row that another program's transaction has locked neither stalls nor fails the others",
@@ -228,15 +202,15 @@ TEST_CASE("row batch: a row that another program's transaction has locked neithe
   if (!s.fixture->locks_rows()) return;  // one writer for the whole file
   constexpr std::size_t many = 16, locked = 7, held = 3;
   std::vector<lock_key> rows;
-  for (std::size_t i = 0; i != many; ++i) rows.push_back(row_of(s, static_cast<std::int64_t>(i)));
+  for (std::size_t i = 0; i != many; ++i) rows.push_back(s.make_numbered(static_cast<std::int64_t>(i)));
   b.acquire(rows[held]);
-  auto asked = about(a, verb::take, rows);
-  if (action != verb::take) asked = after(asked, action, run(a, asked));
+  auto asked = a.takes(rows);
+  if (action != verb::take) asked = after(asked, action, a.run(asked));
   s.app->begin();
   s.set("payload=payload+1", rows[locked]);
   s.fixture->wait_long_for_locks(*a.connection);
   const auto began = std::chrono::steady_clock::now();
-  const auto replies = run(a, asked);
+  const auto replies = a.run(asked);
   CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
   check_statements(s, replies, 3);
   for (std::size_t i = 0; i != many; ++i) {
@@ -250,14 +224,14 @@ TEST_CASE("row batch: a row that another program's transaction has locked neithe
   CHECK(a.at(rows[locked]).holder == (action == verb::take ? id128{} : a.id));
   CHECK(b.at(rows[held]).holder == b.id);
   CHECK(s.number("payload", rows[locked]) == 1);
-  CHECK(outcomes(run(a, {asked[locked], asked[held]})) == answers{yes, no});
+  CHECK(outcomes(a.run({asked[locked], asked[held]})) == answers{yes, no});
 }
 
 TEST_CASE("row batch: the rows of acquire_all are taken and released by few statements", "[contract][rows]") {
   row_scene s;
   lock_service locks(s.fixture->open(), {.close_limit = 0ms, .cleanup_interval = 0ms});
   std::vector<lock_key> rows;
-  for (int i = 0; i != 40; ++i) rows.push_back(row_of(s, i));
+  for (int i = 0; i != 40; ++i) rows.push_back(s.make_numbered(i));
   { const lease opens_the_session = locks.acquire("k"); }
   const auto before = locks.statements();
   auto all = locks.acquire_all(rows);

@@ -62,12 +62,7 @@ TEST_CASE("row claim: takes all rows that the transaction has locked in one stat
   row_actor a(s), b(s);
   const auto& sql = database_of(a);
   std::vector<lock_key> rows;
-  for (int i = 1; i != 5; ++i) {
-    const auto name = "it's " + std::to_string(i);
-    rows.push_back(kind == row_id_kind::integer ? s.make(i)
-                   : kind == row_id_kind::text  ? s.make(name)
-                                                : s.make(i, name));
-  }
+  for (int i = 1; i != 5; ++i) rows.push_back(s.make_numbered(i));
   b.acquire(rows[3]);
   rows.pop_back();
   const auto wanted = ids(rows);
@@ -150,15 +145,11 @@ TEST_CASE("row: a holder whose session is in other lock tables keeps its row, an
   const auto written = s.owner(row);
   const auto foreign = s.fixture->open_other_tables();
   if (foreign == nullptr) SKIP("this place has one set of lock tables");
-  fault why;
-  const auto connection = foreign->connect(10s, why);
-  REQUIRE(connection);
+  const auto connection = connect(*foreign, 10s);
   const auto ask = [&](request q) {
     q.session = id128{{7}};
     q.nonce = 3;
-    reply response;
-    foreign->execute(*connection, {&q, 1}, {&response, 1});
-    return response;
+    return executed(*foreign, *connection, q);
   };
   const auto about = [&](verb action, const lock_key& of) { return a.about(action, of); };
   CHECK(ask(about(verb::take, row)).result == outcome::no);

@@ -288,8 +288,7 @@ TEST_CASE("row: polls of many rows show each its own holder, in a collation that
   b.acquire(rows[1], 20s);
   std::vector<request> requests;
   for (const auto& row : rows) requests.push_back(a.about(verb::poll, row));
-  std::vector<reply> replies(rows.size());
-  a.store->execute(*a.connection, requests, replies);
+  const auto replies = a.run(requests);
   for (std::size_t i = 0; i != rows.size(); ++i) {
     INFO(printable(rows[i]));
     const auto alone = a.poll(rows[i]);
@@ -339,13 +338,8 @@ TEST_CASE("row: several requests of one verb are answered one by one", "[contrac
   row_actor a(s), b(s);
   const std::vector<lock_key> rows = {s.make(1), s.make(2), s.make(3)};
   b.acquire(rows[1]);
-  std::vector<request> asked;
-  for (const auto& row : rows) {
-    ++a.nonce;
-    asked.push_back(a.about(verb::take, row));
-  }
-  std::vector<reply> replies(asked.size());
-  a.store->execute(*a.connection, asked, replies);
+  auto asked = a.takes(rows);
+  auto replies = a.run(asked);
   CHECK(answer(replies[0]) == outcome::yes);
   CHECK(answer(replies[1]) == outcome::no);
   CHECK(answer(replies[2]) == outcome::yes);
@@ -353,7 +347,7 @@ TEST_CASE("row: several requests of one verb are answered one by one", "[contrac
     each.action = verb::release;
     each.fence = 1;
   }
-  a.store->execute(*a.connection, asked, replies);
+  replies = a.run(asked);
   CHECK(answer(replies[0]) == outcome::yes);
   CHECK(answer(replies[1]) == outcome::no);
   CHECK(answer(replies[2]) == outcome::yes);

@@ -46,6 +46,18 @@ void row_scene::insert(const lock_key& row) {
   REQUIRE(app->run(fmt::format("INSERT INTO {} ({}) VALUES ({})", table->table, columns, values)) == 1);
 }
 
+lock_key row_scene::numbered_key(std::int64_t i) const {
+  const auto name = fmt::format("it's n\xc2\xba {:03}", i);
+  if (kind == row_id_kind::composite) return key({i % 3, name});
+  return kind == row_id_kind::text ? key({name}) : key({i});
+}
+
+lock_key row_scene::make_numbered(std::int64_t i) {
+  auto row = numbered_key(i);
+  insert(row);
+  return row;
+}
+
 std::string row_scene::where(const lock_key& row) const {
   const auto& id = *row.row();
   std::string text;
@@ -65,6 +77,17 @@ std::uint64_t row_scene::set(const std::string& assignments, const lock_key& row
 
 request row_actor::about(verb action, const lock_key& row) const {
   return {.action = action, .resource = row.view(), .session = id, .row = row.row(), .nonce = nonce};
+}
+
+std::vector<request> row_actor::takes(const std::vector<lock_key>& rows, microseconds own_ttl) {
+  std::vector<request> asked;
+  for (const auto& row : rows) {
+    ++nonce;
+    asked.push_back(about(verb::take, row));
+    asked.back().kind = kind_for(own_ttl);
+    asked.back().ttl = own_ttl;
+  }
+  return asked;
 }
 
 reply row_actor::take(const lock_key& row, microseconds own_ttl) {

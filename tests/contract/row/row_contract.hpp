@@ -88,14 +88,18 @@ std::unique_ptr<row_fixture> make_row_fixture();
 /// A place, a table in it with its rows, and a connection of the application's.
 class row_scene {
  public:
-  explicit row_scene(const row_shape& shape = {}) : table(fixture->make_table(shape)), app(fixture->connect()) {}
+  explicit row_scene(const row_shape& shape = {})
+      : kind(shape.id), table(fixture->make_table(shape)), app(fixture->connect()) {}
 
   /// The key of an integer or text id; makes the row.
   lock_key make(std::int64_t id);
   lock_key make(const std::string& id);
   lock_key make(std::int64_t region, const std::string& name);
+  /// Row number `i`, whatever the id is made of. Its text needs care in SQL.
+  lock_key make_numbered(std::int64_t i);
   /// The key of a row, there or not.
   lock_key key(std::vector<row_value> id) const { return lock_key::of_row(table, std::move(id)); }
+  lock_key numbered_key(std::int64_t i) const;
 
   /// A condition that names the row.
   std::string where(const lock_key& row) const;
@@ -106,6 +110,7 @@ class row_scene {
   /// Rows changed by `UPDATE <table> SET <what> WHERE <the row>`.
   std::uint64_t set(const std::string& assignments, const lock_key& row);
 
+  const row_id_kind kind;
   std::unique_ptr<row_fixture> fixture = make_row_fixture();
   std::shared_ptr<const row_table> table;
   std::unique_ptr<application> app;
@@ -122,6 +127,8 @@ class row_actor : public actor {
 
   /// Our request about a row (or a key), with the last nonce.
   request about(verb action, const lock_key& row) const;
+  /// Takes of all of them, each an attempt of its own.
+  std::vector<request> takes(const std::vector<lock_key>& rows, microseconds own_ttl = 0us);
   reply take(const lock_key& row, microseconds own_ttl = 0us);
   /// take(); a failure if it is not granted. The fence.
   std::uint64_t acquire(const lock_key& row, microseconds own_ttl = 0us);

@@ -77,8 +77,7 @@ TEST_CASE("store: several locks are passed on at once, each by its own fence", "
   };
   const std::vector<request> all{asked("mine", mine, 1000), asked("older", older, 1001), asked("other", other, 1002),
                                  asked("theirs", theirs, 1003)};
-  std::vector<reply> replies(all.size());
-  a.store->execute(*a.connection, all, replies);
+  const auto replies = a.run(all);
   CHECK(answer(replies[0]) == outcome::yes);
   CHECK(answer(replies[1]) == outcome::no);
   CHECK(answer(replies[2]) == outcome::yes);

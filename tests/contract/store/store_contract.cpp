@@ -24,6 +24,32 @@ void pass_until(store_fixture& fixture, const std::function<bool()>& done) {
   FAIL("it did not happen within 10 s");
 }
 
+std::unique_ptr<connection> connect(store& to, microseconds limit) {
+  fault why;
+  auto made = to.connect(limit, why);
+  INFO(why.text);
+  REQUIRE(made != nullptr);
+  return made;
+}
+
+std::vector<reply> executed(store& whom, connection& by, const std::vector<request>& batch) {
+  std::vector<reply> replies(batch.size());
+  whom.execute(by, batch, replies);
+  return replies;
+}
+
+reply executed(store& whom, connection& by, const request& one) {
+  reply r;
+  whom.execute(by, {&one, 1}, {&r, 1});
+  return r;
+}
+
+unsigned statements(const std::vector<reply>& replies) {
+  unsigned all = 0;
+  for (const auto& each : replies) all += each.statements;
+  return all;
+}
+
 actor::actor(store_fixture& fixture, microseconds session_ttl, std::string label_of)
     : store(fixture.open()),
       rounding(fixture.rounding()),
@@ -32,11 +58,8 @@ actor::actor(store_fixture& fixture, microseconds session_ttl, std::string label
       forgets(fixture.forgets_expired()),
       hides(fixture.hides_holders()),
       counts(store->caps().fence && fixture.counts_grants()),
+      connection(connect(*store)),
       label(std::move(label_of)) {
-  fault why;
-  connection = store->connect(10s, why);
-  INFO(why.text);
-  REQUIRE(connection != nullptr);
   if (keeps) REQUIRE(session(session_verb::open, id, session_ttl) == outcome::yes);
 }
 
@@ -120,12 +143,6 @@ std::vector<holder_info> actor::inspected(std::string_view key) {
 outcome actor::session(session_verb action, const id128& whose, microseconds ttl) {
   return answer(
       store->session(*connection, action, {.id = whose, .ttl = ttl, .host = "host-a", .pid = 4242, .label = label}));
-}
-
-reply actor::run(const request& q) {
-  reply r;
-  store->execute(*connection, {&q, 1}, {&r, 1});
-  return r;
 }
 
 outcome answer(const reply& r) {

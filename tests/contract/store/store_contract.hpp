@@ -33,6 +33,14 @@ inline constexpr microseconds for_moments = 30ms;
 /// Lets time pass until `done` says so; a failure after a while.
 void pass_until(store_fixture& fixture, const std::function<bool()>& done);
 
+/// A connection; a failure if there is none in time.
+std::unique_ptr<connection> connect(store& to, microseconds limit = 10s);
+/// The answer to a request, and those to a batch.
+reply executed(store& whom, connection& by, const request& one);
+std::vector<reply> executed(store& whom, connection& by, const std::vector<request>& batch);
+/// How many statements the store needed for a batch.
+unsigned statements(const std::vector<reply>& replies);
+
 /// A process as a store sees it: a store object, a connection and, where the store has sessions, one that is opened at
 /// once. Not thread-safe. A ttl of zero asks for a grant that lasts: one that the session keeps, or else one for an
 /// hour.
@@ -63,7 +71,9 @@ class actor {
   outcome close() { return keeps ? session(session_verb::close, id, 0us) : outcome::yes; }
   outcome session(session_verb action, const id128& whose, microseconds ttl);
 
-  reply run(const request& q);
+  reply run(const request& q) { return executed(*store, *connection, q); }
+  /// A batch.
+  std::vector<reply> run(const std::vector<request>& batch) { return executed(*store, *connection, batch); }
   /// Whether `fence` is that of a grant so many after the one with the fence `last`; 0: the first of its key. Without
   /// fences it names a grant of its session, and that is all.
   bool follows(std::uint64_t fence, std::uint64_t last, std::uint64_t grants = 1) const {

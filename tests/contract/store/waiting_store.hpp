@@ -3,31 +3,27 @@
 
 /// Store objects, as other processes have them, that wait for a key until a release wakes them.
 
-#include <unistd.h>
-
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
-#include <future>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/mutex.hpp"
 #include "contract/store/store_contract.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
+#include "support/counting_listener.hpp"
 #include "support/eventually.hpp"
-#include "support/granted.hpp"
 
 namespace dlock::test {
 
-struct listening final : key_listener {
-  std::atomic<int> yes{0}, no{0};
-  void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
-};
+/// Of a service that does not look at a key again of its own accord while a test lasts.
+inline service_options patient() {
+  return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
+          .close_limit = 0ms,
+          .cleanup_interval = 0ms};
+}
 
 /// Counts the reasons why waiters poll, and keeps the last one.
 struct heard final : store_listener {
@@ -61,68 +57,13 @@ struct waiting_store {
   }
   const std::string key;
   std::shared_ptr<dlock::store> store;
-  listening listener{};
+  counting_listener listener{};
 };
 
 /// Releases a key, and looks for a waiter.
 inline reply release_and_wake(actor& by, std::uint64_t fence, microseconds min_hold = microseconds{0}) {
   return by.run(
       {.action = verb::release, .resource = "k", .session = by.id, .fence = fence, .min_hold = min_hold, .wake = true});
-}
-
-/// A batch frees three keys, two of which other stores wait for.
-inline void check_that_a_batch_wakes_each(store_fixture& fixture, actor& holder) {
-  std::vector<std::string> keys{"a", "b", "c"};
-  std::vector<request> frees;
-  for (const auto& key : keys) {
-    frees.push_back(
-        {.action = verb::release, .resource = key, .session = holder.id, .fence = holder.acquire(key), .wake = true});
-  }
-  waiting_store a(fixture, "a"), c(fixture, "c");
-  REQUIRE(a.works());
-  REQUIRE(c.works());
-  std::vector<reply> replies(keys.size());
-  holder.store->execute(*holder.connection, frees, replies);
-  for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
-  CHECK(replies[0].waiters == 1);
-  CHECK(replies[1].waiters == 0);
-  CHECK(replies[2].waiters == 1);
-}
-
-/// Two services wait for a key, one after the other. `polls` makes a URL of a service that polls.
-inline void check_that_a_service_tells_who_waits(const store_fixture& fixture, const std::string& polls,
-                                                 const service_options& how) {
-  const auto named = [&](const char* label) {
-    auto made = how;
-    made.label = label;
-    return made;
-  };
-  lock_service service(fixture.url(), how), first(fixture.url(), named("first")),
-      second(fixture.url(), named("second")), quiet(fixture.url() + polls, how);
-  std::optional<lease> held = service.acquire("k");
-  const auto waiting = [&] { return service.waiters("k"); };
-  CHECK(waiting().known);
-  CHECK(waiting().count == 0);
-  CHECK(service.held_keys().at(0).waiters == 0U);
-  auto one = std::async(std::launch::async, [&] { return granted(first.acquire("k")); });
-  REQUIRE(eventually([&] { return waiting().count == 1; }));
-  auto two = std::async(std::launch::async, [&] { return granted(second.acquire("k")); });
-  REQUIRE(eventually([&] { return waiting().count == 2; }));
-  const auto all = waiting().first;
-  REQUIRE(all.size() == 2);
-  CHECK(all[0].label == "first");
-  CHECK(all[0].pid == ::getpid());
-  CHECK_FALSE(all[0].host.empty());
-  CHECK(all[0].waited > microseconds{0});
-  CHECK(all[1].label == "second");
-  CHECK(service.waiters("k", 1).count == 2);
-  CHECK(service.waiters("k", 1).first.size() == 1);
-  CHECK(service.held_keys().at(0).waiters == 2U);
-  CHECK_FALSE(quiet.waiters("k").known);
-  CHECK_FALSE(quiet.held_keys().at(0).waiters);
-  held.reset();
-  CHECK(one.get());
-  CHECK(two.get());
 }
 
 }  // namespace dlock::test

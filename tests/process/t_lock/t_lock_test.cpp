@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/t_lock/fixture.hpp"
+#include "contract/backends/mysql/schemes.hpp"
 #include "support/child_process.hpp"
 
 namespace dlock::test {

@@ -2,10 +2,7 @@
 // Every scheme on a MariaDB server of its own, which is killed and restarted.
 #include <catch2/catch_test_macros.hpp>
 
-#include "contract/backends/for_update/fixture.hpp"
-#include "contract/backends/state_row/fixture.hpp"
-#include "contract/backends/t_lock/fixture.hpp"
-#include "contract/backends/unique_insert/fixture.hpp"
+#include "contract/backends/mysql/schemes.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "dlock/stores/mysql_named_lock.hpp"
 #include "process/torture/driver.hpp"

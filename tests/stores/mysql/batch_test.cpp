@@ -18,12 +18,6 @@ namespace {
 constexpr std::size_t many = 16, locked = 7;
 const id128 somebody{{7, 7}};
 
-unsigned statements(const std::vector<reply>& replies) {
-  unsigned all = 0;
-  for (const auto& each : replies) all += each.statements;
-  return all;
-}
-
 /// Sixteen keys, and another program who can lock the row of one.
 struct batch_scene {
   batch_scene() {
@@ -48,19 +42,10 @@ struct batch_scene {
     }
     return requests;
   }
-  std::vector<reply> run(connection& on, const std::vector<request>& requests) {
-    std::vector<reply> replies(requests.size());
-    a.store->execute(on, requests, replies);
-    return replies;
-  }
-  std::vector<reply> run(const std::vector<request>& requests) { return run(*a.connection, requests); }
 
   /// Sends one batch, and sees that nobody waited for the row that is locked.
   std::vector<reply> at_once(verb action, std::uint64_t fence) {
-    wait_long_for_locks(*a.connection);
-    const auto began = std::chrono::steady_clock::now();
-    auto replies = run(about_all(action, fence));
-    CHECK(std::chrono::steady_clock::now() - began < 15s);
+    auto replies = without_waiting(*a.connection, [&] { return a.run(about_all(action, fence)); });
     CHECK(statements(replies) <= 3);
     return replies;
   }
@@ -149,7 +134,7 @@ TEST_CASE("mysql batch: a key that others take as soon as it is released counts 
     s.lock_one();
     auto asked = s.about_all(action, 2);
     if (action == verb::release) asked[1].fence = 9;  // never ours
-    const auto replies = s.run(asked);
+    const auto replies = s.a.run(asked);
     for (std::size_t i = 0; i != many; ++i) {
       INFO(i << ": " << replies[i].why.text);
       const bool wrong = i == 1 && action == verb::release;
@@ -166,7 +151,7 @@ TEST_CASE("mysql batch: a key that has no row counts as not released", "[mysql]"
   for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
   auto asked = s.about_all(verb::release, 2);
   asked[3].resource = "never made";
-  const auto replies = s.run(asked);
+  const auto replies = s.a.run(asked);
   for (std::size_t i = 0; i != many; ++i) CHECK(answer(replies[i]) == (i == 3 ? outcome::no : outcome::yes));
 }
 
@@ -177,17 +162,15 @@ TEST_CASE("mysql batch: of two keys that others have, one released just now, nei
   s.foreign.run("UPDATE " + s.fixture.tables.table("lock") + " SET session_id=" + hex(somebody) +
                 ", fence=fence+1 WHERE lock_key='" + s.keys[1] + "'");
   s.take_when_free(3);
-  const auto replies = s.run(s.about_all(verb::release, 2));
+  const auto replies = s.a.run(s.about_all(verb::release, 2));
   for (std::size_t i = 0; i != many; ++i) {
     CHECK(replies[i].result == (i == 1 || i == 3 ? outcome::unknown : outcome::yes));
   }
   CHECK_FALSE(s.a.connection->usable());
   // As after any answer that did not come: once more, on another connection.
-  fault why;
-  const auto other = s.a.store->connect(5s, why);
-  REQUIRE(other);
+  const auto other = connect(*s.a.store, 5s);
   const auto all = s.about_all(verb::release, 2);
-  for (const auto& each : s.run(*other, {all[1], all[3]})) CHECK(answer(each) == outcome::no);
+  for (const auto& each : executed(*s.a.store, *other, {all[1], all[3]})) CHECK(answer(each) == outcome::no);
 }
 
 TEST_CASE("mysql batch: what was done and can't be read is in doubt, and ends the connection", "[mysql][triggers]") {
@@ -203,7 +186,7 @@ TEST_CASE("mysql batch: what was done and can't be read is in doubt, and ends th
     raw_mysql::root().rows("ANALYZE TABLE " + table);  // else it may take the table for empty
     auto asked = s.about_all(action, 2);
     if (action == verb::release) asked[1].fence = 9;  // else nothing is read
-    for (const auto& each : s.run(asked)) {
+    for (const auto& each : s.a.run(asked)) {
       INFO(each.why.text);
       CHECK(each.result == outcome::unknown);
       CHECK(each.why.native == 1104);

@@ -17,9 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "contract/backends/for_update/fixture.hpp"
-#include "contract/backends/named_lock/fixture.hpp"
-#include "contract/store/store_contract.hpp"
+#include "contract/backends/mysql/schemes.hpp"
+#include "contract/store/waiting_store.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/statement.hpp"
@@ -32,25 +31,9 @@ namespace dlock::test {
 
 namespace {
 
-service_options patient() {
-  return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
-          .close_limit = 0ms,
-          .cleanup_interval = 0ms};
-}
-
-std::unique_ptr<store_fixture> fixture_of(const std::string& scheme) {
-  if (scheme == "named_lock") return std::make_unique<named_lock_fixture>();
-  return std::make_unique<for_update_fixture>();
-}
-
-struct listening final : key_listener {
-  std::atomic<int> yes{0}, no{0};
-  void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
-};
-
 struct notified_fixture {
   const std::string scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
-  std::unique_ptr<store_fixture> fixture = fixture_of(scheme);
+  std::unique_ptr<store_fixture> fixture = make_bound_fixture(scheme);
   raw_mysql root = raw_mysql::root();
 
   /// The connections that wait at the server for a key of this place.
@@ -105,7 +88,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits is lost, told
   actor holder(*fixture);
   const auto fence = holder.acquire("k");
   const auto store = fixture->open();
-  listening listener;
+  counting_listener listener;
   store->watch("k", {}, listener);
   std::vector<std::string> waits;
   REQUIRE(eventually([&] { return listener.yes != 0 && !(waits = waiting()).empty(); }));
@@ -132,7 +115,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits for a key wit
   for (const char* key : {"1", "2", "3"}) fences.push_back(holder.acquire(key));
   const auto store = open_store(fixture->url() + "&waiters=2");
   store->prepare();
-  listening first, second, third;
+  counting_listener first, second, third;
   store->watch("1", {}, first);
   store->watch("2", {}, second);
   REQUIRE(eventually([&] { return first.yes != 0 && second.yes != 0; }));
@@ -233,7 +216,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: of more keys than connections that wa
                  "[notified]") {
   CAPTURE(scheme);
   actor holder(*fixture);
-  std::map<std::string, listening> listeners;
+  std::map<std::string, counting_listener> listeners;
   const auto store = open_store(fixture->url() + "&waiters=2");
   store->prepare();
   for (const char* key : {"1", "2", "3"}) holder.acquire(key);
@@ -252,7 +235,7 @@ TEST_CASE("bound: a row that a program has locked by its primary key is seen to 
   if (GENERATE(false, true)) plain.run("ALTER TABLE " + fixture.table() + " DROP COLUMN description");
   plain.run("INSERT INTO " + fixture.table() + " (id, resource) VALUES (7, 'k')");
   actor by(fixture);
-  listening listener;
+  counting_listener listener;
   plain.run("BEGIN");
   REQUIRE_FALSE(plain.rows("SELECT id FROM " + fixture.table() + " WHERE id=7 FOR UPDATE").empty());
   CHECK(by.at("k").holder);
@@ -300,7 +283,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: a child process that lets go of a sto
   CAPTURE(scheme);
   actor holder(*fixture);
   const auto fence = holder.acquire("k");
-  listening listener;
+  counting_listener listener;
   holder.store->watch("k", {}, listener);
   REQUIRE(eventually([&] { return listener.yes != 0; }));
   REQUIRE(in_child([&] { return holder.store.reset(), 0; }) == 0);

@@ -11,6 +11,7 @@
 #include "dlock/error.hpp"
 #include "stores/mysql/client/connection.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/mysql_user.hpp"
 
 namespace dlock::test {
 
@@ -78,10 +79,10 @@ TEST_CASE("mysql connect: a wrong password is told without any password", "[mysq
 }
 
 TEST_CASE("mysql connect: a database that is not there, or is not for this user, is told as such", "[mysql]") {
-  auto url = owner_url();
-  const auto code_of_refusal = [&](const std::string& user, const std::string& password, const std::string& database) {
+  mysql_user user(mysql_fixture().prefix() + "stranger");
+  const auto code_of_refusal = [&](const std::string& database) {
     try {
-      open_store("mysql://" + user + ":" + password + "@" + good_host() + "/" + database)->prepare();
+      open_store(user.url("mysql://u:p@" + good_host() + "/" + database))->prepare();
     } catch (const store_error& e) {
       CHECK(e.code() == errc::store_failed);
       CHECK_FALSE(e.transient());
@@ -90,14 +91,9 @@ TEST_CASE("mysql connect: a database that is not there, or is not for this user,
     }
     return 0;
   };
-  const mysql_fixture fixture;
-  auto root = raw_mysql::root();
-  const auto user = "'" + fixture.prefix() + "'@'127.0.0.1'";
-  root.run("CREATE USER " + user + " IDENTIFIED BY 'pw'");
-  CHECK(code_of_refusal(fixture.prefix(), "pw", url.path) == 1044);
-  root.run("GRANT SELECT ON *.* TO " + user);
-  CHECK(code_of_refusal(fixture.prefix(), "pw", fixture.prefix() + "nowhere") == 1049);
-  root.run("DROP USER " + user);
+  CHECK(code_of_refusal(owner_url().path) == 1044);
+  user.grant("SELECT ON *.*");
+  CHECK(code_of_refusal(user.name() + "_nowhere") == 1049);
 }
 
 TEST_CASE("mysql connect: nobody there is unreachable and may pass", "[mysql]") {
@@ -156,19 +152,17 @@ TEST_CASE("mysql connect: a primary that steps down ends the connection, so that
   const mysql_fixture fixture;
   fixture.open();
   const auto store = open_store(fixture.app_url());
-  fault why;
-  const auto connection = store->connect(5s, why);
-  REQUIRE(connection != nullptr);
+  const auto connection = connect(*store, 5s);
   const request q{.action = verb::insert, .resource = "k", .session = id128::random(), .nonce = 1};
   reply r;
   {
     const global_setting replica("read_only", "1");
-    store->execute(*connection, {&q, 1}, {&r, 1});
+    r = executed(*store, *connection, q);
   }
   CHECK(r.result == outcome::failed);
   CHECK(r.why.native == 1290);
   CHECK_FALSE(connection->usable());
-  store->execute(*connection, {&q, 1}, {&r, 1});
+  r = executed(*store, *connection, q);
   CHECK(r.result == outcome::failed);
   CHECK(r.why.connection);
 }

@@ -15,20 +15,10 @@ namespace dlock::test {
 namespace {
 
 /// The lock tables of a place, by root, who may write in spite of read_only.
-class root_fixture final : public store_fixture {
- public:
+struct root_fixture final : url_fixture {
   explicit root_fixture(const mysql_fixture& tables)
-      : url_("mysql://root@/locks?socket=" + mysql_setting("DLOCK_TEST_MYSQL_ROOT_SOCKET") +
-             "&prefix=" + tables.prefix()) {}
-  std::shared_ptr<store> open() override {
-    auto made = open_store(url_);
-    made->prepare();
-    return made;
-  }
-  std::string url() const override { return url_; }
-
- private:
-  std::string url_;
+      : url_fixture("mysql://root@/locks?socket=" + mysql_setting("DLOCK_TEST_MYSQL_ROOT_SOCKET") +
+                    "&prefix=" + tables.prefix()) {}
 };
 
 }  // namespace
@@ -70,8 +60,7 @@ TEST_CASE("mysql large: releases that are too large for one statement are done o
   for (const auto& key : keys) {
     asked.push_back({.action = verb::release, .resource = key, .session = a.id, .fence = a.acquire(key)});
   }
-  std::vector<reply> replies(asked.size());
-  a.store->execute(*a.connection, asked, replies);
+  const auto replies = a.run(asked);
   for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
 }
 

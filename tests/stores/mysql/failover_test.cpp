@@ -18,6 +18,7 @@
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/mute_server.hpp"
 #include "support/calls.hpp"
+#include "support/mysql_user.hpp"
 #include "support/recording_observer.hpp"
 #include "support/renewed.hpp"
 #include "support/tcp_proxy.hpp"
@@ -30,7 +31,6 @@ using Catch::Matchers::Predicate;
 
 /// Two ways to one server: to a service they are two hosts with the same data.
 struct failover_fixture {
-  static std::uint16_t port_of(const std::string& url) { return store_url::parse(url).hosts.at(0).port; }
   std::string by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const {
     return fixture.url_by(ports, more);
   }
@@ -38,8 +38,8 @@ struct failover_fixture {
   service_options options() const { return {.close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen}; }
 
   mysql_fixture fixture{};
-  tcp_proxy near{port_of(fixture.url())};
-  tcp_proxy far{port_of(fixture.url())};
+  tcp_proxy near{fixture.port()};
+  tcp_proxy far{fixture.port()};
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 };
 
@@ -165,25 +165,18 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left,
 
 TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for a service, if there are no more",
                  "[mysql][hosts]") {
-  auto root = raw_mysql::root();
-  const auto user = fmt::format("one{}", std::hash<std::string>{}(fixture.prefix()) % 100'000);
-  root.run(fmt::format("CREATE OR REPLACE USER '{}'@'%' IDENTIFIED BY 'one-pw' WITH MAX_USER_CONNECTIONS 1", user));
-  root.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root.one("SELECT DATABASE()"), user));
-  auto url = by({near.port()});
-  const auto begin = url.find("//") + 2;
-  {
-    lock_service locks(url.replace(begin, url.find('@') - begin, user + ":one-pw"), options());
-    auto held = locks.acquire("k", {.ttl = 5s});
-    for (int i = 0; i < 70; ++i) {
-      locks.acquire("other").release();
-      std::this_thread::sleep_for(100ms);
-      REQUIRE(held.remaining() > 0us);
-    }
-    held.release();
-    CHECK(seen->count(event::kind::acquire_failed) == 0);
-    CHECK(seen->count(event::kind::session_lost) == 0);
+  mysql_user user(fixture.prefix() + "one", "WITH MAX_USER_CONNECTIONS 1");
+  user.grant("ALL ON `locks`.*");
+  lock_service locks(user.url(by({near.port()})), options());
+  auto held = locks.acquire("k", {.ttl = 5s});
+  for (int i = 0; i < 70; ++i) {
+    locks.acquire("other").release();
+    std::this_thread::sleep_for(100ms);
+    REQUIRE(held.remaining() > 0us);
   }
-  root.run(fmt::format("DROP USER '{}'@'%'", user));
+  held.release();
+  CHECK(seen->count(event::kind::acquire_failed) == 0);
+  CHECK(seen->count(event::kind::session_lost) == 0);
 }
 
 TEST_CASE_METHOD(failover_fixture, "mysql failover: a service that may wait for its server is there once the server is",

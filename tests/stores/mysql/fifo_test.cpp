@@ -82,7 +82,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: whoever keeps no order overtakes", "[fifo]
 
 TEST_CASE_METHOD(fifo_fixture, "fifo: of processes that are registered the first gets it", "[fifo]") {
   actor first(fixture), second(fixture);
-  listening hears, hears_too;
+  counting_listener hears, hears_too;
   first.store->watch("k", first.id, hears);
   REQUIRE(eventually([&] { return hears.yes > hears.no; }));
   second.store->watch("k", second.id, hears_too);
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: of processes that are registered the first
 
 TEST_CASE_METHOD(fifo_fixture, "fifo: a process that waits again after a grant stands behind the others", "[fifo]") {
   actor again(fixture), behind(fixture);
-  listening hears, hears_too;
+  counting_listener hears, hears_too;
   again.store->watch("k", again.id, hears);
   REQUIRE(eventually([&] { return hears.yes > hears.no; }));
   behind.store->watch("k", behind.id, hears_too);
@@ -154,17 +154,13 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: without the waiter table keys are taken as
   const auto store = fixture.open();
   heard news;
   store->listen(news);
-  fault why;
-  const auto on = store->connect(10s, why);
-  REQUIRE(on != nullptr);
+  const auto on = connect(*store);
   raw_mysql::root().run("DROP TABLE " + fixture.tables.table("waiter"));
   let_go();
   for (const auto action : {verb::poll, verb::take}) {
     const request asked{
         .action = action, .resource = "k", .session = other.id, .nonce = ++other.nonce, .in_order = true};
-    reply said;
-    store->execute(*on, {&asked, 1}, {&said, 1});
-    CHECK(answer(said) == outcome::yes);
+    CHECK(answer(executed(*store, *on, asked)) == outcome::yes);
   }
   CHECK(news.reasons == 1);
   store->unlisten(news);

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/for_update/fixture.hpp"
+#include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"

@@ -14,9 +14,7 @@
 #include <sstream>
 #include <thread>
 
-#include "contract/backends/state_row/fixture.hpp"
-#include "contract/backends/t_lock/fixture.hpp"
-#include "contract/backends/unique_insert/fixture.hpp"
+#include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "odb/verify/bank.hpp"
 #include "support/mysql_fixture.hpp"
@@ -79,19 +77,9 @@ class busy_cluster {
 };
 
 /// The same lock tables by two nodes.
-class node_fixture final : public store_fixture {
- public:
+struct node_fixture final : url_fixture {
   explicit node_fixture(std::uint16_t port, const std::string& terms = "prefix=galera_")
-      : url_(busy_cluster::locks(port, terms)) {}
-  std::shared_ptr<store> open() override {
-    auto made = open_store(url_);
-    made->prepare();
-    return made;
-  }
-  std::string url() const override { return url_; }
-
- private:
-  std::string url_;
+      : url_fixture(busy_cluster::locks(port, terms)) {}
 };
 
 /// `then` runs while the second node lags, again until it was really so.
@@ -173,8 +161,7 @@ TEST_CASE("galera: of a batch a node frees also the grants that it has not seen 
           {.action = verb::release, .resource = keys[i], .session = with.first.id, .fence = fences[i], .ttl = 0us});
     }
     const bool lagged = with.nodes.lags();
-    std::vector<reply> replies(asked.size());
-    with.second.store->execute(*with.second.connection, asked, replies);
+    const auto replies = with.second.run(asked);
     for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
     return lagged;
   });

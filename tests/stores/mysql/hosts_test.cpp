@@ -21,6 +21,7 @@
 #include "stores/mysql/mute_server.hpp"
 #include "support/eventually.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/mysql_user.hpp"
 #include "support/own_server.hpp"
 #include "support/tcp_proxy.hpp"
 #include "support/undisturbed.hpp"
@@ -35,7 +36,7 @@ using Catch::Matchers::ContainsSubstring;
 struct hosts_fixture {
   hosts_fixture() { fixture.open(); }
 
-  std::uint16_t port() const { return store_url::parse(fixture.url()).hosts.at(0).port; }
+  std::uint16_t port() const { return fixture.port(); }
   /// The place's URL with these ports of this host.
   std::string by(const std::vector<std::uint16_t>& ports, const std::string& more = {}) const {
     return fixture.url_by(ports, more);
@@ -51,8 +52,7 @@ struct hosts_fixture {
   bool answers() {
     if (connection == nullptr) return false;
     const request ask{.action = verb::poll, .resource = "k"};
-    reply answer;
-    last->execute(*connection, {&ask, 1}, {&answer, 1});
+    const reply answer = executed(*last, *connection, ask);
     return answer.result == outcome::absent;
   }
   store& open(const std::string& url) {
@@ -274,13 +274,9 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a look at an idle connection shows
 }
 
 TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a server that is full says so", "[mysql][hosts]") {
-  auto root = raw_mysql::root();
-  const auto user = fmt::format("full{}", std::hash<std::string>{}(fixture.prefix()) % 100'000);
-  root.run(fmt::format("CREATE OR REPLACE USER '{}'@'%' IDENTIFIED BY 'full-pw' WITH MAX_USER_CONNECTIONS 1", user));
-  root.run(fmt::format("GRANT ALL ON `{}`.* TO '{}'@'%'", root.one("SELECT DATABASE()"), user));
-  auto url = by({port()});
-  const auto begin = url.find("//") + 2;
-  auto& store = open(url.replace(begin, url.find('@') - begin, user + ":full-pw"));
+  mysql_user user(fixture.prefix() + "full", "WITH MAX_USER_CONNECTIONS 1");
+  user.grant("ALL ON `locks`.*");
+  auto& store = open(user.url(by({port()})));
   connect(store, 20s);
   REQUIRE(connection != nullptr);
   CHECK_FALSE(why.full);
@@ -289,7 +285,6 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a server that is full says so", "[
   CHECK(connection == nullptr);
   CHECK(why.full);
   CHECK(why.transient);
-  root.run(fmt::format("DROP USER '{}'@'%'", user));
 }
 
 }  // namespace dlock::test

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <string>
 
 #include "dlock/store_interface/store.hpp"
@@ -17,6 +18,16 @@ inline void wait_long_for_locks(connection& on, int seconds = 20) {
   const auto time = std::to_string(seconds);
   const auto sql = "SET SESSION innodb_lock_wait_timeout=" + time + ", SESSION lock_wait_timeout=" + time;
   REQUIRE(native.query(sql, "", nullptr, nullptr, why) == outcome::yes);
+}
+
+/// What the call returns, whose statements on this connection meet a locked row; a failure if they wait for it.
+template <class Call>
+auto without_waiting(connection& on, Call&& call) {
+  wait_long_for_locks(on);
+  const auto began = std::chrono::steady_clock::now();
+  auto result = call();
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds{15});
+  return result;
 }
 
 }  // namespace dlock::test

@@ -26,15 +26,11 @@ struct lookup_fixture {
     static_cast<void>(eventually([] { return names_waiting == 0; }));
   }
 
-  std::string url(const std::string& hosts) const {
-    auto text = fixture.url();
-    const auto begin = text.find('@') + 1;
-    return text.replace(begin, text.find('/', begin) - begin, hosts);
-  }
+  std::string url(const std::string& hosts) const { return fixture.url_at(hosts); }
   std::string at_this_host(const std::string& name) const { return fmt::format("{}:{}", name, proxy.port()); }
 
   mysql_fixture fixture{};
-  tcp_proxy proxy{store_url::parse(fixture.url()).hosts.at(0).port};
+  tcp_proxy proxy{fixture.port()};
 };
 
 constexpr auto sluggish = 4s;  // a busy machine

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "contract/backends/named_lock/fixture.hpp"
+#include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
@@ -205,8 +205,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a lock that the server has given, a
   std::string packet{static_cast<char>(text.size() + 3), '\0', '\0', '\1', '\xff', '\x25', '\x05'};  // 1317
   proxy.replace_next_answer(packet + text);
   const request asked{.action = verb::take, .resource = "late", .session = session, .nonce = 1};
-  reply answer;
-  store->execute(*by, {&asked, 1}, {&answer, 1});
+  const reply answer = executed(*store, *by, asked);
   CHECK(answer.result == outcome::failed);
   CHECK(answer.why.native == 1317);
   CHECK(holder_of(root, prefix + "late") == "0");

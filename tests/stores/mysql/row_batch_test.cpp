@@ -32,15 +32,7 @@ struct row_batch : row_scene {
   }
   void trigger(const std::string& body) { make_trigger(table->table, "BEFORE UPDATE", body); }
 
-  /// Takes of all, each an attempt of its own.
-  std::vector<request> takes() {
-    std::vector<request> asked;
-    for (const auto& row : rows) {
-      ++a.nonce;
-      asked.push_back(a.about(verb::take, row));
-    }
-    return asked;
-  }
+  std::vector<request> takes() { return a.takes(rows); }
   std::vector<request> frees(std::vector<request> asked, verb action) {
     for (auto& each : asked) {
       each.action = action;
@@ -48,22 +40,10 @@ struct row_batch : row_scene {
     }
     return asked;
   }
-  std::vector<reply> run(const std::vector<request>& asked) { return run(*a.connection, asked); }
-  std::vector<reply> run(connection& on, const std::vector<request>& asked) {
-    std::vector<reply> replies(asked.size());
-    a.store->execute(on, asked, replies);
-    return replies;
-  }
 
   row_actor a{*this};
   std::vector<lock_key> rows{};
 };
-
-unsigned statements(const std::vector<reply>& replies) {
-  unsigned all = 0;
-  for (const auto& each : replies) all += each.statements;
-  return all;
-}
 
 }  // namespace
 
@@ -71,7 +51,7 @@ TEST_CASE("mysql row batch: what a trigger refuses for one row is done for the o
           "[mysql][rows][triggers]") {
   row_batch s;
   s.trigger("IF NEW.id=3 AND NEW.lock_owner LIKE '%/%' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT='no!'; END IF");
-  const auto replies = s.run(s.takes());
+  const auto replies = s.a.run(s.takes());
   for (std::size_t i = 0; i != many; ++i) {
     INFO(i << ": " << replies[i].why.text);
     CHECK(replies[i].result == (i == 3 ? failed : yes));
@@ -87,7 +67,7 @@ TEST_CASE("mysql row batch: a grant that a trigger has changed is in doubt, and 
           "[mysql][rows][triggers]") {
   row_batch s;
   s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
-  const auto replies = s.run(s.takes());
+  const auto replies = s.a.run(s.takes());
   for (std::size_t i = 0; i != many; ++i) {
     INFO(i << ": " << replies[i].why.text);
     CHECK(replies[i].result == (i == 3 ? unknown : yes));
@@ -102,7 +82,7 @@ TEST_CASE("mysql row batch: the fences behind a trigger are those in the rows", 
   s.set("lock_fence=40", s.rows[2]);
   audit watching(static_cast<mysql_row_fixture&>(*s.fixture).locks);
   watching.watch(s.table->table, "AFTER UPDATE");
-  const auto replies = s.run(s.takes());
+  const auto replies = s.a.run(s.takes());
   for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].fence == (i == 2 ? 41u : 1u));
   CHECK(watching.lines() == std::to_string(many));
 }
@@ -111,12 +91,12 @@ TEST_CASE("mysql row batch: a row that others take as soon as it is released cou
           "[mysql][rows][triggers]") {
   row_batch s;
   const auto asked = s.takes();
-  for (const auto& each : s.run(asked)) REQUIRE(answer(each) == yes);
+  for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
   // What a waiter does, at the moment of the release.
   s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
   auto back = s.frees(asked, verb::release);
   back[1].fence = 9;  // never ours
-  const auto replies = s.run(back);
+  const auto replies = s.a.run(back);
   for (std::size_t i = 0; i != many; ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
   CHECK(statements(replies) == 2);
 }
@@ -125,47 +105,43 @@ TEST_CASE("mysql row batch: of two rows that others have, one freed just now, ne
           "[mysql][rows][triggers]") {
   row_batch s;
   const auto asked = s.takes();
-  for (const auto& each : s.run(asked)) REQUIRE(answer(each) == yes);
+  for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
   s.set("lock_owner='somebody'", s.rows[1]);
   s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
-  const auto replies = s.run(s.frees(asked, verb::release));
+  const auto replies = s.a.run(s.frees(asked, verb::release));
   for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].result == (i == 1 || i == 3 ? unknown : yes));
   // As after any answer that did not come: once more, on another connection.
-  fault why;
-  const auto other = s.a.store->connect(5s, why);
-  REQUIRE(other);
-  for (const auto& each : s.run(*other, s.frees({asked[1], asked[3]}, verb::release))) CHECK(answer(each) == no);
+  const auto other = connect(*s.a.store, 5s);
+  for (const auto& each : executed(*s.a.store, *other, s.frees({asked[1], asked[3]}, verb::release)))
+    CHECK(answer(each) == no);
 }
 
 TEST_CASE("mysql row batch: a renewal that must not wait passes over the row that another program has locked",
           "[mysql][rows]") {
   row_batch s;
   auto asked = s.takes();
-  for (const auto& each : s.run(asked)) REQUIRE(answer(each) == yes);
+  for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
   for (auto& each : asked) {
     each.action = verb::extend;
     each.fence = 1;
     each.ttl = 60s;
     each.no_wait = true;
   }
-  const auto expiring = s.run(asked);  // a session keeps them: there is no expiry to be moved
+  const auto expiring = s.a.run(asked);  // a session keeps them: there is no expiry to be moved
   for (const auto& each : expiring) CHECK(answer(each) == no);
   for (const auto& row : s.rows) s.set("lock_expires_at_us=9000000000000000", row);
-  CHECK(statements(s.run(asked)) == 1);
+  CHECK(statements(s.a.run(asked)) == 1);
   auto other = raw_mysql::root();
   other.run("BEGIN");
   other.run("SELECT * FROM " + s.table->table + " WHERE id=3 FOR UPDATE");
-  wait_long_for_locks(*s.a.connection);
-  const auto began = std::chrono::steady_clock::now();
-  const auto replies = s.run(asked);
-  CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
+  const auto replies = without_waiting(*s.a.connection, [&] { return s.a.run(asked); });
   for (std::size_t i = 0; i != many; ++i) {
     INFO(i << ": " << replies[i].why.text);
     CHECK(replies[i].result == (i == 3 ? failed : yes));
     CHECK(replies[i].why.contended == (i == 3));
   }
   other.run("ROLLBACK");
-  for (const auto& each : s.run(asked)) CHECK(answer(each) == yes);
+  for (const auto& each : s.a.run(asked)) CHECK(answer(each) == yes);
 }
 
 TEST_CASE("mysql row batch: without an answer all members are in doubt, ended once and cancelled in one statement",
@@ -177,7 +153,7 @@ TEST_CASE("mysql row batch: without an answer all members are in doubt, ended on
     root.run("LOCK TABLES " + s.table->table + " WRITE");  // of row locks a batch waits for none
     const auto asked = s.takes();
     const auto lost = s.a.connection->identity();
-    auto replies = std::async(std::launch::async, [&] { return s.run(asked); });
+    auto replies = std::async(std::launch::async, [&] { return s.a.run(asked); });
     auto watch = raw_mysql::root();
     pass_until(*s.fixture, [&] {
       return watch.one(
@@ -189,20 +165,18 @@ TEST_CASE("mysql row batch: without an answer all members are in doubt, ended on
       CHECK(each.result == unknown);
       CHECK(each.why.connection);
     }
-    fault why;
-    const auto other = s.a.store->connect(5s, why);
-    REQUIRE(other);
+    const auto other = connect(*s.a.store, 5s);
     if (!granted) CHECK(s.a.store->terminate(*other, lost));
     root.run("UNLOCK TABLES");
     if (granted) pass_until(*s.fixture, [&] { return !s.owner(s.rows[many - 1]).empty(); });
     CHECK(s.a.store->terminate(*other, lost));
-    const auto cancelled = s.run(*other, s.frees(asked, verb::cancel));
+    const auto cancelled = executed(*s.a.store, *other, s.frees(asked, verb::cancel));
     CHECK(statements(cancelled) <= (granted ? 1u : 2u));
     for (std::size_t i = 0; i != many; ++i) {
       CHECK(answer(cancelled[i]) == (granted ? yes : no));
       CHECK(s.owner(s.rows[i]).empty());
     }
-    for (const auto& each : s.run(*other, s.takes())) CHECK(answer(each) == yes);
+    for (const auto& each : executed(*s.a.store, *other, s.takes())) CHECK(answer(each) == yes);
   }
 }
 
@@ -216,13 +190,8 @@ TEST_CASE("mysql row batch: a text id that the column's characters can't write i
   s.table = std::make_shared<const row_table>(latin);
   const std::vector<lock_key> rows = {s.make("gr\xc3\xbc\xc3\x9f"), s.key({std::string("\xe6\x97\xa5")}), s.make("?"),
                                       s.make("plain")};
-  std::vector<request> asked;
-  for (const auto& row : rows) {
-    ++a.nonce;
-    asked.push_back(a.about(verb::take, row));
-  }
-  std::vector<reply> replies(rows.size());
-  a.store->execute(*a.connection, asked, replies);
+  auto asked = a.takes(rows);
+  auto replies = a.run(asked);
   for (std::size_t i = 0; i != rows.size(); ++i) {
     INFO(i);
     CHECK(answer(replies[i]) == (i == 1 ? no : yes));
@@ -230,7 +199,7 @@ TEST_CASE("mysql row batch: a text id that the column's characters can't write i
   // MariaDB refuses the statement for all of them then.
   for (auto& each : asked) each.action = verb::release;
   for (auto& each : asked) each.fence = 1;
-  a.store->execute(*a.connection, asked, replies);
+  replies = a.run(asked);
   for (std::size_t i = 0; i != rows.size(); ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
 }
 
@@ -241,14 +210,14 @@ TEST_CASE("mysql row batch: rows of two tables, and other ttls, are never one st
   const auto row = lock_key::of_row(other, {std::int64_t{0}});
   auto asked = s.takes();
   asked.push_back(s.a.about(verb::take, row));
-  auto replies = s.run(asked);
+  auto replies = s.a.run(asked);
   for (const auto& each : replies) CHECK(answer(each) == yes);
   CHECK(statements(replies) == many + 1);
-  for (const auto& each : s.run(s.frees(asked, verb::release))) CHECK(answer(each) == yes);
+  for (const auto& each : s.a.run(s.frees(asked, verb::release))) CHECK(answer(each) == yes);
   asked = s.takes();
   asked[2].kind = lease_kind::expiring;
   asked[2].ttl = for_long;
-  replies = s.run(asked);
+  replies = s.a.run(asked);
   for (const auto& each : replies) CHECK(answer(each) == yes);
   for (std::size_t i = 0; i != many; ++i) CHECK(s.value(s.table->expires_at, s.rows[i]).empty() == (i != 2));
 }

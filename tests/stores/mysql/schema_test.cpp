@@ -10,6 +10,7 @@
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
+#include "support/mysql_user.hpp"
 
 namespace dlock::test {
 
@@ -29,6 +30,12 @@ std::string complaint(const std::string& url) {
 }
 
 raw_mysql owner() { return raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")); }
+
+/// Tables that are there, whole.
+struct made_tables : mysql_fixture {
+  made_tables() { REQUIRE(complaint(url()).empty()); }
+  raw_mysql raw = owner();
+};
 
 }  // namespace
 
@@ -64,32 +71,27 @@ TEST_CASE("mysql schema: create finishes what a crash left half done, at every s
       {"schema_version", "floor", "lock", "session"},
   };
   for (const auto& tables : missing) {
-    const mysql_fixture fixture;
-    REQUIRE(complaint(fixture.url()).empty());
-    auto raw = owner();
-    for (const char* table : tables) raw.run("DROP TABLE " + fixture.table(table));
+    made_tables fixture;
+    for (const char* table : tables) fixture.raw.run("DROP TABLE " + fixture.table(table));
     CHECK_FALSE(complaint(fixture.url("&schema=verify")).empty());
     CHECK(complaint(fixture.url()).empty());
     CHECK(complaint(fixture.url("&schema=verify")).empty());
   }
   // The version's table is there, its row is not.
-  const mysql_fixture fixture;
-  REQUIRE(complaint(fixture.url()).empty());
-  owner().run("DELETE FROM " + fixture.table("schema_version"));
+  made_tables fixture;
+  fixture.raw.run("DELETE FROM " + fixture.table("schema_version"));
   CHECK(complaint(fixture.url()).empty());
   CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
 TEST_CASE("mysql schema: a migration that was interrupted is finished where the tables are complete", "[mysql]") {
-  const mysql_fixture fixture;
-  REQUIRE(complaint(fixture.url()).empty());
-  auto raw = owner();
+  made_tables fixture;
   const auto flag = "SELECT migration FROM " + fixture.table("schema_version");
-  raw.run("UPDATE " + fixture.table("schema_version") + " SET migration=1");
+  fixture.raw.run("UPDATE " + fixture.table("schema_version") + " SET migration=1");
   CHECK_THAT(complaint(fixture.url("&schema=verify")), ContainsSubstring("start one program with schema=create"));
-  CHECK(raw.one(flag) == "1");
+  CHECK(fixture.raw.one(flag) == "1");
   CHECK(complaint(fixture.url()).empty());
-  CHECK(raw.one(flag) == "0");
+  CHECK(fixture.raw.one(flag) == "0");
   CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
@@ -153,12 +155,9 @@ TEST_CASE("mysql schema: none looks at no table until one is used", "[mysql]") {
   mysql_store_fixture empty;
   empty.more = "&schema=none";
   const auto store = empty.open();
-  fault why;
-  const auto connection = store->connect(5s, why);
-  REQUIRE(connection != nullptr);
+  const auto connection = connect(*store, 5s);
   const request q{.action = verb::take, .resource = "k", .session = id128::random(), .nonce = 1};
-  reply r;
-  store->execute(*connection, {&q, 1}, {&r, 1});
+  const reply r = executed(*store, *connection, q);
   CHECK(r.result == outcome::failed);
   CHECK(r.why.native == 1146);
   CHECK_THAT(r.why.text, ContainsSubstring("open the store once with schema=create"));
@@ -174,34 +173,29 @@ TEST_CASE("mysql schema: none looks at no table until one is used", "[mysql]") {
 }
 
 TEST_CASE("mysql schema: tables of a later version are refused", "[mysql]") {
-  const mysql_fixture fixture;
-  REQUIRE(complaint(fixture.url()).empty());
-  auto raw = owner();
-  raw.run("UPDATE " + fixture.table("schema_version") + " SET version=7");
+  made_tables fixture;
+  fixture.raw.run("UPDATE " + fixture.table("schema_version") + " SET version=7");
   CHECK_THAT(complaint(fixture.url()), ContainsSubstring("version 7") && ContainsSubstring("only 1"));
-  raw.run("UPDATE " + fixture.table("schema_version") + " SET migration=1");
+  fixture.raw.run("UPDATE " + fixture.table("schema_version") + " SET migration=1");
   CHECK_THAT(complaint(fixture.url()),
              ContainsSubstring("version 7 was begun") && ContainsSubstring("knows version 7"));
 }
 
 TEST_CASE("mysql schema: tables of a development version are refused with the statement that renames their column",
           "[mysql]") {
-  const mysql_fixture fixture;
-  REQUIRE(complaint(fixture.url()).empty());
-  auto raw = owner();
-  raw.run("ALTER TABLE " + fixture.table("session") + " CHANGE revoked doomed TINYINT(1) NOT NULL");
+  made_tables fixture;
+  fixture.raw.run("ALTER TABLE " + fixture.table("session") + " CHANGE revoked doomed TINYINT(1) NOT NULL");
   const auto way_out = "ALTER TABLE `" + fixture.prefix() + "session` RENAME COLUMN doomed TO revoked";
   for (const char* mode : {"create", "verify"}) {
     CHECK_THAT(complaint(fixture.url(std::string("&schema=") + mode)), ContainsSubstring(way_out));
   }
-  raw.run(way_out);
+  fixture.raw.run(way_out);
   CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
 TEST_CASE("mysql schema: a table of another engine is refused", "[mysql]") {
-  const mysql_fixture fixture;
-  REQUIRE(complaint(fixture.url()).empty());
-  owner().run("ALTER TABLE " + fixture.table("lock") + " ENGINE=MyISAM");
+  made_tables fixture;
+  fixture.raw.run("ALTER TABLE " + fixture.table("lock") + " ENGINE=MyISAM");
   CHECK_THAT(complaint(fixture.url()), ContainsSubstring("MyISAM") && ContainsSubstring("InnoDB"));
 }
 
@@ -222,22 +216,16 @@ TEST_CASE("mysql schema: a user who may only read and write rows can lock once t
 }
 
 TEST_CASE("mysql schema: a missing privilege is said in words", "[mysql]") {
-  const mysql_fixture fixture;
-  REQUIRE(complaint(fixture.url()).empty());
-  auto root = raw_mysql::root();
-  const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
-  const auto user = "'" + fixture.prefix() + "'@'127.0.0.1'";
-  root.run("CREATE USER " + user + " IDENTIFIED BY 'pw'");
-  root.run("GRANT SELECT ON " + url.path + ".* TO " + user);
-  const auto said = complaint("mysql://" + fixture.prefix() + ":pw@127.0.0.1:" + std::to_string(url.hosts.at(0).port) +
-                              "/" + url.path + "?schema=verify&prefix=" + fixture.prefix());
+  made_tables fixture;
+  const auto tables = store_url::parse(fixture.url()).path + ".*";
+  mysql_user user(fixture.prefix() + "reader");
+  user.grant("SELECT ON " + tables);
+  const auto url = user.url(fixture.url("&schema=verify"));
+  const auto said = complaint(url);
   CHECK_THAT(said, ContainsSubstring("denied") && ContainsSubstring("SELECT, INSERT, UPDATE and DELETE"));
   CHECK_THAT(said, ContainsSubstring("lacks the right UPDATE") || ContainsSubstring("lacks the right INSERT"));
-  root.run("GRANT UPDATE, DELETE ON " + url.path + ".* TO " + user);
-  CHECK_THAT(complaint("mysql://" + fixture.prefix() + ":pw@127.0.0.1:" + std::to_string(url.hosts.at(0).port) + "/" +
-                       url.path + "?schema=verify&prefix=" + fixture.prefix()),
-             ContainsSubstring("lacks the right INSERT"));
-  root.run("DROP USER " + user);
+  user.grant("UPDATE, DELETE ON " + tables);
+  CHECK_THAT(complaint(url), ContainsSubstring("lacks the right INSERT"));
 }
 
 TEST_CASE("mysql schema: two prefixes in one database know nothing of each other", "[mysql]") {

@@ -8,14 +8,14 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
+#include <ostream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
-#include <tuple>
 
-#include "contract/backends/state_row/fixture.hpp"
-#include "contract/backends/unique_insert/fixture.hpp"
+#include "contract/backends/mysql/schemes.hpp"
+#include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/store_interface/store_admin.hpp"
@@ -35,29 +35,62 @@ namespace {
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
-constexpr auto* unique_columns = unique_insert_fixture::columns;
-constexpr auto* state_columns = state_row_fixture::columns;
 const std::string article_003 = "&key=lock_name&owner=lock_info&expiry=expiration_time&state=lock_state";
+
+/// A scheme, and what its columns are called in the tables of these tests.
+struct scheme {
+  const char* name;
+  const char* columns;
+  const char* key;
+  const char* owner;
+  const char* expiry;
+  const char* take;  ///< what else an INSERT ... SET of a held row says
+  const char* held;  ///< a condition on rows
+};
+constexpr scheme unique_insert{.name = "unique_insert",
+                               .columns = unique_insert_fixture::columns,
+                               .key = "resource",
+                               .owner = "lock_owner",
+                               .expiry = "lock_expire_time",
+                               .take = "",
+                               .held = "TRUE"};
+constexpr scheme state_row{.name = "state_row",
+                           .columns = state_row_fixture::columns,
+                           .key = "lock_name",
+                           .owner = "lock_info",
+                           .expiry = "expiration_time",
+                           .take = ", lock_state=1",
+                           .held = "lock_state<>0"};
+/// So that a failure names it.
+std::ostream& operator<<(std::ostream& out, const scheme& one) { return out << one.name; }
 
 /// A table of a team's, and a program of theirs.
 struct team {
-  explicit team(const std::string& columns) { plain.run("CREATE TABLE " + table + " " + columns); }
+  explicit team(const scheme& of) : kind(of) { plain.run("CREATE TABLE " + table + " " + kind.columns); }
   ~team() { raw_mysql(owner).run("DROP TABLE " + table); }
 
-  std::string url(const std::string& scheme, const std::string& more = {}) const {
-    return owner + "?scheme=" + scheme + "&table=" + table + more;
+  std::string url(const std::string& more = {}) const { return url(kind, more); }
+  std::string url(const scheme& other, const std::string& more = {}) const {
+    return owner + "?scheme=" + other.name + "&table=" + table + more;
   }
-  /// Whether the team's statement changed a row; {t} is the table.
+  /// Whether the team's statement changed a row.
   bool run(const std::string& sql) {
     try {
-      return plain.run(fmt::format(fmt::runtime(sql), fmt::arg("t", table))) > 0;
+      return plain.run(written(sql)) > 0;
     } catch (const std::runtime_error& e) {
       if (std::string(e.what()).find("Duplicate") == std::string::npos) throw;
       return false;
     }
   }
-  std::string one(const std::string& sql) { return plain.one(fmt::format(fmt::runtime(sql), fmt::arg("t", table))); }
+  std::string one(const std::string& sql) { return plain.one(written(sql)); }
+  /// {t} is the table, the other names are those in `scheme`.
+  std::string written(const std::string& sql) const {
+    return fmt::format(fmt::runtime(sql), fmt::arg("t", table), fmt::arg("key", kind.key),
+                       fmt::arg("owner", kind.owner), fmt::arg("expiry", kind.expiry), fmt::arg("take", kind.take),
+                       fmt::arg("held", kind.held));
+  }
 
+  const scheme kind;
   const std::string owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const std::string table = "team_" + id128::random().hex();
   raw_mysql plain{owner};
@@ -100,8 +133,8 @@ TEST_CASE("mysql schemes: a scheme that does not exist is refused with its name 
 
 TEST_CASE("mysql schemes: unique_insert and a program with the published statements exclude each other",
           "[mysql][T48]") {
-  team other(unique_columns);
-  lock_service locks(other.url("unique_insert"));
+  team other(unique_insert);
+  lock_service locks(other.url());
   auto held = locks.acquire("k");
   CHECK_FALSE(other.run(article_insert));
   CHECK_FALSE(other.run(article_take));
@@ -119,8 +152,8 @@ TEST_CASE("mysql schemes: unique_insert and a program with the published stateme
 
 TEST_CASE("mysql schemes: unique_insert takes over what a dead program left, and is taken over by the living",
           "[mysql][T30][T91]") {
-  team other(unique_columns);
-  lock_service locks(other.url("unique_insert"));
+  team other(unique_insert);
+  lock_service locks(other.url());
   REQUIRE(other.run(article_insert));
   CHECK_FALSE(try_key(locks));
   other.run("UPDATE {t} SET lock_expire_time=now() - interval 2 second");
@@ -133,15 +166,15 @@ TEST_CASE("mysql schemes: unique_insert takes over what a dead program left, and
 }
 
 TEST_CASE("mysql schemes: unique_insert uses a row whose owner is empty, as the published programs do", "[mysql]") {
-  team other(unique_columns);
-  lock_service locks(other.url("unique_insert"));
+  team other(unique_insert);
+  lock_service locks(other.url());
   other.run("INSERT INTO {t} (resource, lock_owner, lock_expire_time) VALUES ('k', '', now() + interval 1 hour)");
   CHECK(try_key(locks));
 }
 
 TEST_CASE("mysql schemes: unique_insert works on a table with a state that nobody reads", "[mysql]") {
-  team other(state_columns);
-  lock_service locks(other.url("unique_insert", article_003));
+  team other(state_row);
+  lock_service locks(other.url(unique_insert, article_003));
   const auto held = locks.acquire("k");
   CHECK(other.one("SELECT lock_state FROM {t}") == "1");
   CHECK_FALSE(other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 1, '')"));
@@ -150,8 +183,8 @@ TEST_CASE("mysql schemes: unique_insert works on a table with a state that nobod
 }
 
 TEST_CASE("mysql schemes: state_row and a program with the published statements exclude each other", "[mysql][T48]") {
-  team other(state_columns);
-  lock_service locks(other.url("state_row"));
+  team other(state_row);
+  lock_service locks(other.url());
   other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 0, '')");
   const auto id = other.one("SELECT id FROM {t}");
   auto held = locks.acquire("k");
@@ -166,16 +199,15 @@ TEST_CASE("mysql schemes: state_row and a program with the published statements 
 }
 
 TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[mysql][T30]") {
-  team other(state_columns);
-  lock_service locks(other.url("state_row"));
+  team other(state_row);
+  lock_service locks(other.url());
   // The published plain form: nothing but the state.
   other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 1, '')");
   CHECK_FALSE(try_key(locks));
   CHECK(locks.holder("k"));
-  const auto store = open_store(other.url("state_row"));
+  const auto store = open_store(other.url());
   store->prepare();
-  fault why;
-  const auto connection = store->connect(5s, why);
+  const auto connection = connect(*store, 5s);
   CHECK(store->admin()->cleanup(*connection, 1us, 10).fence == 0);
   CHECK(other.one("SELECT lock_state FROM {t}") == "1");
   // Ended, and taken by such a program: an expiry of ours must not end its lock.
@@ -186,9 +218,9 @@ TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[mysq
 }
 
 TEST_CASE("mysql schemes: a pair on a free key is one statement to take it and one to free it", "[mysql]") {
-  const std::string scheme = GENERATE("unique_insert", "state_row");
-  team other(scheme == "state_row" ? state_columns : unique_columns);
-  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
+  const auto kind = GENERATE(unique_insert, state_row);
+  team other(kind);
+  lock_service locks(other.url(), {.cleanup_interval = 0ms});
   locks.acquire("k").release();
   const auto before = locks.statements();
   auto held = locks.acquire("k");
@@ -199,26 +231,18 @@ TEST_CASE("mysql schemes: a pair on a free key is one statement to take it and o
 
 TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, and nothing that is held or locked",
           "[mysql][T54][T58]") {
-  const std::string scheme = GENERATE("unique_insert", "state_row");
-  const bool state = scheme == "state_row";
-  team other(state ? state_columns : unique_columns);
-  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
+  const auto kind = GENERATE(unique_insert, state_row);
+  team other(kind);
+  lock_service locks(other.url(), {.cleanup_interval = 0ms});
   const auto held = locks.acquire("held");
   for (const char* key : {"a", "b", "c", "d"}) {
-    static_cast<void>(other.run(
-        state
-            ? fmt::format("INSERT INTO {{t}} (lock_name, lock_state, lock_info, expiration_time) VALUES ('{}', 1, 'x', "
-                          "now() - interval 5 second)",
-                          key)
-            : fmt::format("INSERT INTO {{t}} (resource, lock_owner, lock_expire_time) VALUES ('{}', 'x', now() - "
-                          "interval 5 second)",
-                          key)));
+    other.run("INSERT INTO {t} SET {key}='" + std::string(key) +
+              "', {owner}='x', {expiry}=now() - interval 5 second{take}");
   }
-  const auto count = "SELECT COUNT(*) FROM {t}" + std::string(state ? " WHERE lock_state<>0" : "");
-  const auto store = open_store(other.url(scheme));
+  const std::string count = "SELECT COUNT(*) FROM {t} WHERE {held}";
+  const auto store = open_store(other.url());
   store->prepare();
-  fault why;
-  const auto connection = store->connect(5s, why);
+  const auto connection = connect(*store, 5s);
   const auto sweep = [&](microseconds idle, std::size_t limit) {
     const auto answer = store->admin()->cleanup(*connection, idle, limit);
     CHECK(answer.result == outcome::yes);
@@ -229,32 +253,29 @@ TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, 
   CHECK(other.one(count) == "3");
   raw_mysql busy(other.owner);
   busy.run("BEGIN");
-  busy.run("SELECT * FROM " + other.table + (state ? " WHERE lock_name='c'" : " WHERE resource='c'") + " FOR UPDATE");
-  wait_long_for_locks(*connection);
-  const auto began = std::chrono::steady_clock::now();
-  CHECK(sweep(1us, 10) == 1);
-  CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
+  busy.run(other.written("SELECT * FROM {t} WHERE {key}='c' FOR UPDATE"));
+  CHECK(without_waiting(*connection, [&] { return sweep(1us, 10); }) == 1);
   busy.run("ROLLBACK");
   CHECK(sweep(1us, 10) == 1);
   CHECK(other.one(count) == "1");
-  lock_service foreign(other.url(scheme));
+  lock_service foreign(other.url());
   CHECK_FALSE(try_key(foreign, "held"));
   CHECK(try_key(foreign, "a"));
 }
 
 TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after the job read it", "[mysql][T12][T58]") {
-  const std::string scheme = GENERATE("unique_insert", "state_row");
-  const bool state = scheme == "state_row";
-  team other(state ? state_columns : unique_columns);
-  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
-  lock_service foreign(other.url(scheme), {.cleanup_interval = 0ms});
+  const auto kind = GENERATE(unique_insert, state_row);
+  team other(kind);
+  lock_service locks(other.url(), {.cleanup_interval = 0ms});
+  lock_service foreign(other.url(), {.cleanup_interval = 0ms});
   const auto held = locks.acquire("k", {.ttl = 60s});
   // What the job sends about a row that had expired when it read the table.
   const auto free_expired = [&] {
     using namespace stores::mysql;
-    const auto url = store_url::parse(other.url(scheme));
-    const auto settings = state ? shared_table::row_scheme_settings(url, stores::state_row_options{})
-                                : shared_table::row_scheme_settings(url, stores::unique_insert_options{});
+    const auto url = store_url::parse(other.url());
+    const auto settings = std::string_view(kind.name) == "state_row"
+                              ? shared_table::row_scheme_settings(url, stores::state_row_options{})
+                              : shared_table::row_scheme_settings(url, stores::unique_insert_options{});
     mysql_client client(settings);
     fault why;
     const auto connection = client.open<mysql_connection>(5s, {}, why);
@@ -264,28 +285,24 @@ TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after t
   const auto id = other.one("SELECT id FROM {t}");
   CHECK_FALSE(other.run(free_expired + id));
   CHECK_FALSE(try_key(foreign));
-  other.run(state ? "UPDATE {t} SET expiration_time=now() - interval 2 second"
-                  : "UPDATE {t} SET lock_expire_time=now() - interval 2 second");
+  other.run("UPDATE {t} SET {expiry}=now() - interval 2 second");
   CHECK(other.run(free_expired + id));
 }
 
 TEST_CASE("mysql schemes: an expiry is never earlier than the lease's end, whatever unit the column keeps",
           "[mysql][T25][T28]") {
-  const std::string scheme = GENERATE("unique_insert", "state_row");
+  const auto kind = GENERATE(unique_insert, state_row);
   const std::string type = GENERATE("timestamp", "datetime", "datetime(1)", "timestamp(6)");
-  CAPTURE(scheme, type);
-  const bool state = scheme == "state_row";
-  const std::string column = state ? "expiration_time" : "lock_expire_time";
-  team other(state ? state_columns : unique_columns);
-  other.run(fmt::format("ALTER TABLE {{t}} MODIFY {} {} NULL", column, type));
-  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
+  CAPTURE(kind, type);
+  team other(kind);
+  other.run("ALTER TABLE {t} MODIFY {expiry} " + type + " NULL");
+  lock_service locks(other.url(), {.cleanup_interval = 0ms});
   // What is taken for expired is an expiry less than NOW() in the column's own unit.
-  const auto digits =
-      other.one("SELECT DATETIME_PRECISION FROM information_schema.COLUMNS WHERE TABLE_NAME='{t}' AND COLUMN_NAME='" +
-                column + "'");
+  const auto digits = other.one(
+      "SELECT DATETIME_PRECISION FROM information_schema.COLUMNS WHERE TABLE_NAME='{t}' AND COLUMN_NAME='{expiry}'");
   const auto now = "NOW(" + digits + ")";
   const auto microseconds_left = [&](const std::string& from) {
-    return std::stoll(other.one(fmt::format("SELECT TIMESTAMPDIFF(MICROSECOND, '{}', {}) FROM {{t}}", from, column)));
+    return std::stoll(other.one("SELECT TIMESTAMPDIFF(MICROSECOND, '" + from + "', {expiry}) FROM {t}"));
   };
   const auto before_renewal = other.one("SELECT " + now);
   auto held = locks.acquire("k", {.ttl = 1'401ms, .renewal = renewal::manual});
@@ -298,14 +315,12 @@ TEST_CASE("mysql schemes: an expiry is never earlier than the lease's end, whate
 
 TEST_CASE("mysql schemes: a renewal that must not wait says at once that another program has the row locked",
           "[mysql][T51]") {
-  const std::string scheme = GENERATE("unique_insert", "state_row");
-  CAPTURE(scheme);
-  const bool state = scheme == "state_row";
-  team other(state ? state_columns : unique_columns);
-  const auto store = open_store(other.url(scheme));
+  const auto kind = GENERATE(unique_insert, state_row);
+  CAPTURE(kind);
+  team other(kind);
+  const auto store = open_store(other.url());
   store->prepare();
-  fault why;
-  const auto connection = store->connect(5s, why);
+  const auto connection = connect(*store, 5s);
   const auto session = id128::random();
   const auto ask = [&](const std::string& key, verb action) {
     const request asked{.action = action,
@@ -316,8 +331,7 @@ TEST_CASE("mysql schemes: a renewal that must not wait says at once that another
                         .kind = lease_kind::column,
                         .ttl = 60s,
                         .no_wait = action == verb::extend};
-    reply response;
-    store->execute(*connection, {&asked, 1}, {&response, 1});
+    const reply response = executed(*store, *connection, asked);
     INFO(response.why.text);
     CHECK((response.result != outcome::failed || response.why.contended));
     return response.result;
@@ -325,31 +339,26 @@ TEST_CASE("mysql schemes: a renewal that must not wait says at once that another
   for (const auto* key : {"c", "d"}) REQUIRE(ask(key, verb::insert) == outcome::yes);
   raw_mysql busy(other.owner);
   busy.run("BEGIN");
-  busy.run("SELECT * FROM " + other.table + (state ? " WHERE lock_name='c'" : " WHERE resource='c'") + " FOR UPDATE");
-  wait_long_for_locks(*connection);
-  const auto began = std::chrono::steady_clock::now();
-  CHECK(ask("c", verb::extend) == outcome::failed);
-  CHECK(ask("d", verb::extend) == outcome::yes);
-  CHECK(std::chrono::steady_clock::now() - began < 15s);  // it did not wait
+  busy.run(other.written("SELECT * FROM {t} WHERE {key}='c' FOR UPDATE"));
+  CHECK(without_waiting(*connection, [&] { return ask("c", verb::extend); }) == outcome::failed);
+  CHECK(without_waiting(*connection, [&] { return ask("d", verb::extend); }) == outcome::yes);
   busy.run("ROLLBACK");
   CHECK(ask("c", verb::extend) == outcome::yes);
 }
 
 TEST_CASE("mysql schemes: a statement waits for no row but its own, whatever the column's character set",
           "[mysql][T51][T54]") {
-  const std::string scheme = GENERATE("unique_insert", "state_row");
+  const auto kind = GENERATE(unique_insert, state_row);
   const std::string charset = GENERATE("latin1", "utf8mb3", "utf8mb4", "ascii");
-  CAPTURE(scheme, charset);
-  const bool state = scheme == "state_row";
-  team other(state ? state_columns : unique_columns);
+  CAPTURE(kind, charset);
+  team other(kind);
   other.run("ALTER TABLE {t} CONVERT TO CHARACTER SET " + charset);
-  lock_service locks(other.url(scheme), {.cleanup_interval = 0ms});
+  lock_service locks(other.url(), {.cleanup_interval = 0ms});
   const auto theirs = locks.acquire("theirs");
   raw_mysql busy(other.owner);
   busy.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   busy.run("BEGIN");
-  busy.run("UPDATE " + other.table + (state ? " SET lock_info='x'" : " SET lock_owner='x'") +
-           " WHERE id=" + other.one("SELECT id FROM {t}"));
+  busy.run(other.written("UPDATE {t} SET {owner}='x' WHERE id=") + other.one("SELECT id FROM {t}"));
   const auto three_times = [&] {
     for (int i = 0; i < 3; ++i) {
       CHECK(try_key(locks, "mine"));
@@ -361,53 +370,46 @@ TEST_CASE("mysql schemes: a statement waits for no row but its own, whatever the
 }
 
 TEST_CASE("mysql schemes: what a table lacks is named when the store is prepared", "[mysql]") {
-  const auto changed = [](const char* columns, const std::string& scheme, const std::string& change,
-                          const std::string& more = {}) {
-    team other(columns);
+  const auto changed = [](const scheme& kind, const std::string& change, const std::string& more = {}) {
+    team other(kind);
     if (!change.empty()) other.run("ALTER TABLE {t} " + change);
-    return complaint(other.url(scheme, more));
+    return complaint(other.url(more));
   };
-  CHECK(changed(unique_columns, "unique_insert", "").empty());
-  CHECK(changed(state_columns, "state_row", "").empty());
-  CHECK_THAT(changed(unique_columns, "unique_insert", "DROP lock_owner"),
+  for (const auto& kind : {unique_insert, state_row}) {
+    CHECK(changed(kind, "").empty());
+    for (const char* type : {"timestamp", "datetime"}) {
+      CHECK_THAT(changed(kind, std::string("MODIFY {expiry} ") + type +
+                                   " NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP"),
+                 ContainsSubstring(fmt::format("column '{}' (expiry=) is ON UPDATE CURRENT_TIMESTAMP", kind.expiry)));
+    }
+    CHECK_THAT(changed(kind, "MODIFY {key} binary(40) NOT NULL"),
+               ContainsSubstring(fmt::format("column '{}' (key=) is BINARY(40)", kind.key)));
+    CHECK(changed(kind, "MODIFY {key} varbinary(40) NOT NULL").empty());
+  }
+  CHECK_THAT(changed(unique_insert, "DROP lock_owner"),
              ContainsSubstring("scheme unique_insert: table `team_") &&
                  ContainsSubstring("there is no column 'lock_owner' (owner=)"));
-  CHECK_THAT(changed(unique_columns, "unique_insert", "MODIFY lock_owner varchar(36) NOT NULL"),
+  CHECK_THAT(changed(unique_insert, "MODIFY lock_owner varchar(36) NOT NULL"),
              ContainsSubstring("'lock_owner'") && ContainsSubstring("49"));
-  CHECK_THAT(changed(unique_columns, "unique_insert", "DROP lock_expire_time"), ContainsSubstring("(expiry=)"));
-  CHECK_THAT(changed(unique_columns, "unique_insert", "MODIFY lock_expire_time bigint NOT NULL"),
+  CHECK_THAT(changed(unique_insert, "DROP lock_expire_time"), ContainsSubstring("(expiry=)"));
+  CHECK_THAT(changed(unique_insert, "MODIFY lock_expire_time bigint NOT NULL"),
              ContainsSubstring("neither TIMESTAMP nor DATETIME"));
-  for (const char* type : {"timestamp", "datetime"}) {
-    const auto follows = fmt::format(" {} NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP", type);
-    CHECK_THAT(changed(unique_columns, "unique_insert", "MODIFY lock_expire_time" + follows),
-               ContainsSubstring("column 'lock_expire_time' (expiry=) is ON UPDATE CURRENT_TIMESTAMP"));
-    CHECK_THAT(changed(state_columns, "state_row", "MODIFY expiration_time" + follows),
-               ContainsSubstring("column 'expiration_time' (expiry=) is ON UPDATE CURRENT_TIMESTAMP"));
-  }
-  CHECK_THAT(changed(unique_columns, "unique_insert", "DROP KEY unique_resource"),
+  CHECK_THAT(changed(unique_insert, "DROP KEY unique_resource"), ContainsSubstring("no unique index to itself"));
+  CHECK_THAT(changed(unique_insert, "DROP KEY unique_resource, ADD UNIQUE KEY unique_resource (resource(10))"),
              ContainsSubstring("no unique index to itself"));
-  CHECK_THAT(changed(unique_columns, "unique_insert",
-                     "DROP KEY unique_resource, ADD UNIQUE KEY unique_resource (resource(10))"),
-             ContainsSubstring("no unique index to itself"));
-  for (const auto& [columns, scheme, key] :
-       {std::tuple{unique_columns, "unique_insert", "resource"}, std::tuple{state_columns, "state_row", "lock_name"}}) {
-    CHECK_THAT(changed(columns, scheme, fmt::format("MODIFY {} binary(40) NOT NULL", key)),
-               ContainsSubstring(fmt::format("column '{}' (key=) is BINARY(40)", key)));
-    CHECK(changed(columns, scheme, fmt::format("MODIFY {} varbinary(40) NOT NULL", key)).empty());
-  }
-  CHECK_THAT(changed(unique_columns, "unique_insert", "ENGINE=MyISAM"), ContainsSubstring("MyISAM"));
-  CHECK_THAT(changed(state_columns, "state_row", "MODIFY lock_state varchar(5) NOT NULL"),
+  CHECK_THAT(changed(unique_insert, "ENGINE=MyISAM"), ContainsSubstring("MyISAM"));
+  CHECK_THAT(changed(state_row, "MODIFY lock_state varchar(5) NOT NULL"),
              ContainsSubstring("'lock_state' (state=) is no integer"));
-  CHECK_THAT(changed(unique_columns, "unique_insert", "", "&key=lock_name"), ContainsSubstring("'lock_name' (key=)"));
+  CHECK_THAT(changed(unique_insert, "", "&key=lock_name"), ContainsSubstring("'lock_name' (key=)"));
   CHECK_THAT(complaint(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL") + "?scheme=state_row&table=nobodys"),
              ContainsSubstring("table `nobodys`: there is no such table"));
 }
 
 TEST_CASE("mysql schemes: a key that does not fit into the column is refused, others are taken as the column has them",
           "[mysql][T56]") {
-  team other(unique_columns);
+  team other(unique_insert);
   other.run("ALTER TABLE {t} MODIFY resource varchar(8) CHARACTER SET latin1 NOT NULL");
-  lock_service locks(other.url("unique_insert"));
+  lock_service locks(other.url());
   const auto sent = locks.statements();
   const auto why = [&](const std::string& key) { return refusal([&] { return locks.try_acquire(key); }); };
   CHECK_THAT(why("123456789"), ContainsSubstring("9 characters") && ContainsSubstring("room for 8"));
@@ -419,23 +421,21 @@ TEST_CASE("mysql schemes: a key that does not fit into the column is refused, ot
   CHECK_THROWS_AS(locks.force_release("\xe4\xbd\xa0\xe4\xbd\xa0"), std::invalid_argument);
   CHECK(locks.statements() == sent);
   const auto held = locks.acquire("Case");
-  lock_service foreign(other.url("unique_insert"));
+  lock_service foreign(other.url());
   CHECK_FALSE(try_key(foreign, "case"));
   CHECK(try_key(foreign, "12345678"));
 }
 
 TEST_CASE("mysql schemes: a DATETIME counts in the zone of the other programs, which is the server's", "[mysql][T26]") {
-  team other(state_columns);
+  team other(state_row);
   auto root = raw_mysql::root();
   const auto before = root.one("SELECT @@GLOBAL.time_zone");
   const std::string zone = GENERATE("+05:30", "-11:00");
   root.run("SET GLOBAL time_zone='" + zone + "'");
   {
     raw_mysql theirs(other.owner);  // a session as the server makes it
-    const auto run = [&](const char* sql) {
-      return theirs.run(fmt::format(fmt::runtime(sql), fmt::arg("t", other.table))) > 0;
-    };
-    lock_service locks(other.url("state_row"));
+    const auto run = [&](const char* sql) { return theirs.run(other.written(sql)) > 0; };
+    lock_service locks(other.url());
     run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 0, '')");
     CHECK(run(article_state));
     CHECK_FALSE(try_key(locks));
@@ -444,7 +444,7 @@ TEST_CASE("mysql schemes: a DATETIME counts in the zone of the other programs, w
     const auto held = locks.acquire("k");
     CHECK_FALSE(run("UPDATE {t} SET lock_state=1 WHERE lock_name='k' AND (lock_state=0 OR expiration_time < now())"));
     run("UPDATE {t} SET expiration_time=now() - interval 2 second");
-    lock_service next(other.url("state_row"));
+    lock_service next(other.url());
     CHECK(try_key(next));
   }
   root.run("SET GLOBAL time_zone='" + before + "'");
@@ -460,7 +460,7 @@ TEST_CASE("mysql schemes: a lease never ends early where summer time begins or e
   CAPTURE(change, taken - change);
   const stores::mysql::shared_table::column expiry{.name = "expiration_time", .type = type};
   const stores::mysql::shared_table::expiry_sql sql(expiry);
-  team other(state_columns);
+  team other(state_row);
   auto& client = other.plain;
   // A TIMESTAMP is used in UTC, where there is no such time.
   const bool wall = type == stores::mysql::shared_table::column_type::datetime;

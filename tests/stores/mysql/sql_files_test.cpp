@@ -14,6 +14,7 @@
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
+#include "support/mysql_user.hpp"
 #include "support/sql_file.hpp"
 
 namespace dlock::test {
@@ -104,9 +105,7 @@ TEST_CASE("mysql schema: the users of these tests have the rights of sql/grants.
 TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock and to clean up", "[mysql]") {
   mysql_store_fixture fixture;
   fixture.open();
-  const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
-  const auto user = fixture.tables.prefix() + "narrow";
-  auto root = raw_mysql::root();
+  mysql_user user(fixture.tables.prefix() + "narrow");
   std::ifstream in(DLOCK_TEST_SQL_FOLDER "/grants.sql");
   std::vector<std::string> narrow;
   for (std::string line; std::getline(in, line);) {
@@ -114,15 +113,13 @@ TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock 
       narrow.push_back(line.substr(3));
   }
   REQUIRE(narrow.size() == 5);
-  root.run(fmt::format("CREATE USER '{}'@'127.0.0.1' IDENTIFIED BY 'pw'", user));
   for (auto& grant : narrow) {
     grant.pop_back();
-    grant = replaced(replaced(grant, "@LOCKS@", url.path), "@HOST@", "127.0.0.1");
-    root.run(replaced(replaced(grant, "@APP@", user), "dlock_", fixture.tables.prefix()));
+    grant = replaced(replaced(grant, "@LOCKS@", store_url::parse(fixture.url()).path), "@HOST@", "%");
+    user.root().run(replaced(replaced(grant, "@APP@", user.name()), "dlock_", fixture.tables.prefix()));
   }
   const auto as_narrow = [&](const std::string& more) {
-    auto store = open_store(fmt::format("mysql://{}:pw@127.0.0.1:{}/{}?prefix={}{}", user, url.hosts.at(0).port,
-                                        url.path, fixture.tables.prefix(), more));
+    auto store = open_store(user.url(fixture.tables.url(more)));
     store->prepare();
     return store;
   };
@@ -134,13 +131,10 @@ TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock 
     CHECK(locks.acquire("k", {.ttl = 1s, .renewal = renewal::manual}).fencing_token() == 2);
     CHECK(locks.held_keys().empty());
   }
-  fault why;
-  const auto connection = store->connect(5s, why);
-  REQUIRE(connection != nullptr);
+  const auto connection = connect(*store, 5s);
   const auto swept = store->admin()->cleanup(*connection, microseconds{1}, 10);
   CHECK(swept.result == outcome::yes);
   CHECK(swept.fence > 0);
-  root.run(fmt::format("DROP USER '{}'@'127.0.0.1'", user));
 }
 
 }  // namespace dlock::test

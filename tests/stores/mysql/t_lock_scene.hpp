@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "contract/backends/t_lock/fixture.hpp"
+#include "contract/backends/mysql/schemes.hpp"
 #include "dlock/lock_service.hpp"
 
 namespace dlock::test {

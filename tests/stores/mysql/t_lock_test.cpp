@@ -111,16 +111,13 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of any length is shown cut off, an
                  "[mysql][t_lock]") {
   java.client.run("ALTER TABLE " + java.table + " MODIFY request_id VARCHAR(2000) NOT NULL DEFAULT ''");
   const auto store = fixture.open();
-  fault why;
-  const auto on = store->connect(5s, why);
-  REQUIRE(on);
+  const auto on = connect(*store, 5s);
   for (const std::string& id : {std::string(1000, 'x'), std::string(32, 'a') + "/" + std::string(16, 'b') + "/5" +
                                                             std::string(100, ' ') + "x"}) {
     java.client.run("DELETE FROM " + java.table);
     java.client.run(fmt::format("INSERT INTO {} VALUES ('k', '{}', 1, {}, 5)", java.table, id, java.now() + 60'000));
     const request ask{.action = verb::poll, .resource = "k"};
-    reply response;
-    store->execute(*on, {&ask, 1}, {&response, 1});
+    const reply response = executed(*store, *on, ask);
     CHECK(response.result == outcome::yes);
     CHECK(response.holder.who == id.substr(0, 100));
     CHECK(locks.holder("k")->label == id.substr(0, 100));

@@ -12,6 +12,7 @@
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/sql/application_database.hpp"
+#include "support/mysql_user.hpp"
 
 namespace dlock::test {
 
@@ -28,30 +29,12 @@ std::uint64_t blocker_of(row_actor& actor, const lock_key& key) {
   return answer(r) == outcome::yes ? found.id : 0;
 }
 
-/// A user of the database with few rights, gone at the end.
-class few_rights {
- public:
+/// A user of the database with few rights.
+struct few_rights : mysql_user {
   few_rights(row_scene& s, const std::string& name, const std::vector<std::string>& grants)
-      : name_(tables_of(s).prefix() + name) {
-    for (const char* host : {"127.0.0.1", "localhost"}) {
-      root_.run(fmt::format("CREATE USER '{}'@'{}' IDENTIFIED BY 'pw'", name_, host));
-      for (const auto& grant : grants) root_.run(fmt::format("GRANT {} TO '{}'@'{}'", grant, name_, host));
-    }
+      : mysql_user(tables_of(s).prefix() + name) {
+    for (const auto& each : grants) grant(each);
   }
-  ~few_rights() {
-    for (const char* host : {"127.0.0.1", "localhost"}) root_.run(fmt::format("DROP USER '{}'@'{}'", name_, host));
-  }
-  few_rights(const few_rights&) = delete;
-  few_rights& operator=(const few_rights&) = delete;
-
-  std::string url(const char* variable) const {
-    const auto old = mysql_setting(variable);
-    return "mysql://" + name_ + ":pw" + old.substr(old.find('@'));
-  }
-
- private:
-  raw_mysql root_ = raw_mysql::root();
-  std::string name_;
 };
 
 }  // namespace
@@ -167,7 +150,7 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   const few_rights application_user(s, "app",
                                     {"SELECT, UPDATE ON " + lock, "SELECT ON `locks`." + tables_of(s).table("session"),
                                      "SELECT, UPDATE ON " + s.table->table});
-  mysql_application app(application_user.url("DLOCK_TEST_MYSQL_APP_URL"));
+  mysql_application app(application_user.url(mysql_setting("DLOCK_TEST_MYSQL_APP_URL")));
   app.begin();
   CHECK(app.run(a.verify_text(lock_key("k"), 1)) == 1);
   CHECK(app.run(a.verify_text(row, fence)) == 1);
@@ -180,15 +163,12 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
 
   // The lock user needs the same on the tables whose rows it locks.
   const few_rights lock_user(s, "lock", {"SELECT, INSERT, UPDATE, DELETE ON `locks`.*"});
-  auto statement = open_store(lock_user.url("DLOCK_TEST_MYSQL_URL") + "?schema=verify&prefix=" + tables_of(s).prefix());
+  auto statement = open_store(lock_user.url(tables_of(s).app_url("&schema=verify")));
   statement->prepare();
-  fault why;
-  const auto connection = statement->connect(10s, why);
-  REQUIRE(connection != nullptr);
+  const auto connection = connect(*statement, 10s);
   ++a.nonce;
   const request take = a.about(verb::take, row);
-  reply response;
-  statement->execute(*connection, {&take, 1}, {&response, 1});
+  const reply response = executed(*statement, *connection, take);
   CHECK(response.result == outcome::failed);
   CHECK(response.why.native == 1142);
   CHECK_FALSE(response.why.transient);

@@ -54,12 +54,6 @@ struct wake_fixture {
   }
 };
 
-service_options patient() {
-  return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
-          .close_limit = 0ms,
-          .cleanup_interval = 0ms};
-}
-
 }  // namespace
 
 TEST_CASE_METHOD(wake_fixture, "wake: a release wakes a waiter of another process, and nobody where nobody waits",
@@ -140,20 +134,6 @@ TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key w
   CHECK(eventually([&] { return second.listener.yes > second_before; }));
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: a batch of releases wakes a waiter of each key", "[wake]") {
-  check_that_a_batch_wakes_each(fixture, holder);
-}
-
-TEST_CASE_METHOD(wake_fixture, "wake: a release of what is not held wakes nobody", "[wake]") {
-  const auto fence = holder.acquire("k");
-  waiting_store waiter(fixture);
-  REQUIRE(waiter.works());
-  const auto freed = release_and_wake(holder, fence + 1);
-  CHECK(answer(freed) == outcome::no);
-  CHECK(freed.waiters == 0);
-  CHECK(holder.sees_held("k"));
-}
-
 TEST_CASE_METHOD(wake_fixture,
                  "wake: a user who may not end a stranger's statement releases, and the waiter polls again", "[wake]") {
   {
@@ -161,9 +141,7 @@ TEST_CASE_METHOD(wake_fixture,
     const auto stranger = open_store(fixture.tables.app_url("&schema=verify"));
     stranger->listen(said);
     stranger->prepare();
-    fault why;
-    const auto on = stranger->connect(5s, why);
-    REQUIRE(on != nullptr);
+    const auto on = connect(*stranger, 5s);
     auto fence = holder.acquire("k");
     waiting_store waiter(fixture);
     REQUIRE(waiter.works());
@@ -171,8 +149,7 @@ TEST_CASE_METHOD(wake_fixture,
     CHECK(eventually([&] {
       const int before = waiter.listener.yes;
       const request ask{.action = verb::release, .resource = "k", .session = holder.id, .fence = fence, .wake = true};
-      reply freed;
-      stranger->execute(*on, {&ask, 1}, {&freed, 1});
+      const reply freed = executed(*stranger, *on, ask);
       CHECK(answer(freed) == outcome::yes);
       CHECK(freed.waiters == 0);
       CHECK(eventually([&] { return waiter.listener.yes > before || waiter.listener.no > 0; }));
@@ -206,22 +183,6 @@ TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, an
   CHECK(waiter.listener.yes == 0);
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: a service is woken that would poll again in an hour", "[wake]") {
-  lock_service other(fixture.url(), patient()), mine(fixture.url(), patient());
-  for (int i = 0; i != 5; ++i) {
-    std::optional<lease> held = other.acquire("k");
-    auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
-    REQUIRE(eventually([&] { return bells().size() == 1; }));
-    held.reset();
-    CHECK(waits.get());
-    REQUIRE(eventually([&] { return bells().empty(); }));
-  }
-}
-
-TEST_CASE_METHOD(wake_fixture, "wake: a service tells who waits for a key", "[wake]") {
-  check_that_a_service_tells_who_waits(fixture, "&wake=off", patient());
-}
-
 TEST_CASE_METHOD(wake_fixture, "wake: the example of docs/waiting.md", "[wake]") {
   const auto url = fixture.url();
   // clang-format off
@@ -233,14 +194,6 @@ TEST_CASE_METHOD(wake_fixture, "wake: the example of docs/waiting.md", "[wake]")
   // clang-format on
   CHECK(held);
   CHECK_FALSE(quiet.try_acquire("order:42"));
-}
-
-TEST_CASE_METHOD(wake_fixture, "wake: wake=off polls, and other values are refused", "[wake]") {
-  CHECK(holder.store->caps().wakes_one);
-  const auto quiet = open_store(fixture.url() + "&wake=off");
-  quiet->prepare();
-  CHECK_FALSE(quiet->caps().wakes_one);
-  CHECK_THROWS_AS(open_store(fixture.url() + "&wake=maybe"), std::invalid_argument);
 }
 
 }  // namespace dlock::test

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 #include "contract/store/store_contract.hpp"
 #include "contract/url_fixture.hpp"
 #include "dlock/stores/redis.hpp"
+#include "support/counting_listener.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 
@@ -23,12 +23,6 @@ using Catch::Matchers::MessageMatches;
 inline void check_url_refused(const std::string& url, const std::string& why) {
   CHECK_THROWS_MATCHES(open_store(url), std::invalid_argument, MessageMatches(ContainsSubstring(why)));
 }
-
-/// Counts how often it heard that a watch works, or that the key may be free, and that the watch works no longer.
-struct counting_listener final : key_listener {
-  std::atomic<int> yes{0}, no{0};
-  void may_be_free(bool works) noexcept override { ++(works ? yes : no); }
-};
 
 /// Waits until the server executes commands of its own accord again.
 inline void wait_for(const redis_server& server, const std::vector<std::string>& words, const std::string& what) {

@@ -55,9 +55,7 @@ TEST_CASE("redlock: one server with two names is refused also if another master 
       open_store(fmt::format("redlock://127.0.0.1:{0},localhost:{0},127.0.0.1:{1},127.0.0.1:{2},127.0.0.1:{3}/"
                              "0?restart_delay=0&connect_timeout=20000&master_timeout=100",
                              port(0), port(1), port(2), port(3)));
-  fault why;
-  const auto connection = store->connect(20s, why);
-  REQUIRE(connection);
+  const auto connection = connect(*store, 20s);
   CHECK(links(connection).answering() == 3);
   masters[1].kill();
   masters[2].kill();

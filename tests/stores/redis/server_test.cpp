@@ -24,8 +24,7 @@ TEST_CASE("redis: scripts that the server has forgotten are told it again, each 
   for (const auto& key : keys) {
     requests.push_back({.action = verb::insert, .resource = key, .session = a.id, .nonce = ++a.nonce});
   }
-  std::vector<reply> replies(keys.size());
-  a.store->execute(*a.connection, requests, replies);
+  const auto replies = a.run(requests);
   for (const auto& each : replies) {
     CHECK(answer(each) == outcome::yes);
     CHECK(each.fence == 1);

@@ -8,6 +8,7 @@
 #include <future>
 #include <optional>
 
+#include "contract/store/waiting_store.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
@@ -18,12 +19,6 @@
 namespace dlock::test {
 
 namespace {
-
-service_options patient() {
-  return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
-          .close_limit = 0ms,
-          .cleanup_interval = 0ms};
-}
 
 /// Somebody holds "k", and another service waits for it with `keys`.
 struct notified_waiter {

@@ -13,6 +13,7 @@
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/stores/sqlite.hpp"
+#include "stores/sqlite/lock_rows.hpp"
 #include "support/raw_sqlite.hpp"
 
 using namespace dlock;
@@ -38,8 +39,7 @@ std::vector<reply> run(actor& who, verb action, const std::vector<part>& parts, 
                         .kind = kind_for(own_ttl),
                         .ttl = own_ttl});
   }
-  std::vector<reply> replies(parts.size());
-  who.store->execute(*who.connection, requests, replies);
+  const auto replies = who.run(requests);
   return replies;
 }
 
@@ -112,21 +112,17 @@ TEST_CASE("sqlite batch: what the application's trigger refuses for one row is d
   sqlite_file_fixture fixture;
   actor a(fixture);
   raw_sqlite raw(fixture.path);
-  raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, o TEXT, e INTEGER, f INTEGER NOT NULL DEFAULT 0)");
-  raw.run("INSERT INTO orders(id) VALUES(1), (2), (3)");
+  const auto orders = make_lock_table(fixture.path, "orders", 3);
   raw.run(
       "CREATE TRIGGER refuse BEFORE UPDATE ON orders WHEN NEW.id = 2 AND NEW.o IS NOT NULL "
       "BEGIN SELECT RAISE(ABORT, 'no!'); END");
-  const auto orders = std::make_shared<const row_table>(
-      row_table{.table = "orders", .label = "orders", .id = {"id"}, .owner = "o", .expires_at = "e", .fence = "f"});
   std::vector<lock_key> keys;
   std::vector<request> asked;
   for (std::int64_t id = 1; id != 4; ++id) keys.push_back(lock_key::of_row(orders, {id}));
   for (const auto& key : keys) {
     asked.push_back({.action = verb::take, .resource = key.view(), .session = a.id, .row = key.row(), .nonce = 7});
   }
-  std::vector<reply> replies(asked.size());
-  a.store->execute(*a.connection, asked, replies);
+  const auto replies = a.run(asked);
   CHECK(outcomes(replies) == answers{yes, outcome::failed, yes});
   CHECK_THAT(replies[1].why.text, Catch::Matchers::ContainsSubstring("no!"));
   CHECK(replies[2].fence == 1);

@@ -13,6 +13,7 @@
 
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
@@ -31,11 +32,7 @@ constexpr std::int64_t at(microseconds time) { return time.count(); }
 /// A file with the table `orders`; stores on it take `machine` for theirs.
 class one_file final : public sqlite_machine_fixture {
  public:
-  one_file() : sqlite_machine_fixture("first") {
-    raw_sqlite raw(path);
-    raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, o TEXT, e INTEGER, f INTEGER)");
-    raw.run("INSERT INTO orders(id) VALUES(1), (2)");
-  }
+  one_file() : sqlite_machine_fixture("first") {}
   /// The machine boots, and its clock shows `time` when it is seen for the first time.
   void boot(std::string id, microseconds time) {
     machine = std::make_shared<sqlite_machine>(std::move(id));
@@ -44,19 +41,8 @@ class one_file final : public sqlite_machine_fixture {
   lock_key order(std::int64_t id) const { return lock_key::of_row(orders_, {id}); }
 
  private:
-  const std::shared_ptr<const row_table> orders_ = std::make_shared<const row_table>(
-      row_table{.table = "orders", .label = "orders", .id = {"id"}, .owner = "o", .expires_at = "e", .fence = "f"});
+  const std::shared_ptr<const row_table> orders_ = make_lock_table(path, "orders", 2);
 };
-
-reply run(actor& who, verb action, const lock_key& row, microseconds own_ttl = 0us) {
-  return who.run({.action = action,
-                  .resource = row.view(),
-                  .session = who.id,
-                  .row = row.row(),
-                  .nonce = ++who.nonce,
-                  .kind = kind_for(own_ttl),
-                  .ttl = own_ttl});
-}
 
 }  // namespace
 

@@ -111,19 +111,14 @@ TEST_CASE("sqlite busy: the time of a statement is read when it runs, not when i
 TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", "[unit][sqlite]") {
   sqlite_file_fixture fixture("?busy_timeout=3600000");
   actor a(fixture), other(fixture);
-  fault why;
-  const auto second = a.store->connect(1s, why);  // shares the line of a's store
+  const auto second = connect(*a.store, 1s);  // shares the line of a's store
   REQUIRE(second != nullptr);
   raw_sqlite foreign(fixture.path);
   foreign.run("BEGIN IMMEDIATE");
   auto polling = std::async(std::launch::async, [&] { return patiently([&] { return a.insert("k"); }); });
   auto queueing = std::async(std::launch::async, [&] {
     const request q{.action = verb::insert, .resource = "k2", .session = a.id, .nonce = 1};
-    return patiently([&] {
-      reply r;
-      a.store->execute(*second, {&q, 1}, {&r, 1});
-      return r;
-    });
+    return patiently([&] { return executed(*a.store, *second, q); });
   });
   fixture.pass(20ms);
   second->interrupt();
@@ -149,9 +144,7 @@ TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transact
   const auto machine = std::make_shared<sqlite_machine>("this");
   const auto store = open_on("sqlite:" + fixture.path, machine);
   store->prepare();
-  fault why;
-  const auto connection = store->connect(1s, why);
-  REQUIRE(connection != nullptr);
+  const auto connection = connect(*store, 1s);
   const auto statement = GENERATE(2, 3, 4);  // a take, another, COMMIT
   int asked = 0;
   machine->before_now = [&] {

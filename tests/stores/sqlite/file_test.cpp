@@ -59,9 +59,7 @@ TEST_CASE("sqlite file: every connection syncs each commit, whatever others have
   raw_sqlite foreign(fixture.path);
   foreign.run("PRAGMA synchronous = OFF");
   for (int i = 0; i < 3; ++i) {
-    fault why;
-    const auto connection = store->connect(1s, why);
-    REQUIRE(connection != nullptr);
+    const auto connection = connect(*store, 1s);
     auto& ours = dynamic_cast<stores::sqlite::sqlite_connection&>(*connection);
     CHECK(raw_sqlite::text(ours.handle(), "PRAGMA synchronous") == "2");  // FULL
     CHECK(raw_sqlite::text(ours.handle(), "PRAGMA journal_mode") == "wal");

@@ -4,8 +4,6 @@
 /// _exit() or SIGKILL.
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,63 +15,13 @@
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
+#include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
 
 namespace {
-
-/// A forked process that writes numbers to us.
-class child {
- public:
-  /// `body` gets a function that sends a number; it must not touch the test framework's assertions.
-  template <class Body>
-  explicit child(Body body) {
-    int ends[2];
-    if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::close(ends[0]);
-      try {
-        body([&](std::uint64_t number) {
-          if (::write(ends[1], &number, sizeof number) != sizeof number) ::_exit(3);
-        });
-      } catch (...) {
-        ::_exit(2);
-      }
-      ::_exit(0);
-    }
-    ::close(ends[1]);
-    from_ = ends[0];
-  }
-  ~child() {
-    kill();
-    ::close(from_);
-  }
-  child(const child&) = delete;
-  child& operator=(const child&) = delete;
-
-  /// The next number; false at the end.
-  bool read(std::uint64_t& number) { return ::read(from_, &number, sizeof number) == sizeof number; }
-  /// kill -9.
-  void kill() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    wait();
-  }
-  /// Its exit status; -1 if it was killed.
-  int wait() {
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
- private:
-  pid_t pid_ = -1;
-  int from_ = -1;
-};
 
 /// What actor is to a test, without assertions: for children, whose failures are exceptions.
 struct worker {
@@ -130,9 +78,9 @@ TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly on
 
   std::vector<std::uint64_t> fences;
   {
-    std::vector<std::unique_ptr<child>> children;
+    std::vector<std::unique_ptr<forked_child>> children;
     for (std::uint64_t i = 0; i < processes; ++i) {
-      children.push_back(std::make_unique<child>([&](auto send) {
+      children.push_back(std::make_unique<forked_child>([&](auto send) {
         worker w(fixture, for_long);
         for (std::uint64_t n = 0; n < rounds; ++n) {
           const auto fence = w.acquire("k");
@@ -164,7 +112,7 @@ TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly on
 TEST_CASE("sqlite processes: what a killed holder had is granted again after its ttl, not before", "[unit][sqlite]") {
   sqlite_file_fixture fixture;
   make_key(fixture, "k");
-  child holder([&](auto send) {
+  forked_child holder([&](auto send) {
     worker w(fixture, 1s);
     send(w.acquire("k"));
     for (;;) ::pause();
@@ -192,7 +140,7 @@ TEST_CASE("sqlite processes: writers killed at any moment leave a sound file and
   make_key(fixture, "k");
   std::uint64_t last = 1;
   for (int round = 0; round < 8; ++round) {
-    child writer([&](auto send) {
+    forked_child writer([&](auto send) {
       worker w(fixture, 50ms);
       for (;;) {
         const auto fence = w.acquire("k");

@@ -19,6 +19,7 @@
 #include "dlock/lock_key.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
+#include "stores/sqlite/lock_rows.hpp"
 #include "support/raw_sqlite.hpp"
 
 using namespace dlock;
@@ -79,17 +80,6 @@ class shop final : public sqlite_file_fixture {
 
   std::shared_ptr<store> store_;
 };
-
-reply run(actor& who, verb action, const lock_key& row, microseconds own_ttl = 0us) {
-  if (action == verb::take) ++who.nonce;
-  return who.run({.action = action,
-                  .resource = row.view(),
-                  .session = who.id,
-                  .row = row.row(),
-                  .nonce = who.nonce,
-                  .kind = kind_for(own_ttl),
-                  .ttl = own_ttl});
-}
 
 std::uint64_t taken(actor& who, const lock_key& row, microseconds own_ttl = 0us) {
   const reply granted = run(who, verb::take, row, own_ttl);

@@ -34,6 +34,14 @@ class made_file final : public sqlite_file_fixture {
   void run(const std::string& sql) { raw_sqlite(path).run(sql); }
 };
 
+/// Takes and releases "k" so many times. The last fence.
+std::uint64_t use_key(made_file& fixture, int times) {
+  actor a(fixture);
+  std::uint64_t fence = 0;
+  for (int i = 0; i < times; ++i) REQUIRE(answer(a.release("k", fence = a.acquire("k"))) == outcome::yes);
+  return fence;
+}
+
 /// What a whole set of tables is good for.
 void check_works(made_file& fixture) {
   actor a(fixture), b(fixture);
@@ -66,11 +74,7 @@ TEST_CASE("sqlite schema: whatever a creation by hand left half done is finished
 
 TEST_CASE("sqlite schema: a migration that was begun and not finished is finished by schema=create", "[unit][sqlite]") {
   made_file fixture;
-  std::uint64_t fence = 0;
-  {
-    actor a(fixture);
-    for (int i = 0; i < 3; ++i) REQUIRE(answer(a.release("k", fence = a.acquire("k"))) == outcome::yes);
-  }
+  const auto fence = use_key(fixture, 3);
   fixture.run("UPDATE dlock_schema_version SET migration = 1");
   fixture.check_refused("?schema=verify", "was begun and not finished");
   const auto missing = GENERATE("", "DROP TABLE dlock_session", "DELETE FROM dlock_floor");
@@ -90,11 +94,7 @@ TEST_CASE("sqlite schema: a migration by a newer program is not touched", "[unit
 
 TEST_CASE("sqlite schema: a floor row that was lost is made far above every fence that can be seen", "[unit][sqlite]") {
   made_file fixture;
-  std::uint64_t fence = 0;
-  {
-    actor a(fixture);
-    for (int i = 0; i < 7; ++i) REQUIRE(answer(a.release("k", fence = a.acquire("k"))) == outcome::yes);
-  }
+  const auto fence = use_key(fixture, 7);
   fixture.run("DELETE FROM dlock_floor");
   fixture.check_refused("?schema=verify", "row 1 of table dlock_floor is missing");
   actor a(fixture);

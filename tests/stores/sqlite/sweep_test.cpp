@@ -222,9 +222,7 @@ TEST_CASE("sqlite sweep: a step that meets a busy file deletes nothing and can b
   fixture.pass(1h);
   const auto store = open_on("sqlite:" + fixture.path + "?busy_timeout=20", fixture.machine);
   store->prepare();
-  fault why;
-  const auto connection = store->connect(1s, why);
-  REQUIRE(connection != nullptr);
+  const auto connection = connect(*store, 1s);
   raw_sqlite foreign(fixture.path);
   foreign.run("BEGIN IMMEDIATE");
   const reply refused = store->admin()->cleanup(*connection, 1h, 100);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "dlock/lock_key.hpp"
+#include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
 
@@ -19,40 +19,13 @@ namespace {
 
 class timed_fixture final : public sqlite_machine_fixture {
  public:
-  timed_fixture() {
-    raw_sqlite raw(path);
-    raw.run("CREATE TABLE orders(id INTEGER PRIMARY KEY, o TEXT, e INTEGER, f INTEGER)");
-    raw.run("CREATE TABLE jobs(id INTEGER PRIMARY KEY, o TEXT NOT NULL DEFAULT '', e TIMESTAMP, f INTEGER DEFAULT 0)");
-    raw.run("INSERT INTO orders(id) VALUES(1)");
-    raw.run("INSERT INTO jobs(id) VALUES(1)");
-    machine->set(microseconds{1h}.count());
-  }
+  timed_fixture() { machine->set(microseconds{1h}.count()); }
   std::int64_t now() const { return machine->now(); }
   std::int64_t number(const std::string& sql) { return std::stoll(raw_sqlite(path).text(sql)); }
 
-  const lock_key order = row_of("orders", row_renewal::session);
-  const lock_key job = row_of("jobs", row_renewal::column);
-
- private:
-  static lock_key row_of(const std::string& table, row_renewal renewal) {
-    row_table mapped{.table = table, .label = table, .id = {"id"}, .owner = "o", .expires_at = "e", .fence = "f"};
-    mapped.owner_not_null = renewal == row_renewal::column;
-    mapped.renewal = renewal;
-    return lock_key::of_row(std::make_shared<const row_table>(std::move(mapped)), {std::int64_t{1}});
-  }
+  const lock_key order = lock_key::of_row(make_lock_table(path, "orders", 1), {std::int64_t{1}});
+  const lock_key job = lock_key::of_row(make_lock_table(path, "jobs", 1, row_renewal::column), {std::int64_t{1}});
 };
-
-reply run(actor& who, verb action, const lock_key& row, microseconds own_ttl, const seen& holder = {}) {
-  if (action == verb::take) ++who.nonce;
-  return who.run({.action = action,
-                  .resource = row.view(),
-                  .session = who.id,
-                  .row = row.row(),
-                  .nonce = who.nonce,
-                  .kind = kind_for(own_ttl),
-                  .ttl = own_ttl,
-                  .expected = &holder});
-}
 
 }  // namespace
 
@@ -128,9 +101,9 @@ TEST_CASE("sqlite time: a row with an expiry of its own is free from that micros
   actor a(fixture), b(fixture);
   REQUIRE(answer(run(a, verb::take, fixture.order, 10s)) == outcome::yes);
   fixture.pass(10s - 1us);
-  const seen last = run(b, verb::poll, fixture.order, 0us).holder;
+  const seen last = run(b, verb::poll, fixture.order).holder;
   CHECK(last.remaining == 1us);
-  CHECK(answer(run(b, verb::take, fixture.order, 0us)) == outcome::no);
+  CHECK(answer(run(b, verb::take, fixture.order)) == outcome::no);
   CHECK(answer(run(b, verb::take_over, fixture.order, 0us, last)) == outcome::no);
   fixture.pass(1us);
   CHECK(answer(run(a, verb::extend, fixture.order, 10s)) == outcome::no);
@@ -146,13 +119,13 @@ TEST_CASE("sqlite time: a row that is renewed by its column is free in the secon
   actor a(fixture), b(fixture);
   REQUIRE(answer(run(a, verb::take, fixture.job, 10s)) == outcome::yes);
   fixture.machine->set_wall_clock(noon + 11 * second - 1);  // other programs compare whole seconds, by '<'
-  const seen last = run(b, verb::poll, fixture.job, 0us).holder;
+  const seen last = run(b, verb::poll, fixture.job).holder;
   CHECK_FALSE(last.expired);
   CHECK(last.remaining == 1us);
   CHECK(answer(run(b, verb::take, fixture.job, 10s)) == outcome::no);
   CHECK(answer(run(b, verb::take_over, fixture.job, 10s, last)) == outcome::no);
   fixture.machine->set_wall_clock(noon + 11 * second);
-  CHECK(run(b, verb::poll, fixture.job, 0us).holder.expired);
+  CHECK(run(b, verb::poll, fixture.job).holder.expired);
   CHECK(answer(run(a, verb::extend, fixture.job, 10s)) == outcome::no);
   const auto action = GENERATE(verb::take, verb::take_over);
   CHECK(answer(run(b, action, fixture.job, 10s, last)) == outcome::yes);
@@ -184,10 +157,10 @@ TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boo
     // Who comes now, with another idea of the time of day, judges the same.
     actor b(fixture);
     CHECK(b.at("k").remaining == 20s);
-    CHECK(run(b, verb::poll, fixture.order, 0us).holder.remaining == 30s);
+    CHECK(run(b, verb::poll, fixture.order).holder.remaining == 30s);
     CHECK(answer(b.take("k")) == outcome::no);
     CHECK(b.kill(a.id) == outcome::no);
-    CHECK(answer(run(b, verb::take, fixture.order, 0us)) == outcome::no);
+    CHECK(answer(run(b, verb::take, fixture.order)) == outcome::no);
   }
   fixture.pass(10s);
   actor b(fixture);

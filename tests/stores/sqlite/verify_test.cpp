@@ -5,14 +5,14 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <iterator>
 #include <odb/exceptions.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
@@ -24,6 +24,7 @@
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/bound_statement.hpp"
 #include "support/eventually.hpp"
+#include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
 
 using namespace dlock;
@@ -202,9 +203,7 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
   CHECK(service.statements() <= before + 20);
   // Of statements on sessions too, whoever sends them.
   const auto store = fixture.open();
-  fault why;
-  const auto connection = store->connect(1s, why);
-  REQUIRE(connection != nullptr);
+  const auto connection = connect(*store, 1s);
   const reply opened = store->session(*connection, session_verb::open, {.id = id128::random(), .ttl = 1s});
   CHECK(opened.result == outcome::failed);
   CHECK_FALSE(opened.why.contended);
@@ -217,52 +216,36 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
 TEST_CASE("sqlite verify: another process that dies in a verified transaction leaves nothing of it",
           "[sqlite][T70][T51]") {
   bank fixture;
-  int to_us[2], to_child[2];
-  REQUIRE(::pipe(to_us) == 0);
-  REQUIRE(::pipe(to_child) == 0);
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    try {
-      lock_service service(fixture.url());
-      const auto held = service.acquire("k", {.ttl = 5s});
-      raw_sqlite raw(fixture.path);
-      const std::string text = held.verification().text;
-      raw.run("BEGIN IMMEDIATE");
-      raw.run(text);
-      if (raw.changes() != 1) ::_exit(2);
-      raw.run("UPDATE account SET money = 0");
-      if (::write(to_us[1], text.data(), text.size()) < 0) ::_exit(3);
-      char byte = 0;
-      if (::read(to_child[0], &byte, 1) < 0) ::_exit(3);
-    } catch (...) {
-      ::_exit(4);
-    }
-    ::_exit(0);
-  }
-  ::close(to_us[1]);
-  char buffer[1024];
-  const auto size = ::read(to_us[0], buffer, sizeof buffer);
-  REQUIRE(size > 0);
-  const std::string check(buffer, static_cast<std::size_t>(size));
+  const std::string text_file = fixture.folder / "verification";
+  forked_child child([&](auto send) {
+    lock_service service(fixture.url());
+    const auto held = service.acquire("k", {.ttl = 5s});
+    raw_sqlite raw(fixture.path);
+    const std::string text = held.verification().text;
+    raw.run("BEGIN IMMEDIATE");
+    raw.run(text);
+    if (raw.changes() != 1) ::_exit(4);
+    raw.run("UPDATE account SET money = 0");
+    std::ofstream(text_file) << text;
+    send(1);
+    for (;;) ::pause();
+  });
+  std::uint64_t verified = 0;
+  REQUIRE(child.read(verified));
+  std::ifstream in(text_file);
+  const std::string check{std::istreambuf_iterator<char>(in), {}};
   {
     const auto store = fixture.open();
-    fault why;
-    const auto connection = store->connect(1s, why);
-    REQUIRE(connection != nullptr);
-    reply response;
+    const auto connection = connect(*store, 1s);
     request q{.action = verb::poll, .resource = "k", .session = id128::random()};
-    store->execute(*connection, {&q, 1}, {&response, 1});
-    CHECK(response.holder.kind == lease_kind::session);
+    const reply seen_held = executed(*store, *connection, q);
+    CHECK(seen_held.holder.kind == lease_kind::session);
     q.action = verb::take;
-    store->execute(*connection, {&q, 1}, {&response, 1});
-    CHECK(response.result == outcome::failed);
-    CHECK(response.why.contended);
+    const reply taken = executed(*store, *connection, q);
+    CHECK(taken.result == outcome::failed);
+    CHECK(taken.why.contended);
   }
-  ::kill(child, SIGKILL);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  CHECK(WIFSIGNALED(status));
+  CHECK(child.kill());
   CHECK(fixture.money() == "100");
   lock_service mine(fixture.url());
   const auto next = mine.acquire("k", {.wait = 20s});
@@ -272,5 +255,4 @@ TEST_CASE("sqlite verify: another process that dies in a verified transaction le
   CHECK(raw.changes() == 0);
   raw.run(next.verification().text);
   CHECK(raw.changes() == 1);
-  for (const int end : {to_us[0], to_child[0], to_child[1]}) ::close(end);
 }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -31,6 +30,7 @@
 #include "stores/sqlite/client/wake_file.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/eventually.hpp"
+#include "support/forked_child.hpp"
 #include "support/granted.hpp"
 
 using namespace dlock;
@@ -74,12 +74,6 @@ wake_file::hash hash_of(std::string_view key) {
   for (const char each : "dlock_" + std::string(1, '\0') + std::string(key))
     hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
   return hash;
-}
-
-service_options patient() {
-  return {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}},
-          .close_limit = 0ms,
-          .cleanup_interval = 0ms};
 }
 
 }  // namespace
@@ -153,29 +147,21 @@ TEST_CASE("wake file: the entries of a process that died are passed over, and it
 TEST_CASE("wake file: a dead process does not live on in its child", "[unit][sqlite]") {
   const scratch_folder folder;
   view holder(folder / "locks.db");
-  int ready[2];
-  REQUIRE(::pipe(ready) == 0);
-  const auto waiter = ::fork();
-  if (waiter == 0) {
+  forked_child waiter([&](auto send) {
     view mine(folder / "locks.db");
     if (!mine.opened->claim_slot() || mine.enter(7) != 0) ::_exit(1);
     const auto orphan = ::fork();
-    if (orphan != 0) {
-      if (::write(ready[1], &orphan, sizeof orphan) != sizeof orphan) ::_exit(1);
-    }
+    if (orphan != 0) send(static_cast<std::uint64_t>(orphan));
     for (;;) ::pause();
-  }
-  pid_t orphan = 0;
-  REQUIRE(::read(ready[0], &orphan, sizeof orphan) == sizeof orphan);
+  });
+  std::uint64_t orphan = 0;
+  REQUIRE(waiter.read(orphan));
   CHECK(holder.opened->ring(7) == rung::other);
-  ::kill(waiter, SIGKILL);
-  ::waitpid(waiter, nullptr, 0);
+  waiter.kill();
   // The child closes its copy as soon as it runs.
   CHECK(eventually([&] { return holder.opened->ring(7) == rung::none; }));
-  CHECK(::kill(orphan, 0) == 0);
-  ::kill(orphan, SIGKILL);
-  ::close(ready[0]);
-  ::close(ready[1]);
+  CHECK(::kill(static_cast<pid_t>(orphan), 0) == 0);
+  ::kill(static_cast<pid_t>(orphan), SIGKILL);
 }
 
 TEST_CASE("wake file: slots and entries are bounded", "[unit][sqlite]") {
@@ -306,21 +292,14 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: who was woken and leaves without th
   REQUIRE(woken == 1);
   CHECK_FALSE(second.opened->was_rung(entry));
   if (takes) {  // by the store that was woken
-    fault why;
-    const auto on = first.store->connect(5s, why);
-    REQUIRE(on != nullptr);
+    const auto on = connect(*first.store, 5s);
     REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
     const request ask{.action = verb::take, .resource = "k", .session = id128::random(), .nonce = 1};
-    reply got;
-    first.store->execute(*on, {&ask, 1}, {&got, 1});
+    const reply got = executed(*first.store, *on, ask);
     REQUIRE(answer(got) == outcome::yes);
   }
   first.unwatch();
   CHECK(second.opened->was_rung(entry) == !takes);
-}
-
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a batch of releases wakes a waiter of each key", "[unit][sqlite]") {
-  check_that_a_batch_wakes_each(fixture, holder);
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: a cancel wakes, and the end of a session the first waiter of each key",
@@ -338,19 +317,6 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a cancel wakes, and the end of a se
   CHECK(waiter.opened->was_rung(a));
   CHECK(waiter.opened->was_rung(b));
   CHECK_FALSE(behind.opened->was_rung(later));
-}
-
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release of what is not held, and one in the future, wake nobody",
-                 "[unit][sqlite]") {
-  const auto fence = holder.acquire("k");
-  waiting_store waiter(fixture);
-  REQUIRE(waiter.works());
-  const auto refused = release_and_wake(holder, fence + 1);
-  CHECK(answer(refused) == outcome::no);
-  CHECK(refused.waiters == 0);
-  const auto later = release_and_wake(holder, fence, for_long);
-  CHECK(answer(later) == outcome::yes);
-  CHECK(later.waiters == 0);
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release that need not look for waiters wakes nobody", "[unit][sqlite]") {
@@ -387,7 +353,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: where it can't work the store says 
   const auto store = fixture.open();
   heard said;
   store->listen(said);
-  listening listener;
+  counting_listener listener;
   for (int i = 0; i != 3; ++i) {
     store->watch("k", holder.id, listener);
     store->unwatch("k", {}, listener);
@@ -413,7 +379,7 @@ TEST_CASE("sqlite wake: on a file system that machines share waiters poll", "[un
   const auto store = fixture.open();
   heard said;
   store->listen(said);
-  listening listener;
+  counting_listener listener;
   store->watch("k", id128::random(), listener);
   CHECK(said.reasons == 1);
   CHECK_THAT(said.text(), Catch::Matchers::ContainsSubstring(alone ? "without its folder" : "NFS"));
@@ -448,67 +414,39 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a file that was removed is made aga
   CHECK(eventually([&] { return release_and_wake(holder, holder.acquire("k")).waiters == 1; }));
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a service is woken that would poll again in an hour", "[unit][sqlite]") {
-  lock_service other(fixture.url(), patient()), mine(fixture.url(), patient());
-  for (int i = 0; i != 5; ++i) {
-    std::optional<lease> held = other.acquire("k");
-    auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
-    view sees(fixture.path, false);
-    REQUIRE(eventually([&] {
-      if (sees.opened == nullptr) sees.opened = sees.file.open(false, sees.why);
-      return mine.statements() > 3 && sees.opened != nullptr;
-    }));
-    held.reset();
-    CHECK(waits.get());
-  }
-}
-
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a service tells who waits for a key", "[unit][sqlite]") {
-  check_that_a_service_tells_who_waits(fixture, "?wake=off", patient());
-}
-
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: wake=off polls, and its releases wake all the same", "[unit][sqlite]") {
-  CHECK(holder.store->caps().wakes_one);
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a store that polls makes no file, and its releases wake all the same",
+                 "[unit][sqlite]") {
   fixture.parameters = "?wake=off";
   actor quiet(fixture);
-  CHECK_FALSE(quiet.store->caps().wakes_one);
-  listening listener;
+  counting_listener listener;
   quiet.store->watch("k", quiet.id, listener);
   CHECK_FALSE(std::filesystem::exists(file));
   fixture.parameters.clear();
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
   CHECK(quiet.release("k", quiet.acquire("k")).waiters == 1);
-  CHECK_THROWS_AS(open_store("sqlite:" + fixture.path + "?wake=maybe"), std::invalid_argument);
 }
 
 TEST_CASE("sqlite wake: two processes hand a key over, and the death of either blocks nobody", "[process][sqlite]") {
   sqlite_file_fixture fixture;
-  int ready[2];
-  REQUIRE(::pipe(ready) == 0);
-  const auto child = ::fork();
-  if (child == 0) {
-    try {
-      lock_service locks(fixture.url(), {.defaults = {.ttl = 2s}});
-      for (;;) {
-        auto held = locks.acquire("k", {.wait = 10min});
-        if (::write(ready[1], "x", 1) != 1) ::_exit(1);
-        std::this_thread::sleep_for(30ms);
-        held.release();
-      }
-    } catch (...) {
-      ::_exit(2);
+  forked_child child([&](auto send) {
+    lock_service locks(fixture.url(), {.defaults = {.ttl = 2s}});
+    for (;;) {
+      auto held = locks.acquire("k", {.wait = 10min});
+      send(1);
+      std::this_thread::sleep_for(30ms);
+      held.release();
     }
-  }
-  char got = 0;
+  });
+  std::uint64_t got = 0;
   lock_service locks(fixture.url(), {.defaults = {.ttl = 2s}});
   for (int i = 0; i != 10; ++i) {
-    REQUIRE(::read(ready[0], &got, 1) == 1);
+    REQUIRE(child.read(got));
     auto held = locks.acquire("k", {.wait = 60s});
     std::this_thread::sleep_for(30ms);  // long enough that the other one waits in earnest
     held.release();
   }
-  SECTION("the holder dies") { REQUIRE(::read(ready[0], &got, 1) == 1); }
+  SECTION("the holder dies") { REQUIRE(child.read(got)); }
   SECTION("the waiter dies") {
     auto held = locks.acquire("k", {.wait = 60s});
     view sees(fixture.path, false);
@@ -516,16 +454,12 @@ TEST_CASE("sqlite wake: two processes hand a key over, and the death of either b
       if (sees.opened == nullptr) sees.opened = sees.file.open(false, sees.why);
       return sees.opened != nullptr;
     }));
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
+    child.kill();
     held.release();
     CHECK(granted(locks.acquire("k", {.wait = 60s})));
   }
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
+  child.kill();
   CHECK(granted(locks.acquire("k", {.wait = 60s})));
-  ::close(ready[0]);
-  ::close(ready[1]);
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: the example of docs/waiting.md", "[unit][sqlite]") {

@@ -84,7 +84,7 @@ TEST_CASE("zookeeper: a lease whose session's node is deleted is lost at once, a
 TEST_CASE("zookeeper: a lease whose connection breaks is renewed at once", "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  lock_service locks("zookeeper://127.0.0.1:" + std::to_string(proxy.port()), long_lived());
+  lock_service locks(url_by(proxy.port()), long_lived());
   const lease held = locks.acquire("k");
   const auto first = held.remaining();
   REQUIRE(eventually([&] { return held.remaining() < first - 500ms; }));
@@ -101,7 +101,7 @@ TEST_CASE("zookeeper: a lease whose connection breaks is renewed at once", "[zoo
 TEST_CASE("zookeeper: a session that was given up while no server answered ends as soon as one does", "[zookeeper]") {
   zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_fixture direct(server.url()), through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  zookeeper_fixture direct(server.url()), through(url_by(proxy.port()));
   actor a(through, 60s), b(direct);  // a's session would live for 90 s
   a.acquire("k");
   SECTION("its connection was closed") { proxy.cut(); }
@@ -115,7 +115,7 @@ TEST_CASE("zookeeper: a session that was given up while no server answered ends 
 TEST_CASE("zookeeper: a store that ends before the servers are back waits for none of its sessions", "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_fixture through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  zookeeper_fixture through(url_by(proxy.port()));
   actor a(through);
   proxy.cut();
   REQUIRE(eventually(

@@ -34,8 +34,7 @@ TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in 
     waiting.push_back(std::make_unique<actor>(fixture));
     auto& last = *waiting.back();
     REQUIRE(answer(last.take("k")) == outcome::no);
-    last.store->watch("k", last.id, listener);
-    REQUIRE(eventually([&] { return listener.calls() == 1; }));  // it stands in the queue
+    stand_in_queue(last, listener);  // it stands in the queue
     CHECK(listener.works());
   }
   CHECK(nodes_of_key(server) == 7);
@@ -63,10 +62,8 @@ TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who 
   actor holder(fixture), leaving(fixture), staying(fixture);
   const auto fence = holder.acquire("k");
   counting_listener first, second;
-  leaving.store->watch("k", leaving.id, first);
-  REQUIRE(eventually([&] { return first.calls() == 1; }));
-  staying.store->watch("k", staying.id, second);
-  REQUIRE(eventually([&] { return second.calls() == 1; }));
+  stand_in_queue(leaving, first);
+  stand_in_queue(staying, second);
   leaving.store->unwatch("k", leaving.id, first);
   REQUIRE(eventually([&] { return nodes_of_key(server) == 2; }));
   CHECK(answer(staying.take("k")) == outcome::no);
@@ -82,10 +79,8 @@ TEST_CASE("zookeeper: who was the first and did not take it gives way to the nex
   actor holder(fixture), idle(fixture), next(fixture);
   const auto fence = holder.acquire("k");
   counting_listener idle_listener, next_listener;
-  idle.store->watch("k", idle.id, idle_listener);
-  REQUIRE(eventually([&] { return idle_listener.calls() == 1; }));
-  next.store->watch("k", next.id, next_listener);
-  REQUIRE(eventually([&] { return next_listener.calls() == 1; }));
+  stand_in_queue(idle, idle_listener);
+  stand_in_queue(next, next_listener);
   REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
   REQUIRE(eventually([&] { return idle_listener.calls() == 2; }));
   CHECK(answer(idle.poll("k")) == outcome::absent);  // to be had by a take of its own session
@@ -115,7 +110,7 @@ TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has
 TEST_CASE("zookeeper: a place that is left while its node is being created leaves no node behind", "[zookeeper][T14]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_fixture direct(server.url()), through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  zookeeper_fixture direct(server.url()), through(url_by(proxy.port()));
   actor holder(direct), leaving(through);
   const auto fence = holder.acquire("k");
   counting_listener listener;
@@ -137,7 +132,7 @@ TEST_CASE("zookeeper: a place whose predecessor goes between its list and its wa
   other.make("/q", ZOO_PERSISTENT);
   const auto predecessor = other.make("/q/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
   proxy.answer(3);  // to the greeting, the creation, the list; the request to watch waits on the way
-  other_client through("zookeeper://127.0.0.1:" + std::to_string(proxy.port()), 60s);
+  other_client through(url_by(proxy.port()), 60s);
   auto& handle = through.handle;
   orphan_nodes orphans;
   counting_listener listener;
@@ -199,7 +194,7 @@ TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "
   tcp_proxy proxy(server.port());
   zookeeper_fixture direct(server.url());
   actor b(direct);
-  const auto url = "zookeeper://127.0.0.1:" + std::to_string(proxy.port());
+  const auto url = url_by(proxy.port());
   SECTION("of a take") {
     zookeeper_fixture fixture(url);
     actor a(fixture);
@@ -220,8 +215,7 @@ TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "
     counting_listener listener;
     REQUIRE(answer(a.take("k")) == outcome::no);
     proxy.lose_next(tcp_proxy::loss::answer);
-    a.store->watch("k", a.id, listener);
-    REQUIRE(eventually([&] { return listener.calls() == 1; }));
+    stand_in_queue(a, listener);
     CHECK(nodes_of_key(server) == 2);  // the same one, found again
     REQUIRE(answer(b.release("k", fence)) == outcome::yes);
     REQUIRE(eventually([&] { return listener.calls() == 2; }));
@@ -237,8 +231,7 @@ TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "
     counting_listener listener;
     REQUIRE(answer(a.take("k")) == outcome::no);
     proxy.lose_next(tcp_proxy::loss::request);
-    a.store->watch("k", a.id, listener);
-    REQUIRE(eventually([&] { return listener.calls() == 1; }));
+    stand_in_queue(a, listener);
     CHECK(listener.works());
     // The polls for the one that was lost leave the other alone.
     for (int i = 0; i != 3; ++i) CHECK(a.renew(for_long) == outcome::yes);

@@ -97,8 +97,7 @@ TEST_CASE("zookeeper: the node of who left the queue goes, although its removal 
   actor holder(fixture), leaving(fixture), other(fixture);
   const auto fence = holder.acquire("k");
   counting_listener listener;
-  leaving.store->watch("k", leaving.id, listener);
-  REQUIRE(eventually([&] { return listener.calls() == 1; }));
+  stand_in_queue(leaving, listener);
   allow(server, "/dlock/k", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
   leaving.store->unwatch("k", leaving.id, listener);
   // It is answered behind the removal, and more often than a node is looked for that was never found.

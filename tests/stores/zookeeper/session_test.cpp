@@ -23,8 +23,7 @@ TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, befo
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   const auto observer = std::make_shared<recording_observer>();
-  lock_service cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()),
-                       {.defaults = {.ttl = 5s}, .close_limit = 0ms, .observer = observer});
+  lock_service cut_off(url_by(proxy.port()), {.defaults = {.ttl = 5s}, .close_limit = 0ms, .observer = observer});
   lock_service locks(server.url());
   const lease held = cut_off.acquire("k");
   proxy.fall_silent();
@@ -41,7 +40,7 @@ TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, befo
 TEST_CASE("zookeeper: a connection that is lost and found again within the ttl costs nobody a lease", "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  lock_service locks("zookeeper://127.0.0.1:" + std::to_string(proxy.port()), {.defaults = {.ttl = 10s}});
+  lock_service locks(url_by(proxy.port()), {.defaults = {.ttl = 10s}});
   lock_service other(server.url());
   lease held = locks.acquire("k");
   const lease theirs = other.acquire("theirs");
@@ -59,7 +58,7 @@ TEST_CASE("zookeeper: a connection that is lost and found again within the ttl c
 TEST_CASE("zookeeper: a server that falls silent is left for another one before leases end", "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  const auto url = "zookeeper://127.0.0.1:" + std::to_string(proxy.port()) + "," + server.address();
+  const auto url = url_by(proxy.port()) + "," + server.address();
   std::unique_ptr<lock_service> locks;
   do {  // the library chooses at random
     locks = std::make_unique<lock_service>(url, service_options{.defaults = {.ttl = 10s}});
@@ -94,7 +93,7 @@ TEST_CASE("zookeeper: a server that is left while it answers does not end the se
 
 TEST_CASE("zookeeper: what was interrupted is not used again", "[zookeeper]") {
   using namespace stores::zookeeper;
-  zookeeper_handle nowhere(settings_of("zookeeper://127.0.0.1:1"), 3s);
+  zookeeper_handle nowhere(settings_of(url_by(1)), 3s);
   zookeeper_connection on("servers", 10s);
   CHECK(on.wait_connected(nowhere, 1ms).lost());
   CHECK(on.usable());
@@ -105,7 +104,7 @@ TEST_CASE("zookeeper: what was interrupted is not used again", "[zookeeper]") {
 
 TEST_CASE("zookeeper: who has stopped waiting for a connection leaves nothing behind", "[zookeeper]") {
   using namespace stores::zookeeper;
-  zookeeper_handle nowhere(settings_of("zookeeper://127.0.0.1:1"), 3s);
+  zookeeper_handle nowhere(settings_of(url_by(1)), 3s);
   zookeeper_connection on("servers", 10s);
   nowhere.when_connected([](const stores::zookeeper::answer&) {});  // goes on waiting
   for (int i = 0; i != 10; ++i) CHECK(on.wait_connected(nowhere, 1ms).lost());
@@ -161,7 +160,7 @@ TEST_CASE("zookeeper: a renewal that is too far from the one before proves too l
 
 TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough before it was sent", "[zookeeper]") {
   using namespace stores::zookeeper;
-  const auto nowhere = settings_of("zookeeper://127.0.0.1:1");
+  const auto nowhere = settings_of(url_by(1));
   const auto begun = boot_clock::now();
   const auto after = [&](int ms) { return begun + std::chrono::milliseconds{ms}; };
   SECTION("a quarter of the ttl") {

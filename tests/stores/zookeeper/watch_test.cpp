@@ -63,7 +63,7 @@ TEST_CASE("zookeeper: who waits is told that nothing more will be told when the 
           "[zookeeper]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
-  zookeeper_fixture direct(server.url()), cut_off("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  zookeeper_fixture direct(server.url()), cut_off(url_by(proxy.port()));
   actor holder(direct), other(cut_off, 4s);
   holder.acquire("k");
   counting_listener queued, watching;
@@ -90,8 +90,7 @@ TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although i
   a.store->watch("k", a.id, listener);
   REQUIRE(eventually([&] { return listener.inside.load(); }));
   auto closing = std::async(std::launch::async, [&] { return a.close(); });
-  fault why;
-  const auto connection = a.store->connect(1s, why);
+  const auto connection = connect(*a.store, 1s);
   REQUIRE(eventually([&] {
     return a.store->session(*connection, session_verb::renew, {.id = a.id, .ttl = for_long}).result == outcome::no;
   }));
@@ -117,8 +116,7 @@ TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is
   other_client foreign("zookeeper://user:secret@" + server.address());
   foreign.make("/dlock/k/lock-", ZOO_EPHEMERAL_SEQUENTIAL);
   counting_listener listener;
-  a.store->watch("k", a.id, listener);
-  REQUIRE(eventually([&] { return listener.calls() == 1; }));
+  stand_in_queue(a, listener);
   CHECK_FALSE(listener.works());
   CHECK(eventually([&] { return nodes_of_key(server) == 1; }));
   a.store->unwatch("k", a.id, listener);
@@ -134,8 +132,7 @@ TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that not
   other_client somebody(server.url());
   const auto held = somebody.below("/dlock/k");
   counting_listener listener;
-  waiting.store->watch("k", waiting.id, listener);
-  REQUIRE(eventually([&] { return listener.calls() == 1; }));
+  stand_in_queue(waiting, listener);
   for (const auto& each : somebody.below("/dlock/k")) {
     if (each != held.front()) somebody.remove("/dlock/k/" + each);
   }

@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "contract/backends/zookeeper/fixture.hpp"
 #include "contract/store/store_contract.hpp"
-#include "contract/url_fixture.hpp"
-#include "dlock/stores/zookeeper.hpp"
 #include "stores/zookeeper/client/handle.hpp"
+#include "support/counting_listener.hpp"
 #include "support/eventually.hpp"
-#include "support/zookeeper_server.hpp"
 
 namespace dlock::test {
-
-/// Locks at a URL. A free key leaves nothing behind, and fences are those of the whole ensemble.
-class zookeeper_fixture final : public url_fixture {
- public:
-  using url_fixture::url_fixture;
-  bool counts_grants() const override { return false; }
-  bool deletes_free_rows() const override { return true; }
-  bool forgets_expired() const override { return true; }
-};
 
 /// How often a server's answer names a child of the node of the key "k".
 inline int key_nodes_in(const std::string& answer) {
@@ -37,20 +27,14 @@ inline int key_nodes_in(const std::string& answer) {
 /// How many children the node of the key "k" has, as the server counts.
 inline int nodes_of_key(const zookeeper_server& server) { return key_nodes_in(server.ask("dump")); }
 
-/// Who waits, as the engine does.
-class counting_listener final : public key_listener {
- public:
-  void may_be_free(bool works) noexcept override {
-    works_ = works;
-    ++calls_;
-  }
-  int calls() const { return calls_; }
-  bool works() const { return works_; }
+/// A server reached by this port of this host.
+inline std::string url_by(std::uint16_t port) { return "zookeeper://127.0.0.1:" + std::to_string(port); }
 
- private:
-  std::atomic<int> calls_{0};
-  std::atomic<bool> works_{false};
-};
+/// Makes it wait for "k" in the server's queue. A failure if it does not get there.
+inline void stand_in_queue(actor& who, counting_listener& listener) {
+  who.store->watch("k", who.id, listener);
+  REQUIRE(eventually([&] { return listener.calls() == 1; }));
+}
 
 inline stores::zookeeper::zookeeper_settings settings_of(const std::string& url) {
   return stores::zookeeper::zookeeper_settings::parse(store_url::parse(url));

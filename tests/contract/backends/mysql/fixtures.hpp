@@ -4,19 +4,21 @@
 #include <optional>
 
 #include "contract/row/row_contract.hpp"
+#include "contract/url_fixture.hpp"
 #include "support/mysql_fixture.hpp"
 
 namespace dlock::test {
 
 /// Tables of their own on the server that the environment names.
-class mysql_store_fixture final : public store_fixture {
+class mysql_store_fixture final : public url_fixture {
  public:
-  std::shared_ptr<store> open() override { return tables.open(more); }
+  /// `with`: parameters of the URL, e.g. "&wake=off".
+  explicit mysql_store_fixture(std::string with = {}) : more(std::move(with)) {}
   std::string url() const override { return tables.url(more); }
   bool may_be_contended() const override { return true; }  // rows are waited for, but not for long
 
   mysql_fixture tables{};
-  std::string more{};  ///< parameters of the stores to come
+  std::string more;  ///< parameters of the stores to come
 };
 
 /// The server's number of an actor's connection.

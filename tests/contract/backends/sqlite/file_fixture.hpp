@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "contract/store/store_contract.hpp"
+#include "contract/url_fixture.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace dlock::test {
 
 /// One lock file in a folder of its own.
-class sqlite_file_fixture : public store_fixture {
+class sqlite_file_fixture : public url_fixture {
  public:
   /// `with`: parameters of the URL, e.g. "?busy_timeout=60".
   explicit sqlite_file_fixture(std::string with = {}) : parameters(std::move(with)) {}
 
-  std::shared_ptr<store> open() override {
-    auto opened = open_store(url());
-    opened->prepare();
-    return opened;
-  }
   std::string url() const override { return "sqlite:" + path + parameters; }
   bool may_be_contended() const override { return true; }  // the file has one writer at a time
   /// Who forks may not open the same file again.

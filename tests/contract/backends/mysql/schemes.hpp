@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// The schemes of MySQL beside lease_table, each in a place of its own that is gone at the end.
+
+#include <memory>
+#include <string>
+
+#include "contract/url_fixture.hpp"
+#include "dlock/stores/mysql_for_update.hpp"
+#include "dlock/stores/mysql_named_lock.hpp"
+#include "dlock/stores/mysql_shared_tables.hpp"
+#include "support/mysql_fixture.hpp"
+
+namespace dlock::test {
+
+/// A table as a team has it.
+class team_table_fixture : public url_fixture {
+ public:
+  ~team_table_fixture() override {
+    raw_mysql with(owner_);
+    with.run("SET SESSION lock_wait_timeout=10");  // what was killed may have a transaction for a moment
+    with.run("DROP TABLE IF EXISTS " + table_);
+  }
+  std::string url() const override { return url({}); }
+  /// With more parameters, e.g. "&make_rows=1".
+  std::string url(const std::string& more) const {
+    return with_parameters(owner_, "scheme=" + scheme_ + "&table=" + table_ + more);
+  }
+  const std::string& table() const noexcept { return table_; }
+
+ protected:
+  team_table_fixture(const char* scheme, const char* columns)
+      : scheme_(scheme), table_(scheme_ + "_" + id128::random().hex()) {
+    raw_mysql(owner_).run("CREATE TABLE " + table_ + " " + columns);
+  }
+
+ private:
+  const std::string owner_ = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
+  const std::string scheme_;
+  const std::string table_;
+};
+
+class unique_insert_fixture final : public team_table_fixture {
+ public:
+  unique_insert_fixture() : team_table_fixture("unique_insert", columns) {}
+  bool may_be_contended() const override { return true; }
+  std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }
+  bool deletes_free_rows() const override { return true; }
+
+  static constexpr const char* columns =
+      "(`id` bigint(20) NOT NULL AUTO_INCREMENT, "
+      "`resource` varchar(50) NOT NULL, "
+      "`lock_owner` varchar(50) NOT NULL DEFAULT '', "
+      "`lock_expire_time` timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, "
+      "PRIMARY KEY (`id`), "
+      "UNIQUE KEY unique_resource(`resource`)) "
+      "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4";
+};
+
+class state_row_fixture final : public team_table_fixture {
+ public:
+  state_row_fixture() : team_table_fixture("state_row", columns) {}
+  bool may_be_contended() const override { return true; }
+  std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }
+
+  static constexpr const char* columns =
+      "(`id` INT(11) NOT NULL AUTO_INCREMENT, "
+      "`expiration_time` datetime DEFAULT NULL, "
+      "`lock_name` VARCHAR(64) NOT NULL, "
+      "`lock_state` INT(11) NOT NULL, "
+      "`lock_info` VARCHAR(64) NOT NULL, "
+      "`create_time` DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP, "
+      "`update_time` DATETIME NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, "
+      "PRIMARY KEY (`id`), "
+      "UNIQUE INDEX `uniq_method_name` (`lock_name`)) "
+      "COLLATE='utf8_general_ci' ENGINE=InnoDB";
+};
+
+class t_lock_fixture final : public team_table_fixture {
+ public:
+  t_lock_fixture() : team_table_fixture("t_lock", columns) {}
+  bool may_be_contended() const override { return true; }
+  std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }  // the skew
+  bool counts_grants() const override { return false; }
+
+  static constexpr const char* columns =
+      "(lock_key varchar(32) PRIMARY KEY NOT NULL, "
+      "request_id varchar(64) NOT NULL DEFAULT '', "
+      "lock_count INT NOT NULL DEFAULT 0, "
+      "timeout BIGINT NOT NULL DEFAULT 0, "
+      "version INT NOT NULL DEFAULT 0)";
+};
+
+/// Keys get their rows at their first use.
+class for_update_fixture final : public team_table_fixture {
+ public:
+  using team_table_fixture::url;
+
+  for_update_fixture() : team_table_fixture("for_update", columns) {}
+  std::string url() const override { return url("&make_rows=1"); }
+  bool makes_rows_first() const override { return true; }
+  bool hides_holders() const override { return true; }
+  std::chrono::microseconds rounding() const override { return std::chrono::seconds{1}; }
+
+  static constexpr const char* columns =
+      "(`id` bigint(20) NOT NULL AUTO_INCREMENT, "
+      "`resource` varchar(64) NOT NULL, "
+      "`description` varchar(100) NOT NULL DEFAULT '', "
+      "PRIMARY KEY (`id`), "
+      "UNIQUE KEY uiq_idx_resource(`resource`)) "
+      "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4";
+};
+
+/// Names that begin with a prefix of their own.
+class named_lock_fixture final : public url_fixture {
+ public:
+  std::string url() const override { return with_parameters(owner_, "scheme=named_lock&prefix=" + prefix_); }
+  bool hides_holders() const override { return true; }
+  std::chrono::microseconds rounding() const override { return std::chrono::seconds{1}; }
+  bool deletes_free_rows() const override { return true; }
+  const std::string& prefix() const noexcept { return prefix_; }
+
+ private:
+  const std::string owner_ = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
+  const std::string prefix_ = id128::random().hex().substr(0, 16) + ":";
+};
+
+/// Of a scheme whose locks end with a connection: "named_lock" or "for_update".
+inline std::unique_ptr<store_fixture> make_bound_fixture(const std::string& scheme) {
+  if (scheme == "named_lock") return std::make_unique<named_lock_fixture>();
+  return std::make_unique<for_update_fixture>();
+}
+
+}  // namespace dlock::test

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "contract/url_fixture.hpp"
+#include "dlock/stores/zookeeper.hpp"
+#include "support/zookeeper_server.hpp"
+
+namespace dlock::test {
+
+/// A free key leaves nothing behind, and fences are those of the whole ensemble.
+class zookeeper_fixture : public url_fixture {
+ public:
+  using url_fixture::url_fixture;
+  bool counts_grants() const override { return false; }
+  bool deletes_free_rows() const override { return true; }
+  bool keeps_by_itself() const override { return true; }
+  bool forgets_expired() const override { return true; }
+};
+
+/// With a server of its own.
+class zookeeper_server_fixture final : public zookeeper_fixture {
+ public:
+  std::string url() const override { return server_.url(); }
+
+ private:
+  zookeeper_server server_{};
+};
+
+}  // namespace dlock::test

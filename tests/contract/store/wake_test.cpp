@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// A release that wakes a waiter of another process. Of stores with capabilities::wakes_one.
+
+#include <unistd.h>
+
+#include <future>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "contract/store/waiting_store.hpp"
+#include "dlock/lease.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/store_interface/store_url.hpp"
+#include "support/granted.hpp"
+#include "support/url_parameters.hpp"
+
+namespace dlock::test {
+
+TEST_CASE("wake: a batch of releases wakes a waiter of each key", "[contract][wake]") {
+  const auto fixture = make_store_fixture();
+  actor holder(*fixture);
+  std::vector<std::string> keys{"a", "b", "c"};
+  std::vector<request> frees;
+  for (const auto& key : keys) {
+    frees.push_back(
+        {.action = verb::release, .resource = key, .session = holder.id, .fence = holder.acquire(key), .wake = true});
+  }
+  waiting_store a(*fixture, "a"), c(*fixture, "c");
+  REQUIRE(a.works());
+  REQUIRE(c.works());
+  const auto replies = holder.run(frees);
+  for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
+  CHECK(replies[0].waiters == 1);
+  CHECK(replies[1].waiters == 0);
+  CHECK(replies[2].waiters == 1);
+}
+
+TEST_CASE("wake: a release of what is not held, and one in the future, wake nobody", "[contract][wake]") {
+  const auto fixture = make_store_fixture();
+  actor holder(*fixture);
+  const auto fence = holder.acquire("k");
+  waiting_store waiter(*fixture);
+  REQUIRE(waiter.works());
+  const auto refused = release_and_wake(holder, fence + 1);
+  CHECK(answer(refused) == outcome::no);
+  CHECK(refused.waiters == 0);
+  CHECK(holder.sees_held("k"));
+  const auto later = release_and_wake(holder, fence, for_long);
+  CHECK(answer(later) == outcome::yes);
+  CHECK(later.waiters == 0);
+}
+
+TEST_CASE("wake: a service is woken that would poll again in an hour", "[contract][wake]") {
+  const auto fixture = make_store_fixture();
+  lock_service other(fixture->url(), patient()), mine(fixture->url(), patient());
+  const auto waiters = [&] { return other.waiters("k").count; };
+  for (int i = 0; i != 5; ++i) {
+    std::optional<lease> held = other.acquire("k");
+    auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
+    REQUIRE(eventually([&] { return waiters() == 1; }));
+    held.reset();
+    CHECK(waits.get());
+    REQUIRE(eventually([&] { return waiters() == 0; }));
+  }
+}
+
+TEST_CASE("wake: a service tells who waits for a key, one that polls does not know it", "[contract][wake]") {
+  const auto fixture = make_store_fixture();
+  const auto named = [](const char* label) {
+    auto made = patient();
+    made.label = label;
+    return made;
+  };
+  lock_service service(fixture->url(), patient()), first(fixture->url(), named("first")),
+      second(fixture->url(), named("second")), quiet(with_parameters(fixture->url(), "wake=off"), patient());
+  std::optional<lease> held = service.acquire("k");
+  const auto waiting = [&] { return service.waiters("k"); };
+  CHECK(waiting().known);
+  CHECK(waiting().count == 0);
+  CHECK(service.held_keys().at(0).waiters == 0U);
+  auto one = std::async(std::launch::async, [&] { return granted(first.acquire("k")); });
+  REQUIRE(eventually([&] { return waiting().count == 1; }));
+  auto two = std::async(std::launch::async, [&] { return granted(second.acquire("k")); });
+  REQUIRE(eventually([&] { return waiting().count == 2; }));
+  const auto all = waiting().first;
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].label == "first");
+  CHECK(all[0].pid == ::getpid());
+  CHECK_FALSE(all[0].host.empty());
+  CHECK(all[0].waited > microseconds{0});
+  CHECK(all[1].label == "second");
+  CHECK(service.waiters("k", 1).count == 2);
+  CHECK(service.waiters("k", 1).first.size() == 1);
+  CHECK(service.held_keys().at(0).waiters == 2U);
+  CHECK_FALSE(quiet.waiters("k").known);
+  CHECK_FALSE(quiet.held_keys().at(0).waiters);
+  held.reset();
+  CHECK(one.get());
+  CHECK(two.get());
+}
+
+TEST_CASE("wake: wake=off polls, and values but on and off are refused", "[contract][wake]") {
+  const auto fixture = make_store_fixture();
+  CHECK(fixture->open()->caps().wakes_one);
+  const auto quiet = open_store(with_parameters(fixture->url(), "wake=off"));
+  quiet->prepare();
+  CHECK_FALSE(quiet->caps().wakes_one);
+  CHECK_THROWS_AS(open_store(with_parameters(fixture->url(), "wake=maybe")), std::invalid_argument);
+}
+
+}  // namespace dlock::test
