@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
@@ -25,9 +25,7 @@ using keys = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("store: list pages through the held keys in byte order", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: list pages through the held keys in byte order", "[contract]") {
   CHECK(listed(b, "", 100).empty());
   const bool bytes = a.store->caps().any_key;
   const std::string last = bytes ? "\xff" : "z", first = bytes ? "B" : "A";
@@ -71,9 +69,8 @@ const session_info* find(const store_overview& in, const id128& session) {
 
 }  // namespace
 
-TEST_CASE("store: an overview counts the held keys and lists them, those held longest first", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: an overview counts the held keys and lists them, those held longest first",
+                 "[contract]") {
   actor& asks = a.hides ? a : b;
   CHECK(overview(asks).held == 0);
   a.acquire("first");
@@ -96,9 +93,7 @@ TEST_CASE("store: an overview counts the held keys and lists them, those held lo
   CHECK(overview(asks, 0).held == 2);
 }
 
-TEST_CASE("store: an overview shows who holds how many keys", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: an overview shows who holds how many keys", "[contract]") {
   if (a.hides) return;  // it shows what the asking store holds
   a.acquire("1");
   a.acquire("2");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
@@ -27,9 +27,7 @@ std::vector<reply> batch(actor& actor, verb action, const std::vector<asked>& ab
     (action == verb::release ? q.fence : q.nonce) = each.number;
     requests.push_back(q);
   }
-  std::vector<reply> replies(requests.size());
-  actor.store->execute(*actor.connection, requests, replies);
-  return replies;
+  return actor.run(requests);
 }
 
 std::vector<outcome> answers(const std::vector<reply>& from) {
@@ -43,9 +41,8 @@ using outcomes = std::vector<outcome>;
 
 }  // namespace
 
-TEST_CASE("store: a batch of takes grants no key that is held, by the same session neither", "[contract][T76]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a batch of takes grants no key that is held, by the same session neither",
+                 "[contract][T76]") {
   for (const char* key : {"free", "theirs"}) REQUIRE(answer(b.release(key, b.acquire(key))) == yes);
   b.acquire("theirs");
   const auto mine = a.acquire("mine");
@@ -60,10 +57,8 @@ TEST_CASE("store: a batch of takes grants no key that is held, by the same sessi
   CHECK(answer(a.cancel("free", 100)) == yes);
 }
 
-TEST_CASE("store: a batch of inserts makes new keys by one statement, and grants none that is there",
-          "[contract][T76]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a batch of inserts makes new keys by one statement, and grants none that is there",
+                 "[contract][T76]") {
   if (a.makes_rows) {
     for (const char* key : {"new a", "new b", "new c", "new d"}) CHECK(answer(a.take(key)) == no);
   }
@@ -77,7 +72,7 @@ TEST_CASE("store: a batch of inserts makes new keys by one statement, and grants
   CHECK(answer(a.cancel("new b", 100)) == no);  // each has its own nonce
   CHECK(answer(a.cancel("new b", 101)) == yes);
   if (a.store->caps().batch && a.store->name().starts_with("mysql")) {
-    CHECK(replies[0].statements + replies[1].statements + replies[2].statements == 1);
+    CHECK(statements(replies) == 1);
   }
 
   REQUIRE(answer(b.release("theirs", b.acquire("theirs"))) == yes);
@@ -89,9 +84,8 @@ TEST_CASE("store: a batch of inserts makes new keys by one statement, and grants
   CHECK(answer(a.release("new a", replies[0].fence)) == yes);  // the first grant's
 }
 
-TEST_CASE("store: a batch of releases frees the grants that it names, by fence, and no later one", "[contract][T02]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a batch of releases frees the grants that it names, by fence, and no later one",
+                 "[contract][T02]") {
   const auto older = a.acquire("older");
   REQUIRE(answer(a.release("older", older)) == yes);
   const auto present = a.acquire("present");
@@ -111,9 +105,8 @@ TEST_CASE("store: a batch of releases frees the grants that it names, by fence, 
   CHECK(a.sees(a, "older"));
 }
 
-TEST_CASE("store: a batch of cancels frees the attempts that it names, by nonce, and no later one", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a batch of cancels frees the attempts that it names, by nonce, and no later one",
+                 "[contract]") {
   const auto former = a.acquire("older");
   const auto first = a.nonce;
   REQUIRE(answer(a.release("older", former)) == yes);
@@ -129,9 +122,8 @@ TEST_CASE("store: a batch of cancels frees the attempts that it names, by nonce,
   CHECK(b.sees(b, "theirs"));
 }
 
-TEST_CASE("store: polls of many keys are one statement, and each is answered for its own key", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: polls of many keys are one statement, and each is answered for its own key",
+                 "[contract]") {
   // What a collation, a comparison of texts or one that stops at a zero would take for the same.
   const bool any = a.store->caps().any_key;
   const std::vector<std::string> held =
@@ -162,10 +154,7 @@ TEST_CASE("store: polls of many keys are one statement, and each is answered for
     CHECK(replies[i].holder.remaining >= alone.holder.remaining);
   }
   CHECK((replies[6].holder.holder == b.id || (a.hides && replies[6].holder.holder)));
-  if (!a.store->caps().batch) return;
-  unsigned statements = 0;
-  for (const auto& each : replies) statements += each.statements;
-  CHECK(statements == 1);
+  if (a.store->caps().batch) CHECK(statements(replies) == 1);
 }
 
 }  // namespace dlock::test

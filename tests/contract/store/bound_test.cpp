@@ -3,7 +3,7 @@
 /// Verbs where a lock is bound to a connection of its holder's: it ends with that, and nobody else learns more than
 /// that it is held. Of stores without expiring leases.
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 #include "support/eventually.hpp"
 
 namespace dlock::test {
@@ -20,9 +20,7 @@ outcome acquired(actor& by, std::string_view key) {
 
 }  // namespace
 
-TEST_CASE("bound: a poll shows that a connection holds the key", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "bound: a poll shows that a connection holds the key", "[contract]") {
   a.acquire("k");
   CHECK(b.at("k").kind == lease_kind::connection);
 }

@@ -4,13 +4,11 @@
 /// capabilities::expiring_leases.
 
 #include "contract/store/crowd.hpp"
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
-TEST_CASE("store: a grant with an expiry of its own is free when that has passed", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a grant with an expiry of its own is free when that has passed", "[contract]") {
   const auto fence = a.acquire("k", fixture->moments());
   pass_until(*fixture, [&] { return b.at("k").expired; });
   if (!b.forgets) {
@@ -22,9 +20,7 @@ TEST_CASE("store: a grant with an expiry of its own is free when that has passed
   CHECK(b.follows(taken.fence, fence));
 }
 
-TEST_CASE("store: a late release does not touch who took the key meanwhile", "[contract][T01]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a late release does not touch who took the key meanwhile", "[contract][T01]") {
   const auto fence = a.acquire("k", fixture->moments());
   pass_until(*fixture, [&] { return b.at("k").expired; });
   const auto theirs = b.acquire("k");
@@ -34,9 +30,7 @@ TEST_CASE("store: a late release does not touch who took the key meanwhile", "[c
   CHECK(b.at("k").holder == b.id);
 }
 
-TEST_CASE("store: extend moves an own expiry forward, never back", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: extend moves an own expiry forward, never back", "[contract]") {
   const auto fence = a.acquire("k", for_long);
   REQUIRE(answer(a.extend("k", fence, 2 * for_long)) == outcome::yes);
   CHECK(b.at("k").remaining > for_long);
@@ -45,9 +39,9 @@ TEST_CASE("store: extend moves an own expiry forward, never back", "[contract]")
   CHECK(b.at("k").fence == fence);
 }
 
-TEST_CASE("store: extend is refused to another owner, by an old fence and once the expiry has passed", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors,
+                 "store: extend is refused to another owner, by an old fence and once the expiry has passed",
+                 "[contract]") {
   const auto fence = a.acquire("k", fixture->moments());
   CHECK(answer(b.extend("k", fence, for_long)) == outcome::no);
   CHECK(answer(a.extend("k", fence + 1, for_long)) == outcome::no);
@@ -97,9 +91,7 @@ TEST_CASE("store: a take-over of an own expiry by stale sight is refused", "[con
   CHECK(b.follows(taken.fence, old.fence, 3));
 }
 
-TEST_CASE("store: a live own expiry is not taken over", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a live own expiry is not taken over", "[contract]") {
   a.acquire("k", for_long);
   a.close();  // means nothing to a grant with an expiry of its own
   seen now = b.at("k");
@@ -121,9 +113,7 @@ TEST_CASE("store: of many that take a key when its own expiry passes exactly one
   CHECK(dead.follows(dead.at("k").fence, fence));
 }
 
-TEST_CASE("store: inspect shows an own expiry until it has passed", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: inspect shows an own expiry until it has passed", "[contract]") {
   a.acquire("long", 20min);
   const auto own = b.inspected("long");
   REQUIRE(own.size() == 1);

@@ -2,13 +2,12 @@
 
 /// Fencing tokens. Of stores with capabilities::fence.
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
-TEST_CASE("store: the fence grows at each grant, by one where it is counted, and stays at release", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: the fence grows at each grant, by one where it is counted, and stays at release",
+                 "[contract]") {
   std::uint64_t last = 0;
   for (int i = 0; i < 5; ++i) {
     actor& who = i % 2 == 0 ? a : b;

@@ -5,13 +5,12 @@
 #include <array>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
-TEST_CASE("store: a key that was never used has no row, and is taken only where a free key has none", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a key that was never used has no row, and is taken only where a free key has none",
+                 "[contract]") {
   CHECK(answer(a.poll("k")) == outcome::absent);
   const reply taken = a.take("k");
   REQUIRE(answer(taken) == (a.deletes ? outcome::yes : outcome::no));
@@ -24,9 +23,7 @@ TEST_CASE("store: a key that was never used has no row, and is taken only where 
   CHECK_FALSE(a.sees_held("k"));
 }
 
-TEST_CASE("store: the first insert of a key is a grant, the second makes nothing", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: the first insert of a key is a grant, the second makes nothing", "[contract]") {
   if (a.makes_rows) CHECK(answer(a.take("k")) == outcome::no);
   const reply first = a.insert("k");
   REQUIRE(answer(first) == outcome::yes);
@@ -37,9 +34,7 @@ TEST_CASE("store: the first insert of a key is a grant, the second makes nothing
   if (!b.hides) CHECK(b.at("k").fence == first.fence);
 }
 
-TEST_CASE("store: one owner at a time", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: one owner at a time", "[contract]") {
   const auto fence = a.acquire("k");
   CHECK(answer(b.take("k")) == outcome::no);
   CHECK(answer(b.take("k", for_long)) == outcome::no);
@@ -67,9 +62,7 @@ TEST_CASE("store: a store knows no re-entry, so a second take by the holder is r
   CHECK(answer(a.release("k", fence)) == outcome::yes);
 }
 
-TEST_CASE("store: a free key is not taken over", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a free key is not taken over", "[contract]") {
   const auto fence = a.acquire("k");
   const seen held = b.at("k");
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
@@ -79,9 +72,7 @@ TEST_CASE("store: a free key is not taken over", "[contract]") {
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("store: a batch answers for each key", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a batch answers for each key", "[contract]") {
   REQUIRE(answer(a.release("batch:1", a.acquire("batch:1"))) == outcome::yes);
   const auto second = a.acquire("batch:1");
   REQUIRE(answer(a.release("batch:1", second)) == outcome::yes);

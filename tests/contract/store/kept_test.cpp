@@ -5,21 +5,17 @@
 
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
-TEST_CASE("store: extend is refused to a kept grant, which has no expiry", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: extend is refused to a kept grant, which has no expiry", "[contract]") {
   const auto fence = a.acquire("k");
   CHECK(answer(a.extend("k", fence, 1ms)) == outcome::no);
   CHECK(b.at("k").kind == lease_kind::session);
 }
 
-TEST_CASE("store: a kept grant writes no expiry over the one from before", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a kept grant writes no expiry over the one from before", "[contract]") {
   a.acquire("k", for_moments);
   pass_until(*fixture, [&] { return b.at("k").expired; });
   REQUIRE(answer(b.take("k")) == outcome::yes);
@@ -36,9 +32,7 @@ TEST_CASE("store: a kept grant writes no expiry over the one from before", "[con
   CHECK(b.at("k").kind == lease_kind::session);
 }
 
-TEST_CASE("store: a kept grant outlives any time as long as its session does", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a kept grant outlives any time as long as its session does", "[contract]") {
   a.acquire("k");
   fixture->pass(for_moments);
   const seen now = b.at("k");
@@ -76,9 +70,7 @@ TEST_CASE("store: a kept grant frees only when its session is gone", "[contract]
   CHECK(b.at("k").holder == b.id);
 }
 
-TEST_CASE("store: closing a session gives its kept grants away", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: closing a session gives its kept grants away", "[contract]") {
   a.acquire("k");
   CHECK(a.close() == outcome::yes);
   CHECK(a.close() == outcome::no);
@@ -106,9 +98,7 @@ TEST_CASE("store: a take-over by stale sight is refused", "[contract][T57]") {
   CHECK(answer(b.take_over("k", b.at("k"))) == outcome::yes);
 }
 
-TEST_CASE("store: inspect shows a holder whose session is gone, with nothing left", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: inspect shows a holder whose session is gone, with nothing left", "[contract]") {
   a.acquire("k");
   a.close();
   const auto gone = b.inspected("k");

@@ -2,13 +2,11 @@
 
 /// Keys that stay taken for a while after their release. Of stores with capabilities::min_hold.
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
-TEST_CASE("store: min_hold keeps holder and fence until its time is over", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: min_hold keeps holder and fence until its time is over", "[contract]") {
   const auto fence = a.acquire("k");
   REQUIRE(answer(a.release("k", fence, for_long)) == outcome::yes);
   const seen held = b.at("k");
@@ -23,9 +21,7 @@ TEST_CASE("store: min_hold keeps holder and fence until its time is over", "[con
   CHECK(answer(b.take_over("k", b.at("k"))) == outcome::no);
 }
 
-TEST_CASE("store: after min_hold the key is free", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: after min_hold the key is free", "[contract]") {
   const auto fence = a.acquire("k");
   REQUIRE(answer(a.release("k", fence, for_moments)) == outcome::yes);
   pass_until(*fixture, [&] { return !b.at("k").holder || b.at("k").expired; });
@@ -34,9 +30,8 @@ TEST_CASE("store: after min_hold the key is free", "[contract]") {
   CHECK(taken.fence == fence + 1);
 }
 
-TEST_CASE("store: min_hold counts from the grant, so a release after it frees at once", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: min_hold counts from the grant, so a release after it frees at once",
+                 "[contract]") {
   const auto fence = a.acquire("k", for_long);
   fixture->pass(5ms);
   REQUIRE(answer(a.release("k", fence, 1ms)) == outcome::yes);

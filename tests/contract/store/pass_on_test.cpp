@@ -4,13 +4,11 @@
 
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
-TEST_CASE("store: a lock that is passed on stays its session's, with the next fence", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a lock that is passed on stays its session's, with the next fence", "[contract]") {
   REQUIRE(a.store->caps().passes_on);
   const auto fence = a.acquire("k");
   const auto before = a.nonce;
@@ -41,9 +39,7 @@ TEST_CASE("store: what is passed on can be cancelled by its own nonce", "[contra
   CHECK_FALSE(a.sees_held("k"));
 }
 
-TEST_CASE("store: nobody passes on what others hold, what is free, or what was never there", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: nobody passes on what others hold, what is free, or what was never there", "[contract]") {
   const auto theirs = b.acquire("theirs");
   CHECK(answer(a.pass_on("theirs", theirs)) == outcome::no);
   CHECK(b.at("theirs").fence == theirs);
@@ -54,9 +50,7 @@ TEST_CASE("store: nobody passes on what others hold, what is free, or what was n
   CHECK(answer(a.pass_on("never", 1)) == outcome::no);
 }
 
-TEST_CASE("store: a lock that was passed on is free once its session is gone", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a lock that was passed on is free once its session is gone", "[contract]") {
   REQUIRE(answer(a.pass_on("k", a.acquire("k"))) == outcome::yes);
   REQUIRE(a.close() == outcome::yes);
   const seen left = b.at("k");
@@ -64,9 +58,7 @@ TEST_CASE("store: a lock that was passed on is free once its session is gone", "
   CHECK(answer(b.take_over("k", left)) == outcome::yes);
 }
 
-TEST_CASE("store: several locks are passed on at once, each by its own fence", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: several locks are passed on at once, each by its own fence", "[contract]") {
   const auto older = a.acquire("older");
   REQUIRE(answer(a.release("older", older)) == outcome::yes);
   const auto newer = a.acquire("older");

@@ -6,13 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
-TEST_CASE("store: a release by another owner or of another key changes nothing", "[contract][T01]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a release by another owner or of another key changes nothing", "[contract][T01]") {
   const auto fence = a.acquire("k");
   CHECK(answer(b.release("k", fence)) == outcome::no);
   if (b.store->caps().min_hold) CHECK(answer(b.release("k", fence, for_long)) == outcome::no);
@@ -35,9 +33,7 @@ TEST_CASE("store: a release with an old fence changes nothing", "[contract][T12]
   CHECK(answer(a.release("k", fence)) == outcome::yes);
 }
 
-TEST_CASE("store: releasing twice is harmless", "[contract][T08]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: releasing twice is harmless", "[contract][T08]") {
   const auto fence = a.acquire("k");
   CHECK(answer(a.release("k", fence)) == outcome::yes);
   CHECK(answer(a.release("k", fence)) == outcome::no);
@@ -46,9 +42,7 @@ TEST_CASE("store: releasing twice is harmless", "[contract][T08]") {
   CHECK(b.sees(b, "k"));
 }
 
-TEST_CASE("store: cancel frees by nonce, whatever the fence", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: cancel frees by nonce, whatever the fence", "[contract]") {
   a.acquire("k");
   const auto nonce = a.nonce;
   CHECK(answer(a.cancel("k", nonce + 1)) == outcome::no);

@@ -6,13 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
-TEST_CASE("store: renewal moves a session's expiry forward, never back", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: renewal moves a session's expiry forward, never back", "[contract]") {
   const auto fence = a.acquire("k");
   REQUIRE(a.renew(2 * for_long) == outcome::yes);
   CHECK(b.at("k").remaining > for_long);

@@ -2,7 +2,7 @@
 
 /// Sessions that outlive their connections: what they keep, who may end them, and how they are shown.
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
@@ -24,9 +24,7 @@ TEST_CASE("store: a session is opened once", "[contract]") {
   CHECK(a.at("k").remaining > for_moments);
 }
 
-TEST_CASE("store: renewal does not change the locks that a session keeps", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: renewal does not change the locks that a session keeps", "[contract]") {
   const auto first = a.acquire("k1");
   const auto second = a.acquire("k2");
   for (int i = 0; i < 3; ++i) REQUIRE(a.renew(for_long) == outcome::yes);
@@ -36,17 +34,13 @@ TEST_CASE("store: renewal does not change the locks that a session keeps", "[con
   CHECK(b.at("k2").holder == a.id);
 }
 
-TEST_CASE("store: kill does not touch a live session", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: kill does not touch a live session", "[contract]") {
   CHECK(b.kill(a.id) == outcome::no);
   CHECK(a.kill(a.id) == outcome::no);
   CHECK(a.renew(for_long) == outcome::yes);
 }
 
-TEST_CASE("store: a session that is closed keeps nothing any more", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a session that is closed keeps nothing any more", "[contract]") {
   a.acquire("k1");
   a.acquire("k2");
   CHECK(a.close() == outcome::yes);
@@ -65,9 +59,8 @@ TEST_CASE("store: a session that is closed or unknown is not renewed", "[contrac
   CHECK(b.session(session_verb::close, id128::random(), 0us) == outcome::no);
 }
 
-TEST_CASE("store: a revoked session is not renewed, and what it keeps is free when it has ended", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a revoked session is not renewed, and what it keeps is free when it has ended",
+                 "[contract]") {
   a.acquire("k");
   CHECK_FALSE(b.inspected("k").at(0).revoked);
   REQUIRE(b.store->admin() != nullptr);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/store/store_contract.hpp"
+#include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
 
@@ -21,9 +21,7 @@ std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit = 100) {
 
 }  // namespace
 
-TEST_CASE("store: a key that was swept starts above its last fence", "[contract][T50][T58]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: a key that was swept starts above its last fence", "[contract][T50][T58]") {
   std::uint64_t last = 0;
   for (int i = 0; i < 3; ++i) {
     last = a.acquire("k");
@@ -50,9 +48,7 @@ TEST_CASE("store: the highest fence that was swept is the floor for every new ke
   CHECK(a.acquire("once") == 5);
 }
 
-TEST_CASE("store: sweeping leaves held keys, recent ones and live sessions", "[contract]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture), b(*fixture);
+TEST_CASE_METHOD(two_actors, "store: sweeping leaves held keys, recent ones and live sessions", "[contract]") {
   const auto kept = a.acquire("kept");
   a.acquire("own", for_long);
   a.acquire("held on", 0us);
