@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-# Compiles SOURCE with the command in COMMAND_FILE (one word per line): it must fail and print what the file's line "// fails: <regex>"
-# says. With DLOCK_SHOULD_COMPILE defined it must build: that is tried first, or without SOURCE for all files that RIGHT names.
-# Usage: cmake -D SOURCE=... -D COMMAND_FILE=... -D STATE=... [-D HEADERS=...] -P run.cmake
+# Compiles SOURCE with MISUSE_<CASE> defined, by the command in COMMAND_FILE (one word per line): it must fail and print what the
+# nearest line "// fails: <regex>" above the case says. Without the macro it must compile: that is tried first, or without SOURCE
+# for all files that RIGHT names.
+# Usage: cmake -D SOURCE=... -D CASE=... -D COMMAND_FILE=... -D STATE=... [-D HEADERS=...] -P run.cmake
 #        cmake -D RIGHT=... -D COMMAND_FILE=... -D STATE=... -D HEADERS=... -D READS=... -P run.cmake
-# Without SOURCE it compiles HEADERS for the others, and the right forms together, each in a namespace. It writes to STATE a hash of the
-# compiler and of what they may include, which is what the patterns READS name. A source that passed in the same state is not compiled
-# again.
+# Without SOURCE it compiles HEADERS for the others, and the right forms. It writes to STATE a hash of the compiler and of what they
+# may include, which is what the patterns READS name. A case that passed in the same state is not compiled again.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -29,14 +29,7 @@ if(NOT DEFINED SOURCE)
     execute_process(COMMAND ${precompile} -x c++-header "${HEADERS}" -o "${HEADERS}.gch" COMMAND_ERROR_IS_FATAL ANY)
     file(WRITE "${STATE}" "${state}")
   endif()
-  set(all "#define DLOCK_SHOULD_COMPILE\n")
-  foreach(source IN LISTS RIGHT)
-    cmake_path(GET source STEM name)
-    string(APPEND all "namespace right_${name} {\n#include \"${source}\"\n}\n")
-  endforeach()
-  file(CONFIGURE OUTPUT "${STATE}.right.cpp" CONTENT "${all}" @ONLY)
-  execute_process(COMMAND ${command} -w -include "${HEADERS}" "${STATE}.right.cpp" RESULT_VARIABLE result
-    ERROR_VARIABLE output)
+  execute_process(COMMAND ${command} -include "${HEADERS}" ${RIGHT} RESULT_VARIABLE result ERROR_VARIABLE output)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "the right forms must compile, but:\n${output}")
   endif()
@@ -44,8 +37,7 @@ if(NOT DEFINED SOURCE)
 endif()
 file(READ "${STATE}" state)
 file(SHA256 "${SOURCE}" hash)
-cmake_path(GET SOURCE STEM name)
-set(passed "${STATE}.${name}")
+set(passed "${STATE}.${CASE}")
 if(EXISTS "${passed}")
   file(READ "${passed}" before)
   if(before STREQUAL "${state}${hash}")
@@ -55,33 +47,32 @@ if(EXISTS "${passed}")
 endif()
 if(DEFINED HEADERS)
   list(APPEND command -Winvalid-pch -include "${HEADERS}")
-endif()
-file(STRINGS "${SOURCE}" expected REGEX "^// fails: " LIMIT_COUNT 1)
-string(REGEX REPLACE "^// fails: " "" expected "${expected}")
-if(expected STREQUAL "")
-  message(FATAL_ERROR "${SOURCE}: no line '// fails: <regex>' says how it must fail")
-endif()
-
-if(NOT DEFINED HEADERS)
-  execute_process(
-    COMMAND ${command} -DDLOCK_SHOULD_COMPILE "${SOURCE}"
-    RESULT_VARIABLE result
-    ERROR_VARIABLE output)
+else()
+  execute_process(COMMAND ${command} "${SOURCE}" RESULT_VARIABLE result ERROR_VARIABLE output)
   if(NOT result EQUAL 0)
-    message(FATAL_ERROR "${SOURCE}: the right form must compile, but:\n${output}")
+    message(FATAL_ERROR "${SOURCE}: the right forms must compile, but:\n${output}")
   endif()
 endif()
 
-execute_process(
-  COMMAND ${command} "${SOURCE}"
-  RESULT_VARIABLE result
-  ERROR_VARIABLE output)
+set(expected "")
+file(STRINGS "${SOURCE}" lines REGEX "^// fails: |^#ifn?def MISUSE_${CASE}$")
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES "^// fails: (.*)$")
+    break()
+  endif()
+  set(expected "${CMAKE_MATCH_1}")
+endforeach()
+if(expected STREQUAL "")
+  message(FATAL_ERROR "${SOURCE}: no line '// fails: <regex>' above ${CASE} says how it must fail")
+endif()
+
+execute_process(COMMAND ${command} -DMISUSE_${CASE} "${SOURCE}" RESULT_VARIABLE result ERROR_VARIABLE output)
 if(result EQUAL 0)
-  message(FATAL_ERROR "${SOURCE}: the misuse compiles; it must fail with '${expected}'")
+  message(FATAL_ERROR "${SOURCE}: the misuse ${CASE} compiles; it must fail with '${expected}'")
 endif()
 # A compiler breaks long messages at any blank.
 string(REGEX REPLACE "[ \r\n]+" " " flat "${output}")
 if(NOT flat MATCHES "${expected}")
-  message(FATAL_ERROR "${SOURCE}: fails, but not with '${expected}':\n${output}")
+  message(FATAL_ERROR "${SOURCE}: ${CASE} fails, but not with '${expected}':\n${output}")
 endif()
 file(WRITE "${passed}" "${state}${hash}")

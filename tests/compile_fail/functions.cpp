@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// Functions that run under a lock.
+#include "dlock/dlock.hpp"
+
+using namespace std::chrono_literals;
+
+struct order {
+  int id;
+};
+
+bool sell_one();
+
+// fails: names a field that the type does not have
+void locked_field_unknown() {
+#ifndef MISUSE_locked_field_unknown
+  const auto place = dlock::default_service().locked<"order:{o.id}", "o">([](const order&) {});
+#else
+  const auto place = dlock::default_service().locked<"order:{o.number}", "o">([](const order&) {});
+#endif
+  place(order{42});
+}
+
+// fails: dlock: the key pattern names more or fewer arguments than the call passes
+void locked_heads_mismatch() {
+#ifndef MISUSE_locked_heads_mismatch
+  const auto place = dlock::default_service().locked<"order:{o.id}:{user}">([](const order&, int) {});
+#else
+  const auto place = dlock::default_service().locked<"order:{o.id}">([](const order&, int) {});
+#endif
+  place(order{42}, 1);
+}
+
+// fails: dlock: the key of locked.key, fn. must be text, a lock_key, or callable
+void locked_key_not_callable() {
+#ifndef MISUSE_locked_key_not_callable
+  const auto place = dlock::default_service().locked([](int id) { return std::to_string(id); }, [](int) {});
+#else
+  const auto place = dlock::default_service().locked([](int id) { return id; }, [](int) {});
+#endif
+  place(42);
+}
+
+// fails: dlock: the call passes more or fewer arguments than names are listed after the key pattern
+void locked_names_mismatch() {
+#ifndef MISUSE_locked_names_mismatch
+  const auto place = dlock::default_service().locked<"order:{o.id}", "o", "_">([](const order&, int) {});
+#else
+  const auto place = dlock::default_service().locked<"order:{o.id}", "o">([](const order&, int) {});
+#endif
+  place(order{42}, 1);
+}
+
+// fails: dlock: the decorated function can't be called with these arguments
+void locked_not_callable() {
+  const auto place = dlock::default_service().locked("k", [](int) {});
+#ifndef MISUSE_locked_not_callable
+  place(42);
+#else
+  place("forty-two");
+#endif
+}
+
+// fails: deleted (member )?function .*operator bool|invokes a deleted function
+void locked_or_skip_bool_condition() {
+  const auto tick = dlock::default_service().locked_or_skip("k", sell_one);
+#ifndef MISUSE_locked_or_skip_bool_condition
+  if (tick().value_or(false)) return;
+#else
+  if (tick()) return;
+#endif
+}
+
+// fails: deleted (member )?function .*operator bool|invokes a deleted function
+void try_with_lock_bool_condition() {
+#ifndef MISUSE_try_with_lock_bool_condition
+  while (dlock::default_service().try_with_lock("k", sell_one).value_or(false)) {
+  }
+#else
+  while (dlock::default_service().try_with_lock("k", sell_one)) {
+  }
+#endif
+}
+
+// fails: dlock: the function returns a coroutine, which would run after the lock is released: co_await async_with_lock
+struct awaitable {};
+#ifdef MISUSE_with_lock_awaitable
+struct awaiter {};
+awaiter operator co_await(awaitable);
+#endif
+const auto with_lock_awaitable = dlock::default_service().try_with_lock("k", [] { return awaitable(); });
+
+// fails: dlock: the function returns a coroutine, which would run after the lock is released: co_await async_with_lock
+struct task {
+#ifdef MISUSE_with_lock_coroutine
+  struct promise_type;
+#endif
+};
+const auto with_lock_coroutine = dlock::default_service().with_lock("k", [] { return task(); });
+
+// fails: dlock: the function that runs under the lock is missing
+void with_lock_function_missing() {
+  const dlock::lock_options options;
+#ifndef MISUSE_with_lock_function_missing
+  dlock::default_service().with_lock("k", options, [] {});
+#else
+  dlock::default_service().with_lock("k", options);
+#endif
+}
+
+// fails: dlock: the result must be movable
+struct result {
+#ifdef MISUSE_with_lock_immovable
+  result() = default;
+  result(const result&) = delete;
+#endif
+};
+const auto with_lock_immovable = dlock::default_service().with_lock("k", [] { return result(); });
+
+// fails: dlock: the function under the lock takes nothing, or the lease
+void with_lock_lease_by_value() {
+#ifndef MISUSE_with_lock_lease_by_value
+  dlock::default_service().with_lock("k", [](const dlock::lease&) {});
+#else
+  dlock::default_service().with_lock("k", [](dlock::lease) {});
+#endif
+}
+
+// fails: dlock: the function under several locks takes nothing, or the leases
+// Under several keys there is a multi_lease, not a lease.
+int with_lock_list_not_callable() {
+#ifndef MISUSE_with_lock_list_not_callable
+  return dlock::default_service().with_locks({"a", "b"}, [](const dlock::multi_lease&) { return 0; });
+#else
+  return dlock::default_service().with_locks({"a", "b"}, [](const dlock::lease&) { return 0; });
+#endif
+}
+
+// fails: dlock: the function under the lock takes nothing, or the lease
+int with_lock_not_callable() {
+#ifndef MISUSE_with_lock_not_callable
+  return dlock::default_service().with_lock("k", [](const dlock::lease&) { return 0; });
+#else
+  return dlock::default_service().with_lock("k", [](int value) { return value; });
+#endif
+}
+
+// fails: dlock: options stand before the function
+void with_lock_options_after() {
+#ifndef MISUSE_with_lock_options_after
+  dlock::default_service().with_lock("k", {.wait = 1s}, [] {});
+#else
+  dlock::default_service().with_lock("k", [] {}, {.wait = 1s});
+#endif
+}
+
+// fails: dlock: the function returns a reference to the lease
+void with_lock_returns_lease_reference() {
+#ifndef MISUSE_with_lock_returns_lease_reference
+  dlock::default_service().with_lock("k", [](dlock::lease& held) { return held.fencing_token(); });
+#else
+  dlock::default_service().with_lock("k", [](dlock::lease& held) -> dlock::lease& { return held; });
+#endif
+}
+
+// fails: dlock: a time in lock_options has a unit and is whole milliseconds
+void with_lock_time_without_unit() {
+#ifndef MISUSE_with_lock_time_without_unit
+  dlock::default_service().with_lock("k", {.wait = 5s}, [] {});
+#else
+  dlock::default_service().with_lock("k", {.wait = 5}, [] {});
+#endif
+}
