@@ -13,12 +13,13 @@
 
 namespace dlock::test {
 
-/// The code of the dlock::error that it threw; none if it did not. A lease that it returned is let go.
+/// The code of the std::system_error that it threw, as dlock::error is one; none if it did not. A lease that it
+/// returned is let go.
 template <class F>
 std::error_code thrown(F&& call) {
   try {
     static_cast<void>(call());
-  } catch (const error& e) {
+  } catch (const std::system_error& e) {
     return e.code();
   }
   return {};
@@ -33,6 +34,17 @@ std::string message_of(F&& call) {
     return e.what();
   }
   return {};
+}
+
+/// The exception of that type which it threw. If it did not, that is an error of the test.
+template <class Thrown, class F>
+Thrown caught(F&& call) {
+  try {
+    static_cast<void>(call());
+  } catch (const Thrown& e) {
+    return e;
+  }
+  throw std::runtime_error("the call threw nothing");
 }
 
 /// What a call is refused with; empty: it was not.

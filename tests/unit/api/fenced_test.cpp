@@ -11,6 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "support/calls.hpp"
+#include "support/on_threads.hpp"
+
 using namespace dlock;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
@@ -44,15 +47,12 @@ TEST_CASE("fence_gate: what is refused names both tokens and the resource", "[fe
   fence_gate gate;
   gate.require("report\n1", 12);
   bool ran = false;
-  try {
-    gate.require("report\n1", 11, [&] { ran = true; });
-    FAIL("admitted");
-  } catch (const stale_fence& e) {
-    CHECK(e.code() == errc::stale_fence);
-    CHECK(e.token() == 11);
-    CHECK(e.seen() == 12);
-    CHECK(std::string(e.what()).starts_with("dlock: resource 'report\\x0a1': fencing token 11 is stale: 12 was here"));
-  }
+  const auto refused = test::caught<stale_fence>([&] { gate.require("report\n1", 11, [&] { ran = true; }); });
+  CHECK(refused.code() == errc::stale_fence);
+  CHECK(refused.token() == 11);
+  CHECK(refused.seen() == 12);
+  const std::string text = refused.what();
+  CHECK(text.starts_with("dlock: resource 'report\\x0a1': fencing token 11 is stale: 12 was here"));
   CHECK_FALSE(ran);
   CHECK_THROWS_AS(gate.require("report\n1", 11), error);
   CHECK_NOTHROW(gate.require(1));
@@ -94,19 +94,15 @@ TEST_CASE("fence_gate: check and write are one step for all threads", "[fenced][
   std::atomic<std::uint64_t> next{0};
   std::uint64_t written = 0;  // the resource: guarded by the gate alone
   bool backwards = false;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
-      for (std::uint64_t token = ++next; token <= last; token = ++next) {
-        gate.admit("k", token, [&] {
-          backwards = backwards || token < written;
-          written = token;
-        });
-        gate.admit("other " + std::to_string(token % 7), token);
-      }
-    });
-  }
-  for (auto& each : threads) each.join();
+  test::on_threads(4, [&](int) {
+    for (std::uint64_t token = ++next; token <= last; token = ++next) {
+      gate.admit("k", token, [&] {
+        backwards = backwards || token < written;
+        written = token;
+      });
+      gate.admit("other " + std::to_string(token % 7), token);
+    }
+  });
   CHECK_FALSE(backwards);
   CHECK(written == last);
   CHECK(gate.seen("k") == last);

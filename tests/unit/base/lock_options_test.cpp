@@ -11,6 +11,7 @@
 
 #include "base/lock_settings.hpp"
 #include "dlock/service_options.hpp"
+#include "support/calls.hpp"
 
 namespace {
 
@@ -20,12 +21,7 @@ using namespace dlock;
 /// The text of what validate() throws; empty if it accepts.
 template <class Options>
 std::string complaint(const Options& options) {
-  try {
-    validate(options);
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return {};
+  return dlock::test::refusal([&] { validate(options); });
 }
 
 bool names(const std::string& text, const std::string& field, const std::string& value) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dlock/dlock.hpp"
+#include "support/calls.hpp"
 
 namespace {
 
@@ -50,13 +51,8 @@ std::vector<std::string> numbered(int count) {
   return keys;
 }
 
-std::string refusal(const std::vector<std::string>& keys) {
-  try {
-    static_cast<void>(lock_keys(keys));
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return {};
+std::string refusal_of(const std::vector<std::string>& keys) {
+  return test::refusal([&] { return lock_keys(keys); });
 }
 
 template <class Wanted, class Got>
@@ -96,16 +92,16 @@ TEST_CASE("lock_keys: any range of keys or texts will do", "[lock_keys]") {
 }
 
 TEST_CASE("lock_keys: 1 to 256, and the error names the number", "[lock_keys]") {
-  CHECK(refusal({}).find("0 keys") != std::string::npos);
-  CHECK(refusal(numbered(1)).empty());
-  CHECK(refusal(numbered(256)).empty());
-  CHECK(refusal(numbered(257)).find("257 keys") != std::string::npos);
+  CHECK(refusal_of({}).find("0 keys") != std::string::npos);
+  CHECK(refusal_of(numbered(1)).empty());
+  CHECK(refusal_of(numbered(256)).empty());
+  CHECK(refusal_of(numbered(257)).find("257 keys") != std::string::npos);
   CHECK_THROWS_AS(lock_keys({}), std::invalid_argument);
   CHECK_THROWS_AS(lock_keys({"a", ""}), std::invalid_argument);
   // It is the different ones that are counted.
   auto twice = numbered(200);
   for (const auto& each : numbered(200)) twice.push_back(each);
-  CHECK(refusal(twice).empty());
+  CHECK(refusal_of(twice).empty());
 }
 
 TEST_CASE("lock_keys: for messages each is quoted and printable", "[lock_keys]") {
