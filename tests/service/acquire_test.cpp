@@ -10,15 +10,10 @@
 #include <vector>
 
 #include "service/engine_fixture.hpp"
-#include "service/server_faults.hpp"
 #include "support/granted.hpp"
-
-namespace {
 
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "acquire: one statement for a known free key, three for a new one, none to re-enter",
                  "[acquire]") {
@@ -62,14 +57,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in stat
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto locks = service();
   const auto begun = clock.now();
-  std::string text;
-  while_time_passes([&] {
-    try {
-      static_cast<void>(locks->acquire("k", {.wait = 1s}));
-    } catch (const lock_timeout& e) {
-      text = e.what();
-    }
-  });
+  const auto text = while_time_passes([&] { return message_of([&] { return locks->acquire("k", {.wait = 1s}); }); });
   CHECK(text.starts_with("dlock: key 'k': still busy after "));
   CHECK(text.find(", held by ") != std::string::npos);
   CHECK(clock.now() - begun >= 1s);
@@ -210,15 +198,11 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not
   const auto before = locks->statements();
 
   store->next(verb::take, {.what = fate::fail, .why = denied});
-  try {
-    static_cast<void>(locks->acquire("k"));
-    FAIL("granted");
-  } catch (const store_error& e) {
-    CHECK(e.code() == errc::store_failed);
-    CHECK(e.native_code() == 1142);
-    CHECK_FALSE(e.transient());
-    CHECK(std::string(e.what()).find("denied") != std::string::npos);
-  }
+  const auto failure = caught<store_error>([&] { return locks->acquire("k"); });
+  CHECK(failure.code() == errc::store_failed);
+  CHECK(failure.native_code() == 1142);
+  CHECK_FALSE(failure.transient());
+  CHECK(std::string(failure.what()).find("denied") != std::string::npos);
   CHECK(locks->statements() == before + 1);
   CHECK(seen->count(event::kind::acquire_failed) == 1);
 
@@ -233,12 +217,7 @@ TEST_CASE_METHOD(engine_fixture,
   const auto locks = service();
   locks->acquire("order:42").release();
   store->next(verb::take, {.what = fate::fail, .why = denied});
-  std::string text;
-  try {
-    static_cast<void>(locks->acquire("order:42"));
-  } catch (const store_error& e) {
-    text = e.what();
-  }
+  const std::string text = caught<store_error>([&] { return locks->acquire("order:42"); }).what();
   CHECK(text.starts_with("dlock: key 'order:42': after 0 ms: " + store->name() + ": denied"));
   CHECK(text.find("order:42") == text.rfind("order:42"));
   const auto last = seen->records().back();
@@ -263,18 +242,10 @@ TEST_CASE_METHOD(engine_fixture, "acquire: an unreachable store fails at the end
   const auto locks = service();
   store->cut();
   const auto begun = clock.now();
-  std::error_code code;
-  std::string text;
-  while_time_passes([&] {
-    try {
-      static_cast<void>(locks->acquire("k", {.wait = 300ms}));
-    } catch (const store_error& e) {
-      code = e.code();
-      text = e.what();
-    }
-  });
-  CHECK(code == errc::store_unreachable);
-  CHECK(text.find("cut off") != std::string::npos);
+  const auto failure =
+      while_time_passes([&] { return caught<store_error>([&] { return locks->acquire("k", {.wait = 300ms}); }); });
+  CHECK(failure.code() == errc::store_unreachable);
+  CHECK(std::string(failure.what()).find("cut off") != std::string::npos);
   CHECK(clock.now() - begun >= 300ms);
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::store_unreachable);
 }
@@ -284,7 +255,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: trouble that passed does not explain 
   const auto theirs = rival->acquire("k");
   const auto locks = service();
   store->next(verb::take, {.what = fate::fail, .why = deadlock});
-  const auto end = while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 200ms}); }); });
+  const auto end = thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 200ms}); });
   CHECK(end == errc::timed_out);
 }
 

@@ -45,16 +45,12 @@ struct adopt_fixture : row_fixture {
 
   /// As statements of a transaction would: beside the engine. 0: it is not free.
   std::uint64_t take(const ticket& asked, const lock_key& key) {
-    fault why;
-    const auto connection = rows->connect(1s, why);
-    const request ask{.action = verb::take,
-                      .resource = key.view(),
-                      .session = asked.session,
-                      .nonce = asked.nonce,
-                      .kind = asked.own_ttl > 0us ? lease_kind::column : lease_kind::session,
-                      .ttl = asked.own_ttl};
-    reply answer;
-    rows->execute(*connection, {&ask, 1}, {&answer, 1});
+    const auto answer = answer_to({.action = verb::take,
+                                   .resource = key.view(),
+                                   .session = asked.session,
+                                   .nonce = asked.nonce,
+                                   .kind = asked.own_ttl > 0us ? lease_kind::column : lease_kind::session,
+                                   .ttl = asked.own_ttl});
     return answer.result == outcome::yes ? answer.fence : 0;
   }
   claim take_all(std::vector<lock_key> keys) {
@@ -103,10 +99,7 @@ struct adopt_fixture : row_fixture {
   }
   /// Lets the background do what it waits to do.
   bool freed(const lock_key& key) {
-    return eventually([&] {
-      clock.advance(50ms);
-      return is_free(key);
-    });
+    return as_time_passes([&] { return is_free(key); }, 50ms);
   }
 };
 

@@ -87,10 +87,8 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing t
   CHECK_NOTHROW(kept.ensure_held());
   CHECK(fence_of(lock_key::from_stored(theirs.view())) == kept.fencing_token());
   // It was certain: not asked again and again.
-  clock.advance(1s);
-  CHECK(clock.at_rest());
-  clock.advance(1s);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(1s));
+  CHECK(at_rest_after(1s));
   CHECK(store->count(verb::cancel) == 3);
   CHECK(seen->count(event::kind::granted) == 0);
   // Nobody has the turn.
@@ -114,8 +112,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a commit without an answer is cancelled 
   CHECK_FALSE(is_free(key));
   CHECK(freed(key));
   const auto done = store->count(verb::cancel);
-  clock.advance(2s);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(2s));
   CHECK(store->count(verb::cancel) == done);
 }
 

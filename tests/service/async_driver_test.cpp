@@ -164,11 +164,9 @@ TEST_CASE_METHOD(async_fixture, "async: a wait ends at its deadline, in the queu
   late.acquire();
   settle();
   CHECK(standing() == (queued ? 1 : 0));
-  clock.advance(5s - 1us);
-  settle();
+  settle_after(5s - 1us);
   CHECK_FALSE(late.over());
-  clock.advance(1us);
-  settle();
+  settle_after(1us);
   REQUIRE(late.over());
   CHECK(late.end() == errc::timed_out);
   CHECK(seen->count(event::kind::busy) == 1);
@@ -243,8 +241,7 @@ TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look togeth
   settle({.callers = 1});
   const auto polls = store->count(verb::poll);
   const auto batches = store->batches(verb::poll);
-  clock.advance(80ms);  // one of them must look, the other may
-  settle({.callers = 1});
+  settle_after(80ms, {.callers = 1});  // one of them must look, the other may
   CHECK(store->count(verb::poll) == polls + 2);
   CHECK(store->batches(verb::poll) == batches + 1);
   stop.request_stop();
@@ -264,8 +261,7 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a poll that ano
   other.acquire();
   settle();
   const auto polling = store->hold(verb::poll);
-  clock.advance(80ms);
-  settle({.busy = 1});
+  settle_after(80ms, {.busy = 1});
   REQUIRE(polling->reached());
   stop.request_stop();
   settle({.busy = 1});
@@ -303,8 +299,7 @@ TEST_CASE_METHOD(async_fixture, "async: a release without an answer is sent agai
   settle();
   CHECK_FALSE(mine.released());
   CHECK(store->count(verb::release) == 1);
-  clock.advance(5ms);
-  settle();
+  settle_after(5ms);
   REQUIRE(mine.released());
   CHECK(mine.released_end() == std::error_code());
   CHECK(store->count(verb::release) == 2);

@@ -28,9 +28,7 @@ TEST_CASE_METHOD(async_fixture, "async: each of thousands who wait is told once 
   const auto rival = foreign();
   std::vector<lease> theirs;
   for (std::size_t i = 0; i < 8; ++i) theirs.push_back(rival->acquire("theirs " + std::to_string(i), {.ttl = 1h}));
-  auto settings = options();
-  settings.close_limit = 1h;
-  auto locks = service(settings);
+  auto locks = service([](auto& settings) { settings.close_limit = 1h; });
   std::vector<std::atomic<int>> handled(many);
   std::atomic<std::size_t> closed{0};
   for (std::size_t i = 0; i < many; ++i) {
@@ -133,16 +131,13 @@ TEST_CASE_METHOD(async_fixture, "async: a lease that outlives its service is rel
 
 TEST_CASE_METHOD(async_fixture, "async: a lost lease that outlives its service by far is released", "[async]") {
   const bool used = GENERATE(true, false);  // the service had threads for it, which have ended
-  auto settings = options();
-  settings.close_limit = 1h;
-  auto locks = service(settings);
+  auto locks = service([](auto& settings) { settings.close_limit = 1h; });
   if (used) {
     locks->async_try_acquire("other", {}, [](const std::exception_ptr&, const lease&) {});
     settle();
   }
   lease held = locks->acquire("k", {.ttl = 1s, .renewal = renewal::none});
-  clock.advance(2s);
-  settle();
+  settle_after(2s);
   locks.reset();
   std::atomic<int> handled{0};
   async_release(std::move(held),
@@ -162,12 +157,11 @@ TEST_CASE_METHOD(async_fixture, "async: a release tells what release() would thr
   settle();
   CHECK(lost == errc::lost);
   auto held = home->acquire("k");
-  store->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}, .times = 1});
+  store->next(verb::release, {.what = fate::fail, .why = denied, .times = 1});
   async_release(std::move(held), [&](const std::exception_ptr& failure) { unanswered = code_of(failure); });
   settle();
   CHECK(unanswered == errc::outcome_unknown);
-  clock.advance(600ms);
-  settle();
+  settle_after(600ms);
   CHECK(is_free("k"));
 }
 
@@ -209,14 +203,10 @@ TEST_CASE_METHOD(async_fixture, "async: several keys are granted together, or wa
   stop.request_stop();
   settle();
   CHECK(cancelled == errc::cancelled);
-  for (int i = 0; i < 12; ++i) {
-    clock.advance(100ms);
-    settle();
-  }
+  for (int i = 0; i < 12; ++i) settle_after(100ms);
   CHECK(late == errc::timed_out);
   theirs.release();
-  clock.advance(1s);
-  settle();
+  settle_after(1s);
   REQUIRE(all.size() == 3);
   CHECK_FALSE(is_free("a"));
   std::error_code released = errc::lost;

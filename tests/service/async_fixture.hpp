@@ -43,6 +43,9 @@ struct async_fixture : engine_fixture {
   }
   /// Until nothing goes on before time moves.
   void settle(const stores::virtual_clock::known& but = {}) { REQUIRE(clock.at_rest(but)); }
+  void settle_after(std::chrono::microseconds time, const stores::virtual_clock::known& but = {}) {
+    REQUIRE(at_rest_after(time, but));
+  }
 };
 
 /// A lock that a task takes and releases: an owner of its own, and no thread.

@@ -33,9 +33,6 @@ async_handler<Results...> never() {
   return [](const std::exception_ptr&, Results...) { FAIL("a handler was called"); };
 }
 
-/// Nobody interrupts a handler.
-const std::atomic<bool> nobody{false};
-
 /// For a call that is refused: whether its handler was destroyed, and not called.
 struct uncalled {
   std::shared_ptr<int> alive = std::make_shared<int>(0);
@@ -164,7 +161,7 @@ TEST_CASE_METHOD(async_fixture, "async: an owner_scope at the call says who asks
 
 TEST_CASE_METHOD(async_fixture, "async: a handler that blocks keeps up other handlers, and nothing else", "[async]") {
   const auto inside = std::make_shared<gate>();
-  home->async_acquire("first", {}, [inside](const std::exception_ptr&, const lease&) { inside->pass(nobody); });
+  home->async_acquire("first", {}, [inside](const std::exception_ptr&, const lease&) { inside->pass(); });
   REQUIRE(inside->reached());
   async_lock mine(*this, "mine");
   mine.acquire();
@@ -173,10 +170,7 @@ TEST_CASE_METHOD(async_fixture, "async: a handler that blocks keeps up other han
   CHECK_FALSE(mine.over());
   // Renewals, blocking calls, and those that wait for them.
   const auto held = home->acquire("held", {.ttl = 5s});
-  for (int i = 0; i < 10; ++i) {
-    clock.advance(2s);
-    settle({.busy = 1});
-  }
+  for (int i = 0; i < 10; ++i) settle_after(2s, {.busy = 1});
   CHECK(held.remaining() > 2s);
   CHECK(seen->count(event::kind::lost) == 0);
   elsewhere([&] { home->acquire("other").release(); });
@@ -190,13 +184,12 @@ TEST_CASE_METHOD(async_fixture, "async: what failed lets go before its handler i
   const auto rival = foreign();
   auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto inside = std::make_shared<gate>();
-  home->async_acquire("first", {}, [inside](const std::exception_ptr&, const lease&) { inside->pass(nobody); });
+  home->async_acquire("first", {}, [inside](const std::exception_ptr&, const lease&) { inside->pass(); });
   REQUIRE(inside->reached());
   async_lock gives_up(*this, "k", {.wait = 1s});
   gives_up.acquire();
   settle({.busy = 1});
-  clock.advance(2s);
-  settle({.busy = 1});
+  settle_after(2s, {.busy = 1});
   CHECK_FALSE(gives_up.over());  // it has the turn no more, though nobody has been told
   theirs.release();
   elsewhere([&] { home->acquire("k", {.wait = 0s}).release(); });

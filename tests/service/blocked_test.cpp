@@ -61,9 +61,7 @@ struct blocked_fixture : engine_fixture {
     const auto dead = id128::random();
     static_cast<void>(rows->session(*connection, session_verb::open,
                                     {.id = dead, .ttl = 5s, .host = "db7", .pid = 4312, .label = "worker"}));
-    const request ask{.action = verb::insert, .resource = key.view(), .session = dead, .nonce = 1};
-    reply answer;
-    rows->execute(*connection, {&ask, 1}, {&answer, 1});
+    answer_to({.action = verb::insert, .resource = key.view(), .session = dead, .nonce = 1});
     clock.advance(6s);
   }
 };
@@ -75,8 +73,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a waiter tells once which connection
   held_by_the_dead("k");
   store->block(77);
   const auto locks = watched();
-  CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 30s}); }); }) ==
-        errc::timed_out);
+  CHECK(thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 30s}); }) == errc::timed_out);
   CHECK(store->count(verb::take_over) > 3);
   REQUIRE(observer->texts.size() == 1);
   CHECK(observer->texts[0].find("connection 77 ") != std::string::npos);
@@ -105,15 +102,14 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a key whose blocker can't be seen is
   held_by_the_dead("k");
   store->block(77, false);
   const auto locks = watched(1s);
-  CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 3s}); }); }) ==
-        errc::timed_out);
+  CHECK(thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 3s}); }) == errc::timed_out);
   CHECK(observer->texts.empty());
   CHECK(store->settled() == 0);
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: a take-over refused for another reason asks for no blocker", "[blocked]") {
   held_by_the_dead("k");
-  store->next(verb::take_over, {.what = fate::fail, .why = {.native = 1213, .transient = true, .text = "deadlock"}});
+  store->next(verb::take_over, {.what = fate::fail, .why = deadlock});
   store->next(verb::take, {.what = fate::fail, .why = {.native = 1205, .transient = true, .contended = true}});
   const auto locks = watched();
   CHECK(while_time_passes([&] { return locks->acquire("k", {.wait = 10s}).fencing_token(); }) == 2);
@@ -141,8 +137,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a connection that can't be ended is 
   store->block(77);
   store->settles(false);
   const auto locks = watched(1s);
-  CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 30s}); }); }) ==
-        errc::timed_out);
+  CHECK(thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 30s}); }) == errc::timed_out);
   REQUIRE(observer->texts.size() >= 3);
   CHECK(observer->texts.size() <= 31);
   for (std::size_t i = 1; i < observer->texts.size(); ++i) {
@@ -218,12 +213,10 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can
   CHECK(store->count(verb::take) == (waits ? 0U : 1U));
   CHECK(thrown([&] { return locks->acquire("k", {.wait = 0ms}); }) == errc::timed_out);
   CHECK(store->count(verb::take) == (waits ? 0U : 2U));
-  CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 3999ms}); }); }) ==
-        errc::timed_out);
+  CHECK(thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 3999ms}); }) == errc::timed_out);
   CHECK(store->count(verb::take) == (waits ? 0U : 3U));
   const auto before = store->count(verb::take);
-  CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 4s}); }); }) ==
-        errc::timed_out);
+  CHECK(thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 4s}); }) == errc::timed_out);
   CHECK(store->count(verb::take) == before + 1);
 }
 

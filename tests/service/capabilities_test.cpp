@@ -146,9 +146,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store without batches is
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store that tells nothing to operators keeps locks all the same",
                  "[capabilities]") {
   store->no_admin();
-  auto renewal = options();
-  renewal.cleanup_interval = 1min;
-  const auto locks = service(renewal);
+  const auto locks = service([](auto& settings) { settings.cleanup_interval = 1min; });
   const auto held = locks->acquire("k");
   check_refused<std::logic_error>(*locks, "holder: ", [&] { return locks->holder("k"); });
   check_refused<std::logic_error>(*locks, "held_keys: ", [&] { return locks->held_keys(); });
@@ -223,7 +221,7 @@ TEST_CASE_METHOD(capabilities_fixture,
   CHECK(locks->holder("k")->kind == lease_kind::expiring);
   store->next(verb::extend, {.what = fate::say, .answer = outcome::no});
   clock.advance(10s + 1ms);
-  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(is_lost(held));
   CHECK(held.loss() == loss_reason::taken_over);
 }
 

@@ -83,8 +83,7 @@ struct circle_fixture : engine_fixture {
       all[i]->waits();
       REQUIRE(clock.at_rest({.callers = i + 1}));
       if (i + 1 == all.size()) return;
-      clock.advance(15ms);
-      REQUIRE(clock.at_rest({.callers = i + 1}));
+      REQUIRE(at_rest_after(15ms, {.callers = i + 1}));
     }
   }
   ended end_of(actor& of) {
@@ -233,8 +232,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a lock that was lost closes none", "[c
   const auto first = thread(*locks, "a", "b", {.wait = 1h}), second = thread(*locks, "b", "a", {.wait = 500ms});
   first->waits();
   REQUIRE(clock.at_rest({.callers = 1}));
-  clock.advance(15ms);
-  REQUIRE(clock.at_rest({.callers = 1}));
+  REQUIRE(at_rest_after(15ms, {.callers = 1}));
   REQUIRE(foreign()->force_release("a"));
   while_time_passes([&] { REQUIRE(seen->wait_for(event::kind::lost, 1)); });
   second->waits();

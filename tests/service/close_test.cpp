@@ -18,13 +18,10 @@
 
 #include "api/access.hpp"
 #include "service/engine_fixture.hpp"
-
-namespace {
+#include "support/running_clock.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "close: no new leases, and what is held is named", "[close][T90]") {
   const auto locks = service();
@@ -85,9 +82,7 @@ TEST_CASE_METHOD(engine_fixture, "close: the end of a service leaves no session,
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: the destructor waits for close_limit", "[close][T10]") {
-  auto settings = options();
-  settings.close_limit = 2s;
-  auto locks = service(settings);
+  auto locks = service([](auto& settings) { settings.close_limit = 2s; });
   auto held = locks->acquire("k");
   const auto begun = clock.now();
   while_time_passes([&] { locks.reset(); });
@@ -184,22 +179,18 @@ namespace {
 
 /// The virtual clock of a test that keeps a service's threads when they ask for the time, once `from` has come to hold:
 /// for a moment so that `inside` can be set, and then as long as it is and `go_on` is not.
-class holding_clock final : public time_source {
+class holding_clock final : public running_clock {
  public:
-  explicit holding_clock(stores::virtual_clock& clock) : clock_(clock) {}
+  using running_clock::running_clock;
   instant now() const noexcept override {
     if (worker_of_ == this && from && from() && eventually([&] { return inside.load(); }, 100ms)) {
       static_cast<void>(eventually([&] { return go_on.load(); }));
     }
-    return clock_.now();
+    return running_clock::now();
   }
-  void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
-    clock_.wait_until(wake, lock, until);
-  }
-  void notify(std::condition_variable& wake) noexcept override { clock_.notify(wake); }
   void on_thread_event(worker change) noexcept override {
     if (change == worker::begins) worker_of_ = this;
-    clock_.on_thread_event(change);
+    running_clock::on_thread_event(change);
   }
 
   std::function<bool()> from{};  // set while nothing runs
@@ -207,7 +198,6 @@ class holding_clock final : public time_source {
   std::atomic<bool> go_on{false};
 
  private:
-  stores::virtual_clock& clock_;
   static thread_local const holding_clock* worker_of_;
 };
 thread_local const holding_clock* holding_clock::worker_of_ = nullptr;
@@ -217,9 +207,7 @@ thread_local const holding_clock* holding_clock::worker_of_ = nullptr;
 TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, however far the loss itself has got",
                  "[close][T93]") {
   holding_clock slow(clock);
-  auto settings = options();
-  settings.time = &slow;
-  auto locks = service(settings);
+  auto locks = service([&](auto& settings) { settings.time = &slow; });
   std::optional<lease> held = locks->acquire("k");
   REQUIRE(clock.at_rest());
   // Whoever makes it lost goes no further as soon as it is.
@@ -276,9 +264,7 @@ TEST_CASE_METHOD(engine_fixture, "close: the destructor does not wait for what i
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: what the destructor waits for, and what it leaves, is told", "[close]") {
-  auto settings = options();
-  settings.close_limit = 2s;
-  auto locks = service(settings);
+  auto locks = service([](auto& settings) { settings.close_limit = 2s; });
   auto held = std::make_unique<lease>(locks->acquire("k"));
   while_time_passes([&] { locks.reset(); });
   std::vector<std::string> texts;

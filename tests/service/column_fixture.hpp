@@ -8,7 +8,6 @@
 
 namespace dlock::test {
 
-inline const fault row_lock_wait{.native = 1205, .transient = true, .contended = true, .text = "lock wait timeout"};
 inline const lock_options half_minute{.ttl = 30s};
 
 /// Rows whose own expiry is renewed, and a service.
@@ -22,9 +21,6 @@ struct column_fixture : row_fixture {
     const auto before = store->count(verb::extend);
     clock.advance(10s + 1ms);
     CHECK(eventually([&] { return store->count(verb::extend) == before + rows_held; }));
-  }
-  bool is_lost(const lease& held) {
-    return eventually([&] { return held.lost_token().stop_requested(); });
   }
 };
 

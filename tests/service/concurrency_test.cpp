@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -13,25 +14,17 @@
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
+#include "service/torture.hpp"
 
 namespace {
 
 using namespace dlock;
 using namespace dlock::test;
 
-/// What a lock protects: sees two at a time, and a fence that is not greater than the last.
-struct guarded {
-  std::atomic<int> inside{0};
-  std::uint64_t last_fence = 0;  // guarded by the lock alone: a data race if that fails
-  std::atomic<int> wrong{0};
-
-  void visit(const lease& lease) {
-    if (++inside != 1) ++wrong;
-    if (lease.fencing_token() <= last_fence) ++wrong;
-    last_fence = lease.fencing_token();
-    --inside;
-  }
-};
+void visit(guarded& data, const lease& held) {
+  data.enter(held.fencing_token());
+  data.leave();
+}
 
 }  // namespace
 
@@ -46,24 +39,20 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: threads of several services, neve
   for (int i = 0; i < services; ++i) all.push_back(foreign());
   std::atomic<int> granted{0};
   while_time_passes([&] {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < services * threads_each; ++t) {
-      threads.emplace_back([&, t] {
-        std::mt19937 random(static_cast<unsigned>(t));
-        auto& locks = *all[static_cast<std::size_t>(t % services)];
-        for (int i = 0; i < rounds; ++i) {
-          const auto k = random() % keys;
-          const auto key = "k" + std::to_string(k);
-          auto held = random() % 2 == 0 ? locks.try_acquire(key)
-                                        : locks.acquire(key, {.wait = 1h, .retry = {.pause = 1ms, .max_pause = 5ms}});
-          if (!held) continue;
-          data[k].visit(held);
-          ++granted;
-          if (random() % 4 == 0) held.release();
-        }
-      });
-    }
-    for (auto& each : threads) each.join();
+    on_threads(services * threads_each, [&](int t) {
+      std::mt19937 random(static_cast<unsigned>(t));
+      auto& locks = *all[static_cast<std::size_t>(t % services)];
+      for (int i = 0; i < rounds; ++i) {
+        const auto k = random() % keys;
+        const auto key = "k" + std::to_string(k);
+        auto held = random() % 2 == 0 ? locks.try_acquire(key)
+                                      : locks.acquire(key, {.wait = 1h, .retry = {.pause = 1ms, .max_pause = 5ms}});
+        if (!held) continue;
+        visit(data[k], held);
+        ++granted;
+        if (random() % 4 == 0) held.release();
+      }
+    });
   });
   CHECK(granted > rounds);
   for (auto& each : data) CHECK(each.wrong == 0);
@@ -74,77 +63,46 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two o
   constexpr std::size_t keys = 3;
   std::array<guarded, keys> data;
   std::vector<std::unique_ptr<lock_service>> all;
-  auto settings = options();
-  settings.observer = nullptr;
-  for (int i = 0; i < 2; ++i) all.push_back(service(settings));
-  std::atomic<bool> over{false};
-  std::thread mischief([&] {
-    std::mt19937 random(7);
-    constexpr std::array verbs{verb::take, verb::insert, verb::poll, verb::take_over, verb::release, verb::cancel};
-    constexpr std::array fates{fate::drop, fate::ghost, fate::vanish};
-    while (!over) {
-      store->next(verbs[random() % verbs.size()], {.what = fates[random() % fates.size()]});
-      store->settles(random() % 4 != 0);
-      if (random() % 8 == 0) store->run_ghosts();
-      std::this_thread::sleep_for(300us);
-    }
-    store->settles(true);
-    store->forget_scripts();
-  });
+  for (int i = 0; i < 2; ++i) all.push_back(service([](auto& settings) { settings.observer = nullptr; }));
+  std::optional<mischief> faults(std::in_place, store, 7U, 0U);
   while_time_passes([&] {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 8; ++t) {
-      threads.emplace_back([&, t] {
-        std::mt19937 random(static_cast<unsigned>(t));
-        for (int i = 0; i < 25; ++i) {
-          const auto k = random() % keys;
-          try {
-            const auto held = all[static_cast<std::size_t>(t % 2)]->acquire(
-                "k" + std::to_string(k), {.wait = 2s, .retry = {.pause = 1ms, .max_pause = 5ms}});
-            data[k].visit(held);
-          } catch (const error&) {  // a fault, a timeout: no lease
-          }
+    on_threads(8, [&](int t) {
+      std::mt19937 random(static_cast<unsigned>(t));
+      for (int i = 0; i < 25; ++i) {
+        const auto k = random() % keys;
+        try {
+          const auto held = all[static_cast<std::size_t>(t % 2)]->acquire(
+              "k" + std::to_string(k), {.wait = 2s, .retry = {.pause = 1ms, .max_pause = 5ms}});
+          visit(data[k], held);
+        } catch (const error&) {  // a fault, a timeout: no lease
         }
-      });
-    }
-    for (auto& each : threads) each.join();
+      }
+    });
   });
-  over = true;
-  mischief.join();
-  store->run_ghosts();
+  faults.reset();
   for (auto& each : data) CHECK(each.wrong == 0);
   // The row of a key may stay: on a busy machine this clock outruns a session, which then ends before all of its
   // releases were tried. It is free all the same.
-  CHECK(eventually([&] {
-    clock.advance(100ms);
-    return std::ranges::all_of(all[0]->held_keys(), &holder_info::dead);
-  }));
+  CHECK(as_time_passes([&] { return std::ranges::all_of(all[0]->held_keys(), &holder_info::dead); }));
 }
 
 TEST_CASE_METHOD(engine_fixture, "concurrency: leases end by release, loss and expiry at the same time",
                  "[concurrency]") {
-  auto settings = options();
-  settings.observer = nullptr;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.observer = nullptr; });
   std::atomic<int> ended{0};
   while_time_passes([&] {
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 6; ++t) {
-      threads.emplace_back([&, t] {
-        for (int i = 0; i < 100; ++i) {
-          const auto key = "k" + std::to_string(t) + "." + std::to_string(i);
-          auto held = locks->acquire(key, {.ttl = 10ms, .renewal = renewal::none, .max_hold = 5ms});
-          if (i % 10 == 0) std::this_thread::sleep_for(1ms);
-          static_cast<void>(thrown([&] { held.release(); }));
-          ++ended;
-        }
-      });
-    }
-    for (auto& each : threads) each.join();
+    on_threads(6, [&](int t) {
+      for (int i = 0; i < 100; ++i) {
+        const auto key = "k" + std::to_string(t) + "." + std::to_string(i);
+        auto held = locks->acquire(key, {.ttl = 10ms, .renewal = renewal::none, .max_hold = 5ms});
+        if (i % 10 == 0) std::this_thread::sleep_for(1ms);
+        static_cast<void>(thrown([&] { held.release(); }));
+        ++ended;
+      }
+    });
   });
   CHECK(ended == 600);
-  clock.advance(10ms);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(10ms));
   CHECK(locks->held_keys().empty());
   CHECK(locks->close(0ms).empty());
 }

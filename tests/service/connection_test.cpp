@@ -28,8 +28,7 @@ struct connection_fixture : engine_fixture {
     // Of sessions of their own: releases of one session would share a statement.
     for (const auto ttl : {30s, 60s, 120s, 300s})
       held.push_back(locks.acquire(fmt::format("w{}", ttl.count()), {.ttl = ttl}));
-    const auto at = std::make_shared<gate>();
-    store->next(verb::release, {.times = 4, .before = at});
+    const auto at = store->hold(verb::release, {.times = 4});
     std::vector<std::thread> threads;
     for (auto& each : held) threads.emplace_back([&each] { each.release(); });
     REQUIRE(at->reached(4));
@@ -107,7 +106,6 @@ TEST_CASE_METHOD(connection_fixture, "connection: what was certainly not sent is
                  "[connection]") {
   const auto locks = service();
   locks->acquire("k").release();
-  const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
   store->next(verb::take, {.what = fate::fail, .why = gone, .times = 2});
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::store_unreachable);
   CHECK(store->count(verb::take) == 3);  // one that found no row before, and these two
@@ -155,10 +153,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: a server that was full for a w
   const auto held = locks->acquire("k", {.ttl = 10s});
   CHECK(live_on(held, 10s, 10s));
   store->allow_connections(100);
-  CHECK(eventually([&] {
-    clock.advance(100ms);
-    return store->connections() >= 2;
-  }));
+  CHECK(as_time_passes([&] { return store->connections() >= 2; }));
 }
 
 // ---- hanging ------------------------------------------------------------------------------------------------------
@@ -166,9 +161,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: a server that was full for a w
 TEST_CASE_METHOD(connection_fixture,
                  "connection: attempts to connect that hang hold a release no longer than its limit",
                  "[connection][T10]") {
-  auto settings = options();
-  settings.release_limit = 300ms;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.release_limit = 300ms; });
   auto held = locks->acquire("k");
   REQUIRE(clock.at_rest());
   const auto connects = std::make_shared<gate>();
@@ -187,10 +180,7 @@ TEST_CASE_METHOD(connection_fixture,
   releasing.join();
   CHECK(seen->count(event::kind::release_failed) == 1);
   connects->open();
-  CHECK(eventually([&] {
-    clock.advance(100ms);
-    return fence_of("k") == 0;
-  }));
+  CHECK(as_time_passes([&] { return fence_of("k") == 0; }));
 }
 
 TEST_CASE_METHOD(connection_fixture,
@@ -274,18 +264,17 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its renew
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto own = locks->acquire("own", {.ttl = 20s, .renewal = renewal::none});
-  const auto at = std::make_shared<gate>();
-  store->next(session_verb::renew, {.before = at, .deaf = true});
+  const auto at = store->hold(session_verb::renew, {.deaf = true});
   clock.advance(4s);
   REQUIRE(at->reached());
   clock.advance(5500ms - 1us);
   CHECK_FALSE(held.lost_token().stop_requested());
   clock.advance(1us);
-  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(is_lost(held));
   CHECK(held.loss() == loss_reason::unreachable);
   CHECK(seen->wait_for(event::kind::lost));
   clock.advance(10s);
-  CHECK(eventually([&] { return own.lost_token().stop_requested(); }));
+  CHECK(is_lost(own));
   at->open();
 }
 
@@ -300,7 +289,7 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keepe
   clock.advance(4s);
   REQUIRE(at->reached());
   clock.advance(5500ms);
-  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(is_lost(held));
   CHECK(held.loss() == loss_reason::unreachable);
   at->open();
 }
@@ -321,7 +310,7 @@ TEST_CASE_METHOD(connection_fixture, "session: once the server has changed, none
     static_cast<void>(thrown([&] { return locks->try_acquire("new"); }));
     store->forget_scripts();
   }
-  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(is_lost(held));
   CHECK(held.loss() == loss_reason::server_changed);
   CHECK(eventually([&] { return store->connections() <= 2; }));
 }
@@ -342,10 +331,7 @@ TEST_CASE_METHOD(connection_fixture, "ghost: cancelled after its connection was 
   if (in_background) {
     const auto asked = store->settled();
     store->settles(true);
-    CHECK(eventually([&] {
-      clock.advance(100ms);
-      return store->settled() > asked;
-    }));
+    CHECK(as_time_passes([&] { return store->settled() > asked; }));
     CHECK(eventually([&] { return store->ghosts() == 0; }));
     CHECK(eventually([&] { return fence_of("k") == 0; }));
   }
@@ -364,18 +350,9 @@ TEST_CASE_METHOD(connection_fixture, "ghost: one with an expiry of its own is no
         errc::outcome_unknown);
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);  // the session that it was asked for with is over, and a margin later it is closed
-  CHECK(eventually([&] {
-    clock.advance(100ms);
-    return store->count(session_verb::close) == 1;
-  }));
+  CHECK(as_time_passes([&] { return store->count(session_verb::close) == 1; }));
   const auto cancels = store->count(verb::cancel);
-  CHECK(eventually([&] {
-    clock.advance(100ms);
-    return store->count(verb::cancel) > cancels;
-  }));
+  CHECK(as_time_passes([&] { return store->count(verb::cancel) > cancels; }));
   CHECK(store->run_ghosts() == 1);  // for ten hours
-  CHECK(eventually([&] {
-    clock.advance(100ms);
-    return fence_of("k") == 0;
-  }));
+  CHECK(as_time_passes([&] { return fence_of("k") == 0; }));
 }

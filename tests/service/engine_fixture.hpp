@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <concepts>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
 #include "dlock/lock_service.hpp"
@@ -14,31 +16,27 @@
 #include "dlock/stores/memory.hpp"
 #include "service/inside.hpp"
 #include "support/calls.hpp"
+#include "support/clock_fixture.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
 #include "support/granted.hpp"
+#include "support/on_threads.hpp"
 #include "support/recording_observer.hpp"
 
 namespace dlock::test {
 
 using namespace std::chrono_literals;
 
-/// Runs on a thread of its own, that is: for another owner, and waits for its end. What `body` returns comes back.
+/// Runs on a thread of its own, that is: for another owner, and waits for its end. What `body` returns or throws comes
+/// back.
 template <class F>
 auto elsewhere(F body) {
-  if constexpr (std::is_void_v<decltype(body())>) {
-    std::thread(std::move(body)).join();
-  } else {
-    decltype(body()) result{};
-    std::thread([&] { result = body(); }).join();
-    return result;
-  }
+  return std::async(std::launch::async, std::move(body)).get();
 }
 
 /// A memory store whose time stands still until the test moves it, with scripted faults, and services on it. Each
 /// service is to the locks what a process is.
-struct engine_fixture {
-  stores::virtual_clock clock{};
+struct engine_fixture : clock_fixture {
   std::shared_ptr<stores::memory_store> rows = std::make_shared<stores::memory_store>(clock);
   std::shared_ptr<faulty_store> store = std::make_shared<faulty_store>(rows, &clock);
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
@@ -51,10 +49,21 @@ struct engine_fixture {
 
   /// Options of a service under test; change what the test is about.
   service_options options() { return {.close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen, .time = &clock}; }
+  /// With what the test is about: `change` sets it.
+  template <std::invocable<service_options&> F>
+  service_options options(F change) {
+    auto settings = options();
+    change(settings);
+    return settings;
+  }
   std::unique_ptr<lock_service> service(service_options options) {
     return std::make_unique<lock_service>(store, std::move(options));
   }
   std::unique_ptr<lock_service> service() { return service(options()); }
+  template <std::invocable<service_options&> F>
+  std::unique_ptr<lock_service> service(F change) {
+    return service(options(std::move(change)));
+  }
   /// What is behind a service: to see its insides.
   inside core(service_options options) { return inside(engine::service_core::start(store, std::move(options))); }
   inside core() { return core(options()); }
@@ -63,6 +72,22 @@ struct engine_fixture {
   std::unique_ptr<lock_service> foreign() {
     return std::make_unique<lock_service>(rows,
                                           service_options{.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
+  }
+
+  /// A statement straight to the rows.
+  reply answer_to(const request& asked) {
+    fault why;
+    const auto connection = rows->connect(1s, why);
+    reply answer;
+    rows->execute(*connection, {&asked, 1}, {&answer, 1});
+    return answer;
+  }
+  /// Somebody edits the table: whoever holds the key does so no more.
+  void steal(const lock_key& key) {
+    const auto row = other_->holder(key);
+    const auto stolen =
+        answer_to({.action = verb::release, .resource = key.view(), .session = row->session, .fence = row->fence});
+    REQUIRE(stolen.result == outcome::yes);
   }
 
   /// Whether another program gets the key now. It does not keep it.
@@ -78,6 +103,11 @@ struct engine_fixture {
     if (free_at_rest()) return false;
     clock.advance(1us);
     return free_at_rest();
+  }
+
+  template <class Held>
+  bool is_lost(const Held& held) {
+    return eventually([&] { return held.lost_token().stop_requested(); });
   }
 
   /// Runs on a thread of its own while time passes: 5 ms for each millisecond or so.
@@ -101,6 +131,11 @@ struct engine_fixture {
       }
     } end{over, ticking};
     return elsewhere(std::move(body));
+  }
+
+  template <class F>
+  std::error_code thrown_as_time_passes(F call) {
+    return while_time_passes([&] { return thrown(call); });
   }
 
   /// Lets a lease go on this thread's owner while time passes: for releases that pause between tries.

@@ -16,6 +16,7 @@
 
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/memory.hpp"
+#include "support/on_threads.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace dlock::test {
@@ -69,16 +70,12 @@ TEST_CASE("event log: threads and services write whole lines into one file, behi
   const auto path = folder / "log";
   std::ofstream(path) << "before\n";
   const auto one = make_event_log(path, {.service = "1"}), two = make_event_log(path, {.service = "2"});
-  std::vector<std::thread> threads;
-  for (int i = 0; i != 8; ++i) {
-    threads.emplace_back([&, i] {
-      for (int each = 0; each != 500; ++each) {
-        const auto key = std::to_string(i) + ":" + std::to_string(each);
-        (i % 2 == 0 ? one : two)->on({.what = kind::granted, .key = key});
-      }
-    });
-  }
-  for (auto& each : threads) each.join();
+  on_threads(8, [&](int i) {
+    for (int each = 0; each != 500; ++each) {
+      const auto key = std::to_string(i) + ":" + std::to_string(each);
+      (i % 2 == 0 ? one : two)->on({.what = kind::granted, .key = key});
+    }
+  });
   const auto lines = lines_of(path);
   REQUIRE(lines.size() == 4001);
   CHECK(lines[0] == "before");

@@ -6,12 +6,8 @@
 
 #include "service/engine_fixture.hpp"
 
-namespace {
-
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody who has the key after him", "[force]") {
   const auto locks = service();

@@ -19,14 +19,9 @@ struct forgetful : Fixture {
   void grant_behind(const lock_key& other, std::string_view key, std::uint64_t nonce) {
     const auto holder = this->foreign()->holder(lock_key::from_stored(other.view()));
     REQUIRE(holder);
-    fault why;
-    const auto connection = this->rows->connect(1s, why);
-    REQUIRE(connection);
     for (const auto action : {verb::take, verb::insert}) {
-      const std::array asked{request{.action = action, .resource = key, .session = holder->session, .nonce = nonce}};
-      std::array<reply, 1> answers{};
-      this->rows->execute(*connection, asked, answers);
-      if (answers[0].result == outcome::yes) return;
+      const request asked{.action = action, .resource = key, .session = holder->session, .nonce = nonce};
+      if (this->answer_to(asked).result == outcome::yes) return;
     }
     FAIL("not granted");
   }

@@ -10,20 +10,11 @@
 
 #include "service/engine_fixture.hpp"
 
-namespace {
-
 using namespace dlock;
 using namespace dlock::test;
 
-struct hold_fixture : engine_fixture {
-  bool is_lost(const lease& lease) {
-    return eventually([&] { return lease.lost_token().stop_requested(); });
-  }
-};
-
-}  // namespace
-
-TEST_CASE_METHOD(hold_fixture, "renewal::none: ends ttl after it was asked for, whatever happens", "[hold][T10][T37]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::none: ends ttl after it was asked for, whatever happens",
+                 "[hold][T10][T37]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   CHECK(held.remaining() == 9500ms);
@@ -36,7 +27,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::none: ends ttl after it was asked for, 
   CHECK(is_free_after("k", 500ms));
 }
 
-TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[hold][T91]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[hold][T91]") {
   auto crashed = std::make_shared<faulty_store>(rows);
   lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire("k", {.ttl = 100ms, .renewal = renewal::none});
@@ -48,7 +39,7 @@ TEST_CASE_METHOD(hold_fixture, "renewal::none: a crashed holder's key is free at
   crashed->cut(false);  // for its end
 }
 
-TEST_CASE_METHOD(hold_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[hold][T10]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[hold][T10]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   for (int i = 0; i < 5; ++i) {
@@ -65,7 +56,8 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: renew() sets it to now + ttl, b
   CHECK(store->count(verb::extend) == 5);
 }
 
-TEST_CASE_METHOD(hold_fixture, "renewal::manual: an answer that comes late, or not, promises nothing", "[hold][T29]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::manual: an answer that comes late, or not, promises nothing",
+                 "[hold][T29]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
@@ -80,7 +72,8 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: an answer that comes late, or n
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
 }
 
-TEST_CASE_METHOD(hold_fixture, "renewal::manual: one that is refused because it comes too late finds the lease expired",
+TEST_CASE_METHOD(engine_fixture,
+                 "renewal::manual: one that is refused because it comes too late finds the lease expired",
                  "[hold][T12]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
@@ -91,28 +84,23 @@ TEST_CASE_METHOD(hold_fixture, "renewal::manual: one that is refused because it 
   CHECK(seen->records().back().reason == loss_reason::expired);
 }
 
-TEST_CASE_METHOD(hold_fixture, "renewal::manual: a row that is not ours any more is a loss", "[hold][T12]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::manual: a row that is not ours any more is a loss", "[hold][T12]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
-  const auto row = locks->holder("k");
-  fault why;
-  const auto connection = rows->connect(1s, why);
-  const request steal{.action = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
-  reply answer;
-  rows->execute(*connection, {&steal, 1}, {&answer, 1});
+  steal("k");
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
   CHECK(held.loss() == loss_reason::taken_over);
   CHECK(is_lost(held));
 }
 
-TEST_CASE_METHOD(hold_fixture, "renewal::automatic: renew() by hand is misuse", "[hold]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::automatic: renew() by hand is misuse", "[hold]") {
   const auto locks = service();
   auto held = locks->acquire("k");
   CHECK_THROWS_AS(held.renew(), std::logic_error);
   CHECK_THROWS_AS(lease{}.renew(), std::logic_error);
 }
 
-TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][T20]") {
+TEST_CASE_METHOD(engine_fixture, "max_hold: lost first, then freed", "[hold][T10][T20]") {
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 30s, .renewal = renew, .max_hold = 5s});
@@ -134,7 +122,8 @@ TEST_CASE_METHOD(hold_fixture, "max_hold: lost first, then freed", "[hold][T10][
   CHECK(thrown([&] { held.release(); }) == errc::lost);
 }
 
-TEST_CASE_METHOD(hold_fixture, "margin: whatever ends a lease, its holder has so much time before dlock frees the key",
+TEST_CASE_METHOD(engine_fixture,
+                 "margin: whatever ends a lease, its holder has so much time before dlock frees the key",
                  "[hold][T10]") {
   const bool set = GENERATE(false, true);
   auto settings = options();
@@ -163,7 +152,7 @@ TEST_CASE_METHOD(hold_fixture, "margin: whatever ends a lease, its holder has so
   CHECK(is_free_after("k", margin));
 }
 
-TEST_CASE_METHOD(hold_fixture, "margin: a service that ends does not free the key earlier either", "[hold][T90]") {
+TEST_CASE_METHOD(engine_fixture, "margin: a service that ends does not free the key earlier either", "[hold][T90]") {
   auto locks = service();
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   {
@@ -182,14 +171,14 @@ TEST_CASE_METHOD(hold_fixture, "margin: a service that ends does not free the ke
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(hold_fixture, "max_hold: who waits in this process gets the key then", "[hold][T20]") {
+TEST_CASE_METHOD(engine_fixture, "max_hold: who waits in this process gets the key then", "[hold][T20]") {
   const auto locks = service();
   const auto wedged = locks->acquire("k", {.max_hold = 1s});
   const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
   CHECK(fence == 2);
 }
 
-TEST_CASE_METHOD(hold_fixture, "min_hold: the key stays taken though it was released", "[hold][T10]") {
+TEST_CASE_METHOD(engine_fixture, "min_hold: the key stays taken though it was released", "[hold][T10]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.min_hold = 5s});
   clock.advance(1s);
@@ -202,7 +191,7 @@ TEST_CASE_METHOD(hold_fixture, "min_hold: the key stays taken though it was rele
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(hold_fixture, "min_hold: over at the release, it changes nothing", "[hold]") {
+TEST_CASE_METHOD(engine_fixture, "min_hold: over at the release, it changes nothing", "[hold]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.min_hold = 5s});
   clock.advance(5s);
@@ -210,7 +199,7 @@ TEST_CASE_METHOD(hold_fixture, "min_hold: over at the release, it changes nothin
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(hold_fixture, "min_hold: holds when the release was done by the background", "[hold][T07]") {
+TEST_CASE_METHOD(engine_fixture, "min_hold: holds when the release was done by the background", "[hold][T07]") {
   const auto locks = service();
   const auto begun = clock.now();
   auto held = locks->acquire("k", {.min_hold = 20s});
@@ -227,29 +216,22 @@ TEST_CASE_METHOD(hold_fixture, "min_hold: holds when the release was done by the
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(hold_fixture, "margin: trust ends so much before the server's expiry", "[hold][T10]") {
-  auto settings = options();
-  settings.margin = 400ms;
-  const auto locks = service(settings);
+TEST_CASE_METHOD(engine_fixture, "margin: trust ends so much before the server's expiry", "[hold][T10]") {
+  const auto locks = service([](auto& settings) { settings.margin = 400ms; });
   CHECK(locks->acquire("a", {.ttl = 10s, .renewal = renewal::none}).remaining() == 9600ms);
   CHECK(locks->acquire("b", {.ttl = 10s}).remaining() == 9600ms);
   const auto usual = service();
   CHECK(usual->acquire("a", {.ttl = 10s, .renewal = renewal::none}).remaining() == 9500ms);
 }
 
-TEST_CASE_METHOD(hold_fixture, "margin: one that is more than a quarter of the ttl is refused, not made smaller",
+TEST_CASE_METHOD(engine_fixture, "margin: one that is more than a quarter of the ttl is refused, not made smaller",
                  "[hold][T10]") {
   auto settings = options();
   settings.margin = 500ms;
   const auto locks = service(settings);
   const auto refused = [&](auto&& call) {
-    try {
-      static_cast<void>(call());
-    } catch (const std::invalid_argument& e) {
-      const std::string text = e.what();
-      return text.find("margin = 500 ms") != std::string::npos && text.find("1000 ms") != std::string::npos;
-    }
-    return false;
+    const auto text = refusal(call);
+    return text.find("margin = 500 ms") != std::string::npos && text.find("1000 ms") != std::string::npos;
   };
   CHECK(refused([&] { return locks->acquire("k", {.ttl = 1999ms}); }));
   CHECK(refused([&] { return locks->try_acquire("k", {.ttl = 1s, .renewal = renewal::none}); }));
@@ -260,10 +242,8 @@ TEST_CASE_METHOD(hold_fixture, "margin: one that is more than a quarter of the t
   CHECK_THROWS_AS(service(settings), std::invalid_argument);
 }
 
-TEST_CASE_METHOD(hold_fixture, "margin: a renewal by hand leaves it as well", "[hold][T10]") {
-  auto settings = options();
-  settings.margin = 400ms;
-  const auto locks = service(settings);
+TEST_CASE_METHOD(engine_fixture, "margin: a renewal by hand leaves it as well", "[hold][T10]") {
+  const auto locks = service([](auto& settings) { settings.margin = 400ms; });
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
   held.renew();
@@ -272,7 +252,7 @@ TEST_CASE_METHOD(hold_fixture, "margin: a renewal by hand leaves it as well", "[
   CHECK(held.remaining() == 19600ms);
 }
 
-TEST_CASE_METHOD(hold_fixture, "max_hold: a callback that blocks does not keep the key", "[hold][T20][T93]") {
+TEST_CASE_METHOD(engine_fixture, "max_hold: a callback that blocks does not keep the key", "[hold][T20][T93]") {
   const auto locks = service();
   const lock_options brief{.ttl = 10s, .max_hold = 5s};  // a margin of 500 ms
   const auto first = locks->acquire("first", brief);

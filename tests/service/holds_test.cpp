@@ -8,12 +8,8 @@
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
 
-namespace {
-
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "holds: the current owner's leases, by no statement", "[holds]") {
   const auto locks = service();

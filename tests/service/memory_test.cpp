@@ -121,7 +121,7 @@ TEST_CASE_METHOD(memory_fixture, "memory: a lease that ends without it frees its
   without_memory(
       [&](std::size_t number) {
         mine = locks->acquire(key("one", number));
-        if (!answered) store->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}});
+        if (!answered) store->next(verb::release, {.what = fate::fail, .why = denied});
       },
       [&](std::size_t) { mine.reset(); },
       [&](std::size_t number) {
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(memory_fixture, "memory: leases that end together without it fr
   without_memory(
       [&](std::size_t number) {
         mine = locks->acquire_all(lock_keys{key("one", number), key("two", number)});
-        if (!answered) store->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}});
+        if (!answered) store->next(verb::release, {.what = fate::fail, .why = denied});
       },
       [&](std::size_t) { mine.reset(); },
       [&](std::size_t number) {

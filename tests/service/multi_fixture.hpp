@@ -6,7 +6,6 @@
 #include <string>
 
 #include "service/engine_fixture.hpp"
-#include "service/server_faults.hpp"
 
 namespace dlock::test {
 

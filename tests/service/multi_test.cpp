@@ -10,12 +10,8 @@
 #include "service/multi_fixture.hpp"
 #include "support/granted.hpp"
 
-namespace {
-
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(multi_fixture, "multi: known free keys are taken and released by one batch each", "[multi]") {
   known({"a", "b", "c"});
@@ -78,8 +74,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a dead holder's key is taken over within
   lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire_all({"b", "d"}, {.ttl = 10s});
   crashed->cut();
-  clock.advance(11s);
-  REQUIRE(clock.at_rest());  // it knows that it lost them: its end sends nothing
+  REQUIRE(at_rest_after(11s));  // it knows that it lost them: its end sends nothing
   const auto held = locks->try_acquire_all({"a", "b", "c", "d"});
   REQUIRE(held);
   CHECK(held["b"].fencing_token() == theirs["b"].fencing_token() + 1);
@@ -133,10 +128,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: an attempt without an answer holds nothi
   CHECK(thrown([&] { return locks->try_acquire_all({"a", "b", "c"}); }) == errc::outcome_unknown);
   store->run_ghosts();
   store->settles(true);
-  CHECK(eventually([&] {
-    clock.advance(100ms);
-    return all_free({"a", "b", "c"});
-  }));
+  CHECK(as_time_passes([&] { return all_free({"a", "b", "c"}); }));
   const auto nonces = store->nonces();
   CHECK(std::set<std::uint64_t>(nonces.begin(), nonces.end()).size() == nonces.size());
 }
@@ -159,10 +151,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: what can't be given back at once is give
   const auto theirs = rival->acquire("c");
   store->next(verb::cancel, {.what = GENERATE(fate::drop, fate::vanish, fate::fail), .why = denied, .times = 2});
   CHECK_FALSE(locks->try_acquire_all({"a", "b", "c"}));
-  CHECK(eventually([&] {
-    clock.advance(100ms);
-    return all_free({"a", "b"});
-  }));
+  CHECK(as_time_passes([&] { return all_free({"a", "b"}); }));
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: a refusal of the database ends it at once, nothing is held", "[multi]") {

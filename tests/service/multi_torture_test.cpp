@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -12,6 +13,7 @@
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
+#include "service/torture.hpp"
 
 namespace {
 
@@ -20,27 +22,13 @@ using namespace dlock::test;
 
 constexpr std::size_t key_count = 6;
 
-struct guarded {
-  std::atomic<int> inside{0};
-  std::uint64_t last_fence = 0;  // guarded by the lock alone
-  std::atomic<int> wrong{0};
-  int visits = 0;  // likewise
-};
-
 /// What is locked together is visited together.
 struct table {
   std::array<guarded, key_count> data{};
 
   void visit(const std::vector<std::size_t>& which, const multi_lease& leases) {
-    for (const auto k : which) {
-      auto& guarded = data[k];
-      if (++guarded.inside != 1) ++guarded.wrong;
-      const auto fence = leases[name(k)].fencing_token();
-      if (fence <= guarded.last_fence) ++guarded.wrong;
-      guarded.last_fence = fence;
-      ++guarded.visits;
-    }
-    for (const auto k : which) --data[k].inside;
+    for (const auto k : which) data[k].enter(leases[name(k)].fencing_token());
+    for (const auto k : which) data[k].leave();
   }
   int wrong() const {
     int all = 0;
@@ -75,29 +63,24 @@ TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several
   std::atomic<int> granted{0};
   std::atomic<int> failed{0};
   while_time_passes([&] {
-    std::vector<std::thread> workers;
-    for (int t = 0; t < threads; ++t) {
-      workers.emplace_back([&, t] {
-        std::mt19937 random(static_cast<unsigned>(t));
-        auto& locks = *all[static_cast<std::size_t>(t) % all.size()];
-        for (int i = 0; i < rounds; ++i) {
-          const auto which = some(random);
-          try {
-            auto held =
-                random() % 4 == 0
-                    ? locks.try_acquire_all(names(which))
-                    : locks.acquire_all(names(which), {.wait = 24h, .retry = {.pause = 1ms, .max_pause = 20ms}});
-            if (!held) continue;
-            table.visit(which, held);
-            ++granted;
-            if (random() % 2 == 0) held.release();
-          } catch (const error&) {
-            ++failed;
-          }
+    on_threads(threads, [&](int t) {
+      std::mt19937 random(static_cast<unsigned>(t));
+      auto& locks = *all[static_cast<std::size_t>(t) % all.size()];
+      for (int i = 0; i < rounds; ++i) {
+        const auto which = some(random);
+        try {
+          auto held = random() % 4 == 0
+                          ? locks.try_acquire_all(names(which))
+                          : locks.acquire_all(names(which), {.wait = 24h, .retry = {.pause = 1ms, .max_pause = 20ms}});
+          if (!held) continue;
+          table.visit(which, held);
+          ++granted;
+          if (random() % 2 == 0) held.release();
+        } catch (const error&) {
+          ++failed;
         }
-      });
-    }
-    for (auto& each : workers) each.join();
+      }
+    });
   });
   CHECK(failed == 0);
   CHECK(granted >= threads * rounds / 2);
@@ -113,44 +96,24 @@ TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing an
   settings.observer = nullptr;
   std::vector<std::unique_ptr<lock_service>> all;
   for (int i = 0; i < 2; ++i) all.push_back(service(settings));
-  std::atomic<bool> over{false};
-  std::thread mischief([&] {
-    std::mt19937 random(11);
-    constexpr std::array verbs{verb::take, verb::insert, verb::poll, verb::take_over, verb::release, verb::cancel};
-    constexpr std::array fates{fate::drop, fate::ghost, fate::vanish};
-    while (!over) {
-      store->next(verbs[random() % verbs.size()],
-                  {.what = fates[random() % fates.size()], .skip = static_cast<unsigned>(random() % 4)});
-      store->settles(random() % 4 != 0);
-      if (random() % 8 == 0) store->run_ghosts();
-      std::this_thread::sleep_for(500us);
-    }
-    store->settles(true);
-    store->forget_scripts();
-  });
+  std::optional<mischief> faults(std::in_place, store, 11U, 3U);
   std::atomic<int> granted{0};
   while_time_passes([&] {
-    std::vector<std::thread> workers;
-    for (int t = 0; t < 8; ++t) {
-      workers.emplace_back([&, t] {
-        std::mt19937 random(static_cast<unsigned>(t));
-        for (int i = 0; i < 20; ++i) {
-          const auto which = some(random);
-          try {
-            const auto held = all[static_cast<std::size_t>(t % 2)]->acquire_all(
-                names(which), {.wait = 3s, .retry = {.pause = 1ms, .max_pause = 5ms}});
-            table.visit(which, held);
-            ++granted;
-          } catch (const error&) {  // a fault, a timeout: no lease
-          }
+    on_threads(8, [&](int t) {
+      std::mt19937 random(static_cast<unsigned>(t));
+      for (int i = 0; i < 20; ++i) {
+        const auto which = some(random);
+        try {
+          const auto held = all[static_cast<std::size_t>(t % 2)]->acquire_all(
+              names(which), {.wait = 3s, .retry = {.pause = 1ms, .max_pause = 5ms}});
+          table.visit(which, held);
+          ++granted;
+        } catch (const error&) {  // a fault, a timeout: no lease
         }
-      });
-    }
-    for (auto& each : workers) each.join();
+      }
+    });
   });
-  over = true;
-  mischief.join();
-  store->run_ghosts();
+  faults.reset();
   CHECK(granted > 0);
   CHECK(table.wrong() == 0);
   const auto end = clock.now() + 20s;  // before any session ends by itself
@@ -170,33 +133,29 @@ TEST_CASE_METHOD(engine_fixture, "multi: std::scoped_lock over several mutexes i
   std::atomic<int> inside{0};
   std::atomic<int> wrong{0};
   while_time_passes([&] {
-    std::vector<std::thread> workers;
-    for (int t = 0; t < 8; ++t) {
-      workers.emplace_back([&, t] {
-        auto& locks = *all[static_cast<std::size_t>(t % 2)];
-        const lock_options options{.wait = 24h, .retry = {.pause = 1ms, .max_pause = 5ms}};
-        distributed_mutex a(locks, "a", options);
-        distributed_mutex b(locks, "b", options);
-        distributed_mutex c(locks, "c", options);
-        for (int i = 0; i < 15; ++i) {
-          const auto work = [&] {
-            if (++inside != 1) ++wrong;
-            --inside;
-          };
-          if ((t + i) % 3 == 0) {
-            const std::scoped_lock all_of(a, b, c);
-            work();
-          } else if ((t + i) % 3 == 1) {
-            const std::scoped_lock all_of(c, b, a);
-            work();
-          } else {
-            const std::scoped_lock all_of(b, a);
-            work();
-          }
+    on_threads(8, [&](int t) {
+      auto& locks = *all[static_cast<std::size_t>(t % 2)];
+      const lock_options options{.wait = 24h, .retry = {.pause = 1ms, .max_pause = 5ms}};
+      distributed_mutex a(locks, "a", options);
+      distributed_mutex b(locks, "b", options);
+      distributed_mutex c(locks, "c", options);
+      for (int i = 0; i < 15; ++i) {
+        const auto work = [&] {
+          if (++inside != 1) ++wrong;
+          --inside;
+        };
+        if ((t + i) % 3 == 0) {
+          const std::scoped_lock all_of(a, b, c);
+          work();
+        } else if ((t + i) % 3 == 1) {
+          const std::scoped_lock all_of(c, b, a);
+          work();
+        } else {
+          const std::scoped_lock all_of(b, a);
+          work();
         }
-      });
-    }
-    for (auto& each : workers) each.join();
+      }
+    });
   });
   CHECK(wrong == 0);
   CHECK(is_free("a"));

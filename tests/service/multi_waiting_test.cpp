@@ -144,8 +144,8 @@ TEST_CASE_METHOD(rival_fixture, "multi: what was taken one by one in vain is fre
   known({"a", "b"});
   two_rounds_in_vain(1);
   const auto takes = store->batches(verb::take);
-  CHECK(while_time_passes([&] {
-          return thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 30s, .min_hold = 1h}); });
+  CHECK(thrown_as_time_passes([&] {
+          return locks->acquire_all({"a", "b"}, {.wait = 30s, .min_hold = 1h});
         }) == errc::timed_out);
   REQUIRE(store->batches(verb::take) >= takes + 3 + 1);  // a was held
   CHECK(eventually([&] { return is_free("a"); }));

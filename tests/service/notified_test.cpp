@@ -40,6 +40,13 @@ struct notified_fixture : engine_fixture {
     if (waiting.joinable()) waiting.join();
   }
 
+  /// A store that wakes one waiter at a release, instead.
+  void wakes_one() {
+    store->can().tells_free = false;
+    store->can().wakes_one = true;
+    mine = service();
+  }
+
   void wait_for(std::initializer_list<const char*> keys, lock_options how) {
     how.cancel = cancel.get_token();
     waiting = std::thread([this, all = std::vector<lock_key>(keys.begin(), keys.end()), how] {
@@ -60,9 +67,17 @@ struct notified_fixture : engine_fixture {
       over = true;
     });
   }
+  /// The same, until it knows that its watch of "k" works, and polls no more.
+  void wait_for_notice(std::initializer_list<const char*> keys, lock_options how) {
+    wait_for(keys, std::move(how));
+    REQUIRE(pauses_after(2));
+    REQUIRE(store->tell("k") == 1);
+    REQUIRE(pauses_after(4));
+  }
   void end() { waiting.join(); }
   std::size_t sent() const { return store->count(verb::take) + store->count(verb::poll) + store->count(verb::insert); }
   bool at_rest() { return clock.at_rest({.callers = 1}); }
+  bool rests_after(std::chrono::microseconds time) { return at_rest_after(time, {.callers = 1}); }
   /// It pauses, watches the key, and has sent at least so many statements.
   bool pauses_after(std::size_t statements) {
     return eventually([&] { return sent() >= statements && store->watched("k") == 1; }) && at_rest();
@@ -72,21 +87,14 @@ struct notified_fixture : engine_fixture {
 }  // namespace
 
 TEST_CASE_METHOD(notified_fixture, "notified: the last poll of a wait gets the time of a statement", "[notified]") {
-  auto settings = options();
-  settings.connections = 1;
-  mine = service(settings);
+  mine = service([](auto& settings) { settings.connections = 1; });
   elsewhere([&] { mine->acquire("x").release(); });
-  wait_for({"k"}, {.wait = 5s});
-  REQUIRE(pauses_after(2));
-  REQUIRE(store->tell("k", true) == 1);
-  REQUIRE(pauses_after(4));
-  clock.advance(4s);
-  REQUIRE(at_rest());
+  wait_for_notice({"k"}, {.wait = 5s});
+  REQUIRE(rests_after(4s));
   const auto busy = store->hold(verb::take);
   std::thread caller([&] { static_cast<void>(thrown([&] { return mine->acquire("x"); })); });
   REQUIRE(busy->reached());
-  clock.advance(1s);
-  CHECK(clock.at_rest({.callers = 1}));  // it waits for the connection
+  CHECK(at_rest_after(1s, {.callers = 1}));  // it waits for the connection
   CHECK_FALSE(over);
   busy->open();
   caller.join();
@@ -96,13 +104,9 @@ TEST_CASE_METHOD(notified_fixture, "notified: the last poll of a wait gets the t
 
 TEST_CASE_METHOD(notified_fixture, "notified: who waits sends nothing until the store tells that the key may be free",
                  "[notified]") {
-  wait_for({"k"}, {.wait = 1h});
-  REQUIRE(pauses_after(2));
-  REQUIRE(store->tell("k") == 1);  // the watch works
-  REQUIRE(pauses_after(4));
+  wait_for_notice({"k"}, {.wait = 1h});
   const auto before = sent();
-  clock.advance(4s);
-  REQUIRE(at_rest());
+  REQUIRE(rests_after(4s));
   REQUIRE(sent() == before);
 
   held.reset();
@@ -168,8 +172,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: a key that was released to waiters
     store->tell("x");
   }
   SECTION("or nobody comes") {
-    clock.advance(4ms);
-    REQUIRE(at_rest());
+    REQUIRE(rests_after(4ms));
     CHECK(store->count(verb::take) == takes);
     CHECK_FALSE(over);
     clock.advance(1ms);
@@ -187,8 +190,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: among waiters those that were pass
   wait_for({"k"}, {.wait = 1h});
   REQUIRE(eventually([&] { return store->watched("k") == 1; }));
   REQUIRE(at_rest());
-  clock.advance(5ms);
-  REQUIRE(at_rest());
+  REQUIRE(rests_after(5ms));
   REQUIRE_FALSE(over);
   for (const auto before_it : {2ms, 1ms}) {
     const auto takes = store->count(verb::take);
@@ -196,11 +198,9 @@ TEST_CASE_METHOD(notified_fixture, "notified: among waiters those that were pass
     held = other->acquire("k");
     store->tell("k");
     REQUIRE(at_rest());
-    clock.advance(before_it - 1us);
-    REQUIRE(at_rest());
+    REQUIRE(rests_after(before_it - 1us));
     CHECK(store->count(verb::take) == takes);
-    clock.advance(1us);
-    REQUIRE(at_rest());
+    REQUIRE(rests_after(1us));
     CHECK(store->count(verb::take) == takes + 1);
     REQUIRE_FALSE(over);
   }
@@ -225,10 +225,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: what is told while a statement is 
 
 TEST_CASE_METHOD(notified_fixture, "notified: a store that fails to tell delays the wait, and no more than that",
                  "[notified]") {
-  wait_for({"k"}, {.wait = 1h});
-  REQUIRE(pauses_after(2));
-  store->tell("k");
-  REQUIRE(pauses_after(4));
+  wait_for_notice({"k"}, {.wait = 1h});
   held.reset();
   clock.advance(10s);
   end();
@@ -237,19 +234,13 @@ TEST_CASE_METHOD(notified_fixture, "notified: a store that fails to tell delays 
 
 TEST_CASE_METHOD(notified_fixture, "notified: the watch ends with the wait", "[notified]") {
   SECTION("which was too short") {
-    wait_for({"k"}, {.wait = 5s});
-    REQUIRE(pauses_after(2));
-    store->tell("k");
-    REQUIRE(pauses_after(4));
+    wait_for_notice({"k"}, {.wait = 5s});
     clock.advance(5s);
     end();
     REQUIRE(timed_out);
   }
   SECTION("which was cancelled") {
-    wait_for({"k"}, {.wait = 1h});
-    REQUIRE(pauses_after(2));
-    store->tell("k");
-    REQUIRE(pauses_after(4));
+    wait_for_notice({"k"}, {.wait = 1h});
     cancel.request_stop();
     end();
     REQUIRE(cancelled);
@@ -317,9 +308,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: of several keys the busy one is wa
 // ---- a store that wakes one waiter at a release that looks for it ---------------------------------------------------
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers, and polls no more", "[notified]") {
-  store->can().tells_free = false;
-  store->can().wakes_one = true;
-  mine = service();
+  wakes_one();
   wait_for({"k"}, {.wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}});
   REQUIRE(eventually([&] { return store->count(verb::poll) == 1; }));
   REQUIRE(at_rest());
@@ -336,8 +325,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers,
   clock.advance(10ms);
   REQUIRE(eventually([&] { return store->count(verb::poll) == 4; }));
   REQUIRE(at_rest());
-  clock.advance(5s);
-  REQUIRE(at_rest());
+  REQUIRE(rests_after(5s));
   CHECK(store->count(verb::poll) == 4);
   held.reset();
   CHECK_FALSE(over);
@@ -348,9 +336,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers,
 }
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter that is not notified any more polls again", "[notified]") {
-  store->can().tells_free = false;
-  store->can().wakes_one = true;
-  mine = service();
+  wakes_one();
   wait_for({"k"}, {.wait = 60s});
   const auto pass = [&](std::size_t polls) {
     return eventually([&] {
@@ -367,18 +353,13 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter that is not notified any mor
   const auto before = store->count(verb::poll);
   CHECK(pass(before + 5));
   held.reset();
-  REQUIRE(eventually([&] {
-    clock.advance(1ms);
-    return over.load();
-  }));
+  REQUIRE(as_time_passes([&] { return over.load(); }, 1ms));
   end();
   CHECK(granted);
 }
 
 TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one may be there", "[notified]") {
-  store->can().tells_free = false;
-  store->can().wakes_one = true;
-  mine = service();
+  wakes_one();
   mine->acquire("a").release();
   CHECK(store->looked() == 0);
   auto held_long = mine->acquire("b");
@@ -396,9 +377,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one m
 }
 
 TEST_CASE_METHOD(notified_fixture, "woken: a limit of polls is kept, and nothing is registered", "[notified]") {
-  store->can().tells_free = false;
-  store->can().wakes_one = true;
-  mine = service();
+  wakes_one();
   wait_for({"k"}, {.wait = 60s, .retry = {.pause = 100ms, .max_pause = 100ms, .jitter = 0.0, .limit = 3}});
   const auto polls = [&] {
     while (!over) {

@@ -127,7 +127,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service fro
   CHECK(eventually([&] { return locks->count(event::kind::renewal_late) == 1; }));
   CHECK(locks->force_release("k"));
   clock.advance(1s);
-  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(is_lost(held));
   CHECK(eventually([&] { return calls >= 6; }));
   enough = true;  // a service must not be called while it ends
   CHECK(eventually([&] { return running == 0; }));
@@ -153,9 +153,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event
 }
 
 TEST_CASE_METHOD(observer_fixture, "observer: without one everything is counted just the same", "[observer][T94]") {
-  auto settings = options();
-  settings.observer = nullptr;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.observer = nullptr; });
   auto held = locks->acquire("k");
   CHECK(locks->force_release("k"));
   clock.advance(11s);
@@ -172,8 +170,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: many losses are each told once", "
   clock.advance(11s);
   CHECK(seen->wait_for(event::kind::lost, 2'000));
   CHECK(clock.at_rest());
-  clock.advance(1500ms);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(1500ms));
   CHECK(locks->held_keys().empty());
   CHECK(seen->count(event::kind::lost) == 2'000);
   CHECK(seen->wait_for(event::kind::session_lost));

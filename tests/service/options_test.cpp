@@ -15,12 +15,8 @@
 #include "service/engine_fixture.hpp"
 #include "support/granted.hpp"
 
-namespace {
-
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[options][T10]") {
   const auto locks = service();
@@ -33,9 +29,7 @@ TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[opti
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators", "[options][T10]") {
-  auto settings = options();
-  settings.label = "billing";
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.label = "billing"; });
   const auto held = locks->acquire("k");
   const auto seen_by_all = foreign()->holder("k");
   REQUIRE(seen_by_all);
@@ -52,9 +46,7 @@ TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators",
 
 TEST_CASE_METHOD(engine_fixture, "options: connections bounds the pool", "[options][T10]") {
   for (const std::size_t count : {1U, 3U}) {
-    auto settings = options();
-    settings.connections = count;
-    const auto locks = service(settings);
+    const auto locks = service([&](auto& settings) { settings.connections = count; });
     std::vector<std::shared_ptr<gate>> gates;
     static_cast<void>(locks->try_acquire("warm"));
     std::vector<std::thread> threads;
@@ -73,9 +65,7 @@ TEST_CASE_METHOD(engine_fixture, "options: connections bounds the pool", "[optio
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give none", "[options][T10]") {
-  auto settings = options();
-  settings.defaults = {.ttl = 10s, .wait = 0ms};
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.defaults = {.ttl = 10s, .wait = 0ms}; });
   CHECK(locks->defaults().ttl == 10s);
   const auto held = locks->acquire("k");
   CHECK(locks->holder("k")->remaining == 10s);
@@ -108,9 +98,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inheri
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open", "[options]") {
-  auto settings = options();
-  settings.defaults = {.ttl = 10s, .retry = {.pause = 7ms}};
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.defaults = {.ttl = 10s, .retry = {.pause = 7ms}}; });
   const auto& all = locks->defaults();
   CHECK(all.ttl == 10s);
   CHECK(all.wait == 10s);
@@ -172,10 +160,7 @@ TEST_CASE_METHOD(engine_fixture, "options: cleanup_interval and key_retention fo
     return store->count(verb::insert) == inserted;
   };
   const auto pass = [&](std::chrono::milliseconds time) {
-    for (auto left = time; left > 0ms; left -= 10s) {
-      clock.advance(10s);
-      REQUIRE(clock.at_rest());
-    }
+    for (auto left = time; left > 0ms; left -= 10s) REQUIRE(at_rest_after(10s));
   };
   pass(9min);
   CHECK(is_known());
@@ -200,10 +185,7 @@ TEST_CASE_METHOD(engine_fixture, "options: without cleanup_interval, or without 
   }
   const auto locks = service(settings);
   locks->acquire("k").release();
-  for (int i = 0; i < 50; ++i) {
-    clock.advance(1min);
-    REQUIRE(clock.at_rest());
-  }
+  for (int i = 0; i < 50; ++i) REQUIRE(at_rest_after(1min));
   const auto inserted = store->count(verb::insert);
   CHECK(locks->acquire("k").fencing_token() == 2);
   CHECK(store->count(verb::insert) == inserted);
@@ -215,7 +197,7 @@ TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[option
   const auto locks = service();
   for (const auto wait : {0ms, 50ms, 200ms}) {
     const auto begun = clock.now();
-    const auto end = while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = wait}); }); });
+    const auto end = thrown_as_time_passes([&] { return locks->acquire("k", {.wait = wait}); });
     CHECK(end == errc::timed_out);
     CHECK(clock.now() - begun >= wait);
   }
@@ -226,7 +208,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less of
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto asked = [&](retry_policy retry) {
     const auto locks = service();
-    while_time_passes([&] { return thrown([&] { return locks->acquire("k", {.wait = 20s, .retry = retry}); }); });
+    thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 20s, .retry = retry}); });
     return locks->statements();
   };
   const auto often = asked({.pause = 10ms, .multiplier = 1.0, .max_pause = 10ms, .jitter = 0.0});
@@ -255,7 +237,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a service gives up at start_limit, at
   CHECK(store->prepared() == 1);
   settings.start_limit = 3s;
   const auto begun = clock.now();
-  CHECK(while_time_passes([&] { return thrown([&] { return service(settings); }); }) == errc::store_unreachable);
+  CHECK(thrown_as_time_passes([&] { return service(settings); }) == errc::store_unreachable);
   CHECK(clock.now() - begun >= 3s);
   CHECK(store->prepared() > 5);
 }
@@ -288,20 +270,14 @@ TEST_CASE_METHOD(engine_fixture, "options: a waiter of a lazy service gets the l
 
 TEST_CASE_METHOD(engine_fixture, "options: what the schema of a lazy service lacks is told by each call",
                  "[options][T10]") {
-  auto settings = options();
-  settings.lazy = true;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.lazy = true; });
   const store_error lacking(errc::store_failed, "no such table", 1146, "42S02", false);
   store->not_ready(1000, lacking);
   for (int i = 0; i < 2; ++i) {
-    try {
-      static_cast<void>(locks->acquire("k"));
-      FAIL("it was acquired");
-    } catch (const store_error& error) {
-      CHECK(error.code() == errc::store_failed);
-      CHECK(error.native_code() == 1146);
-      CHECK(error.sqlstate() == "42S02");
-    }
+    const auto failure = caught<store_error>([&] { return locks->acquire("k"); });
+    CHECK(failure.code() == errc::store_failed);
+    CHECK(failure.native_code() == 1146);
+    CHECK(failure.sqlstate() == "42S02");
   }
   store->not_ready(0, lacking);
   CHECK(locks->acquire("k"));
@@ -309,15 +285,11 @@ TEST_CASE_METHOD(engine_fixture, "options: what the schema of a lazy service lac
 
 TEST_CASE_METHOD(engine_fixture, "options: start_limit does not wait for what will not pass", "[options][T10]") {
   store->not_ready(1, store_error(errc::store_unreachable, "wrong password", 1045, "28000", false));
-  auto settings = options();
-  settings.start_limit = 10s;
-  CHECK(thrown([&] { return service(settings); }) == errc::store_failed);
+  CHECK(thrown([&] { return service([](auto& settings) { settings.start_limit = 10s; }); }) == errc::store_failed);
   CHECK(store->prepared() == 1);
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: bad ones are refused before the store is looked at", "[options]") {
-  auto settings = options();
-  settings.connections = 0;
-  CHECK_THROWS_AS(service(settings), std::invalid_argument);
+  CHECK_THROWS_AS(service([](auto& settings) { settings.connections = 0; }), std::invalid_argument);
   CHECK(store->prepared() == 0);
 }

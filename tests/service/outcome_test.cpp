@@ -110,8 +110,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: a lease whose time is over while it 
   const auto at = store->hold(verb::release);
   const auto fence = outlived({.ttl = 1s, .renewal = renewal::none});
   REQUIRE(at->reached());
-  clock.advance(1s);
-  REQUIRE(clock.at_rest({.busy = 2}));
+  REQUIRE(at_rest_after(1s, {.busy = 2}));
   CHECK(seen->count(event::kind::lost) == 0);
   at->open();
   CHECK(locks->acquire("k", {.wait = 0ms}).fencing_token() == fence + 1);
@@ -157,14 +156,12 @@ TEST_CASE_METHOD(transaction_fixture, "outcome: a release that the background is
 }
 
 TEST_CASE_METHOD(outcome_fixture, "outcome: a release that fails leaves the key to the background", "[transaction]") {
-  const fault denied{.native = 1142, .text = "denied"};
   store->next(verb::release, {.what = fate::fail, .why = denied});
   outlived();
   CHECK_FALSE(locks->try_acquire("k"));
   CHECK(eventually([&] { return locks->count(event::kind::release_failed) == 1; }));
   busy->open();
-  clock.advance(500ms);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(500ms));
   CHECK(locks->try_acquire("k").fencing_token() == 2);
 }
 

@@ -14,12 +14,8 @@
 
 #include "service/engine_fixture.hpp"
 
-namespace {
-
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "re-entry: only the outermost release frees the key", "[reentry][T41]") {
   const auto locks = service();
@@ -72,12 +68,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, a
   const auto refused = [&](renewal outer, renewal inner) {
     const auto held = locks->acquire("k", {.ttl = 10s, .renewal = outer});
     const auto sent = locks->statements();
-    std::string text;
-    try {
-      static_cast<void>(locks->acquire("k", {.ttl = 20s, .renewal = inner}));
-    } catch (const std::invalid_argument& bad) {
-      text = bad.what();
-    }
+    const auto text = refusal([&] { return locks->acquire("k", {.ttl = 20s, .renewal = inner}); });
     CHECK(locks->statements() == sent);
     CHECK_NOTHROW(held.ensure_held());
     return text;
@@ -182,13 +173,9 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: extends to the inner ttl, not to the
 TEST_CASE_METHOD(engine_fixture, "re-entry: refused with the fence at hand when so asked", "[reentry][T10][T45]") {
   const auto locks = service();
   const auto outer = locks->acquire("k");
-  try {
-    static_cast<void>(locks->acquire("k", {.reentry = reentry::refuse}));
-    FAIL("entered");
-  } catch (const lock_refused& e) {
-    CHECK(e.code() == errc::already_held);
-    CHECK(std::string(e.what()).find("fence 1") != std::string::npos);
-  }
+  const auto refused = caught<lock_refused>([&] { return locks->acquire("k", {.reentry = reentry::refuse}); });
+  CHECK(refused.code() == errc::already_held);
+  CHECK(std::string(refused.what()).find("fence 1") != std::string::npos);
   CHECK(thrown([&] { return locks->try_acquire("k", {.reentry = reentry::refuse}); }) == errc::already_held);
 }
 
@@ -232,7 +219,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: after a loss it throws, until the lo
   auto outer = locks->acquire("k");
   CHECK(locks->force_release("k"));
   clock.advance(11s);
-  REQUIRE(eventually([&] { return outer.lost_token().stop_requested(); }));
+  REQUIRE(is_lost(outer));
   CHECK(thrown([&] { return locks->acquire("k"); }) == errc::lost);
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::lost);
   CHECK(thrown([&] { outer.release(); }) == errc::lost);
@@ -266,7 +253,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an inner release of a lost lease say
   auto inner = locks->acquire("k");
   CHECK(locks->force_release("k"));
   clock.advance(11s);
-  REQUIRE(eventually([&] { return outer.lost_token().stop_requested(); }));
+  REQUIRE(is_lost(outer));
   CHECK(thrown([&] { inner.release(); }) == errc::lost);
   CHECK(thrown([&] { outer.release(); }) == errc::lost);
 }

@@ -10,14 +10,9 @@
 
 #include "service/counted_waits.hpp"
 #include "service/engine_fixture.hpp"
-#include "service/server_faults.hpp"
-
-namespace {
 
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "release: frees the key at once, by one statement", "[release]") {
   const auto locks = service();
@@ -36,12 +31,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one whose lease ran out does not touc
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);
   const auto theirs = rival->acquire("k");
-  try {
-    late.release();
-    FAIL("released what was lost");
-  } catch (const lock_lost& e) {
-    CHECK(e.reason() == loss_reason::unreachable);
-  }
+  CHECK(caught<lock_lost>([&] { late.release(); }).reason() == loss_reason::unreachable);
   CHECK(fence_of("k") == theirs.fencing_token());
   CHECK_NOTHROW(theirs.ensure_held());
   CHECK(seen->count(event::kind::released) == 0);
@@ -51,20 +41,9 @@ TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an
                  "[release][T06]") {
   const auto locks = service();
   auto held = locks->acquire("k");
-  const auto row = locks->holder("k");
-  fault why;
-  const auto connection = rows->connect(1s, why);
-  const request steal{.action = verb::release, .resource = "k", .session = row->session, .fence = row->fence};
-  reply answer;
-  rows->execute(*connection, {&steal, 1}, {&answer, 1});
-  REQUIRE(answer.result == outcome::yes);
+  steal("k");
   CHECK_NOTHROW(held.ensure_held());
-  try {
-    held.release();
-    FAIL("not noticed");
-  } catch (const lock_lost& e) {
-    CHECK(e.reason() == loss_reason::taken_over);
-  }
+  CHECK(caught<lock_lost>([&] { held.release(); }).reason() == loss_reason::taken_over);
   CHECK(seen->count(event::kind::split_brain) == 1);
   CHECK(locks->count(event::kind::split_brain) == 1);
 }
@@ -82,12 +61,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease 
                 theirs = rival->acquire("k", {.wait = 0ms});
               }});
   const auto reason = renew == renewal::automatic ? loss_reason::unreachable : loss_reason::expired;
-  try {
-    held.release();
-    FAIL("not noticed");
-  } catch (const lock_lost& e) {
-    CHECK(e.reason() == reason);
-  }
+  CHECK(caught<lock_lost>([&] { held.release(); }).reason() == reason);
   CHECK(clock.at_rest());
   CHECK(locks->count(event::kind::split_brain) == 0);
   CHECK(locks->count(event::kind::released) == 0);
@@ -98,9 +72,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease 
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: deadlock and row lock are retried", "[release][T07]") {
-  auto settings = options();
-  settings.release_limit = 60s;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.release_limit = 60s; });
   auto held = locks->acquire("k");
   store->next(verb::release, {.what = fate::fail, .why = deadlock, .times = 2});
   store->next(verb::release, {.what = fate::fail, .why = row_lock, .times = 2});
@@ -114,28 +86,21 @@ TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to th
   const auto locks = service();
   auto held = locks->acquire("k");
   store->next(verb::release, {.what = fate::fail, .why = denied, .times = 2});
-  try {
-    held.release();
-    FAIL("said nothing");
-  } catch (const store_error& e) {
-    CHECK(e.code() == errc::outcome_unknown);
-    CHECK(e.native_code() == 1142);
-  }
+  const auto failure = caught<store_error>([&] { held.release(); });
+  CHECK(failure.code() == errc::outcome_unknown);
+  CHECK(failure.native_code() == 1142);
   CHECK(seen->count(event::kind::release_failed) == 1);
   CHECK(clock.at_rest());
   CHECK(store->count(verb::release) == 2);
   CHECK_FALSE(is_free("k"));
-  clock.advance(500ms);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(500ms));
   CHECK(store->count(verb::release) == 3);
   CHECK(is_free("k"));
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: what is left to the background does not wait for a clean-up that hangs",
                  "[release][T33]") {
-  auto settings = options();
-  settings.cleanup_interval = 1min;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.cleanup_interval = 1min; });
   REQUIRE(clock.at_rest());  // a service begins to clean up a minute after it began
   const auto held = locks->acquire("other");
   for (int i = 0; i < 5; ++i) REQUIRE(live_on(held, 10s, 30s));
@@ -151,9 +116,7 @@ TEST_CASE_METHOD(engine_fixture, "release: what is left to the background does n
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and done is done", "[release]") {
-  auto settings = options();
-  settings.release_limit = 60s;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.release_limit = 60s; });
   for (const auto fate : {fate::drop, fate::vanish}) {
     auto held = locks->acquire("k");
     const auto before = store->count(verb::release);
@@ -166,9 +129,7 @@ TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a successor's grant", "[release][T08]") {
-  auto settings = options();
-  settings.release_limit = 60s;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.release_limit = 60s; });
   auto held = locks->acquire("k");
   store->next(verb::release, {.what = fate::ghost});
   while_time_passes([&] { held.release(); });
@@ -220,9 +181,7 @@ TEST_CASE_METHOD(engine_fixture, "release: a moved lease is released once", "[re
 
 TEST_CASE_METHOD(engine_fixture, "release: without a store the destructor returns at once, the key is freed later",
                  "[release][T89]") {
-  auto settings = options();
-  settings.release_limit = 60s;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.release_limit = 60s; });
   auto held = locks->acquire("k");
   store->cut();
   const auto begun = clock.now();
@@ -238,9 +197,7 @@ TEST_CASE_METHOD(engine_fixture, "release: without a store the destructor return
 
 TEST_CASE_METHOD(engine_fixture, "release: a hung statement holds the destructor no longer than release_limit",
                  "[release][T10][T89]") {
-  auto settings = options();
-  settings.release_limit = 300ms;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.release_limit = 300ms; });
   auto held = locks->acquire("k");
   const auto at = store->hold(verb::release);
   std::atomic<bool> over{false};
@@ -260,9 +217,7 @@ TEST_CASE_METHOD(engine_fixture, "release: a hung statement holds the destructor
 TEST_CASE_METHOD(engine_fixture,
                  "release: one that waits for a connection and then hangs takes no longer than release_limit",
                  "[release][T10]") {
-  auto settings = options();
-  settings.connections = 1;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.connections = 1; });
   auto held = locks->acquire("k");
   locks->acquire("x").release();
   const auto busy = store->hold(verb::take);
@@ -295,15 +250,9 @@ TEST_CASE_METHOD(engine_fixture,
   held.renew(1h);
   store->cut();
   let_go(std::move(held));
-  for (int i = 0; i < 60; ++i) {
-    clock.advance(1s);
-    REQUIRE(clock.at_rest());
-  }
+  for (int i = 0; i < 60; ++i) REQUIRE(at_rest_after(1s));
   store->cut(false);
-  CHECK(eventually([&] {
-    clock.advance(500ms);
-    return is_free("k");
-  }));
+  CHECK(as_time_passes([&] { return is_free("k"); }, 500ms));
   CHECK(clock.now().time_since_epoch() < 50min);
 }
 
@@ -358,9 +307,7 @@ TEST_CASE_METHOD(engine_fixture, "release: beats between acquires and releases l
 TEST_CASE_METHOD(engine_fixture, "release: while the background has all it can do under way, no thread polls",
                  "[release]") {
   counted_waits time(clock);
-  auto settings = options();
-  settings.time = &time;
-  const auto locks = service(settings);
+  const auto locks = service([&](auto& settings) { settings.time = &time; });
   constexpr int many = 300;  // far more than go out at a time
   std::vector<lease> held;
   for (int i = 0; i < many; ++i) {
@@ -373,10 +320,7 @@ TEST_CASE_METHOD(engine_fixture, "release: while the background has all it can d
   REQUIRE(stuck->reached());
   CHECK(clock.at_rest({.busy = 1}));
   const auto waits = time.count();
-  for (int i = 0; i < 100; ++i) {
-    clock.advance(1ms);
-    CHECK(clock.at_rest({.busy = 1}));
-  }
+  for (int i = 0; i < 100; ++i) CHECK(at_rest_after(1ms, {.busy = 1}));
   CHECK(time.count() - waits <= 10);
   stuck->open();
   CHECK(eventually([&] { return store->count(verb::release) == many; }));

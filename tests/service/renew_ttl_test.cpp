@@ -7,12 +7,8 @@
 
 #include "service/row_fixture.hpp"
 
-namespace {
-
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "renew(ttl): the expiry is then now + that, this once, and never earlier", "[hold]") {
   const auto locks = service();
@@ -37,9 +33,7 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): a bad one is refused before anythi
   for (const auto ttl : {-1ms, 0ms, 9ms, std::chrono::milliseconds{24h * 30} + 1ms}) {
     CHECK_THROWS_AS(held.renew(ttl), std::invalid_argument);
   }
-  auto settings = options();
-  settings.margin = 2s;
-  const auto careful = service(settings);
+  const auto careful = service([](auto& settings) { settings.margin = 2s; });
   auto other = careful->acquire("l", {.ttl = 10s, .renewal = renewal::manual});
   CHECK_THROWS_AS(other.renew(7s), std::invalid_argument);  // the margin is more than a quarter
   CHECK(store->count(verb::extend) == 0);

@@ -25,9 +25,6 @@ struct renewal_fixture : engine_fixture {
     clock.advance(step);
     return eventually([&] { return store->count(session_verb::renew) > before; });
   }
-  bool is_lost(const lease& lease) {
-    return eventually([&] { return lease.lost_token().stop_requested(); });
-  }
   /// Lets time pass in steps after each of which all is at rest: statements take the time that their scripts say.
   bool pass(std::chrono::milliseconds time, std::chrono::milliseconds step = 10ms) {
     for (auto passed = 0ms; passed < time; passed += step) {
@@ -108,8 +105,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: a late reply revives nothing", "[renew
   REQUIRE(at->reached());  // the server has extended it, we don't know
   clock.advance(1500ms);   // less than it takes to count as hung
   CHECK_NOTHROW(held.ensure_held());
-  clock.advance(4700ms);
-  REQUIRE(clock.at_rest({.busy = 1}));  // lost before its holder lets go of it
+  REQUIRE(at_rest_after(4700ms, {.busy = 1}));  // lost before its holder lets go of it
   CHECK(held.remaining() == 0us);
   CHECK_THROWS_AS(held.ensure_held(), lock_lost);
   at->open();
@@ -270,10 +266,8 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: one that is answered within a quarter
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = ttl});
   store->next(session_verb::renew, {.takes = ttl / 4 - 1ms});
-  clock.advance(ttl / 3 + 1ms);
-  REQUIRE(clock.at_rest());
-  clock.advance(ttl / 4 - 1ms);
-  REQUIRE(clock.at_rest());
+  REQUIRE(at_rest_after(ttl / 3 + 1ms));
+  REQUIRE(at_rest_after(ttl / 4 - 1ms));
   CHECK(held.remaining() == ttl - std::max<std::chrono::milliseconds>(50ms, ttl / 20) - (ttl / 4 - 1ms));
   CHECK(seen->count(event::kind::renewal_late) == 0);
 }
@@ -283,14 +277,10 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a cut network that heals before the d
   const auto locks = service();
   const auto held = locks->acquire("k");
   store->cut();
-  for (int i = 0; i < 25; ++i) {
-    clock.advance(1s);
-    REQUIRE(clock.at_rest());
-  }
+  for (int i = 0; i < 25; ++i) REQUIRE(at_rest_after(1s));
   CHECK_NOTHROW(held.ensure_held());
   store->cut(false);
-  clock.advance(1s);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(1s));
   CHECK(held.remaining() == 28500ms);
 }
 
@@ -316,9 +306,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: no lease, no renewal after a while, a
 }
 
 TEST_CASE_METHOD(renewal_fixture, "keeper: renewals run on a connection of their own", "[renewal][T19]") {
-  auto settings = options();
-  settings.connections = 1;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.connections = 1; });
   const auto held = locks->acquire("k");
   const auto at = store->hold(verb::poll);  // fills the pool
   std::thread busy([&] { static_cast<void>(thrown([&] { return locks->try_acquire("new"); })); });

@@ -25,32 +25,17 @@ struct row_fixture : engine_fixture {
 
   /// Makes the row, unless it is there: free, with fence 1.
   lock_key existing(const lock_key& key) {
-    fault why;
-    const auto connection = rows->connect(1s, why);
     request ask{.action = verb::insert, .resource = key.view(), .session = id128::random()};
-    reply answer;
-    rows->execute(*connection, {&ask, 1}, {&answer, 1});
+    const auto made = answer_to(ask);
     ask.action = verb::release;
-    ask.fence = answer.fence;
-    if (answer.result == outcome::yes) rows->execute(*connection, {&ask, 1}, {&answer, 1});
+    ask.fence = made.fence;
+    if (made.result == outcome::yes) answer_to(ask);
     return key;
   }
 
-  /// Somebody edits the table: whoever holds the row does so no more.
-  void steal(const lock_key& key) {
-    const auto row = thief_->holder(lock_key::from_stored(key.view()));
-    fault why;
-    const auto connection = rows->connect(1s, why);
-    const request ask{.action = verb::release, .resource = key.view(), .session = row->session, .fence = row->fence};
-    reply answer;
-    rows->execute(*connection, {&ask, 1}, {&answer, 1});
-  }
-
   /// As engine_fixture's, for a row.
+  void steal(const lock_key& key) { engine_fixture::steal(lock_key::from_stored(key.view())); }
   bool is_free(const lock_key& key) { return engine_fixture::is_free(lock_key::from_stored(key.view())); }
-
- private:
-  std::unique_ptr<lock_service> thief_ = foreign();
 };
 
 }  // namespace dlock::test

@@ -15,12 +15,8 @@
 #include "service/column_fixture.hpp"
 #include "service/counted_waits.hpp"
 
-namespace {
-
 using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
 
 TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an expiry of its own", "[row]") {
   const auto key = row(1);
@@ -36,11 +32,9 @@ TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an 
 
 TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of the ttl, by one statement", "[row]") {
   const auto held = locks->acquire(row(1), half_minute);
-  clock.advance(10s - 1us);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(10s - 1us));
   CHECK(store->count(verb::extend) == 0);
-  clock.advance(1us);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(1us));
   CHECK(store->count(verb::extend) == 1);
   CHECK(held.remaining() == 30s - 1500ms);
   CHECK(locks->holder(lock_key::of_row(table, {std::int64_t{1}}))->remaining == 30s);
@@ -53,7 +47,7 @@ TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of t
 TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, and tried again soon", "[row][T29]") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
-  SECTION("contended") { store->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 2}); }
+  SECTION("contended") { store->next(verb::extend, {.what = fate::fail, .why = row_lock, .times = 2}); }
   SECTION("without an answer, though it was done") { store->next(verb::extend, {.what = fate::drop, .times = 2}); }
   SECTION("on a broken connection") { store->next(verb::extend, {.what = fate::vanish, .times = 2}); }
   renewal_time();
@@ -87,14 +81,12 @@ TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told 
   clock.advance(10s);  // what the pool has breaks
   REQUIRE(clock.at_rest());
   CHECK(blocked() == 1);
-  clock.advance(2500ms);
-  REQUIRE(clock.at_rest());
+  REQUIRE(at_rest_after(2500ms));
   CHECK(blocked() == 2);
   CHECK(store->count(verb::extend) <=
         1);  // on the pool's connection, unless the session's renewal found it broken before
   store->cut(false);
-  clock.advance(2500ms);
-  REQUIRE(clock.at_rest());
+  REQUIRE(at_rest_after(2500ms));
   CHECK(held.remaining() == 30s - 1500ms);
 }
 
@@ -106,10 +98,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that finds somebody else's row 
   CHECK(is_lost(held));
   CHECK(held.loss() == loss_reason::taken_over);
   CHECK(seen->wait_for(event::kind::lost));
-  for (int i = 0; i < 2; ++i) {
-    clock.advance(10s);
-    CHECK(clock.at_rest());
-  }
+  for (int i = 0; i < 2; ++i) CHECK(at_rest_after(10s));
   CHECK(store->count(verb::extend) == 1);
 }
 
@@ -117,7 +106,7 @@ TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the s
                  "[row][T29]") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
-  store->next(verb::extend, {.what = fate::fail, .why = row_lock_wait, .times = 1000});
+  store->next(verb::extend, {.what = fate::fail, .why = row_lock, .times = 1000});
   clock.advance(28s);
   CHECK(held.remaining() == 500ms);
   clock.advance(500ms);
@@ -128,8 +117,7 @@ TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the s
   CHECK(clock.at_rest());  // what was under way is counted
   // Once late, it stays lost: nothing revives it.
   const auto sent = store->count(verb::extend);
-  clock.advance(5s);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(5s));
   CHECK(store->count(verb::extend) == sent);
   CHECK(held.loss() == loss_reason::unreachable);
   CHECK(is_free(key));
@@ -152,8 +140,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the dead
 
 TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was sent", "[row][T29]") {
   const auto held = locks->acquire(row(1), half_minute);
-  const auto slow = std::make_shared<gate>();
-  store->next(verb::extend, {.before = slow});
+  const auto slow = store->hold(verb::extend);
   clock.advance(10s);
   REQUIRE(slow->reached());
   clock.advance(4s);
@@ -166,10 +153,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that hangs is interrupted and r
   const auto stuck = store->hold(verb::extend);
   clock.advance(10s);
   REQUIRE(stuck->reached());
-  CHECK(eventually([&] {
-    clock.advance(100ms);
-    return store->count(verb::extend) == 2;
-  }));
+  CHECK(as_time_passes([&] { return store->count(verb::extend) == 2; }));
   CHECK(eventually([&] { return held.remaining() > 20s; }));
   CHECK(held.loss() == loss_reason::none);
 }
@@ -208,10 +192,7 @@ TEST_CASE_METHOD(column_fixture, "row: another program's transaction on some row
   for (int i = 0; i < many; ++i) all.push_back(beside->acquire(row(i), short_lease));
   REQUIRE(clock.at_rest());
   for (int i = 0; i < locked; ++i) store->lock_row(row(i));
-  for (int passed = 0; passed < 8000; passed += 50) {
-    clock.advance(50ms);
-    REQUIRE(clock.at_rest({}, 20s));
-  }
+  for (int passed = 0; passed < 8000; passed += 50) REQUIRE(at_rest_after(50ms, {}, 20s));
   for (int i = locked; i < many; ++i) {
     CAPTURE(i);
     CHECK(all[static_cast<std::size_t>(i)].loss() == loss_reason::none);
@@ -228,14 +209,10 @@ TEST_CASE_METHOD(column_fixture, "row: what others have locked for a while is re
   for (int i = 0; i < many; ++i) all.push_back(beside->acquire(row(i), half_minute));
   REQUIRE(clock.at_rest());
   for (int i = 0; i < many; ++i) store->lock_row(row(i));
-  for (int passed = 0; passed < 27000; passed += 100) {
-    clock.advance(100ms);
-    REQUIRE(clock.at_rest({}, 20s));
-  }
+  for (int passed = 0; passed < 27000; passed += 100) REQUIRE(at_rest_after(100ms, {}, 20s));
   CHECK(seen->count(event::kind::renewal_late) > many);
   for (int i = 0; i < many; ++i) store->unlock_row(row(i));
-  clock.advance(1s);
-  REQUIRE(clock.at_rest());
+  REQUIRE(at_rest_after(1s));
   for (const auto& each : all) CHECK(each.loss() == loss_reason::none);
 }
 
@@ -248,13 +225,9 @@ TEST_CASE_METHOD(column_fixture, "row: what is locked is waited for, the least t
   for (int i = 0; i < 4; ++i) {  // all are due at the same time, and the last one ends first
     all.push_back(beside->acquire(row(i), {.ttl = 30s - i * 3s}));
     store->lock_row(row(i));
-    clock.advance(1s);
-    REQUIRE(clock.at_rest());
+    REQUIRE(at_rest_after(1s));
   }
-  for (int passed = 0; passed < 10000; passed += 100) {
-    clock.advance(100ms);
-    REQUIRE(clock.at_rest());
-  }
+  for (int passed = 0; passed < 10000; passed += 100) REQUIRE(at_rest_after(100ms));
   const auto waited = store->waited_for();
   REQUIRE(waited.size() >= 3);
   CHECK(waited[1] > waited[2]);  // the first had found nothing else to be waited for
@@ -282,8 +255,7 @@ TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of t
   for (int i = 0; i < 5; ++i) renewal_time(many);
   for (const auto& each : all) CHECK(eventually([&] { return each.remaining() > 18s; }));
   all.clear();
-  clock.advance(60s);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(60s));
   CHECK(store->count(verb::extend) == 5 * many);
 }
 
@@ -309,10 +281,7 @@ TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals", "[row]") {
   renewal_time();
   held.release();
   CHECK(is_free(key));
-  for (int i = 0; i < 2; ++i) {
-    clock.advance(10s);
-    CHECK(clock.at_rest());
-  }
+  for (int i = 0; i < 2; ++i) CHECK(at_rest_after(10s));
   CHECK(store->count(verb::extend) == 1);
 }
 
@@ -342,8 +311,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that would be due while the ser
   const auto stuck = store->hold(session_verb::close);
   std::thread ending([&] { locks.reset(); });
   REQUIRE(stuck->reached());
-  clock.advance(1ms);
-  CHECK(clock.at_rest({.busy = 1}));  // who sends the end of the session; the timer sleeps
+  CHECK(at_rest_after(1ms, {.busy = 1}));  // who sends the end of the session; the timer sleeps
   stuck->open();
   ending.join();
   CHECK(eventually([&] { return store->connections() == 0; }));
@@ -379,18 +347,14 @@ TEST_CASE_METHOD(column_fixture, "row: a lease that is lost is not renewed, thou
   clock.advance(5s);
   CHECK(is_lost(held));
   CHECK(held.loss() == loss_reason::max_hold);
-  for (int i = 0; i < 2; ++i) {
-    clock.advance(5s);
-    CHECK(clock.at_rest());
-  }
+  for (int i = 0; i < 2; ++i) CHECK(at_rest_after(5s));
   CHECK(store->count(verb::extend) == 0);
 }
 
 TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to themselves", "[row]") {
   const auto none = locks->acquire(row(1), {.ttl = 30s, .renewal = renewal::none});
   const auto manual = locks->acquire(row(2), {.ttl = 30s, .renewal = renewal::manual});
-  clock.advance(15s);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(15s));
   CHECK(store->count(verb::extend) == 0);
   auto again = locks->acquire(row(2), {.ttl = 30s, .renewal = renewal::manual});
   CHECK(store->count(verb::extend) == 1);  // as for keys: an expiry of its own is extended by the inner one
@@ -403,20 +367,14 @@ TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to them
 
 TEST_CASE_METHOD(column_fixture, "row: what would renew a lease ends with it, and wakes nobody later", "[row][scale]") {
   counted_waits time(clock);
-  auto settings = options();
-  settings.time = &time;
-  const auto busy = service(settings);
+  const auto busy = service([&](auto& settings) { settings.time = &time; });
   constexpr int leases = 90;
   for (int i = 0; i < leases; ++i) {  // until a second before the first of them would be renewed
     busy->acquire(row(1), half_minute).release();
-    clock.advance(100ms);
-    CHECK(clock.at_rest());
+    CHECK(at_rest_after(100ms));
   }
   const auto waits = time.count();
-  for (int i = 0; i <= leases; ++i) {
-    clock.advance(100ms);
-    CHECK(clock.at_rest());
-  }
+  for (int i = 0; i <= leases; ++i) CHECK(at_rest_after(100ms));
   CHECK(time.count() - waits <= 25);  // the session looks at its deadline each second, and is renewed once
   CHECK(store->count(verb::extend) == 0);
 }

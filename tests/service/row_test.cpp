@@ -43,13 +43,9 @@ TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused b
 
 TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and nothing is left behind", "[row]") {
   const auto key = lock_key::of_row(table, {std::int64_t{7}});
-  try {
-    static_cast<void>(locks->acquire(key, half_minute));
-    FAIL("locked nothing");
-  } catch (const lock_refused& e) {
-    CHECK(e.code() == errc::no_such_row);
-    CHECK(std::string(e.what()).find("row 't:7'") != std::string::npos);
-  }
+  const auto refused = caught<lock_refused>([&] { return locks->acquire(key, half_minute); });
+  CHECK(refused.code() == errc::no_such_row);
+  CHECK(std::string(refused.what()).find("row 't:7'") != std::string::npos);
   CHECK(store->count(verb::insert) == 0);
   CHECK(thrown([&] { return locks->try_acquire(key, half_minute); }) == errc::no_such_row);
   // Its turn is free for the row that comes into being.
@@ -59,8 +55,7 @@ TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and n
     const auto rival = service();
     const auto theirs = rival->acquire(key, half_minute);
     store->next(verb::poll, {.what = fate::say, .answer = outcome::absent, .skip = 1});
-    CHECK(while_time_passes([&] { return thrown([&] { return locks->acquire(key, half_minute); }); }) ==
-          errc::no_such_row);
+    CHECK(thrown_as_time_passes([&] { return locks->acquire(key, half_minute); }) == errc::no_such_row);
   }
   SECTION("a store that finds it out at the take") {
     store->next(verb::take, {.what = fate::say, .answer = outcome::absent});

@@ -59,19 +59,15 @@ TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four thread
   settings.connections = 1;
   settings.observer = nullptr;
   const auto locks = service(settings);
-  std::vector<std::thread> threads;
   std::atomic<int> done{0};
-  for (int i = 0; i < 64; ++i) {
-    threads.emplace_back([&, i] {
-      const owner_scope here;
-      for (int round = 0; round < 20; ++round) {
-        const auto own = locks->acquire("own" + std::to_string(i), {.wait = 1h});
-        const auto common = locks->acquire("common", {.wait = 1h});
-        ++done;
-      }
-    });
-  }
-  for (auto& each : threads) each.join();
+  on_threads(64, [&](int i) {
+    const owner_scope here;
+    for (int round = 0; round < 20; ++round) {
+      const auto own = locks->acquire("own" + std::to_string(i), {.wait = 1h});
+      const auto common = locks->acquire("common", {.wait = 1h});
+      ++done;
+    }
+  });
   CHECK(done == 64 * 20);
   CHECK(store->most_connections() <= 2);
   CHECK(locks->held_keys().empty());
@@ -79,9 +75,7 @@ TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four thread
 
 TEST_CASE_METHOD(engine_fixture, "scale: a hundred thousand keys neither block each other nor stay behind",
                  "[scale][T05]") {
-  auto settings = options();
-  settings.observer = nullptr;
-  const auto locks = service(settings);
+  const auto locks = service([](auto& settings) { settings.observer = nullptr; });
   constexpr int batches = 100;
   constexpr int each_batch = 1'000;
   int refused = 0;

@@ -16,15 +16,9 @@ using namespace dlock::test;
 
 const lock_options by_hand{.ttl = 1h, .renewal = renewal::manual};
 
-struct session_fixture : engine_fixture {
-  bool is_lost(const lease& lease) {
-    return eventually([&] { return lease.lost_token().stop_requested(); });
-  }
-};
-
 }  // namespace
 
-TEST_CASE_METHOD(session_fixture, "session: one for each ttl class, shared by all threads", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: one for each ttl class, shared by all threads", "[session]") {
   const auto locks = service();
   const auto a = locks->acquire("a", {.ttl = 30s});
   const auto b = locks->acquire("b", {.ttl = 59s});  // the class of 30 s as well
@@ -34,20 +28,15 @@ TEST_CASE_METHOD(session_fixture, "session: one for each ttl class, shared by al
   CHECK(locks->holder("a")->session != locks->holder("c")->session);
 }
 
-TEST_CASE_METHOD(session_fixture, "session: many threads that need one at the same time open one", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: many threads that need one at the same time open one", "[session]") {
   const auto locks = service();
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 16; ++i) {
-    threads.emplace_back([&, i] { locks->acquire("k" + std::to_string(i)).release(); });
-  }
-  for (auto& each : threads) each.join();
+  on_threads(16, [&](int i) { locks->acquire("k" + std::to_string(i)).release(); });
   CHECK(store->opened().size() == 1);
 }
 
-TEST_CASE_METHOD(session_fixture, "session: an opening that fails frees those who wait for it", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: an opening that fails frees those who wait for it", "[session]") {
   const auto locks = service();
-  const auto at = std::make_shared<gate>();
-  store->next(session_verb::open, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}, .before = at});
+  const auto at = store->hold(session_verb::open, {.what = fate::fail, .why = denied});
   std::error_code first;
   std::thread failing([&] { first = thrown([&] { return locks->acquire("a"); }); });
   REQUIRE(at->reached());
@@ -60,7 +49,7 @@ TEST_CASE_METHOD(session_fixture, "session: an opening that fails frees those wh
   CHECK(second);
 }
 
-TEST_CASE_METHOD(session_fixture, "session: an opening without an answer is never used", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: an opening without an answer is never used", "[session]") {
   const auto locks = service();
   store->next(session_verb::open, {.what = fate::drop});
   const auto held = while_time_passes([&] { return locks->acquire("k"); });
@@ -68,7 +57,7 @@ TEST_CASE_METHOD(session_fixture, "session: an opening without an answer is neve
   CHECK(locks->holder("k")->session == store->opened()[1]);
 }
 
-TEST_CASE_METHOD(session_fixture, "session: trust counts from the sending of its opening, not from the answer",
+TEST_CASE_METHOD(engine_fixture, "session: trust counts from the sending of its opening, not from the answer",
                  "[session][T29]") {
   const auto locks = service();
   store->next(session_verb::open, {.during = [&] { clock.advance(1s); }});
@@ -76,7 +65,7 @@ TEST_CASE_METHOD(session_fixture, "session: trust counts from the sending of its
   CHECK(held.remaining() == 28500ms - 1s);
 }
 
-TEST_CASE_METHOD(session_fixture, "session: services never share one", "[session][T04]") {
+TEST_CASE_METHOD(engine_fixture, "session: services never share one", "[session][T04]") {
   const auto first = service();
   const auto second = service();
   const auto a = first->acquire("a");
@@ -86,7 +75,7 @@ TEST_CASE_METHOD(session_fixture, "session: services never share one", "[session
   CHECK(first->holder("a")->pid == first->holder("b")->pid);
 }
 
-TEST_CASE_METHOD(session_fixture, "session: once retired, its leases are released by its id and the next has another",
+TEST_CASE_METHOD(engine_fixture, "session: once retired, its leases are released by its id and the next has another",
                  "[session]") {
   const auto locks = service();
   const auto old = locks->acquire("k");
@@ -97,8 +86,7 @@ TEST_CASE_METHOD(session_fixture, "session: once retired, its leases are release
   store->forget_scripts();
   CHECK(clock.at_rest());
   CHECK(fence_of("k") == 1);
-  clock.advance(1500ms);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(1500ms));
   CHECK(fence_of("k") == 0);
   const auto next = locks->acquire("other");
   CHECK(locks->holder("other")->session != before);
@@ -106,7 +94,7 @@ TEST_CASE_METHOD(session_fixture, "session: once retired, its leases are release
   CHECK(eventually([&] { return store->count(session_verb::close) == 1; }));
 }
 
-TEST_CASE_METHOD(session_fixture, "session: a late session takes no new lease", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: a late session takes no new lease", "[session]") {
   const auto locks = service();
   locks->acquire("k").release();
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
@@ -117,7 +105,7 @@ TEST_CASE_METHOD(session_fixture, "session: a late session takes no new lease", 
   CHECK(held.remaining() == 28500ms);
 }
 
-TEST_CASE_METHOD(session_fixture, "session: leases with an expiry of their own outlive it", "[session][T90]") {
+TEST_CASE_METHOD(engine_fixture, "session: leases with an expiry of their own outlive it", "[session][T90]") {
   auto locks = service();
   auto own = locks->acquire("own", by_hand);
   const auto kept = locks->acquire("kept");
@@ -134,7 +122,7 @@ TEST_CASE_METHOD(session_fixture, "session: leases with an expiry of their own o
   CHECK(locks->close(0ms).empty());
 }
 
-TEST_CASE_METHOD(session_fixture, "session: another server than before proves nothing, every lease is lost",
+TEST_CASE_METHOD(engine_fixture, "session: another server than before proves nothing, every lease is lost",
                  "[session][T59]") {
   const auto locks = service();
   const auto kept = locks->acquire("kept");
@@ -143,15 +131,12 @@ TEST_CASE_METHOD(session_fixture, "session: another server than before proves no
   store->next(session_verb::renew, {.what = fate::drop});  // breaks the connection: the next goes elsewhere
   clock.advance(10s);
   clock.advance(2s);
-  CHECK(eventually([&] {
-    clock.advance(10ms);
-    return kept.lost_token().stop_requested() && own.lost_token().stop_requested();
-  }));
+  CHECK(as_time_passes([&] { return kept.lost_token().stop_requested() && own.lost_token().stop_requested(); }, 10ms));
   CHECK(kept.loss() == loss_reason::server_changed);
   CHECK(own.loss() == loss_reason::server_changed);
 }
 
-TEST_CASE_METHOD(session_fixture, "session: one that is being opened at the former server is opened anew",
+TEST_CASE_METHOD(engine_fixture, "session: one that is being opened at the former server is opened anew",
                  "[session][T59]") {
   const auto locks = service();
   locks->acquire("warm", by_hand).release();  // has a connection
@@ -167,7 +152,7 @@ TEST_CASE_METHOD(session_fixture, "session: one that is being opened at the form
   CHECK(live_on(held, 2min, 60s));
 }
 
-TEST_CASE_METHOD(session_fixture, "session: another server also ends leases whose session is gone", "[session][T59]") {
+TEST_CASE_METHOD(engine_fixture, "session: another server also ends leases whose session is gone", "[session][T59]") {
   const auto locks = service();
   const auto own = locks->acquire("own", by_hand);
   const auto kept = locks->acquire("kept");
@@ -181,15 +166,12 @@ TEST_CASE_METHOD(session_fixture, "session: another server also ends leases whos
   CHECK(own.loss() == loss_reason::server_changed);
 }
 
-TEST_CASE_METHOD(session_fixture, "session: the same server again is no change", "[session][T59]") {
+TEST_CASE_METHOD(engine_fixture, "session: the same server again is no change", "[session][T59]") {
   const auto locks = service();
   const auto kept = locks->acquire("kept");
   store->next(session_verb::renew, {.what = fate::drop, .times = 2});
   clock.advance(10s);
-  CHECK(eventually([&] {
-    clock.advance(10ms);
-    return store->count(session_verb::renew) >= 3;
-  }));
+  CHECK(as_time_passes([&] { return store->count(session_verb::renew) >= 3; }, 10ms));
   CHECK_NOTHROW(kept.ensure_held());
   CHECK(seen->count(event::kind::session_lost) == 0);
 }

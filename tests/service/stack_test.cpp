@@ -40,12 +40,7 @@ struct stack_fixture : engine_fixture {
     return again && again.reentered();
   }
   std::string why_not(const lock_key& key = "k") {
-    try {
-      static_cast<void>(locks->acquire(key, {.wait = 0ms}));
-    } catch (const lock_timeout& busy) {
-      return busy.what();
-    }
-    return "entered";
+    return caught<lock_timeout>([&] { return locks->acquire(key, {.wait = 0ms}); }).what();
   }
 };
 
@@ -290,12 +285,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: a timeout says that the thread waits 
   CHECK(why_not().find("owner_scope") != std::string::npos);
   CHECK(why_not().find("another owner in this process") == std::string::npos);
   CHECK(elsewhere([&] { return why_not(); }).find("another owner in this process") != std::string::npos);
-  std::string text;
-  try {
-    static_cast<void>(locks->acquire_all({"a", "k"}, {.wait = 0ms}));
-  } catch (const lock_timeout& busy) {
-    text = busy.what();
-  }
+  const auto text = message_of([&] { return locks->acquire_all({"a", "k"}, {.wait = 0ms}); });
   CHECK(text.find("owner_scope") != std::string::npos);
 }
 

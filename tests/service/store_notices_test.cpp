@@ -29,7 +29,7 @@ TEST_CASE_METHOD(notices_fixture,
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto other = locks->acquire("other", {.ttl = 10s});
   REQUIRE(delete_lock("k", held.fencing_token()) == 1);
-  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(is_lost(held));
   CHECK(held.loss() == loss_reason::taken_over);
   CHECK_THROWS_AS(held.ensure_held(), lock_lost);
   CHECK_NOTHROW(other.ensure_held());
@@ -55,21 +55,17 @@ TEST_CASE_METHOD(notices_fixture, "notices: a report that overtakes its grant en
   const auto held = locks->acquire("k", {.ttl = 10s});
   REQUIRE(held.fencing_token() == next);
   clock.advance(20ms);
-  CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+  CHECK(is_lost(held));
 }
 
 TEST_CASE_METHOD(notices_fixture, "notices: a report that matches no grant is forgotten after a second", "[notices]") {
   const auto locks = service();
   const auto next = locks->acquire("k", {.ttl = 10s}).fencing_token() + 1;
   REQUIRE(delete_lock("k", next) == 1);
-  for (int i = 0; i != 11; ++i) {
-    clock.advance(100ms);
-    REQUIRE(clock.at_rest());
-  }
+  for (int i = 0; i != 11; ++i) REQUIRE(at_rest_after(100ms));
   const auto held = locks->acquire("k", {.ttl = 10s});
   REQUIRE(held.fencing_token() == next);
-  clock.advance(100ms);
-  REQUIRE(clock.at_rest());
+  REQUIRE(at_rest_after(100ms));
   CHECK_NOTHROW(held.ensure_held());
 }
 
@@ -85,7 +81,7 @@ TEST_CASE_METHOD(notices_fixture, "notices: when the store suspects a loss the s
   SECTION("a session that is gone loses them long before the renewal that was due") {
     store->next(session_verb::renew, {.what = fate::say, .answer = outcome::no});
     REQUIRE(suspect() == 1);
-    CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+    CHECK(is_lost(held));
     CHECK(held.loss() == loss_reason::renewal_refused);
   }
 }

@@ -64,7 +64,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the backgrou
   // In the middle of the next step the time of a lease is over, and its key is to be freed.
   store->next(other_verb::cleanup, {.during = [&] {
                 clock.advance(1h);
-                CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
+                CHECK(is_lost(held));
                 clock.advance(1ms);  // the margin that its holder has
                 was_free = eventually([&] { return is_free("k"); });
               }});
@@ -77,10 +77,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: the end of a service does not wait for o
   leave_keys(5);
   auto locks = service(sweeping());
   const auto hanging = store->hold(other_verb::cleanup);  // and is never opened
-  REQUIRE(eventually([&] {
-    clock.advance(1min);
-    return hanging->is_reached();
-  }));
+  REQUIRE(as_time_passes([&] { return hanging->is_reached(); }, 1min));
   locks.reset();
   CHECK(eventually([&] { return store->connections() == 0; }));
 }

@@ -37,8 +37,7 @@ TEST_CASE_METHOD(transaction_fixture,
   CHECK(freed("k"));
   // That of a lost lease goes out in the background.
   CHECK(store->count(verb::release) == 0);
-  clock.advance(1500ms);
-  CHECK(clock.at_rest());
+  CHECK(at_rest_after(1500ms));
   CHECK(store->count(verb::release) == 1);
   store->forget_scripts();
   open.end();
@@ -173,13 +172,10 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a release that fails after i
                  "[transaction]") {
   fake_transaction open(*store);
   hold_in(open, "k");
-  store->next(verb::release, {.what = fate::fail, .why = {.native = 1142, .text = "denied"}, .times = 2});
+  store->next(verb::release, {.what = fate::fail, .why = denied, .times = 2});
   open.end();
   CHECK(seen->wait_for(event::kind::release_failed));
-  CHECK(eventually([&] {
-    clock.advance(200ms);
-    return is_free("k");
-  }));
+  CHECK(as_time_passes([&] { return is_free("k"); }, 200ms));
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: ends and re-entries on all threads lose and leak nothing",

@@ -269,15 +269,12 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an observer that blocks does
                  "[transaction]") {
   struct blocking final : observer {
     void on(const event& event) override {
-      if (event.what == event::kind::released) entered->pass(never);
+      if (event.what == event::kind::released) entered->pass();
     }
     std::shared_ptr<gate> entered = std::make_shared<gate>();
-    std::atomic<bool> never{false};
   };
   const auto slow = std::make_shared<blocking>();
-  auto settings = options();
-  settings.observer = slow;
-  locks = service(settings);
+  locks = service([&](auto& settings) { settings.observer = slow; });
   fake_transaction open(*store);
   hold_in(open, "a");
   hold_in(open, "b");

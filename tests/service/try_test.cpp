@@ -111,9 +111,7 @@ TEST_CASE_METHOD(try_fixture, "try: with a wait nothing but busy is an answer", 
 TEST_CASE_METHOD(engine_fixture, "try: a key that this process leaves to other processes is free for one attempt",
                  "[try][fair]") {
   running_clock running{clock};
-  auto how = options();
-  how.time = &running;
-  const auto mine = service(how);
+  const auto mine = service([&](auto& settings) { settings.time = &running; });
   const auto hold = [&] {
     const auto held = mine->acquire("k");
     clock.advance(100ms);
@@ -131,8 +129,7 @@ TEST_CASE_METHOD(engine_fixture, "try: a key that this process leaves to other p
     CHECK(static_cast<bool>(held));
     CHECK(clock.at_rest({.callers = 1}));
     CHECK_FALSE(granted);
-    clock.advance(20ms);
-    CHECK(clock.at_rest({.callers = 1}));
+    CHECK(at_rest_after(20ms, {.callers = 1}));
     CHECK_FALSE(granted);  // it stands in the queue again
   }
   waiting.join();

@@ -115,13 +115,9 @@ TEST_CASE_METHOD(engine_fixture, "waiting: behind a thread that gets no answer f
   });
   REQUIRE(eventually([&] { return locks->count(event::kind::granted) == 2 && clock.at_rest({.callers = 1}); }));
   const auto ends_in_trouble = [&](auto call) {
-    try {
-      static_cast<void>(call());
-    } catch (const store_error& error) {
-      return error.code() == errc::store_unreachable && error.transient() &&
-             std::string(error.what()).find("cut off") != std::string::npos;
-    }
-    return false;
+    const auto failure = caught<store_error>(call);
+    return failure.code() == errc::store_unreachable && failure.transient() &&
+           std::string(failure.what()).find("cut off") != std::string::npos;
   };
   CHECK(ends_in_trouble([&] { return locks->try_acquire("k"); }));
   CHECK(ends_in_trouble([&] { return locks->try_acquire_all({"k", "m"}); }));
@@ -173,13 +169,10 @@ TEST_CASE_METHOD(engine_fixture,
   const auto locks = service();
   const bool known = GENERATE(true, false);
   if (known) {
-    store->next(session_verb::open, {.what = fate::fail,
-                                     .why = {.native = 2002, .transient = true, .connection = true, .text = "away"},
-                                     .times = 2});
+    store->next(session_verb::open, {.what = fate::fail, .why = away, .times = 2});
     CHECK(thrown([&] { return locks->try_acquire("first"); }) == errc::store_unreachable);
   }
-  const auto opening = std::make_shared<gate>();
-  store->next(session_verb::open, {.before = opening, .deaf = true});
+  const auto opening = store->hold(session_verb::open, {.deaf = true});
   std::thread other([&] { static_cast<void>(thrown([&] { return locks->acquire("second", {.wait = 1h}); })); });
   REQUIRE(opening->reached());
   std::string text;
@@ -262,9 +255,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leave
   crashed->cut();
   clock.advance(1s);
   std::stop_source stop;
-  store->next(each, {.what = end,
-                     .why = {.native = 1205, .transient = true, .contended = true, .text = "row lock"},
-                     .ahead = [&] { stop.request_stop(); }});
+  store->next(each, {.what = end, .why = row_lock, .ahead = [&] { stop.request_stop(); }});
   lease mine;
   const auto code = thrown([&] { mine = locks->acquire("k", {.ttl = 1s, .wait = 1h, .cancel = stop.get_token()}); });
   CHECK(stop.stop_requested());
@@ -275,18 +266,14 @@ TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leave
   // What nobody uses any more is closed after a while.
   const auto closed = [&] { return store->count(session_verb::close); };
   const auto used = each == statement{session_verb::open} ? store->opened().size() - 1 : store->opened().size();
-  for (int i = 0; i < 250 && closed() < used; ++i) {
-    clock.advance(334ms);
-    REQUIRE(clock.at_rest());
-  }
+  for (int i = 0; i < 250 && closed() < used; ++i) REQUIRE(at_rest_after(334ms));
   CHECK(closed() == used);
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a key without a holder whose row a transaction has locked is named as such",
                  "[waiting]") {
   home.acquire("k", {}, false).release();
-  const fault locked{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
-  store->next(verb::take, {.what = fate::fail, .why = locked, .times = 2});
+  store->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 2});
   std::string text;
   try {
     static_cast<void>(home.acquire("k", {.wait = 0s}, false));
@@ -323,9 +310,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it asks for no
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal says so", "[waiting][T10][T36]") {
-  auto settings = options();
-  settings.max_waiters = 2;
-  const auto two = core(settings);
+  const auto two = core(options([](auto& settings) { settings.max_waiters = 2; }));
   auto held = two.acquire("k", {}, false);
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {

@@ -20,6 +20,7 @@
 #include "support/connect_faults.hpp"
 #include "support/fault_script.hpp"
 #include "support/key_watches.hpp"
+#include "support/server_faults.hpp"
 #include "support/watch_relays.hpp"
 
 namespace dlock::test {
@@ -41,10 +42,10 @@ class faulty_store final : public store,
     scripts_.emplace_back(of, std::move(how));
   }
   /// The next such statement stops before it is executed.
-  std::shared_ptr<gate> hold(statement of) {
-    auto at = std::make_shared<gate>();
-    next(of, {.before = at});
-    return at;
+  std::shared_ptr<gate> hold(statement of, script how = {}) {
+    how.before = std::make_shared<gate>();
+    next(of, how);
+    return how.before;
   }
   void forget_scripts() {
     const std::lock_guard lock(mutex_);
@@ -397,8 +398,7 @@ class faulty_store final : public store,
     }
     if (how.what == fate::say) return {.result = how.answer};
     if (blocks(what)) {
-      return {.result = outcome::failed,
-              .why = {.native = 1205, .transient = true, .contended = true, .text = "row lock"}};
+      return {.result = outcome::failed, .why = row_lock};
     }
     if (how.what == fate::ghost || how.what == fate::vanish) {
       by.broken = true;

@@ -25,6 +25,11 @@ class gate {
     open_ = true;
     changed_.notify_all();
   }
+  /// Where nobody interrupts it.
+  void pass() {
+    const std::atomic<bool> never{false};
+    pass(never);
+  }
   /// False: interrupted.
   bool pass(const std::atomic<bool>& interrupted) {
     std::unique_lock lock(mutex_);

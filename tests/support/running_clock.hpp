@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "dlock/stores/memory.hpp"
+#include <condition_variable>
+#include <mutex>
+
+#include "dlock/store_interface/clock.hpp"
 
 namespace dlock::test {
 
 /// A virtual clock that a test moves as if it ran by itself, so that a process yields a key to other processes as it
-/// does on the system's clock.
-class running_clock final : public time_source {
+/// does on the system's clock. Clocks that differ in one function derive from it.
+class running_clock : public time_source {
  public:
-  explicit running_clock(stores::virtual_clock& of) noexcept : of_(of) {}
+  explicit running_clock(time_source& of) noexcept : of_(of) {}
 
   instant now() const noexcept override { return of_.now(); }
   bool runs_by_itself() const noexcept override { return true; }
@@ -20,7 +23,7 @@ class running_clock final : public time_source {
   void on_thread_event(worker change) noexcept override { of_.on_thread_event(change); }
 
  private:
-  stores::virtual_clock& of_;
+  time_source& of_;
 };
 
 }  // namespace dlock::test

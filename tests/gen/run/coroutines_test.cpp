@@ -129,14 +129,6 @@ struct coroutine_fixture : async_fixture {
     return end;
   }
   bool held(const lock_key& key) { return home->holder(key).has_value(); }
-  static std::error_code code_of_task(const auto& coroutine) {
-    try {
-      const_cast<std::remove_cvref_t<decltype(coroutine)>&>(coroutine).result();
-    } catch (const std::system_error& error) {
-      return error.code();
-    }
-    return {};
-  }
   /// Lets the coroutines of tasks::job go on that dlock has woken.
   void run_jobs() {
     settle();
@@ -267,7 +259,7 @@ TEST_CASE_METHOD(coroutine_fixture, "gen coroutine: busy fails, is skipped, or a
   tasks::gate until;
   auto working = service.work("abc", until);
   working.resume();
-  CHECK(code_of_task(working) == errc::timed_out);
+  CHECK(thrown([&] { return working.result(); }) == errc::timed_out);
   auto skipped = service.work_or_skip("abc");
   skipped.resume();
   CHECK(skipped.result() == std::nullopt);

@@ -21,7 +21,6 @@ namespace {
 struct batch_fixture : executor_fixture {
   std::shared_ptr<whole_batch_store> whole = std::make_shared<whole_batch_store>(store);
   std::deque<sent_statement> all{};
-  const fault contended{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
 
   sent_statement& add(sent_statement ask) { return all.emplace_back(std::move(ask)); }
   sent_statement& take(const std::string& key) { return add(ask(verb::take, key)); }
@@ -153,9 +152,8 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: what one sends for nobody in th
                  "[statement_executor]") {
   run_executor at(whole, clock, 1);
   auto mine = poll("b"), first = poll("a"), second = poll("c");
-  sent_statement* own = &mine;
-  sent_statement* const others[]{&first, &second};
-  at->run({&own, 1}, others);
+  const waiting_caller caller(*at, {&mine}, {&first, &second});
+  CHECK(caller.answered());
   CHECK(notified.reached(2));
   CHECK(whole->batches() == batches{"a b c"});
 }
@@ -176,12 +174,11 @@ TEST_CASE_METHOD(batch_fixture,
   run_executor at(whole, clock, 1);
   const auto connects = hold_connects();
   auto mine = within(poll("b"), 200ms), other = within(poll("a"), 1s);
-  sent_statement *own = &mine, *also = &other;
-  std::thread caller([&] { at->run({&own, 1}, {&also, 1}); });
+  const waiting_caller caller(*at, {&mine}, {&other});
   REQUIRE(connects->reached());
   REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
   clock.advance(200ms);
-  caller.join();
+  CHECK(caller.answered());
   CHECK_FALSE(mine.sent);
   CHECK(notified.count() == 0);
   clock.advance(800ms);
@@ -231,8 +228,8 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch o
     all.back().ask.fence = taken.answer.fence;
   }
   const auto before = at->statements();
-  store->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 1});  // b, with the others
-  store->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 2});  // b, alone
+  store->next(verb::release, {.what = test::fate::fail, .why = row_lock, .skip = 1});  // b, with the others
+  store->next(verb::release, {.what = test::fate::fail, .why = row_lock, .skip = 2});  // b, alone
   // Those that the first statement had done already are done: it fails as a whole, so nothing of it counts.
   submit_all(at);
   const auto asked = whole->batches();
@@ -246,7 +243,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch o
                  "[statement_executor]") {
   run_executor at(whole, clock, 1);
   for (const auto* key : {"a", "b", "c"}) take(key);
-  store->next(verb::take, {.what = test::fate::fail, .why = contended, .skip = 1});
+  store->next(verb::take, {.what = test::fate::fail, .why = row_lock, .skip = 1});
   submit_all(at);
   CHECK(whole->batches() == batches{"a b c"});
   for (const auto& each : all) {
@@ -261,8 +258,8 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a release that waits for a lock
   fill(at, 2);
   const auto locked = std::make_shared<gate>();
   for (const auto* key : {"a", "b", "c"}) add(release(key));
-  store->next(verb::release, {.what = test::fate::fail, .why = contended, .skip = 1});  // b, with the others
-  store->next(verb::release, {.skip = 1, .before = locked});                            // one of them, alone
+  store->next(verb::release, {.what = test::fate::fail, .why = row_lock, .skip = 1});  // b, with the others
+  store->next(verb::release, {.skip = 1, .before = locked});                           // one of them, alone
   at->submit(std::array{&all[0], &all[1], &all[2]});
   REQUIRE(locked->reached());
   CHECK(notified.reached(2));
@@ -313,8 +310,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: in a crowd two connections are 
     CHECK(whole->batches().back() == "third with it");
   }
   SECTION("or has been under way for too long to wait for it") {
-    clock.advance(engine::concurrency_limit::longest_hold - 1us);
-    REQUIRE(clock.at_rest({.callers = 9, .busy = 2}));
+    REQUIRE(at_rest_after(engine::concurrency_limit::longest_hold - 1us, {.callers = 9, .busy = 2}));
     CHECK(at->queued() == 2);
     clock.advance(1us);
     CHECK(callers.back().answered());

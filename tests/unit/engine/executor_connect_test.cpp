@@ -53,8 +53,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leav
   at->submit(nobodys);  // a second attempt
   REQUIRE(connects->reached(2));
   REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
-  clock.advance(499ms);
-  REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));
+  REQUIRE(at_rest_after(499ms, {.callers = 1, .busy = 2}));
   CHECK_FALSE(leaves.is_answered());
   clock.advance(1ms);
   CHECK(leaves.answered());
@@ -169,9 +168,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is 
                  "[statement_executor]") {
   run_executor at(store, clock, 4);
   store->allow_connections(1);
-  at->prepare_renewals();
-  REQUIRE(eventually([&] { return at->open() == 1; }));
-  REQUIRE(clock.at_rest());
+  open_for_renewals(at);
   auto statement = poll(), freed = release();
   SECTION("while it is idle") {}
   SECTION("once a renewal is done, and until then attempts are not made without a pause") {
@@ -210,8 +207,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tri
   REQUIRE(eventually([&] { return store->tried() == 2; }));
   REQUIRE(clock.at_rest({.callers = somebody ? 1U : 0U}));
   store->allow_connections(2);
-  clock.advance(200ms - 1us);
-  REQUIRE(clock.at_rest({.callers = somebody ? 1U : 0U}));
+  REQUIRE(at_rest_after(200ms - 1us, {.callers = somebody ? 1U : 0U}));
   CHECK(store->tried() == 2);
   clock.advance(1us);
   CHECK(eventually([&] { return next.number != 0; }));
@@ -254,8 +250,7 @@ TEST_CASE_METHOD(executor_fixture,
 TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serves nothing else",
                  "[statement_executor][T19]") {
   run_executor at(store, clock, 1);
-  at->prepare_renewals();
-  REQUIRE(eventually([&] { return at->open() == 1; }));
+  open_for_renewals(at);
   const held_connection held(*this, at);
   CHECK(store->connections() == 2);
   auto statement = within(poll(), 0s), freed = within(release(), 0s);

@@ -16,15 +16,11 @@ using namespace dlock::test;
 
 namespace {
 
-struct dead_fixture : executor_fixture {
-  const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
-};
-
 using names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE_METHOD(dead_fixture, "executor connections: one that broke is dropped, and not used again",
+TEST_CASE_METHOD(executor_fixture, "executor connections: one that broke is dropped, and not used again",
                  "[statement_executor][T67]") {
   run_executor at(store, clock, 1);
   connection_call before, after;
@@ -42,12 +38,11 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: one that broke is dropped,
   CHECK(after.number != before.number);
 }
 
-TEST_CASE_METHOD(dead_fixture,
+TEST_CASE_METHOD(executor_fixture,
                  "executor connections: in the place of one that broke another is made for those who wait",
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
-  const auto stuck = std::make_shared<gate>();
-  store->next(verb::poll, {.what = test::fate::vanish, .before = stuck});
+  const auto stuck = store->hold(verb::poll, {.what = test::fate::vanish});
   auto breaks = poll("a"), waits = poll("a"), nobodys = poll("a");
   const bool submitted = GENERATE(false, true);
   CAPTURE(submitted);
@@ -67,7 +62,7 @@ TEST_CASE_METHOD(dead_fixture,
   CHECK((submitted ? nobodys : waits).sent);
 }
 
-TEST_CASE_METHOD(dead_fixture, "executor connections: what the server has closed is not used, and all of it goes",
+TEST_CASE_METHOD(executor_fixture, "executor connections: what the server has closed is not used, and all of it goes",
                  "[statement_executor]") {
   run_executor at(store, clock, 4);
   fill(at, 3);
@@ -81,7 +76,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what the server has closed
   CHECK(store->connections() == 2);
 }
 
-TEST_CASE_METHOD(dead_fixture, "executor connections: what was not sent is sent again, on another connection, once",
+TEST_CASE_METHOD(executor_fixture, "executor connections: what was not sent is sent again, on another connection, once",
                  "[statement_executor]") {
   run_executor at(store, clock, 4);
   fill(at, 4);
@@ -114,50 +109,41 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: what was not sent is sent 
   CHECK(store->count(verb::poll) == 8);
 }
 
-TEST_CASE_METHOD(dead_fixture, "executor connections: what is to be sent again waits no longer than it would have",
+TEST_CASE_METHOD(executor_fixture, "executor connections: what is to be sent again waits no longer than it would have",
                  "[statement_executor]") {
   run_executor at(store, clock, 2);
   fill(at, 1);
-  const auto stuck = std::make_shared<gate>();
-  store->next(verb::release, {.what = test::fate::fail, .why = gone, .before = stuck});
+  const auto stuck = store->hold(verb::release, {.what = test::fate::fail, .why = gone});
   auto waits = within(release("a"), 1s), nobodys = within(release("b"), 1s);
   for (auto* each : {&waits, &nobodys}) each->timeout = 1h;
   // One whose statement another thread sends, and one that nobody waits for.
   const bool somebody = GENERATE(true, false);
   CAPTURE(somebody);
-  sent_statement *own = &waits, *also = &nobodys;
-  std::deque<held_connection> busy;
-  busy.emplace_back(*this, at, priority::frees);
+  held_connection busy(*this, at, priority::frees);
   store->refuse_connections({.native = 2002, .transient = true, .connection = true, .full = true, .text = "none"});
-  std::thread caller;
-  std::atomic<bool> answered{false};
-  if (somebody) {
-    at->submit(*also);
-    caller = std::thread([&] {
-      at->run({&own, 1});
-      answered = true;
-    });
-  } else {
-    at->submit(*also);
-    answered = true;
-  }
+  std::optional<waiting_caller> caller;
+  at->submit(nobodys);
+  if (somebody) caller.emplace(*at, waits);
   REQUIRE(clock.at_rest({.callers = somebody ? 1U : 0U}));
   const auto connects = hold_connects();
-  busy.front().end();
+  busy.end();
   REQUIRE(stuck->reached());
-  clock.advance(500ms);
-  REQUIRE(clock.at_rest({.callers = 0, .busy = 1}));
+  REQUIRE(at_rest_after(500ms, {.callers = 0, .busy = 1}));
   stuck->open();
   REQUIRE(connects->reached());
   clock.advance(500ms);
-  CHECK(eventually([&] { return notified.count() == 1 && answered; }));
+  CHECK(notified.reached(1));
+  CHECK(notified.count() == 1);
   CHECK_FALSE(nobodys.sent);
-  if (!answered) at->stop();
+  if (caller && !caller->answered()) {
+    CHECK(caller->is_answered());
+    at->stop();
+  }
   connects->open();
-  if (caller.joinable()) caller.join();
 }
 
-TEST_CASE_METHOD(dead_fixture, "executor connections: where one has hung for long, none of the idle ones is used again",
+TEST_CASE_METHOD(executor_fixture,
+                 "executor connections: where one has hung for long, none of the idle ones is used again",
                  "[statement_executor][T63]") {
   const auto timeout = GENERATE(999ms, 1000ms);
   CAPTURE(timeout);
@@ -175,7 +161,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: where one has hung for lon
 
 // ---- another server -------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(dead_fixture, "executor connections: those to a server that was left are not used any more",
+TEST_CASE_METHOD(executor_fixture, "executor connections: those to a server that was left are not used any more",
                  "[statement_executor][T59]") {
   run_executor at(store, clock, 4);
   fill(at, 2);
@@ -201,7 +187,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: those to a server that was
   CHECK(at.greeted() == names{"server", "server", "other"});
 }
 
-TEST_CASE_METHOD(dead_fixture, "executor connections: idle ones to a server that was left are closed at once",
+TEST_CASE_METHOD(executor_fixture, "executor connections: idle ones to a server that was left are closed at once",
                  "[statement_executor][T59]") {
   run_executor at(store, clock, 4);
   fill(at, 3);
@@ -215,15 +201,15 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: idle ones to a server that
   CHECK(after.server == "other");
 }
 
-TEST_CASE_METHOD(dead_fixture, "executor connections: an attempt that began before the server changed changes nothing",
+TEST_CASE_METHOD(executor_fixture,
+                 "executor connections: an attempt that began before the server changed changes nothing",
                  "[statement_executor][T59]") {
   run_executor at(store, clock, 4);
   fill(at, 1);
   // One to the old server is being made; it is there, but not told yet, when another one leads elsewhere.
   const auto answered_late = std::make_shared<gate>();
   at.on_connected([&](const std::string& server) {
-    const std::atomic<bool> never{false};
-    if (server == "server") answered_late->pass(never);
+    if (server == "server") answered_late->pass();
   });
   at->prepare_renewals();
   REQUIRE(answered_late->reached());
@@ -242,7 +228,7 @@ TEST_CASE_METHOD(dead_fixture, "executor connections: an attempt that began befo
   CHECK(at.greeted() == names{"server", "server", "other", "other"});
 }
 
-TEST_CASE_METHOD(dead_fixture, "executor connections: one is told of before anything is sent on it",
+TEST_CASE_METHOD(executor_fixture, "executor connections: one is told of before anything is sent on it",
                  "[statement_executor][T59]") {
   run_executor at(store, clock, 4);
   std::size_t sent = 99;

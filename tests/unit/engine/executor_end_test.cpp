@@ -17,11 +17,8 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when
                  "[statement_executor][T63]") {
   run_executor at(store, clock, 4);
   fill(at, 3);
-  at->prepare_renewals();
-  REQUIRE(eventually([&] { return at->open() == 4; }));
-  REQUIRE(clock.at_rest());
-  clock.advance(1h);
-  REQUIRE(clock.at_rest());
+  open_for_renewals(at, 3);
+  REQUIRE(at_rest_after(1h));
   const auto before = at.watched().size();
   const auto begun = clock.now();
   const auto stop = std::make_shared<gate>();
@@ -53,12 +50,10 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is int
   slow.timeout = 0us;
   const waiting_caller waits(*at, slow);
   REQUIRE(clock.at_rest({.callers = 1}));
-  clock.advance(900ms);
-  REQUIRE(clock.at_rest({.callers = 1}));
+  REQUIRE(at_rest_after(900ms, {.callers = 1}));
   held.end();
   REQUIRE(stuck->reached());
-  clock.advance(100ms - 1us);
-  REQUIRE(clock.at_rest());
+  REQUIRE(at_rest_after(100ms - 1us));
   CHECK_FALSE(waits.is_answered());
   clock.advance(1us);
   CHECK(waits.answered());
@@ -73,8 +68,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted a
   auto held = holds.in(*this);
   const waiting_caller holder(*at, held);
   REQUIRE(stop->reached());
-  clock.advance(2s);
-  REQUIRE(clock.at_rest());
+  REQUIRE(at_rest_after(2s));
   CHECK(at->tick(clock.now()) == clock.now() + 100ms);
   stop->open();
   CHECK(holder.answered());
@@ -85,8 +79,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted a
 TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs, beyond its time, and renewals end",
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
-  const auto stuck = std::make_shared<gate>();
-  store->next(verb::poll, {.before = stuck});
+  const auto stuck = store->hold(verb::poll);
   auto runs = within(poll("a"), 1h), waits = within(poll("a"), 1h), nobodys = within(release(), 1h);
   runs.timeout = 1h;
   const waiting_caller running(*at, runs);
@@ -118,8 +111,7 @@ TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs
 TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what runs is interrupted, nothing begins",
                  "[statement_executor]") {
   run_executor at(store, clock, 1);
-  const auto stuck = std::make_shared<gate>();
-  store->next(verb::poll, {.before = stuck});
+  const auto stuck = store->hold(verb::poll);
   auto runs = within(poll("a"), 1h), waits = within(poll("a"), 1h), nobodys = within(release(), 1h);
   runs.timeout = 1h;
   const waiting_caller running(*at, runs);
@@ -153,28 +145,22 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a
   polls->hold_polls(stop);
   auto waits = within(release("a"), 1h), nobodys = within(release("b"), 1h);
   store->close_connections();
-  sent_statement *own = &waits, *also = &nobodys;
-  std::atomic<bool> answered{false};
-  SECTION("of a caller") {
-    std::thread caller([&] {
-      at->run({&own, 1}, {&also, 1});
-      answered = true;
-    });
+  const auto stop_at_once = [&] {
     REQUIRE(stop->reached());
     at->stop();
     polls->hold_polls(nullptr);
     stop->open();
-    CHECK(eventually([&] { return answered.load(); }));
-    if (!answered) clock.advance(2h);
-    caller.join();
+  };
+  SECTION("of a caller") {
+    const waiting_caller caller(*at, {&waits}, {&nobodys});
+    stop_at_once();
+    CHECK(caller.answered());
+    if (!caller.is_answered()) clock.advance(2h);
     CHECK_FALSE(waits.sent);
   }
   SECTION("of nobody") {
     at->submit(nobodys);
-    REQUIRE(stop->reached());
-    at->stop();
-    polls->hold_polls(nullptr);
-    stop->open();
+    stop_at_once();
   }
   CHECK(eventually([&] { return notified.count() == 1; }));
   CHECK_FALSE(nobodys.sent);
@@ -184,9 +170,7 @@ TEST_CASE_METHOD(executor_fixture, "executor end: a renewal that was about to be
                  "[statement_executor]") {
   auto polls = std::make_shared<whole_batch_store>(store);
   run_executor at(polls, clock, 2);
-  at->prepare_renewals();
-  REQUIRE(eventually([&] { return at->open() == 1; }));
-  REQUIRE(clock.at_rest());
+  open_for_renewals(at);
   const auto stop = std::make_shared<gate>();
   polls->hold_polls(stop);
   store->close_connections();

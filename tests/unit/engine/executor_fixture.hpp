@@ -19,6 +19,7 @@
 #include "engine/drivers/thread_group.hpp"
 #include "engine/drivers/work_loop.hpp"
 #include "engine/statements/statement_executor.hpp"
+#include "support/clock_fixture.hpp"
 #include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
 
@@ -148,9 +149,12 @@ class answer_count final : public engine::statement_owner {
 /// A caller on a thread of its own, who waits for the answers to statements.
 class waiting_caller {
  public:
-  waiting_caller(statement_executor& at, std::initializer_list<sent_statement*> all) : all_(all) {
+  /// `nobodys`: sent with them, and not waited for.
+  waiting_caller(statement_executor& at, std::initializer_list<sent_statement*> all,
+                 std::initializer_list<sent_statement*> nobodys = {})
+      : all_(all), nobodys_(nobodys) {
     thread_ = std::thread([this, &at] {
-      at.run(all_);
+      at.run(all_, nobodys_);
       answered_ = true;
     });
   }
@@ -168,12 +172,12 @@ class waiting_caller {
 
  private:
   const std::vector<sent_statement*> all_;
+  const std::vector<sent_statement*> nobodys_;
   std::atomic<bool> answered_{false};
   std::thread thread_;
 };
 
-struct executor_fixture {
-  stores::virtual_clock clock;
+struct executor_fixture : clock_fixture {
   std::shared_ptr<faulty_store> store =
       std::make_shared<faulty_store>(std::make_shared<stores::memory_store>(clock), &clock);
   answer_count notified;
@@ -218,10 +222,15 @@ struct executor_fixture {
     store->hold_connects(at);
     return at;
   }
+  /// The connection for renewals is there, beside so many others.
+  void open_for_renewals(run_executor& at, std::size_t others = 0) {
+    at->prepare_renewals();
+    REQUIRE(eventually([&] { return at->open() == others + 1; }));
+    REQUIRE(clock.at_rest());
+  }
   /// So many idle connections. Nothing else runs meanwhile.
   void fill(run_executor& at, std::size_t count) {
-    const auto stop = std::make_shared<gate>();
-    store->next(verb::cancel, {.times = static_cast<unsigned>(count), .before = stop});
+    const auto stop = store->hold(verb::cancel, {.times = static_cast<unsigned>(count)});
     std::deque<sent_statement> all;
     for (std::size_t i = 0; i < count; ++i) {
       all.push_back(ask(verb::cancel, "fill " + std::to_string(i), priority::frees));
@@ -246,7 +255,6 @@ struct connection_call {
   std::thread::id thread{};
   std::atomic<std::uint64_t> number{0};  // the last of these to be set
   std::mutex mutex{};
-  const std::atomic<bool> never{false};
 
   explicit connection_call(std::shared_ptr<gate> at = nullptr) : stop(std::move(at)) {}
   sent_statement in(const executor_fixture& fixture, priority which = priority::takes) {
@@ -262,7 +270,7 @@ struct connection_call {
         mine.number = connection.identity().id;
       }
       if (mine.use) mine.use(connection);
-      if (mine.stop != nullptr) mine.stop->pass(mine.never);
+      if (mine.stop != nullptr) mine.stop->pass();
       return reply{.result = outcome::yes};
     };
     asked.about = this;

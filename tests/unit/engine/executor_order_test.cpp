@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine/statements/blocked_caller.hpp"
+#include "support/running_clock.hpp"
 #include "unit/engine/executor_fixture.hpp"
 
 using namespace dlock;
@@ -21,28 +22,23 @@ using namespace dlock::test;
 namespace {
 
 /// A clock on which one thread that waits does not go on, as if a debugger had stopped it, until it may.
-class stopping_clock final : public time_source {
+class stopping_clock final : public running_clock {
  public:
-  explicit stopping_clock(time_source& time) : time_(time) {}
+  using running_clock::running_clock;
   void stop_this_thread() { stopped_ = std::this_thread::get_id(); }
   bool stopped() { return gate_.reached(); }
   void go_on() { gate_.open(); }
 
-  instant now() const noexcept override { return time_.now(); }
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
-    if (std::this_thread::get_id() != stopped_) return time_.wait_until(wake, lock, until);
+    if (std::this_thread::get_id() != stopped_) return running_clock::wait_until(wake, lock, until);
     lock.unlock();
-    gate_.pass(never_);
+    gate_.pass();
     lock.lock();
   }
-  void notify(std::condition_variable& wake) noexcept override { time_.notify(wake); }
-  void on_thread_event(worker change) noexcept override { time_.on_thread_event(change); }
 
  private:
-  time_source& time_;
   std::atomic<std::thread::id> stopped_{};
   gate gate_;
-  const std::atomic<bool> never_{false};
 };
 
 }  // namespace
@@ -179,11 +175,9 @@ TEST_CASE_METHOD(executor_fixture,
   REQUIRE(clock.at_rest({.callers = 1}));
   held.end();  // now it is the turn of the stopped one
   REQUIRE(clock.at_rest({.callers = 1}));
-  clock.advance(engine::blocked_caller::grace - 1us);
-  REQUIRE(clock.at_rest({.callers = 1}));
+  REQUIRE(at_rest_after(engine::blocked_caller::grace - 1us, {.callers = 1}));
   CHECK_FALSE(other.is_answered());
-  clock.advance(1us);
-  REQUIRE(clock.at_rest());
+  REQUIRE(at_rest_after(1us));
   CHECK(other.answered());
   CHECK(first.number != 0);
   CHECK(first.thread != its_thread);
@@ -206,8 +200,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: of a caller whose thread
     clock.advance(3s);  // its limit has come
     held.end();
     REQUIRE(clock.at_rest());
-    clock.advance(10ms);
-    REQUIRE(clock.at_rest());
+    REQUIRE(at_rest_after(10ms));
     time.go_on();
     stopped.join();
   }

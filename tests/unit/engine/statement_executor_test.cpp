@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/on_threads.hpp"
 #include "unit/engine/executor_fixture.hpp"
 
 using namespace dlock;
@@ -41,24 +42,20 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections t
   std::atomic<int> inside{0};
   std::atomic<int> most{0};
   std::atomic<int> done{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 16; ++i) {
-    threads.emplace_back([&, i] {
-      for (int round = 0; round < 20; ++round) {
-        connection_call mine;
-        mine.use = [&](connection&) {
-          const int now = ++inside;
-          for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
-          }
-          --inside;
-        };
-        auto statement = mine.in(*this, i % 2 == 0 ? priority::frees : priority::takes);
-        at->run(statement);
-        done += statement.answer.result == outcome::yes ? 1 : 0;
-      }
-    });
-  }
-  for (auto& each : threads) each.join();
+  on_threads(16, [&](int i) {
+    for (int round = 0; round < 20; ++round) {
+      connection_call mine;
+      mine.use = [&](connection&) {
+        const int now = ++inside;
+        for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
+        }
+        --inside;
+      };
+      auto statement = mine.in(*this, i % 2 == 0 ? priority::frees : priority::takes);
+      at->run(statement);
+      done += statement.answer.result == outcome::yes ? 1 : 0;
+    }
+  });
   CHECK(done == 16 * 20);
   CHECK(most <= 2);
   CHECK(store->most_connections() <= 2);
@@ -81,8 +78,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection
   const waiting_caller waits(*at, patient);
   at->submit(nobodys);
   REQUIRE(clock.at_rest({.callers = 1}));
-  clock.advance(5s - 1us);
-  REQUIRE(clock.at_rest({.callers = 1}));
+  REQUIRE(at_rest_after(5s - 1us, {.callers = 1}));
   CHECK_FALSE(waits.is_answered());
   CHECK(notified.count() == 0);
   clock.advance(1us);
@@ -107,8 +103,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupte
   auto well = healthy.in(*this);
   const waiting_caller other(*at, well);
   REQUIRE(stop->reached());
-  clock.advance(1s - 1us);
-  REQUIRE(clock.at_rest({.callers = 0}));
+  REQUIRE(at_rest_after(1s - 1us, {.callers = 0}));
   CHECK_FALSE(hanging.is_answered());
   clock.advance(1us);
   CHECK(hanging.answered());
@@ -129,8 +124,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the
   auto waits = within(poll(), 1h);  // 2 s of patience
   auto hasty = poll("a");           // none: until its own limit
   hasty.timeout = 0us;
-  const auto stuck = std::make_shared<gate>();
-  store->next(verb::poll, {.times = 2, .before = stuck});
+  const auto stuck = store->hold(verb::poll, {.times = 2});
   at->submit(waits);
   REQUIRE(clock.at_rest());
   clock.advance(30s);
@@ -138,8 +132,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the
   REQUIRE(stuck->reached());
   REQUIRE(clock.at_rest({.busy = 1}));
   CHECK(waits.sent_at == begun + 30s);
-  clock.advance(2s - 1us);
-  REQUIRE(clock.at_rest({.busy = 1}));
+  REQUIRE(at_rest_after(2s - 1us, {.busy = 1}));
   CHECK(notified.count() == 0);
   clock.advance(1us);
   CHECK(notified.reached(1));
@@ -149,8 +142,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the
   at->submit(hasty);
   REQUIRE(stuck->reached(2));
   REQUIRE(clock.at_rest({.busy = 1}));
-  clock.advance(1s - 1us);
-  REQUIRE(clock.at_rest({.busy = 1}));
+  REQUIRE(at_rest_after(1s - 1us, {.busy = 1}));
   CHECK(notified.count() == 1);
   clock.advance(1us);
   CHECK(notified.reached(2));
@@ -184,7 +176,7 @@ TEST_CASE_METHOD(executor_fixture,
                 thread = std::this_thread::get_id();
                 seen.add("renewal");
               }});
-  store->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
+  store->refuse_connections(away);
   connection_call takes, frees;
   takes.use = [&](connection&) { seen.add("take"); };
   frees.use = [&](connection&) { seen.add("free"); };
@@ -266,22 +258,16 @@ TEST_CASE_METHOD(
   connection_call first(stuck), mine;
   std::deque<held_connection> held;
   for (int i = 0; i < 3; ++i) held.emplace_back(*this, at, priority::frees);
-  store->refuse_connections({.native = 2002, .transient = true, .connection = true, .text = "none"});
+  store->refuse_connections(away);
   // Nobody's release, which hangs, goes first. Whoever waits for the take does not do that one.
   auto nobodys = first.in(*this, priority::frees);
   nobodys.owner = &notified;
   auto wanted = mine.in(*this);
-  sent_statement *also = &nobodys, *own = &wanted;
-  std::atomic<bool> answered{false};
-  std::thread caller([&] {
-    at->run({&own, 1}, {&also, 1});
-    answered = true;
-  });
+  const waiting_caller caller(*at, {&wanted}, {&nobodys});
   REQUIRE(clock.at_rest({.callers = 1}));
   for (auto& each : held) each.end();
   REQUIRE(stuck->reached());
-  CHECK(eventually([&] { return answered.load(); }));
+  CHECK(caller.answered());
   stuck->open();
-  caller.join();
   CHECK(notified.reached(1));
 }

@@ -18,6 +18,7 @@
 #include "engine/books/grant.hpp"
 #include "engine/books/poll_scheduler.hpp"
 #include "engine/drivers/blocking_driver.hpp"
+#include "support/on_threads.hpp"
 
 namespace {
 
@@ -272,21 +273,17 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: of many threads one has the turn, a
   std::atomic<int> inside{0};
   int served = 0;  // guarded by the turn
   bool alone = true;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&] {
-      for (int round = 0; round < 200; ++round) {
-        sleeping_waiter mine(clock);
-        if (!enter("k", mine)) {
-          while (!queue.signalled("k", mine)) mine.signal.wait(instant::max());
-        }
-        alone = alone && ++inside == 1;
-        ++served;
-        --inside;
+  test::on_threads(8, [&](int) {
+    for (int round = 0; round < 200; ++round) {
+      sleeping_waiter mine(clock);
+      if (!enter("k", mine)) {
+        while (!queue.signalled("k", mine)) mine.signal.wait(instant::max());
       }
-    });
-  }
-  for (auto& each : threads) each.join();
+      alone = alone && ++inside == 1;
+      ++served;
+      --inside;
+    }
+  });
   CHECK(alone);
   CHECK(served == 8 * 200);
   CHECK(queue.try_enter(named("k")));

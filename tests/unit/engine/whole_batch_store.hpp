@@ -78,8 +78,7 @@ class whole_batch_store final : public store {
         const std::lock_guard lock(store.mutex_);
         at = store.polls_;
       }
-      const std::atomic<bool> never{false};
-      if (at != nullptr) at->pass(never);
+      if (at != nullptr) at->pass();
       return connection->alive();
     }
     const connection_identity& identity() const noexcept override { return connection->identity(); }

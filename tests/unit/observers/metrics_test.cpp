@@ -13,6 +13,7 @@
 
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/memory.hpp"
+#include "support/on_threads.hpp"
 
 namespace {
 
@@ -128,13 +129,9 @@ TEST_CASE("metrics: losses by reason, take-overs, statements and cleaned rows ha
 
 TEST_CASE("metrics: threads count together, and nothing is lost between them", "[metrics]") {
   dlock::metrics of;
-  std::vector<std::thread> threads;
-  for (int i = 0; i != 20; ++i) {
-    threads.emplace_back([&] {
-      for (int each = 0; each != 5'000; ++each) of.on({.what = kind::released, .held = 1ms});
-    });
-  }
-  for (auto& each : threads) each.join();
+  dlock::test::on_threads(20, [&](int) {
+    for (int each = 0; each != 5'000; ++each) of.on({.what = kind::released, .held = 1ms});
+  });
   CHECK(value(of, "dlock_events_total", "released") == 100'000);
   const auto all = of.read();
   CHECK(sample(all, "dlock_hold_seconds", "released").buckets.back().count == 100'000);

@@ -9,5 +9,7 @@ namespace dlock::test {
 inline const fault deadlock{.native = 1213, .transient = true, .text = "deadlock"};
 inline const fault row_lock{.native = 1205, .transient = true, .contended = true, .text = "row lock"};
 inline const fault denied{.native = 1142, .text = "denied"};
+inline const fault gone{.native = 2006, .transient = true, .connection = true, .text = "gone"};
+inline const fault away{.native = 2002, .transient = true, .connection = true, .text = "away"};
 
 }  // namespace dlock::test
