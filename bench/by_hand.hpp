@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "dlock/store_interface/store_url.hpp"
 #include "harness.hpp"
@@ -24,14 +26,21 @@ class raw_database {
   raw_database& operator=(const raw_database&) = delete;
 
   void run(const std::string& sql) { check(mysql_query(my_, sql.c_str()) == 0); }
-  std::string one(const std::string& sql) {
+  /// Rows that the statement has changed or, with CLIENT_FOUND_ROWS, matched.
+  unsigned long long changed(const std::string& sql) {
+    run(sql);
+    return mysql_affected_rows(my_);
+  }
+  /// The first row, none of whose values is NULL; empty: there is none.
+  std::vector<std::string> row(const std::string& sql) {
     run(sql);
     MYSQL_RES* const result = mysql_store_result(my_);
-    const MYSQL_ROW row = mysql_fetch_row(result);
-    std::string value = row[0];
+    std::vector<std::string> values;
+    if (const MYSQL_ROW found = mysql_fetch_row(result)) values.assign(found, found + mysql_num_fields(result));
     mysql_free_result(result);
-    return value;
+    return values;
   }
+  std::string one(const std::string& sql) { return row(sql).at(0); }
   /// A global status variable.
   std::string status(const std::string& name) {
     run("show global status like '" + name + "'");
@@ -48,19 +57,22 @@ class raw_database {
   MYSQL* my_;
 };
 
-/// Two prepared statements that take and free a lock, each with the key as its text or without any.
+/// Two prepared statements that take and free a lock, each with the key as its text or without any. What a SELECT
+/// finds must be a number other than 0.
 class by_hand : public raw_database {
  public:
-  by_hand(const store_url& at, const std::string& take, const std::string& free)
-      : raw_database(at), take_(prepared(take)), free_(prepared(free)) {}
+  by_hand(const store_url& at, const std::string& take, const std::string& free, std::string key = "raw:4711")
+      : raw_database(at), key_(std::move(key)), take_(prepared(take)), free_(prepared(free)) {}
   ~by_hand() {
     mysql_stmt_close(take_);
     mysql_stmt_close(free_);
   }
 
+  void take() { run(take_); }
+  void release() { run(free_); }
   void pair() {
-    run(take_);
-    run(free_);
+    take();
+    release();
   }
   using raw_database::run;
 
@@ -82,12 +94,17 @@ class by_hand : public raw_database {
       if (of_the_key && mysql_stmt_affected_rows(statement) != 1) throw std::runtime_error("nothing was changed");
       return;
     }
-    check(mysql_stmt_store_result(statement) == 0);
-    if (mysql_stmt_num_rows(statement) != 1) throw std::runtime_error("there is no row");
+    long long value = 0;
+    MYSQL_BIND found;
+    std::memset(&found, 0, sizeof found);
+    found.buffer_type = MYSQL_TYPE_LONGLONG;
+    found.buffer = &value;
+    check(!mysql_stmt_bind_result(statement, &found) && mysql_stmt_store_result(statement) == 0);
+    if (mysql_stmt_fetch(statement) != 0 || value == 0) throw std::runtime_error("there is no row, or it says no");
     mysql_stmt_free_result(statement);
   }
 
-  std::string key_ = "raw:4711";
+  std::string key_;
   MYSQL_STMT* take_;
   MYSQL_STMT* free_;
 };

@@ -4,14 +4,16 @@
 /// Processes that hand a lock over, or wait for one.
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
+#include <csignal>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -33,6 +35,8 @@ struct board {
   std::atomic<std::size_t> count{0};
   std::atomic<bool> over{false};
   std::atomic<std::size_t> sent{0};  ///< statements
+  std::atomic<double> figure{0};     ///< what a single process has measured
+  char failure[256] = {};            ///< of a process that could not go on
   double took[most];
 };
 
@@ -56,17 +60,18 @@ class shared_board {
   board* board_;
 };
 
-/// Runs `work(number)` in so many processes until `time` is over.
+/// Runs `work(number)` in so many processes until `time` is over. Throws std::runtime_error if one of them failed.
 inline void in_processes(int count, board& shared, std::chrono::milliseconds time, const std::function<void(int)>& work,
                          const std::function<void()>& meanwhile = {}) {
   std::vector<pid_t> all;
   for (int i = 0; i != count; ++i) {
     const auto child = ::fork();
     if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       try {
         work(i);
       } catch (const std::exception& e) {
-        fmt::print(stderr, "hand-over: {}\n", e.what());
+        std::string(e.what()).copy(shared.failure, sizeof shared.failure - 1);
         ::_exit(1);
       }
       ::_exit(0);
@@ -79,11 +84,17 @@ inline void in_processes(int count, board& shared, std::chrono::milliseconds tim
     std::this_thread::sleep_for(time);
   }
   shared.over = true;
+  std::string failure;
   for (const auto child : all) {
     int status = 0;
     ::waitpid(child, &status, 0);
-    if (status != 0) std::exit(1);
+    if (WIFSIGNALED(status)) {
+      failure = fmt::format("a process was ended by signal {}", WTERMSIG(status));
+    } else if (status != 0) {
+      failure = shared.failure;
+    }
   }
+  if (!failure.empty()) throw std::runtime_error(failure);
 }
 
 inline void note_taken(board& shared, int me) {

@@ -24,11 +24,27 @@ inline const char* text_of(placement where) noexcept {
   return where == placement::one_processor ? "one processor" : "a processor each";
 }
 
-/// While it lives: for the present thread, those that it starts, and the server that listens on a unix socket. A
-/// machine of one processor has one placement, whichever is asked for.
+/// The process that listens on a unix socket.
+inline pid_t listener(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int to = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ucred who{};
+  socklen_t size = sizeof who;
+  const bool connected = ::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+                         ::getsockopt(to, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
+  ::close(to);
+  if (!connected) throw std::system_error(errno, std::generic_category(), "who listens");
+  return who.pid;
+}
+
+/// While it lives: for the present thread, those that it starts, and a server. A machine of one processor has one
+/// placement, whichever is asked for.
 class placed {
  public:
-  placed(placement where, const std::string& socket) : server_(listener(socket)) {
+  placed(placement where, const std::string& socket) : placed(where, listener(socket)) {}
+  placed(placement where, pid_t server) : server_(server) {
     if (::sched_getaffinity(0, sizeof all_, &all_) != 0) fail("which processors there are");
     int first = -1, last = -1;
     for (int i = 0; i != CPU_SETSIZE; ++i) {
@@ -67,19 +83,6 @@ class placed {
     for (const auto& each : std::filesystem::directory_iterator("/proc/" + std::to_string(server_) + "/task")) {
       set(std::stoi(each.path().filename().string()), to);
     }
-  }
-  static pid_t listener(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    const int to = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ucred who{};
-    socklen_t size = sizeof who;
-    const bool connected = ::connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-                           ::getsockopt(to, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
-    ::close(to);
-    if (!connected) fail("who listens");
-    return who.pid;
   }
 
   const pid_t server_;

@@ -2,10 +2,6 @@
 // Acquire and release on Redis beside the same two scripts by hand, and beside the pair that most programs use: SET NX
 // PX, and a script that deletes what is still theirs. On a server that writes nothing to a disk, so that the commands
 // are what costs.
-#include <hiredis/hiredis.h>
-
-#include <array>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -13,6 +9,7 @@
 #include "dlock/dlock.hpp"
 #include "harness.hpp"
 #include "placement.hpp"
+#include "redis_by_hand.hpp"
 #include "stores/redis/leases/scripts.hpp"
 #include "support/redis_server.hpp"
 
@@ -20,55 +17,8 @@ namespace {
 
 using dlock::bench::placed;
 using dlock::bench::placement;
-
-class raw_connection {
- public:
-  explicit raw_connection(const std::string& socket) : context_(redisConnectUnix(socket.c_str())) {
-    if (context_ == nullptr || context_->err != 0) throw std::runtime_error("no connection");
-  }
-
- protected:
-  std::string load(std::string_view script) { return ask({"SCRIPT", "LOAD", script}); }
-  std::string next() { return std::to_string(++attempt_); }
-  std::string ask(std::initializer_list<std::string_view> words) {
-    std::array<const char*, 16> texts{};
-    std::array<std::size_t, 16> sizes{};
-    std::size_t count = 0;
-    for (const auto each : words) {
-      texts.at(count) = each.data();
-      sizes.at(count++) = each.size();
-    }
-    const std::unique_ptr<redisReply, void (*)(void*)> response(
-        static_cast<redisReply*>(redisCommandArgv(context_.get(), static_cast<int>(count), texts.data(), sizes.data())),
-        freeReplyObject);
-    if (response == nullptr) throw std::runtime_error("no answer");
-    return response->type == REDIS_REPLY_INTEGER ? std::to_string(response->integer)
-           : response->str == nullptr            ? std::string()
-                                                 : std::string(response->str, response->len);
-  }
-
- private:
-  struct deleter {
-    void operator()(redisContext* context) const noexcept { redisFree(context); }
-  };
-  std::unique_ptr<redisContext, deleter> context_;
-  unsigned long attempt_ = 0;
-};
-
-class raw_pair : raw_connection {
- public:
-  using raw_connection::raw_connection;
-
-  void operator()(const std::string& key) {
-    const auto value = next();
-    if (ask({"SET", key, value, "NX", "PX", "30000"}) != "OK") throw std::runtime_error("not granted");
-    if (ask({"EVALSHA", hash_, "1", key, value}) != "1") throw std::runtime_error("not freed");
-  }
-
- private:
-  const std::string hash_ =
-      load("if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end");
-};
+using dlock::bench::raw_connection;
+using dlock::bench::set_nx;
 
 class scripts_by_hand : raw_connection {
  public:
@@ -100,15 +50,15 @@ void compare(const dlock::test::redis_server& server, placement where) {
   dlock::lock_service locks{server.url("&persistence=none")};
   const dlock::lock_options options;
   const dlock::lock_key our_key("our:4711");
-  raw_pair raw(server.socket());
+  set_nx raw(server.socket());
   scripts_by_hand scripts(server.socket());
   const auto ours = [&] { const dlock::lease held = locks.acquire(our_key, options); };
   const auto name = std::string("Redis: acquire+release, ") + text_of(where);
   const bool each = where == placement::a_processor_each;
   dlock::bench::compare(name + ", same scripts", 41, 2'000, [&] { scripts(); }, ours, {.at_least = 0.8});
-  dlock::bench::compare(name, 41, 2'000, [&] { raw("raw:4711"); }, ours, {.at_least = each ? 0.75 : 0.5});
+  dlock::bench::compare(name, 41, 2'000, [&] { raw.pair("raw:4711"); }, ours, {.at_least = each ? 0.75 : 0.5});
   dlock::bench::compare(
-      name + ", both by hand", 41, 2'000, [&] { raw("raw:4711"); }, [&] { scripts(); });
+      name + ", both by hand", 41, 2'000, [&] { raw.pair("raw:4711"); }, [&] { scripts(); });
 }
 
 }  // namespace

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// ZooKeeper: acquire and release, and the hand-over to who waits, beside the recipe written by hand with the C client:
-// create, get the children, watch the one before, delete. On a server that waits for no disk.
-#define THREADED  // the library's calls that wait
-#include <zookeeper/zookeeper.h>
-
-#include <algorithm>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
-#include <stdexcept>
+// ZooKeeper: acquire and release, and the hand-over to who waits, beside the recipe written by hand with the C client.
+// On a server that waits for no disk.
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,85 +9,11 @@
 #include "dlock/dlock.hpp"
 #include "harness.hpp"
 #include "support/zookeeper_server.hpp"
+#include "zookeeper_by_hand.hpp"
 
 namespace {
 
 using clock_type = std::chrono::steady_clock;
-
-class raw_lock {
- public:
-  raw_lock(const std::string& address, std::string path) : path_(std::move(path)) {
-    ::zoo_set_debug_level(static_cast<ZooLogLevel>(0));
-    handle_ = ::zookeeper_init(address.c_str(), on_event, 30'000, nullptr, this, 0);
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::seconds{10}, [&] { return connected_; }))
-      throw std::runtime_error("no connection");
-    ::zoo_create(handle_, path_.c_str(), nullptr, -1, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, nullptr, 0);
-  }
-  ~raw_lock() { ::zookeeper_close(handle_); }
-  raw_lock(const raw_lock&) = delete;
-  raw_lock& operator=(const raw_lock&) = delete;
-
-  void acquire() {
-    char made[256];
-    check(::zoo_create(handle_, (path_ + "/lock-").c_str(), "raw", 3, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
-                       made, sizeof made));
-    mine_ = std::string(made).substr(path_.size() + 1);
-    for (;;) {
-      const auto before = one_before();
-      if (before.empty()) return;
-      {
-        const std::lock_guard lock(mutex_);
-        gone_ = false;
-      }
-      char data[256];
-      int size = sizeof data;
-      if (::zoo_wget(handle_, (path_ + "/" + before).c_str(), on_change, this, data, &size, nullptr) != ZOK) continue;
-      waits_ = true;
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return gone_; });
-      waits_ = false;
-    }
-  }
-  void release() { check(::zoo_delete(handle_, (path_ + "/" + mine_).c_str(), -1)); }
-  bool waits() const { return waits_; }
-
- private:
-  static void check(int code) {
-    if (code != ZOK) throw std::runtime_error(::zerror(code));
-  }
-  static void on_event(zhandle_t*, int, int state, const char*, void* about) {
-    auto& mine = *static_cast<raw_lock*>(about);
-    const std::lock_guard lock(mine.mutex_);
-    mine.connected_ = state == ZOO_CONNECTED_STATE;
-    mine.changed_.notify_all();
-  }
-  static void on_change(zhandle_t*, int, int, const char*, void* about) {
-    auto& mine = *static_cast<raw_lock*>(about);
-    const std::lock_guard lock(mine.mutex_);
-    mine.gone_ = true;
-    mine.changed_.notify_all();
-  }
-  std::string one_before() {
-    String_vector children{};
-    check(::zoo_get_children(handle_, path_.c_str(), 0, &children));
-    std::string found;
-    for (int i = 0; i != children.count; ++i) {
-      if (children.data[i] < mine_ && children.data[i] > found) found = children.data[i];
-    }
-    ::deallocate_String_vector(&children);
-    return found;
-  }
-
-  const std::string path_;
-  zhandle_t* handle_ = nullptr;
-  std::string mine_{};
-  std::mutex mutex_{};
-  std::condition_variable changed_{};
-  bool connected_ = false;
-  bool gone_ = false;
-  std::atomic<bool> waits_{false};
-};
 
 /// Microseconds from a release to the grant of who has waited for it, a median.
 template <class Acquire, class Release, class Waits, class Other>
@@ -118,7 +37,8 @@ double hand_over(int times, const Acquire& acquire, const Release& release, cons
 
 int main() {
   const dlock::test::zookeeper_server server;
-  raw_lock raw(server.address(), "/raw"), other_raw(server.address(), "/raw");
+  const dlock::bench::zookeeper_session session(server.address()), other_session(server.address());
+  dlock::bench::zookeeper_recipe raw(session, "/raw"), other_raw(other_session, "/raw");
   dlock::lock_service locks{server.url()}, other_locks{server.url()};
   const dlock::lock_options options, patient{.wait = std::chrono::seconds{20}};
   const dlock::lock_key key("our:4711");
