@@ -62,7 +62,7 @@ if(DLOCK_BUILD_TESTS OR DLOCK_BUILD_SAMPLES OR DLOCK_BUILD_BENCH OR DLOCK_BUILD_
   dlock_find_or_fetch(CLI11 2.1 CLIUtils/CLI11 v2.1.2)
 endif()
 
-if(DLOCK_BUILD_TOOLS)
+if(DLOCK_BUILD_TOOLS OR DLOCK_BUILD_BENCH)
   dlock_find_or_fetch(nlohmann_json 3.11 nlohmann/json v3.11.2)
 endif()
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # Installs what dlock needs to build and to test, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#   scripts/setup.sh [format|galera|package|site]   "format" adds clang-format, "galera" the provider of Galera clusters,
-#                                           "package" what makes Debian packages; "site" installs what the web site needs, and nothing else
+#   scripts/setup.sh [bench|format|galera|package|site]   "bench" adds etcd and gRPC, "format" clang-format, "galera" the provider of
+#                                           Galera clusters, "package" what makes Debian packages; "site" installs what the web site
+#                                           needs, and nothing else
 # It asks dpkg first and does nothing (no root, no apt) when everything is there. No package script may
 # start a service while it installs: the tests run a MariaDB server of their own, never the system's.
 #
@@ -203,6 +204,7 @@ install_missing() {
 main() {
   local missing
   case "${1:-}" in
+    bench) base_packages+=(etcd-server libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc) ;;
     format) base_packages+=(clang-format) ;;
     galera) base_packages+=(galera-4) ;;
     package) base_packages+=(dpkg-dev file) ;;
