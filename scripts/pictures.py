@@ -6,8 +6,12 @@
   scripts/pictures.py --check   prints each picture that is not what this program draws; exit code 1 when there is one
 
 A picture follows the reader's light or dark mode. It has a background of its own, because a page may be dark
-where the reader's system is light.
+where the reader's system is light. That of the peers shows docs/pictures/peers.json, which ./dev bench --plot peers
+writes.
 """
+import itertools
+import json
+import math
 import os
 import sys
 from html import escape
@@ -64,9 +68,9 @@ class Picture:
                 f'  <text x="{x:g}" y="{y + 18 * n:g}" text-anchor="{anchor}" class="{kind}{" bold" if bold else ""}">'
                 f"{escape(line)}</text>\n")
 
-    def line(self, x1, y1, x2, y2, dash=False):
+    def line(self, x1, y1, x2, y2, dash=False, kind="line"):
         dashes = ' stroke-dasharray="4 3"' if dash else ""
-        self.parts.append(f'  <line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" class="line"{dashes}/>\n')
+        self.parts.append(f'  <line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" class="{kind}"{dashes}/>\n')
 
     def tip(self, x, y, dx, dy):
         """The point of an arrow that goes along an axis; (dx, dy) has the length 1."""
@@ -234,12 +238,81 @@ def layers():
     return p
 
 
+def two_digits(number):
+    """Two digits are what such a measurement can be trusted for."""
+    shown = round(number, 1 - math.floor(math.log10(number)))
+    return f"{shown:,.0f}" if shown >= 10 else f"{shown:.1f}" if shown >= 1 else f"{shown:.2f}"
+
+
+class LogScale:
+    def __init__(self, left, width, numbers):
+        self.left, self.width = left, width
+        self.low, self.high = math.floor(math.log10(min(numbers))), math.log10(max(numbers))
+
+    def at(self, number):
+        return round(self.left + self.width * (math.log10(number) - self.low) / (self.high - self.low), 1)
+
+    def powers(self):
+        return [10 ** n for n in range(self.low, math.floor(self.high) + 1)]
+
+
+def peers():
+    with open(os.path.join(FOLDER, "peers.json"), encoding="utf-8") as file:
+        rows = json.load(file)["contenders"]
+    measured = [row for row in rows if "missing" not in row]
+    rate = lambda row, threads: row[f"pairs_per_s_{threads}"]["median"]
+    ms = lambda row, which: row["hand_over_ms"][which]
+    one = LogScale(230, 130, [rate(row, "1_thread") for row in measured])
+    many = LogScale(425, 130, [rate(row, "64_threads") for row in measured])
+    hand_over = LogScale(620, 150, [ms(row, which) for row in measured for which in ("p50", "p99")])
+    servers = [(server, list(of)) for server, of in itertools.groupby(rows, lambda row: row["server"])]
+    top, step = 112, 24
+    bottom = top + step * (len(rows) + len(servers))
+    p = Picture(
+        "peers", 880, bottom + 48, "dlock beside other locks of the same servers",
+        "Bars on logarithmic scales, for each server and client: how often a second one thread locks and unlocks a free "
+        "key, how often 64 threads do with a key each, and how long a hand-over to a waiting process takes. " +
+        " ".join(f'{row["server"]}, {row["client"]}: {two_digits(rate(row, "1_thread"))}, '
+                 f'{two_digits(rate(row, "64_threads"))}, {two_digits(ms(row, "p50"))} ms.' for row in measured))
+    p.box(24, 20, 16, 16, "held", radius=2)
+    p.text(48, 33, "dlock")
+    p.box(104, 20, 16, 16, "store", radius=2)
+    p.text(128, 33, "other clients")
+    for scale, head, unit in ((one, "1 thread", "pairs a second"), (many, "64 threads", "pairs a second"),
+                              (hand_over, "hand-over", "ms: bar p50, line p99")):
+        p.text(scale.left, 70, head, bold=True)
+        p.text(scale.left, 88, unit, "note")
+        for power in scale.powers():
+            p.line(scale.at(power), top - 10, scale.at(power), bottom, kind="page")
+            p.text(scale.at(power), bottom + 20, f"{power:,g}", "note", "middle")
+    y = top
+    for server, of in servers:
+        p.text(24, y + 12, server, bold=True)
+        y += step
+        for row in of:
+            p.text(36, y + 12, row["client"])
+            if "missing" in row:
+                p.text(one.left, y + 12, "missing: " + row["missing"], "note")
+            else:
+                kind = "held" if row["dlock"] else "store"
+                for scale, number in ((one, rate(row, "1_thread")), (many, rate(row, "64_threads"))):
+                    p.box(scale.left, y, scale.at(number) - scale.left, 16, kind, radius=2)
+                    p.text(scale.at(number) + 6, y + 12, two_digits(number))
+                half, late = hand_over.at(ms(row, "p50")), hand_over.at(ms(row, "p99"))
+                p.box(hand_over.left, y, half - hand_over.left, 16, kind, radius=2)
+                p.line(half, y + 8, late, y + 8)
+                p.line(late, y + 3, late, y + 13)
+                p.text(late + 6, y + 12, f'{two_digits(ms(row, "p50"))} / {two_digits(ms(row, "p99"))}')
+            y += step
+    return p
+
+
 def main():
     check = sys.argv[1:] == ["--check"]
     if sys.argv[1:] and not check:
         sys.exit(__doc__)
     bad = 0
-    for picture in (life_of_a_lease(), hand_over(), take_over(), layers()):
+    for picture in (life_of_a_lease(), hand_over(), take_over(), layers(), peers()):
         path = os.path.join(FOLDER, picture.name + ".svg")
         if not check:
             os.makedirs(FOLDER, exist_ok=True)
