@@ -20,6 +20,8 @@ class server_process {
   server_process(const server_process&) = delete;
   server_process& operator=(const server_process&) = delete;
 
+  /// -1: it does not run.
+  pid_t pid() const noexcept { return pid_; }
   /// SIGSTOP, SIGCONT.
   void stop() const { ::kill(pid_, SIGSTOP); }
   void go_on() const { ::kill(pid_, SIGCONT); }

@@ -25,7 +25,6 @@ class zookeeper_server : public server_process {
   /// "127.0.0.1:port"
   std::string address() const;
   std::uint16_t port() const noexcept { return port_; }
-  pid_t pid() const noexcept { return pid_; }
 
   /// Begins to run it; wait() returns when it answers.
   void start();
