@@ -83,7 +83,9 @@ TEST_CASE("simulation: a run that fails is told by the least that fails, and wha
   CHECK(text.find("take over grants fence") != std::string::npos);
   CHECK(text.ends_with(came.failure + "\n"));
   CHECK(std::count(text.begin(), text.end(), '\n') <= 11);
-  const auto drawn = picture(came);
+  constexpr moment all_of_it = 3'600'000'000;
+  const auto drawn = picture(came, all_of_it);
   CHECK(drawn.starts_with("<svg"));
   CHECK(drawn.find(">p") != std::string::npos);  // the lane of a process
+  CHECK(picture(came).find("at the end: " + came.failure) != std::string::npos);
 }

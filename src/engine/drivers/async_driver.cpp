@@ -98,7 +98,7 @@ void async_driver::tell(const event& happened) noexcept {
 instant async_driver::drive() noexcept {
   const base::lock_guard lock(driving_);
   if (closing_.stop_requested() && !std::exchange(closing_notified_, true)) {
-    for (auto all = std::exchange(waiting_, deadline_heap(&async_run::timer_)); !all.empty();) {
+    for (auto all = std::exchange(waiting_, deadline_heap<async_run>(&async_run::timer_)); !all.empty();) {
       go_on(all.take_first(), async_run::woken);
     }
   }

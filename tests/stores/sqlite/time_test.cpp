@@ -111,6 +111,22 @@ TEST_CASE("sqlite time: a row with an expiry of its own is free from that micros
   CHECK(answer(run(b, action, fixture.order, 0us, last)) == outcome::yes);
 }
 
+TEST_CASE("sqlite time: a row whose expiry is further off than any lease may be is free", "[unit][sqlite]") {
+  timed_fixture fixture;
+  actor a(fixture), b(fixture);
+  REQUIRE(answer(run(a, verb::take, fixture.order, 10s)) == outcome::yes);
+  const auto month = 24h * 31;
+  const auto set_to = [&](std::chrono::microseconds ahead) {
+    raw_sqlite(fixture.path).run("UPDATE orders SET e = e + " + std::to_string(ahead.count()));
+  };
+  set_to(month - 10s);
+  CHECK_FALSE(run(b, verb::poll, fixture.order).holder.expired);
+  CHECK(answer(run(b, verb::take, fixture.order, 10s)) == outcome::no);
+  set_to(1us);  // as by another clock, or by a mistake
+  CHECK(run(b, verb::poll, fixture.order).holder.expired);
+  CHECK(answer(run(b, verb::take, fixture.order, 10s)) == outcome::yes);
+}
+
 TEST_CASE("sqlite time: a row that is renewed by its column is free in the second after its expiry, not before",
           "[unit][sqlite][T30]") {
   timed_fixture fixture;

@@ -142,11 +142,11 @@ parked_waiters::rung parked_waiters::ring(mysql_connection& by, std::uint64_t sl
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
 
-std::string parked_waiters::bell_name() const {
+std::string parked_waiters::bell_name(std::string_view suffix) const {
   auto digits = own_bell_.hex();
   std::transform(digits.begin(), digits.end(), digits.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return "'dlock." + digits + "'";
+  return fmt::format("'dlock.{}{}'", digits, suffix);
 }
 
 void parked_waiters::run(const std::stop_token& stop) noexcept {
@@ -281,6 +281,8 @@ bool parked_waiters::connected(const std::stop_token& stop) {
   own_bell_ = id128::random();
   parked_ = std::move(parked);
   helper_ = std::move(helper);
+  // Who keeps the order sees by this lock that the process is there, also between two sleeps.
+  if (!ask(fmt::format("DO GET_LOCK({}, 0)", bell_name(".p")), "show that this process waits", nullptr)) return false;
   const base::lock_guard noting(notes_mutex_);
   bell_ = own_bell_;
   return true;

@@ -113,7 +113,7 @@ class parked_waiters {
   void tell(watched_key& about, bool works) noexcept DLOCK_REQUIRES(mutex_);
   bool wanted() const noexcept DLOCK_REQUIRES(mutex_);
   clock::time_point next_time() const DLOCK_REQUIRES(mutex_);
-  std::string bell_name() const;
+  std::string bell_name(std::string_view suffix = {}) const;
 
   mysql_client& client_;
   const lease_sql& sql_;

@@ -34,10 +34,12 @@ constexpr sql::named_part words[] = {
     {"wide_fence", "CAST(h.fence AS DECIMAL(30))"},
     // Who has a waiter's bell sleeps on that connection. Nobody: the waiter is gone.
     {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
-    // Of a process that is registered itself, the place of its own row counts.
-    {"earlier_waiter",
-     "SELECT 1 FROM {waiter} w "
-     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.bell} <> :bell AND {sleeper} IS NOT NULL "
+    // Those that come first, in the order of the waiter table: of a process that is registered itself, the place of its
+    // own row counts. Between two sleeps nobody has the bell, so each process has a second lock all the time.
+    {"earlier_waiters",
+     "FROM {waiter} w "
+     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.bell} <> :bell "
+     "AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell}), '.p')) IS NOT NULL "
      "AND NOT (:registered AND EXISTS ("
      "SELECT 1 FROM {waiter} m WHERE m.{waiter.lock_key} = :key AND m.{waiter.bell} = :bell "
      "AND (m.{waiter.since_us} < w.{waiter.since_us} "
@@ -158,7 +160,7 @@ SET {grant}
 WHERE {lock.lock_key} = :key
   AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})
   {only_primary}
-  AND NOT EXISTS ({earlier_waiter})
+  AND NOT EXISTS (SELECT 1 {earlier_waiters})
 )"},
 
     {text_id::take_over_in_order, R"(
@@ -170,11 +172,13 @@ WHERE {lock.lock_key} = :key
   AND ({lock.expires_at_us} <= {now}
        OR ({lock.expires_at_us} IS NULL
            AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))
-  AND NOT EXISTS ({earlier_waiter})
+  AND NOT EXISTS (SELECT 1 {earlier_waiters})
 )"},
 
     {text_id::others_first, R"(
-SELECT EXISTS ({earlier_waiter})
+SELECT {sleeper} {earlier_waiters}
+ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
+LIMIT 1
 )"},
 
     // Rule 6, and in the answer's LAST_INSERT_ID who waits first. The sub-query reads without locks.

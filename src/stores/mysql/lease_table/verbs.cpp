@@ -251,7 +251,13 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
     return others;
   }
   answer.statements = others.statements;
-  answer.holder.others_first = unsigned_of(rows.at(0).at(0)) != 0;
+  answer.holder.others_first = !rows.empty();
+  if (rows.empty()) return answer;
+  // Whatever freed the key may have woken nobody.
+  if (const auto sleeper = unsigned_of(rows.at(0).at(0)); sleeper != 0) {
+    ++answer.statements;
+    ring(with, sleeper);
+  }
   return answer;
 }
 
