@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <netinet/in.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -24,6 +20,7 @@
 #include "support/eventually.hpp"
 #include "support/free_port.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/server_process.hpp"
 
 namespace dlock::bench {
 
@@ -31,55 +28,29 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// An etcd of one member, which syncs what it writes. It ends with this process, however that ends.
-class etcd_server {
+/// An etcd of one member, which syncs what it writes.
+class etcd_server : public test::server_process {
  public:
   etcd_server() {
     for (int attempt = 0; attempt < 5; ++attempt) {  // somebody else may take a port
       start();
-      const bool up = test::eventually([this] { return ended() || listens(); }, 20s);
-      if (up && pid_ > 0) return;
-      if (pid_ > 0) kill();
+      const bool up = test::eventually([this] { return !runs() || listens(); }, 20s);
+      if (up && runs()) return;
+      kill();
     }
     throw std::runtime_error("etcd does not start; is it installed? scripts/setup.sh bench does that");
   }
-  ~etcd_server() {
-    if (pid_ > 0) kill();
-  }
-  etcd_server(const etcd_server&) = delete;
-  etcd_server& operator=(const etcd_server&) = delete;
 
   std::string address() const { return fmt::format("127.0.0.1:{}", port_); }
-  pid_t pid() const noexcept { return pid_; }
 
  private:
   void start() {
     port_ = test::free_port();
     const auto clients = "http://" + address(), members = fmt::format("http://127.0.0.1:{}", test::free_port());
-    std::vector<std::string> words{"etcd",
-                                   "--data-dir=" + (folder_ / "data"),
-                                   "--listen-client-urls=" + clients,
-                                   "--advertise-client-urls=" + clients,
-                                   "--listen-peer-urls=" + members,
-                                   "--initial-advertise-peer-urls=" + members,
-                                   "--initial-cluster=default=" + members};
-    std::vector<char*> arguments;
-    for (auto& each : words) arguments.push_back(each.data());
-    arguments.push_back(nullptr);
-    const auto log = folder_ / "log";
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      const int to = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-      ::dup2(to, 1);
-      ::dup2(to, 2);
-      ::execvp(arguments[0], arguments.data());
-      ::_exit(127);
-    }
-  }
-  bool ended() {
-    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
-    return pid_ < 0;
+    run({"etcd", "--data-dir=" + (folder_ / "data"), "--listen-client-urls=" + clients,
+         "--advertise-client-urls=" + clients, "--listen-peer-urls=" + members,
+         "--initial-advertise-peer-urls=" + members, "--initial-cluster=default=" + members},
+        folder_ / "log");
   }
   bool listens() const {
     const int to = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -91,15 +62,9 @@ class etcd_server {
     ::close(to);
     return connected;
   }
-  void kill() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
 
   test::scratch_folder folder_{};
   std::uint16_t port_ = 0;
-  pid_t pid_ = -1;
 };
 
 /// A channel and a lease, both of which a process needs once. The locks are etcd's own: a waiter's call returns when
