@@ -35,7 +35,7 @@ struct option_rule {
   milliseconds most{0};
 };
 
-constexpr std::array<option_rule, 13> rules{{
+constexpr std::array<option_rule, 14> rules{{
     {.name = "ttl", .time = true, .least = milliseconds{10}, .most = hours{24 * 30}},
     {.name = "wait", .time = true, .most = hours{24 * 365}},
     {.name = "renewal"},
@@ -43,6 +43,7 @@ constexpr std::array<option_rule, 13> rules{{
     {.name = "retry"},
     {.name = "min_hold", .time = true, .most = hours{24 * 30}},
     {.name = "max_hold", .time = true, .most = hours{24 * 365}},
+    {.name = "fairness"},
     {.name = "cancel"},
     {.name = "prefix", .scopes = in_locked | in_defaults, .lock_option = false},
     {.name = "row", .scopes = in_row | in_defaults, .lock_option = false},
