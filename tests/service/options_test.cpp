@@ -4,6 +4,7 @@
 // acquire_test; reentry: reentry_test; renewal, min_hold, max_hold, margin: hold_test; observer: observer_test; the
 // pauses of retry: backoff_test.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
