@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
