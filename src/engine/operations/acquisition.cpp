@@ -19,11 +19,7 @@ acquisition::acquisition(engine_services& services, const lock_key& key, lock_re
       poll_first_(poll_first),
       again_(services, request_.terms),
       queue_wait_(services, request_, woken),
-      room_(in) {
-  if (!services.caps.passes_on || key.row() != nullptr || request_.once || request_.in_order()) return;
-  const keeping kept(key, request_.terms, services.caps);
-  if (kept.kind == lease_kind::session) queue_wait_.use_lease_of(kept.ttl);
-}
+      room_(in) {}
 
 acquisition::~acquisition() {
   if (at_ != nullptr) room_->reset();  // before the turn is handed on
@@ -39,9 +35,7 @@ action acquisition::begin(instant now) {
     case reentry_attempt::found::being_freed:
       // For its owner the key is free, also for one attempt: the background hands on the turn as soon as it is.
       if (fault why; turn_ || !services_.may_wait(why)) break;
-      doing_ = doing::queued;
-      return queue_left(
-          queue_wait_.start(key_, std::max(request_.deadline, now + services_.shared.options.release_limit), now), now);
+      return enter_queue(std::max(request_.deadline, now + services_.shared.options.release_limit), now);
     case reentry_attempt::found::nothing: break;
   }
   return enter(now);
@@ -61,12 +55,16 @@ action acquisition::enter(instant now) {
   turn_ = services_.queue.try_enter(key_, request_.once);
   if (turn_) return ask_store(poll_first_, now);
   if (request_.deadline <= request_.begun) return busy_here(now);
-  return enter_queue(now);
+  return enter_queue(request_.deadline, now);
 }
 
-action acquisition::enter_queue(instant now) {
+action acquisition::enter_queue(instant until, instant now) {
   doing_ = doing::queued;
-  return queue_left(queue_wait_.start(key_, request_.deadline, now), now);
+  if (services_.caps.passes_on && key_.row() == nullptr && !request_.once && !request_.in_order()) {
+    const keeping kept(key_, request_.terms, services_.caps);
+    if (kept.kind == lease_kind::session) queue_wait_.use_lease_of(kept.ttl);
+  }
+  return queue_left(queue_wait_.start(key_, until, now), now);
 }
 
 action acquisition::queue_left(action next, instant now) {
@@ -234,7 +232,7 @@ action acquisition::pause_over(action next, instant now) {
   if (at_->pause.interrupted()) return {};
   if (before && !turn_.retake()) {  // a single attempt of this process has taken it
     queue_wait_.enter_at_head();
-    return enter_queue(now);
+    return enter_queue(request_.deadline, now);
   }
   doing_ = doing::asking;
   const bool notified = at_->pause.was_notified();

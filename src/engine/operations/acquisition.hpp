@@ -58,7 +58,7 @@ class acquisition final : public operation {
 
   action begin(instant now);
   action enter(instant now);
-  action enter_queue(instant now);
+  action enter_queue(instant until, instant now);
   action enter_again(action next);
   action queue_left(action next, instant now);
   action use_passed(std::shared_ptr<grant> passed, instant now);
