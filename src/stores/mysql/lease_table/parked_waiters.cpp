@@ -426,12 +426,12 @@ bool parked_waiters::leave_old() {
            "remove a waiter", nullptr)) {
     return false;
   }
-  return (left.empty() || pass_on(left, false)) && (woken.empty() || pass_on(woken, true));
+  return (left.empty() || wake_next(left, false)) && (woken.empty() || wake_next(woken, true));
 }
 
 /// Wakes the next waiters of these keys. `held_too`: also of those that are not free, because whoever has
 /// one now may not know of waiters.
-bool parked_waiters::pass_on(const std::string& keys, bool held_too) {
+bool parked_waiters::wake_next(const std::string& keys, bool held_too) {
   mysql_rows rows;
   if (!ask(sql::write_values(
                sql_.text(text_id::first_waiters),

@@ -104,7 +104,7 @@ class parked_waiters {
   bool look(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool drop_dead_rows(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool awake() DLOCK_REQUIRES(mutex_);
-  bool pass_on(const std::string& keys, bool held_too) DLOCK_REQUIRES(mutex_);
+  bool wake_next(const std::string& keys, bool held_too) DLOCK_REQUIRES(mutex_);
   bool ask(const std::string& sql, const char* doing, mysql_rows* rows) DLOCK_REQUIRES(mutex_);
   bool failed(const fault& why) DLOCK_REQUIRES(mutex_);
   bool give_up(const std::string& why) DLOCK_REQUIRES(mutex_);

@@ -153,28 +153,7 @@ FROM {lock}
 WHERE {lock.lock_key} = :key
 )"},
 
-    // The statements `take` and `take_over`, of a caller that lets others go first.
-    {text_id::take_in_order, R"(
-UPDATE {lock}
-SET {grant}
-WHERE {lock.lock_key} = :key
-  AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})
-  {only_primary}
-  AND NOT EXISTS (SELECT 1 {earlier_waiters})
-)"},
-
-    {text_id::take_over_in_order, R"(
-UPDATE {lock}
-SET {grant}
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :holder
-  AND {lock.fence} = :seen_fence
-  AND ({lock.expires_at_us} <= {now}
-       OR ({lock.expires_at_us} IS NULL
-           AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))
-  AND NOT EXISTS (SELECT 1 {earlier_waiters})
-)"},
-
+    // Of a poll that lets others go first: who that is.
     {text_id::others_first, R"(
 SELECT {sleeper} {earlier_waiters}
 ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
@@ -334,6 +313,12 @@ lease_sql::lease_sql(sql::table_names names) : names_(with_waiters(std::move(nam
     quick_[static_cast<std::size_t>(id)].sql.insert(0, quick_prefix);
   }
   revoke_ = sql::in_one_line(names_.expand(sql::source_of(statement_id::revoke)));
+  const auto after_others = names_.expand("AND NOT EXISTS (SELECT 1 {earlier_waiters})");
+  const auto in_order = [&](statement_id which) {
+    return sql::in_one_line(names_.expand(sql::source_of(which)) + after_others);
+  };
+  take_in_order_ = in_order(statement_id::take);
+  take_over_in_order_ = in_order(statement_id::take_over);
   expand_texts(texts_, names_.expand("{lock} FORCE INDEX (PRIMARY)"));
   expand_texts(skipping_, names_.expand(unlocked_rows));
 }

@@ -32,8 +32,6 @@ enum class text_id : unsigned char {
   granted_fence,
   ask_for_row,
   verifiers,
-  take_in_order,
-  take_over_in_order,
   others_first,
   release_and_wake,
   first_waiters,
@@ -67,6 +65,9 @@ class lease_sql {
   }
   /// Likewise: its parameter is the key.
   const std::string& revoke() const noexcept { return revoke_; }
+  /// Likewise, of a caller that lets others go first: with the parameters :bell and :registered besides.
+  const std::string& take_in_order() const noexcept { return take_in_order_; }
+  const std::string& take_over_in_order() const noexcept { return take_over_in_order_; }
 
   /// Before a take: a row that somebody's transaction has locked is busy at once, not after the lock wait timeout.
   static constexpr std::string_view quick_prefix = mysql::quick_prefix;
@@ -80,6 +81,8 @@ class lease_sql {
   std::vector<sql::statement_text> statements_{};
   std::vector<sql::statement_text> quick_{};
   std::string revoke_{};
+  std::string take_in_order_{};
+  std::string take_over_in_order_{};
   text_list texts_{};
   text_list skipping_{};
 };

@@ -212,22 +212,21 @@ reply mysql_store::take_in_order(native& with, const request& asked) {
   const auto* const registered = asked.registered ? "1" : "0";
   std::string text(with.quick_prefix());
   if (asked.action == verb::take) {
-    text += sql::write_values(sql_.text(text_id::take_in_order), {{"key", key},
-                                                                  {"session", session},
-                                                                  {"nonce", nonce},
-                                                                  {"own_ttl", own_ttl},
-                                                                  {"bell", bell},
-                                                                  {"registered", registered}});
+    text += sql::write_values(sql_.take_in_order(), {{"key", key},
+                                                     {"session", session},
+                                                     {"nonce", nonce},
+                                                     {"own_ttl", own_ttl},
+                                                     {"bell", bell},
+                                                     {"registered", registered}});
   } else {
-    text += sql::write_values(sql_.text(text_id::take_over_in_order),
-                              {{"key", key},
-                               {"session", session},
-                               {"nonce", nonce},
-                               {"own_ttl", own_ttl},
-                               {"holder", mysql_literal(bytes_of(asked.expected->holder))},
-                               {"seen_fence", std::to_string(asked.expected->fence)},
-                               {"bell", bell},
-                               {"registered", registered}});
+    text += sql::write_values(sql_.take_over_in_order(), {{"key", key},
+                                                          {"session", session},
+                                                          {"nonce", nonce},
+                                                          {"own_ttl", own_ttl},
+                                                          {"holder", mysql_literal(bytes_of(asked.expected->holder))},
+                                                          {"seen_fence", std::to_string(asked.expected->fence)},
+                                                          {"bell", bell},
+                                                          {"registered", registered}});
   }
   auto answer = with.change(text, "take in order");
   answer = granted(with, sql_, asked, mysql_insert_id(with.handle()), std::move(answer));
