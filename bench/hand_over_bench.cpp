@@ -5,6 +5,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -39,17 +40,36 @@ std::vector<double> by_get_lock(const dlock::store_url& at, std::chrono::millise
   return took(*shared);
 }
 
+/// A row whose update is durable when it returns.
+class durable_row {
+ public:
+  explicit durable_row(const dlock::store_url& at) : raw_(at) {
+    raw_.run("create table if not exists bench_update (id int primary key, n int not null) engine=InnoDB");
+    raw_.run("replace into bench_update values (1, 0)");
+  }
+  ~durable_row() {
+    try {
+      raw_.run("drop table bench_update");
+    } catch (const std::exception&) {
+      // the next one uses it
+    }
+  }
+  durable_row(const durable_row&) = delete;
+  durable_row& operator=(const durable_row&) = delete;
+  void update() { raw_.run("update bench_update set n = n + 1 where id = 1"); }
+
+ private:
+  raw_database raw_;
+};
+
 /// Each after a pause, as those of a hand-over are: a disk that was idle is slower than a busy one.
 std::vector<double> durable_updates(const dlock::store_url& at, std::chrono::milliseconds pause, int times) {
-  raw_database raw(at);
-  raw.run("create table if not exists bench_update (id int primary key, n int not null) engine=InnoDB");
-  raw.run("replace into bench_update values (1, 0)");
+  durable_row row(at);
   std::vector<double> each;
   for (int i = 0; i != times; ++i) {
     std::this_thread::sleep_for(pause);
-    each.push_back(dlock::bench::time_us(1, [&] { raw.run("update bench_update set n = n + 1 where id = 1"); }));
+    each.push_back(dlock::bench::time_us(1, [&] { row.update(); }));
   }
-  raw.run("drop table bench_update");
   return each;
 }
 
@@ -78,17 +98,14 @@ void hand_over(const dlock::store_url& at) {
 /// Threads of one process that want the same key all the time, beside one connection that only writes.
 void hand_over_in_a_process(const dlock::store_url& at, int threads) {
   dlock::lock_service locks{dlock::bench::by_socket(at)};
-  raw_database raw(at);
-  raw.run("create table if not exists bench_update (id int primary key, n int not null) engine=InnoDB");
-  raw.run("replace into bench_update values (1, 0)");
+  durable_row row(at);
   std::vector<double> ours, updates, ratios;
   for (int round = 0; round != 9; ++round) {
-    updates.push_back(per_second(1, 400ms, [&](int) { raw.run("update bench_update set n = n + 1 where id = 1"); }));
+    updates.push_back(per_second(1, 400ms, [&](int) { row.update(); }));
     ours.push_back(
         per_second(threads, 400ms, [&](int) { const auto held = locks.acquire("hand-over", {.wait = 1min}); }));
     ratios.push_back(ours.back() / updates.back());
   }
-  raw.run("drop table bench_update");
   fmt::print("hand-over between {} threads: {:7.0f}/s   one connection's durable updates {:7.0f}/s   x {:.2f}\n",
              threads, median(ours), median(updates), median(ratios));
   figures::add(fmt::format("hand-over between {} threads of a process, of one connection's durable updates", threads),
