@@ -79,8 +79,8 @@ struct request {
   const seen* expected = nullptr;  ///< take_over: the holder that was seen. Must outlive the call
   bool polled = false;  ///< take: it follows a poll, so what makes it wait may be a transaction of a dead holder
   /// take, take_over, poll, with capabilities::keeps_order: not before other processes that are registered as waiters.
-  /// `registered`: this one
-  /// is, too, and comes before those that registered later.
+  /// `registered`: this one is
+  /// registered too, and comes before those that registered later.
   bool in_order = false;
   bool registered = false;
   /// extend, with capabilities::extends_unlocked: if another transaction has the row locked, the store does not wait

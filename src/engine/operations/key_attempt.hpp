@@ -42,8 +42,8 @@ struct keeping {
   microseconds ttl;
 };
 
-/// What the next release and the next acquire of the key want to know of a grant that is in the books. `waited`: others
-/// had the key when it was asked for; `watched`: the store notified of its releases.
+/// Records a grant that is in the books, for the next release and the next acquire of its key. `waited`: the key was
+/// busy when it was asked for; `watched`: the store notified of its releases.
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept;
 
 /// Whether a poll has shown a grant of a live session of ours that is no lease, and that no attempt of this process may

@@ -15,7 +15,7 @@ queue_wait::queue_wait(engine_services& services, const lock_request& asked, wak
 
 queue_wait::~queue_wait() {
   if (key_ != nullptr) services_.queue.leave(*key_, *this);
-  if (queue_waiter::passed == nullptr) return;  // else nobody uses it
+  if (queue_waiter::passed == nullptr) return;  // otherwise this wait ended without using it
   services_.background.cancel_later(std::move(queue_waiter::passed), nullptr, instant::max(), last_);
 }
 

@@ -99,7 +99,7 @@ bool release_operation::judge_passing(ended_lease& ended, instant now) noexcept 
     ended.send.ask = ended.next->ask(verb::release);  // the waiter has gone
     return true;
   }
-  // A release follows, and tells whether it was done: if it finds the fence, nothing can pass on that any more.
+  // The release that follows shows whether the key was passed on: if it finds the fence, that can't happen any more.
   ended.next->in_doubt = std::move(ended.send.in_doubt);
   if (answer.result == outcome::failed) ended.next.reset();
   ended.send.ask = ended.grant->ask(verb::release);
