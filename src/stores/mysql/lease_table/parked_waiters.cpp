@@ -35,8 +35,6 @@ constexpr auto dead_rows_every = 60s;
 constexpr unsigned most_missed = 3;
 /// The server answers the parked statement later than its sleep ends.
 constexpr auto grace = 5s;
-/// A circle of waiters that is seen for so long is one.
-constexpr auto circle_lasts = 100ms;
 /// A sleep that fails sooner will fail again.
 constexpr auto shortest_sleep = 100ms;
 constexpr int most_confirmations = 500;
@@ -330,7 +328,7 @@ bool parked_waiters::enter_held() {
     if (!about.registered || about.listeners.empty()) continue;
     std::vector<lock_held_meanwhile> all;
     about.listeners.front()->list_held(all);
-    auto held = write_held(all);
+    auto held = sql::write_held(all);
     if (held == about.held) continue;
     const auto value = held.empty() ? "NULL" : mysql_literal(held);
     about.held = std::move(held);
@@ -346,8 +344,7 @@ bool parked_waiters::enter_held() {
   return true;
 }
 
-/// Of the circles that this process has to break, because its wait is the youngest, those that last: a thread whose
-/// wait has just ended goes on although its row still says that it waits.
+/// Those that last of the circles that this process has to break.
 bool parked_waiters::break_circles(clock::time_point now) {
   const auto nested = [](const auto& each) { return !each.second.held.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) {
@@ -356,15 +353,15 @@ bool parked_waiters::break_circles(clock::time_point now) {
   }
   mysql_rows rows;
   if (!ask(sql_.text(text_id::nested_waiters), "look for circles of waiters", &rows)) return false;
-  std::vector<nested_waiter> waiters;
+  std::vector<sql::nested_waiter> waiters;
   std::string keys;
   for (const auto& row : rows) {
-    nested_waiter waiter{.bell = row.at(0).value_or(""),
-                         .who = row.at(3)
-                                    ? sql::describe_holder(*row.at(3), integer_of(row.at(4)), row.at(5).value_or(""))
-                                    : "a process without a session",
-                         .waits_for = row.at(1).value_or("")};
-    if (!read_held(row.at(2).value_or(""), waiter)) continue;
+    sql::nested_waiter waiter{
+        .process = row.at(0).value_or(""),
+        .who = row.at(3) ? sql::describe_holder(*row.at(3), integer_of(row.at(4)), row.at(5).value_or(""))
+                         : "a process without a session",
+        .waits_for = row.at(1).value_or("")};
+    if (!sql::read_held(row.at(2).value_or(""), waiter)) continue;
     for (const auto& each : waiter.held) append_literal(keys, mysql_literal(each.key));
     waiters.push_back(std::move(waiter));
   }
@@ -374,20 +371,14 @@ bool parked_waiters::break_circles(clock::time_point now) {
            &rows)) {
     return false;
   }
-  std::map<std::string, present_grant> grants;
-  for (const auto& row : rows) grants[row.at(0).value_or("")] = {row.at(1).value_or(""), unsigned_of(row.at(2))};
-  std::map<waiting_circle, clock::time_point> seen;
-  for (auto& circle : find_circles(waiters, grants, bytes_of(own_bell_))) {
-    const auto before = circles_.find(circle);
-    const auto since = before != circles_.end() ? before->second : now;
-    look_at_ = std::min(look_at_, now + circle_lasts);
+  std::map<std::string, sql::present_grant> grants;
+  for (const auto& row : rows) grants[row.at(0).value_or("")] = {id_of(row.at(1).value_or("")), unsigned_of(row.at(2))};
+  for (const auto& circle : circles_.found(sql::find_circles(waiters, grants, bytes_of(own_bell_)), now)) {
     const auto found = keys_.find(circle.waits_for);
-    if (now - since >= circle_lasts && found != keys_.end() && !found->second.listeners.empty()) {
+    if (found != keys_.end() && !found->second.listeners.empty())
       found->second.listeners.front()->closes_circle(circle.held, circle.others);
-    }
-    seen.emplace(std::move(circle), since);
   }
-  circles_ = std::move(seen);
+  if (!circles_.empty()) look_at_ = std::min(look_at_, now + circles_.lasts);
   return true;
 }
 

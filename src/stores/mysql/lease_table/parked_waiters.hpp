@@ -21,7 +21,7 @@
 #include "dlock/store_interface/store.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
-#include "stores/mysql/lease_table/waiting_circles.hpp"
+#include "stores/sql/waiting_circles.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
@@ -134,7 +134,7 @@ class parked_waiters {
   clock::time_point dead_rows_at_{};
   clock::time_point off_until_{};
   clock::time_point idle_since_{};
-  std::map<waiting_circle, clock::time_point> circles_{};  // when each was first seen
+  sql::lasting_circles circles_{};
   unsigned missed_ = 0;  // keys that were found free without a ring, one after the other
   std::string said_{};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/lease_table/waiting_circles.hpp"
+#include "stores/sql/waiting_circles.hpp"
 
 #include <fmt/format.h>
 
@@ -7,22 +7,20 @@
 #include <charconv>
 #include <utility>
 
-#include "stores/mysql/client/text.hpp"
-
-namespace dlock::stores::mysql::lease_table {
+namespace dlock::stores::sql {
 
 namespace {
 
 std::string hex(std::string_view bytes) {
-  std::string digits;
-  for (const unsigned char each : bytes) digits += fmt::format("{:02x}", each);
-  return digits;
+  std::string text;
+  for (const unsigned char each : bytes) text += fmt::format("{:02x}", each);
+  return text;
 }
 
-bool read_bytes(std::string_view digits, unsigned char* to, std::size_t count) noexcept {
-  if (digits.size() != 2 * count) return false;
+bool read_bytes(std::string_view text, unsigned char* to, std::size_t count) noexcept {
+  if (text.size() != 2 * count) return false;
   for (std::size_t i = 0; i != count; ++i) {
-    const auto* const at = digits.data() + 2 * i;
+    const auto* const at = text.data() + 2 * i;
     if (std::from_chars(at, at + 2, to[i], 16).ptr != at + 2) return false;
   }
   return true;
@@ -71,13 +69,12 @@ bool read_held(std::string_view text, nested_waiter& into) {
 }
 
 std::vector<waiting_circle> find_circles(const std::vector<nested_waiter>& waiters,
-                                         const std::map<std::string, present_grant>& grants, std::string_view bell) {
+                                         const std::map<std::string, present_grant>& grants, std::string_view process) {
   std::map<std::string_view, edge> by_held;
   for (const auto& waiter : waiters) {
     for (const auto& lock : waiter.held) {
       const auto present = grants.find(lock.key);
-      if (present == grants.end() || present->second.fence != lock.fence ||
-          present->second.session != bytes_of(lock.session)) {
+      if (present == grants.end() || present->second.fence != lock.fence || present->second.session != lock.session) {
         continue;
       }
       by_held.emplace(lock.key, edge{&waiter, &lock});
@@ -85,7 +82,7 @@ std::vector<waiting_circle> find_circles(const std::vector<nested_waiter>& waite
   }
   std::vector<waiting_circle> found;
   for (const auto& [key, mine] : by_held) {
-    if (mine.waiter->bell != bell) continue;
+    if (mine.waiter->process != process) continue;
     waiting_circle circle{.waits_for = mine.waiter->waits_for, .held = mine.held->key, .others = {}};
     bool closed = false, youngest = true;
     // Others may form a circle that this waiter is not in.
@@ -93,9 +90,10 @@ std::vector<waiting_circle> find_circles(const std::vector<nested_waiter>& waite
       const auto& waiter = *at->second.waiter;
       closed = at->second.held == mine.held;
       if (closed) break;
-      youngest =
-          youngest && std::pair(waiter.since, std::string_view(waiter.bell)) <= std::pair(mine.waiter->since, bell);
-      circle.others.push_back({.who = waiter.bell == bell ? std::string() : waiter.who, .waits_for = waiter.waits_for});
+      youngest = youngest &&
+                 std::pair(waiter.since, std::string_view(waiter.process)) <= std::pair(mine.waiter->since, process);
+      circle.others.push_back(
+          {.who = waiter.process == process ? std::string() : waiter.who, .waits_for = waiter.waits_for});
       at = by_held.find(waiter.waits_for);
     }
     if (closed && youngest && !circle.others.empty()) found.push_back(std::move(circle));
@@ -103,4 +101,15 @@ std::vector<waiting_circle> find_circles(const std::vector<nested_waiter>& waite
   return found;
 }
 
-}  // namespace dlock::stores::mysql::lease_table
+std::vector<waiting_circle> lasting_circles::found(std::vector<waiting_circle> found, time_point now) {
+  std::map<waiting_circle, time_point> since;
+  for (auto& each : found) {
+    const auto before = since_.find(each);
+    since.emplace(each, before == since_.end() ? now : before->second);
+  }
+  std::erase_if(found, [&](const auto& each) { return now - since.at(each) < lasts; });
+  since_ = std::move(since);
+  return found;
+}
+
+}  // namespace dlock::stores::sql

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// Circles of processes that wait for each other, from what they say of their waits and of what they hold meanwhile.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dlock/store_interface/store.hpp"
+
+namespace dlock::stores::sql {
+
+/// A process that holds locks while it waits for a key.
+struct nested_waiter {
+  std::string process{};  ///< names it, whatever that is
+  std::string who{};
+  std::string waits_for{};
+  std::uint64_t since = 0;  ///< when it was written what is held: the youngest of a circle has the greatest
+  std::vector<lock_held_meanwhile> held{};
+};
+
+/// As a column has it: without the time, which the server writes before it. Empty: nothing is held.
+std::string write_held(const std::vector<lock_held_meanwhile>& held);
+/// The opposite, with the time. False: it is not of this form.
+bool read_held(std::string_view text, nested_waiter& into);
+
+/// The present holder of a key, alive.
+struct present_grant {
+  id128 session{};
+  std::uint64_t fence = 0;
+};
+
+/// A circle that a process has to break, because its wait is the youngest.
+struct waiting_circle {
+  std::string waits_for{};
+  std::string held{};
+  std::vector<circle_link> others{};
+
+  friend bool operator<(const waiting_circle& a, const waiting_circle& b) noexcept {
+    return a.waits_for != b.waits_for ? a.waits_for < b.waits_for : a.held < b.held;
+  }
+};
+
+/// Those that `process` has to break. A lock that `grants` does not have as the waiter said counts as released.
+std::vector<waiting_circle> find_circles(const std::vector<nested_waiter>& waiters,
+                                         const std::map<std::string, present_grant>& grants, std::string_view process);
+
+/// Tells circles that last from those of a moment: a thread whose wait has just ended goes on although its process has
+/// not said so yet.
+class lasting_circles {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::milliseconds lasts{100};
+
+  /// Those of `found` that were found again and again for so long.
+  std::vector<waiting_circle> found(std::vector<waiting_circle> found, time_point now);
+  bool empty() const noexcept { return since_.empty(); }
+  void clear() noexcept { since_.clear(); }
+
+ private:
+  std::map<waiting_circle, time_point> since_{};
+};
+
+}  // namespace dlock::stores::sql
