@@ -44,7 +44,8 @@ enum class fairness {
   /// The order in which they began to wait: a call overtakes no process that waits, and a process that does not take
   /// the key within a second of its turn is passed over. On stores with capabilities::keeps_order, for calls that
   /// name one key: rows, and lists of keys, are std::invalid_argument. Callers with fairness::none overtake it. Costs
-  /// each acquire and release a longer statement, and no round trip while no process waits.
+  /// each acquire and release a longer statement or, on SQLite, a look into a file, and no round trip while no process
+  /// waits.
   fifo,
 };
 

@@ -109,6 +109,35 @@ TEST_CASE("wake file: who entered first is rung, one only, and who left is not",
   CHECK(holder.opened->ring(8) == rung::none);
 }
 
+TEST_CASE("wake file: a process comes before those that entered later, and behind all as long as it has not entered",
+          "[unit][sqlite]") {
+  const scratch_folder folder;
+  const auto database = folder / "locks.db";
+  std::optional<view> early(database);
+  view &first = *early, second(database), passer(database);
+  REQUIRE(first.opened->claim_slot());
+  REQUIRE(second.opened->claim_slot());
+  const auto others_first = [](const view& of, bool registered, bool rings = false) {
+    return of.opened->others_first(7, registered, rings);
+  };
+  CHECK_FALSE(others_first(passer, false));
+  const int at = first.enter(7), behind = second.enter(7);
+  first.enter(8);
+  CHECK(others_first(passer, false));
+  CHECK(others_first(passer, true));  // it has not
+  CHECK(others_first(second, true));
+  CHECK_FALSE(others_first(first, true));
+  CHECK(others_first(first, false));  // as a new caller of the process
+  CHECK_FALSE(first.opened->was_rung(at));
+  CHECK(others_first(second, true, true));
+  CHECK(first.opened->was_rung(at));
+  CHECK_FALSE(second.opened->was_rung(behind));
+  SECTION("it leaves") { first.opened->leave(at); }
+  SECTION("it dies") { early.reset(); }
+  SECTION("the file is cut short") { REQUIRE(::truncate((folder / "locks.db-wake").c_str(), 100) == 0); }
+  CHECK_FALSE(others_first(second, true));
+}
+
 TEST_CASE("wake file: a ring ends a sleep, also one that is about to begin", "[unit][sqlite]") {
   const scratch_folder folder;
   view waiter(folder / "locks.db"), holder(folder / "locks.db");
@@ -427,6 +456,25 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a store that polls makes no file, a
   CHECK(quiet.release("k", quiet.acquire("k")).waiters == 1);
 }
 
+TEST_CASE_METHOD(wake_fixture,
+                 "sqlite wake: where the file can't be used keys are taken in no order, and it is said once",
+                 "[unit][sqlite]") {
+  write("a text that is longer than the head of a wake file, so that it could be taken for one by its length alone");
+  heard said;
+  holder.store->listen(said);
+  const auto fence = holder.acquire("k");
+  REQUIRE(answer(holder.run({.action = verb::release, .resource = "k", .session = holder.id, .fence = fence})) ==
+          outcome::yes);
+  for (const auto action : {verb::poll, verb::take}) {
+    const auto got = holder.run(
+        {.action = action, .resource = "k", .session = holder.id, .nonce = ++holder.nonce, .in_order = true});
+    CHECK(answer(got) == outcome::yes);
+    CHECK_FALSE(got.holder.others_first);
+  }
+  CHECK(said.reasons == 1);
+  holder.store->unlisten(said);
+}
+
 TEST_CASE("sqlite wake: two processes hand a key over, and the death of either blocks nobody", "[process][sqlite]") {
   sqlite_file_fixture fixture;
   forked_child child([&](auto send) {
@@ -460,6 +508,57 @@ TEST_CASE("sqlite wake: two processes hand a key over, and the death of either b
   }
   child.kill();
   CHECK(granted(locks.acquire("k", {.wait = 60s})));
+}
+
+TEST_CASE(
+    "sqlite wake: processes get a key in the order in which they began to wait; the dead and the stopped delay few",
+    "[process][sqlite]") {
+  sqlite_file_fixture fixture;
+  int go[2];
+  REQUIRE(::pipe(go) == 0);
+  forked_child holder([&](auto send) {
+    lock_service locks(fixture.url());
+    const auto held = locks.acquire("k");
+    send(1);
+    char byte = 0;
+    if (::read(go[0], &byte, 1) != 1) ::_exit(1);
+  });
+  std::uint64_t got = 0;
+  REQUIRE(holder.read(got));
+  // This process forks, so it opens the wake file and never the database.
+  view sees(fixture.path);
+  std::vector<std::unique_ptr<forked_child>> waiters;
+  std::vector<pid_t> pids;
+  for (std::size_t i = 0; i != 4; ++i) {
+    waiters.push_back(std::make_unique<forked_child>([&](auto send) {
+      lock_service locks(fixture.url(), {.defaults = {.fairness = fairness::fifo}});
+      send(static_cast<std::uint64_t>(::getpid()));
+      const auto held = locks.acquire("k", {.wait = 10min});
+      send(static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
+    }));
+    REQUIRE(waiters.back()->read(got));
+    pids.push_back(static_cast<pid_t>(got));
+    REQUIRE(eventually([&] { return sees.opened->waiters().size() == i + 1; }));
+  }
+  std::size_t first = 0, last = 4;
+  SECTION("all live") {}
+  SECTION("the first is killed") {
+    waiters[0]->kill();
+    first = 1;
+  }
+  SECTION("the first is stopped") {  // until a waiter looks by itself the key is free
+    REQUIRE(::kill(pids[0], SIGSTOP) == 0);
+    first = 1;
+    last = 2;
+  }
+  REQUIRE(::write(go[1], "x", 1) == 1);
+  std::uint64_t before = 0;
+  for (auto i = first; i != last; ++i) {
+    REQUIRE(waiters[i]->read(got));
+    CHECK(got > before);
+    before = got;
+  }
+  for (const int end : go) ::close(end);
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: the example of docs/waiting.md", "[unit][sqlite]") {

@@ -306,6 +306,20 @@ struct wake_file::opened::candidate {
       }
     }
   }
+
+  /// The first of those waiters for the key whose process lives.
+  template <class Fits>
+  static std::optional<candidate> first_alive(const opened& file, hash key, Fits&& fits) {
+    std::bitset<slots> dead;
+    for (;;) {
+      std::optional<candidate> first;
+      for_each(file, [&](const candidate& each) {
+        if (each.key == key && !dead[each.slot] && fits(each) && (!first || each.before(*first))) first = each;
+      });
+      if (!first || file.in_use(first->slot)) return first;
+      dead[first->slot] = true;
+    }
+  }
 };
 
 bool wake_file::opened::in_use(std::size_t slot) const noexcept {
@@ -334,22 +348,27 @@ bool wake_file::opened::ring(const candidate& one) const noexcept {
 
 wake_file::opened::rung wake_file::opened::ring(hash key) const noexcept {
   std::optional<candidate> last;
-  std::bitset<slots> dead;
   for (;;) {
-    std::optional<candidate> first;
-    candidate::for_each(*this, [&](const candidate& each) {
-      if (each.key != key || dead[each.slot] || (last && !last->before(each)) || (first && !each.before(*first)))
-        return;
-      first = each;
-    });
+    const auto first =
+        candidate::first_alive(*this, key, [&](const candidate& each) { return !last || last->before(each); });
     if (!first) return rung::none;
-    if (!in_use(first->slot)) {
-      dead[first->slot] = true;
-      continue;
-    }
     if (ring(*first)) return static_cast<int>(first->slot) == slot_.load() ? rung::own : rung::other;
     last = first;
   }
+}
+
+bool wake_file::opened::others_first(hash key, bool registered, bool rings) const noexcept {
+  const auto is_own = [mine = slot_.load()](const candidate& each) { return static_cast<int>(each.slot) == mine; };
+  std::optional<candidate> own;
+  if (registered) {
+    candidate::for_each(*this, [&](const candidate& each) {
+      if (each.key == key && is_own(each)) own = each;
+    });
+  }
+  const auto first = candidate::first_alive(
+      *this, key, [&](const candidate& each) { return !is_own(each) && (!own || each.before(*own)); });
+  if (first && rings) ring(*first);
+  return first.has_value();
 }
 
 void wake_file::opened::ring_all() const noexcept try {

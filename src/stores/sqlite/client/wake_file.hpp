@@ -18,7 +18,7 @@ namespace dlock::stores::sqlite {
 /// The file `<database>-wake`, by which processes of one machine wake each other. A slot belongs to one store object
 /// that waits: a futex word on which it sleeps, and the hashes of the keys that it waits for. A lock of the open file
 /// on a byte proves that the slot is in use; the kernel drops that lock when the process dies, so nothing has to be
-/// tidied up. Whatever the file contains, it can only cause a wake-up too many or too few.
+/// tidied up. Whatever the file contains, it can only cause a wake-up too many or too few, or another order.
 ///
 /// The process reads and writes the file by pread() and pwrite(), and only the kernel follows the mapping, for futex
 /// calls: a file that somebody cuts short gives an error and never SIGBUS. Nothing else needs to be atomic: each field
@@ -63,6 +63,9 @@ class wake_file::opened {
   /// A waiter of the first slot in use, in the order of their entry, learns that its key may be free.
   enum class rung : std::uint8_t { none, own, other };
   rung ring(hash key) const noexcept;
+  /// Whether a living process has entered the key before this one. `registered`: before its entry; otherwise at all.
+  /// `rings`: the first of them learns that the key may be free.
+  bool others_first(hash key, bool registered, bool rings) const noexcept;
   /// The first waiter of each key.
   void ring_all() const noexcept;
   struct waiter {

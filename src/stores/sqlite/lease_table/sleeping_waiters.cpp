@@ -153,13 +153,26 @@ void sleeping_waiters::taken(std::string_view key) noexcept {
   if (const auto note = taken_.find(key); note != taken_.end()) note->second = true;
 }
 
-unsigned sleeping_waiters::released(std::string_view key) noexcept try {
+/// Null if no process has waited yet, or, as is said then, the file can't be used.
+std::shared_ptr<wake_file::opened> sleeping_waiters::file_if_there(const char* without) {
   std::string why;
-  if (const auto file = file_.open(false, why)) return file->ring(hash_of(key)) == wake_file::opened::rung::other;
-  if (!why.empty()) say_once("a release wakes no waiter: " + why);
-  return 0;
+  auto file = file_.open(false, why);
+  if (!why.empty()) say_once(without + why);
+  return file;
+}
+
+unsigned sleeping_waiters::released(std::string_view key) noexcept try {
+  const auto file = file_if_there("a release wakes no waiter: ");
+  return file != nullptr && file->ring(hash_of(key)) == wake_file::opened::rung::other ? 1 : 0;
 } catch (const std::exception&) {
   return 0;  // no memory: the waiters poll in a while
+}
+
+bool sleeping_waiters::others_first(std::string_view key, bool registered, bool rings) noexcept try {
+  const auto file = file_if_there("waiters are served in no order: ");
+  return file != nullptr && file->others_first(hash_of(key), registered, rings);
+} catch (const std::exception&) {
+  return false;  // no memory: the order is not kept this time
 }
 
 /// Empty if the file does not exist yet or can't be read.

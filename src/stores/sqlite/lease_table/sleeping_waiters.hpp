@@ -49,6 +49,8 @@ class sleeping_waiters {
   void taken(std::string_view key) noexcept;
   /// The key was released: wakes its first waiter. How many of other processes that were.
   unsigned released(std::string_view key) noexcept;
+  /// As wake_file::opened::others_first().
+  bool others_first(std::string_view key, bool registered, bool rings) noexcept;
   /// The waiters of a key, of all processes. Throws std::bad_alloc.
   std::vector<wake_file::opened::waiter> of_key(std::string_view key);
   /// Sets how many wait for each. Throws std::bad_alloc.
@@ -65,6 +67,7 @@ class sleeping_waiters {
   };
 
   wake_file::hash hash_of(std::string_view key) const noexcept;
+  std::shared_ptr<wake_file::opened> file_if_there(const char* without);
   std::vector<wake_file::opened::waiter> all_waiters();
   bool in_child() const noexcept;
   bool begin() DLOCK_REQUIRES(mutex_);

@@ -33,7 +33,9 @@ class sqlite_store final : public store,
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers never wait, writers wait for any transaction that writes to the file.
-  capabilities caps() const noexcept override { return {.rows = true, .wakes_one = wakes_, .passes_on = true}; }
+  capabilities caps() const noexcept override {
+    return {.rows = true, .wakes_one = wakes_, .passes_on = true, .keeps_order = wakes_};
+  }
   bool takes_wait() const noexcept override { return true; }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
@@ -102,6 +104,8 @@ class sqlite_store final : public store,
   /// Wakes those who wait for what was released.
   void note_done(std::span<const request> requests, std::span<reply> replies) noexcept;
   void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);
+  /// take, take_over and poll with request::in_order.
+  reply in_order(lease_connection& link, sqlite_busy_retry& retry, const request& asked);
 
   std::shared_ptr<lease_file> file_;
   const bool wakes_;

@@ -214,7 +214,25 @@ void sqlite_store::execute_all(lease_connection& link, std::span<const request> 
   if (requests.size() > 1 && std::all_of(requests.begin(), requests.end(), of_key)) {
     return poll_all(link, retry, requests, replies);
   }
-  for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = execute_one(link, retry, requests[i]);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto& asked = requests[i];
+    replies[i] = asked.in_order ? in_order(link, retry, asked) : execute_one(link, retry, asked);
+  }
+}
+
+/// The wake file is read before the transaction: whoever enters it later comes later than this process, which has
+/// entered its own wait before, or only begins to wait.
+reply sqlite_store::in_order(lease_connection& link, sqlite_busy_retry& retry, const request& asked) {
+  const auto others = [&](bool rings) { return waiters_.others_first(asked.resource, asked.registered, rings); };
+  if (asked.action != verb::poll) {
+    return others(false) ? reply{.result = outcome::no, .statements = 0} : execute_one(link, retry, asked);
+  }
+  auto answer = execute_one(link, retry, asked);
+  const auto& holder = answer.holder;
+  // Who is to have the key first matters only if somebody can have it. Whatever freed it may have woken nobody.
+  if (answer.result == outcome::yes && (!holder.holder || holder.gone || holder.expired))
+    answer.holder.others_first = others(true);
+  return answer;
 }
 
 reply sqlite_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
