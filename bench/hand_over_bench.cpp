@@ -2,18 +2,14 @@
 // A lock that goes from one process, or thread, to another that waits for it: how long that takes, beside the least
 // that it can take with these means (a hand-over of GET_LOCK, and two durable updates); what those send who wait; and
 // processes that wait for each other.
-#include <atomic>
-#include <barrier>
 #include <chrono>
 #include <exception>
-#include <memory>
-#include <mutex>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "by_hand.hpp"
+#include "circles.hpp"
 #include "dlock/store_interface/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "hand_over.hpp"
@@ -131,69 +127,6 @@ void waiting(const dlock::store_url& at, const std::string& more) {
   figures::add("statements per second of 256 waiters in 8 processes on one held key" + more, "1/s", {rate});
 }
 
-/// Processes of which each waits for what the next one holds: from the wait that closes the circle to its refusal.
-void circles(const std::string& url) {
-  for (const int size : {2, 3, 8}) {
-    std::vector<std::unique_ptr<dlock::lock_service>> processes;
-    for (int i = 0; i != size; ++i) processes.push_back(std::make_unique<dlock::lock_service>(url));
-    std::vector<double> took;
-    int refused = 0;
-    constexpr int rounds = 20;
-    for (int round = 0; round != rounds; ++round) {
-      std::barrier all_hold(size);
-      std::mutex mutex;
-      int deadlocks = 0;
-      std::vector<std::thread> threads;
-      for (int i = 0; i != size; ++i) {
-        threads.emplace_back([&, i] {
-          const auto key = [&](int of) { return fmt::format("circle:{}:{}", size, of % size); };
-          const auto held = processes[static_cast<std::size_t>(i)]->acquire(key(i));
-          all_hold.arrive_and_wait();
-          if (i + 1 == size) std::this_thread::sleep_for(200ms);  // the others wait by then
-          const auto begin = std::chrono::steady_clock::now();
-          try {
-            const auto next = processes[static_cast<std::size_t>(i)]->acquire(key(i + 1), {.wait = 20s});
-          } catch (const dlock::lock_deadlock&) {
-            const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin;
-            const std::lock_guard lock(mutex);
-            ++deadlocks;
-            took.push_back(passed.count());
-          }
-        });
-      }
-      for (auto& each : threads) each.join();
-      refused += deadlocks;
-    }
-    fmt::print("circle of {} processes: {} of {} refused one wait each, after {:.0f} ms (p50), {:.0f} ms (longest)\n",
-               size, refused, rounds, percentile(took, 0.5), percentile(took, 1));
-    figures::add(fmt::format("circle of {} processes, until it is reported", size), "ms", took, {.at_most = 1000});
-    figures::add(fmt::format("circle of {} processes, waits that are refused", size), "of 1",
-                 {static_cast<double>(refused) / rounds}, {.at_least = 1, .at_most = 1});
-  }
-}
-
-/// Nested locks that are always taken in one order: no wait of theirs may be refused.
-void no_circles(const std::string& url) {
-  constexpr int size = 8, keys = 4;
-  std::vector<std::unique_ptr<dlock::lock_service>> processes;
-  for (int i = 0; i != size; ++i) processes.push_back(std::make_unique<dlock::lock_service>(url));
-  std::atomic<int> refused{0};
-  const auto rate = per_second(size, 60s, [&](int me) {
-    thread_local std::minstd_rand random(static_cast<unsigned>(me) + 1);
-    const auto first = random() % (keys - 1), second = first + 1 + random() % (keys - 1 - first);
-    try {
-      const auto outer =
-          processes[static_cast<std::size_t>(me)]->acquire(fmt::format("order:{}", first), {.wait = 60s});
-      const auto inner =
-          processes[static_cast<std::size_t>(me)]->acquire(fmt::format("order:{}", second), {.wait = 60s});
-    } catch (const dlock::lock_deadlock&) {
-      ++refused;
-    }
-  });
-  fmt::print("8 processes, 2 of 4 keys in one order: {:.0f} acquires, {} false alarms\n", 120 * rate, refused.load());
-  figures::add("nested locks in one order that are refused", "times", {static_cast<double>(refused)}, {.at_most = 0});
-}
-
 }  // namespace
 
 int main() {
@@ -203,7 +136,7 @@ int main() {
   for (const int threads : {2, 8, 64}) hand_over_in_a_process(at, threads);
   waiting(at, "");
   waiting(at, "&wake=off");
-  circles(dlock::bench::by_socket(at));
-  no_circles(dlock::bench::by_socket(at));
+  circles(dlock::bench::by_socket(at), "");
+  no_circles(dlock::bench::by_socket(at), "");
   return figures::exit_code();
 }

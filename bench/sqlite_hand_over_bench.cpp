@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // A lock in an SQLite file that goes from one process to another that waits for it, beside the least that it can take
-// (two durable writes, and a pipe that wakes) and one durable write; and what those send who wait.
+// (two durable writes, and a pipe that wakes) and one durable write; what those send who wait; and processes that wait
+// for each other.
 #include <sqlite3.h>
 #include <unistd.h>
 
 #include <stdexcept>
 
+#include "circles.hpp"
 #include "hand_over.hpp"
 
 namespace {
@@ -149,5 +151,8 @@ int main() {
     const auto url = "sqlite:" + file.path;
     waiting(url, more);
   }
+  const sqlite_file file;  // opened here, so no process is forked after this
+  circles("sqlite:" + file.path, " on SQLite");
+  no_circles("sqlite:" + file.path, " on SQLite");
   return figures::exit_code();
 }

@@ -16,6 +16,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -243,6 +244,47 @@ TEST_CASE("wake file: garbage in slots rings nobody, and is taken for a dead pro
   REQUIRE(entry == 0);
   CHECK(holder.opened->ring(7) == rung::other);
   CHECK(waiter.opened->was_rung(entry));
+}
+
+TEST_CASE("wake file: what a waiter holds can be read while it lives and waits", "[unit][sqlite]") {
+  const scratch_folder folder;
+  const auto path = folder / "locks.db-wake";
+  std::optional<view> waiter(folder / "locks.db");
+  const view other(folder / "locks.db");
+  REQUIRE(waiter->opened->claim_slot());
+  const std::string name(255, 'n');
+  std::vector<wake_file::opened::held_lock> held;
+  for (std::uint64_t i = 1; i <= wake_file::held_of_key + 1; ++i) held.push_back({i, 10 * i, id128::random()});
+  waiter->enter(6);
+  const int entry = waiter->enter(7);
+  const auto seen = [&] { return other.opened->nested_waiters(); };
+  CHECK(seen().empty());
+  waiter->opened->set_held(entry, name, std::span(held).first(2));
+  REQUIRE(seen().size() == 1);
+  const auto before = seen()[0];
+  CHECK(before.slot == 0);
+  CHECK(before.key == 7);
+  CHECK(before.name == name);
+  CHECK(before.held == std::vector{held[0], held[1]});
+  waiter->opened->set_held(entry, name, held);
+  REQUIRE(seen().size() == 1);
+  CHECK(seen()[0].since > before.since);
+  CHECK(seen()[0].held == std::vector(held.begin(), held.end() - 1));
+  SECTION("it holds nothing") { waiter->opened->set_held(entry, name, {}); }
+  SECTION("its wait ends, and another one begins") {
+    waiter->opened->leave(entry);
+    REQUIRE(waiter->enter(8) == entry);
+  }
+  SECTION("it dies") { waiter.reset(); }
+  SECTION("the file is cut short") {
+    REQUIRE(::truncate(path.c_str(), static_cast<off_t>(std::filesystem::file_size(path)) / 16) == 0);
+  }
+  SECTION("the file has garbage there") {
+    std::fstream garbage(path, std::ios::binary | std::ios::in | std::ios::out);
+    garbage.seekp(4096 + 256 * 64 * 40);
+    garbage << std::string(10'000, '\xff');
+  }
+  CHECK(seen().empty());
 }
 
 TEST_CASE("wake file: it has the owner and the rights of the database, also if root makes it", "[unit][sqlite]") {
@@ -473,6 +515,80 @@ TEST_CASE_METHOD(wake_fixture,
   }
   CHECK(said.reasons == 1);
   holder.store->unlisten(said);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a lock is part of a circle only if the database has it as its waiter says",
+                 "[unit][sqlite]") {
+  const auto fence = holder.acquire("b");
+  std::optional<view> claims(fixture.path);
+  REQUIRE(claims->opened->claim_slot());
+  const int entry = claims->enter(hash_of("a"));
+  const auto says = [&](const char* name, std::uint64_t of, const id128& session) {
+    claims->opened->set_held(entry, name, std::vector{wake_file::opened::held_lock{hash_of("b"), of, session}});
+  };
+  bool circle = false;
+  SECTION("it has") {
+    says("a", fence, holder.id);
+    circle = true;
+  }
+  SECTION("a grant before") { says("a", fence - 1, holder.id); }
+  SECTION("another session") { says("a", fence, id128::random()); }
+  SECTION("another key than the name says") { says("c", fence, holder.id); }
+  SECTION("the process has died") {
+    says("a", fence, holder.id);
+    claims.reset();
+  }
+  lock_service locks(fixture.url(), {.close_limit = 0ms});
+  const auto a = locks.acquire("a");
+  if (circle) {
+    CHECK_THROWS_AS(locks.acquire("b", {.wait = 60s}), lock_deadlock);
+  } else {
+    CHECK_THROWS_AS(locks.acquire("b", {.wait = 500ms}), lock_timeout);
+  }
+}
+
+TEST_CASE("sqlite wake: of processes that wait in a circle one is refused, and none after one was killed",
+          "[process][sqlite]") {
+  sqlite_file_fixture fixture;
+  static constexpr std::size_t size = 3;
+  const auto killed = GENERATE(size, std::size_t{0}, std::size_t{1});
+  CAPTURE(killed);
+  constexpr std::uint64_t granted_next = 1, refused = 2;
+  int go[2];
+  REQUIRE(::pipe(go) == 0);
+  std::vector<std::unique_ptr<forked_child>> all(size);
+  std::uint64_t got = 0;
+  for (std::size_t i = size; i-- != 0;) {  // each holds a key before the next one waits for it
+    all[i] = std::make_unique<forked_child>([&, i](auto send) {
+      lock_service locks(fixture.url(), {.defaults = {.ttl = 2s}});
+      const auto key = [](std::size_t of) { return "k" + std::to_string(of % size); };
+      const auto held = locks.acquire(key(i));
+      send(0);
+      char byte = 0;
+      if (i + 1 == size && ::read(go[0], &byte, 1) != 1) ::_exit(1);
+      try {
+        const auto next = locks.acquire(key(i + 1), {.wait = 10min});
+        send(granted_next);
+      } catch (const lock_deadlock& circle) {
+        // Each process of the circle has another number.
+        const std::string text = circle.what();
+        std::size_t named = 0;
+        for (auto at = text.find('/'); at != std::string::npos; at = text.find('/', at + 1)) ++named;
+        send(named + 1 == size ? refused : 0);
+      }
+    });
+    REQUIRE(all[i]->read(got));
+  }
+  view sees(fixture.path);
+  REQUIRE(eventually([&] { return sees.opened->nested_waiters().size() + 1 == size; }));
+  if (killed != size) all[killed]->kill();  // what it holds is held until its session's expiry
+  REQUIRE(::write(go[1], "x", 1) == 1);
+  for (std::size_t i = size; i-- != 0;) {
+    if (i == killed) continue;
+    REQUIRE(all[i]->read(got));
+    CHECK(got == (killed == size && i + 1 == size ? refused : granted_next));
+  }
+  for (const int end : go) ::close(end);
 }
 
 TEST_CASE("sqlite wake: two processes hand a key over, and the death of either blocks nobody", "[process][sqlite]") {

@@ -57,18 +57,28 @@ struct file_entry {
   wake_file::hash key;  ///< 0: free
   std::int64_t since;   ///< by CLOCK_BOOTTIME, ns: the order
   std::uint32_t rung;
-  std::uint32_t zero;
+  std::uint32_t nested;  ///< not 0: threads that wait hold locks, see file_nested
   unsigned char session[16];
 };
 
 using entries = std::array<file_entry, wake_file::keys_of_slot>;
 
+struct file_nested {
+  std::int64_t since;  ///< by CLOCK_BOOTTIME, ns
+  std::uint32_t held_count;
+  std::uint32_t name_size;
+  char name[256];  ///< of the key that they wait for
+  std::array<wake_file::opened::held_lock, wake_file::held_of_key> held;
+};
+
 constexpr file_header expected{
     {'d', 'l', 'o', 'c', 'k', 'w', 'a', 'k'}, 1, wake_file::slots, wake_file::keys_of_slot, {}};
 constexpr std::size_t page = 4096;
-constexpr std::size_t file_size = page + wake_file::slots * sizeof(entries);
+constexpr std::size_t nested_after = page + wake_file::slots * sizeof(entries);
+constexpr std::size_t file_size = nested_after + wake_file::slots * wake_file::keys_of_slot * sizeof(file_nested);
 constexpr off_t locks_at = 1 << 30;  // bytes behind the end, one for each slot
 static_assert(std::is_trivially_copyable_v<file_table> && sizeof(file_table) <= page && sizeof(file_entry) == 40);
+static_assert(std::is_trivially_copyable_v<file_nested> && sizeof(file_nested) == 528);
 static_assert(wake_file::keys_of_slot == 64, "opened::taken_ has a bit for each");
 
 constexpr std::size_t head_at(std::size_t slot) noexcept {
@@ -76,6 +86,9 @@ constexpr std::size_t head_at(std::size_t slot) noexcept {
 }
 constexpr std::size_t entry_at(std::size_t slot, std::size_t entry) noexcept {
   return page + slot * sizeof(entries) + entry * sizeof(file_entry);
+}
+constexpr std::size_t nested_at(std::size_t slot, std::size_t entry) noexcept {
+  return nested_after + (slot * wake_file::keys_of_slot + entry) * sizeof(file_nested);
 }
 
 std::int64_t boot_time() noexcept {
@@ -284,6 +297,7 @@ struct wake_file::opened::candidate {
   std::int64_t since = 0;
   std::size_t slot = 0, entry = 0;
   id128 session{};
+  bool nested = false;
 
   bool before(const candidate& other) const noexcept {
     return std::tie(since, slot, entry) < std::tie(other.since, other.slot, other.entry);
@@ -300,7 +314,7 @@ struct wake_file::opened::candidate {
       if (used == 0 || !file.read(entry_at(slot, 0), all.data(), used * sizeof(file_entry))) continue;
       for (std::size_t entry = 0; entry != used; ++entry) {
         if (all[entry].key == 0) continue;
-        candidate one{all[entry].key, all[entry].since, slot, entry, {}};
+        candidate one{all[entry].key, all[entry].since, slot, entry, {}, all[entry].nested != 0};
         std::memcpy(&one.session, all[entry].session, sizeof one.session);
         each(one);
       }
@@ -402,6 +416,21 @@ std::vector<wake_file::opened::waiter> wake_file::opened::waiters() const {
   return found;
 }
 
+std::vector<wake_file::opened::nested_waiter> wake_file::opened::nested_waiters() const {
+  std::vector<nested_waiter> found;
+  candidate::for_each(*this, [&](const candidate& each) {
+    file_nested there;
+    if (!each.nested || !in_use(each.slot) || !read(nested_at(each.slot, each.entry), &there, sizeof there)) return;
+    if (there.held_count > there.held.size() || there.name_size > sizeof there.name) return;
+    found.push_back({.slot = each.slot,
+                     .key = each.key,
+                     .name = {there.name, there.name_size},
+                     .since = there.since,
+                     .held = {there.held.begin(), there.held.begin() + there.held_count}});
+  });
+  return found;
+}
+
 // ---- the slot -------------------------------------------------------------------------------------------------------
 
 bool wake_file::opened::claim_slot() noexcept {
@@ -434,7 +463,7 @@ int wake_file::opened::enter(hash key, const id128& session) noexcept {
   std::uint32_t entry = 0;
   while (entry != keys_of_slot && (taken_ >> entry & 1) != 0) ++entry;
   if (entry == keys_of_slot) return -1;
-  file_entry made{.key = key, .since = boot_time(), .rung = 0, .zero = 0, .session = {}};
+  file_entry made{.key = key, .since = boot_time(), .rung = 0, .nested = 0, .session = {}};
   static_assert(sizeof session == sizeof made.session);
   std::memcpy(made.session, &session, sizeof made.session);
   if (!write(entry_at(slot, entry), &made, sizeof made)) return -1;
@@ -462,6 +491,19 @@ bool wake_file::opened::leave(int entry) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   std::uint32_t value = 0;
   return read(at + offsetof(file_entry, rung), &value, sizeof value) && value != 0;
+}
+
+void wake_file::opened::set_held(int entry, std::string_view name, std::span<const held_lock> held) noexcept {
+  const auto slot = static_cast<std::size_t>(slot_.load()), at = static_cast<std::size_t>(entry);
+  file_nested made{};
+  made.since = boot_time();
+  made.held_count = static_cast<std::uint32_t>(std::min(held.size(), made.held.size()));
+  made.name_size = static_cast<std::uint32_t>(std::min(name.size(), sizeof made.name));
+  name.copy(made.name, made.name_size);
+  std::copy_n(held.begin(), made.held_count, made.held.begin());
+  const std::uint32_t nested = made.held_count != 0 ? 1 : 0;
+  if (nested != 0 && !write(nested_at(slot, at), &made, sizeof made)) return;
+  static_cast<void>(write(entry_at(slot, at) + offsetof(file_entry, nested), &nested, sizeof nested));
 }
 
 bool wake_file::opened::was_rung(int entry) const noexcept {

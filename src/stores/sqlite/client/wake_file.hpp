@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -16,9 +18,10 @@
 namespace dlock::stores::sqlite {
 
 /// The file `<database>-wake`, by which processes of one machine wake each other. A slot belongs to one store object
-/// that waits: a futex word on which it sleeps, and the hashes of the keys that it waits for. A lock of the open file
-/// on a byte proves that the slot is in use; the kernel drops that lock when the process dies, so nothing has to be
-/// tidied up. Whatever the file contains, it can only cause a wake-up too many or too few, or another order.
+/// that waits: a futex word on which it sleeps, and the hashes of the keys that it waits for, each with the locks that
+/// its threads hold meanwhile. A lock of the open file on a byte proves that the slot is in use; the kernel drops that
+/// lock when the process dies, so nothing has to be tidied up. Whatever the file contains, it can only cause a wake-up
+/// too many or too few, another order, or a circle of waiters that is not found.
 ///
 /// The process reads and writes the file by pread() and pwrite(), and only the kernel follows the mapping, for futex
 /// calls: a file that somebody cuts short gives an error and never SIGBUS. Nothing else needs to be atomic: each field
@@ -29,6 +32,7 @@ class wake_file {
  public:
   static constexpr std::size_t slots = 256;        ///< store objects that wait at one time
   static constexpr std::size_t keys_of_slot = 64;  ///< keys that one of them waits for at one time
+  static constexpr std::size_t held_of_key = 8;    ///< locks that are held while it waits for one of these
   using hash = std::uint64_t;                      ///< of a key; never 0
 
   /// Opens nothing. `database` is its path.
@@ -75,13 +79,32 @@ class wake_file::opened {
   };
   /// All waiters that live, those of one key in the order of their entry. Throws std::bad_alloc.
   std::vector<waiter> waiters() const;
+  /// A lock that is held by a thread that waits.
+  struct held_lock {
+    hash key = 0;
+    std::uint64_t fence = 0;
+    id128 session{};
+
+    friend bool operator==(const held_lock&, const held_lock&) noexcept = default;
+  };
+  struct nested_waiter {
+    std::size_t slot = 0;
+    hash key = 0;
+    std::string name{};      ///< of the key; whatever the file says
+    std::int64_t since = 0;  ///< by CLOCK_BOOTTIME, ns: when it was written what is held
+    std::vector<held_lock> held{};
+  };
+  /// Those that live and hold locks. Throws std::bad_alloc.
+  std::vector<nested_waiter> nested_waiters() const;
 
   // ---- the slot of this object
   bool claim_slot() noexcept;
   void leave_slot() noexcept;
-  bool has_slot() const noexcept { return slot_.load() >= 0; }
+  int slot() const noexcept { return slot_.load(); }  ///< -1: none
   /// The place of the entry; -1: the slot is full, or the file can't be written.
   int enter(hash key, const id128& session) noexcept;
+  /// What threads hold that wait for the key of that entry, which has that name. Of more than held_of_key the first.
+  void set_held(int entry, std::string_view name, std::span<const held_lock> held) noexcept;
   /// Whether it was rung since. It may have been for this key.
   bool leave(int entry) noexcept;
   /// Whether it was rung since the last call.

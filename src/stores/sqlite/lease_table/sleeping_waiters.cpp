@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -117,6 +118,7 @@ void sleeping_waiters::watch(std::string_view key, const id128& session, key_lis
     }
     about.listeners.push_back(&listener);
     about.works = false;  // the new one has not heard yet that it works
+    write_held(place->first, about);
     slot_->wake_self();
   } catch (const std::exception&) {
     // Without memory, or a thread: no waiter is notified, and the key is polled.
@@ -145,6 +147,31 @@ void sleeping_waiters::unwatch(std::string_view key, key_listener& listener) noe
   if (keys_.empty()) idle_since_ = clock::now();
   // A waiter that was woken and leaves without the key wakes the next.
   if (slot_->leave(entry) && !taken) slot_->ring(hash_of(key));
+}
+
+void sleeping_waiters::changed(std::string_view key) noexcept {
+  if (watched_.load(std::memory_order_relaxed) == 0 || in_child()) return;
+  try {
+    const base::lock_guard lock(mutex_);
+    if (const auto found = keys_.find(key); found != keys_.end()) write_held(found->first, found->second);
+  } catch (const std::exception&) {
+    // No memory: a circle may not be found.
+  }
+}
+
+/// At once, so that a thread whose wait has ended is in no circle any more. Whoever is the last to write closes one.
+void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
+  if (slot_ == nullptr || about.listeners.empty()) return;
+  std::vector<lock_held_meanwhile> all;
+  about.listeners.front()->list_held(all);
+  std::vector<wake_file::opened::held_lock> held;
+  for (const auto& each : all) held.push_back({.key = hash_of(each.key), .fence = each.fence, .session = each.session});
+  if (held == about.held) return;
+  slot_->set_held(about.entry, key, held);
+  about.held = std::move(held);
+  circles_at_ = {};
+  circles_after_ = first_look;
+  if (!about.held.empty()) slot_->wake_self();
 }
 
 void sleeping_waiters::taken(std::string_view key) noexcept {
@@ -219,9 +246,84 @@ void sleeping_waiters::lost() noexcept {
     if (about.works) tell(about, false);
   }
   keys_.clear();
+  circles_.clear();
   const base::lock_guard noting(notes_mutex_);
   taken_.clear();
   watched_ = 0;
+}
+
+/// What the file says. A lock whose key no such waiter waits for is in no circle, and left out.
+std::vector<sql::nested_waiter> sleeping_waiters::nested_waiters() {
+  auto all = slot_->nested_waiters();
+  std::erase_if(all, [this](const auto& each) { return hash_of(each.name) != each.key; });
+  std::map<wake_file::hash, std::string_view> names;
+  for (const auto& each : all) names.emplace(each.key, each.name);
+  std::vector<sql::nested_waiter> waiters;
+  for (const auto& each : all) {
+    auto& waiter = waiters.emplace_back();
+    waiter.process = std::to_string(each.slot);
+    waiter.waits_for = each.name;
+    waiter.since = static_cast<std::uint64_t>(each.since);
+    for (const auto& lock : each.held) {
+      if (const auto name = names.find(lock.key); name != names.end())
+        waiter.held.push_back({.key = std::string(name->second), .session = lock.session, .fence = lock.fence});
+    }
+  }
+  return waiters;
+}
+
+/// Replaces what the waiters claim by what the database says, and adds who they are.
+bool sleeping_waiters::look_up_holders(std::vector<sql::nested_waiter>& waiters,
+                                       std::map<std::string, sql::present_grant>& grants) {
+  std::map<std::string, seen> holders;
+  for (const auto& [key, claimed] : grants) holders[key];
+  mutex_.unlock();  // whoever watches a key must not wait for the database
+  const bool known = polls_(holders);
+  mutex_.lock();
+  for (const auto& [key, holder] : holders) {
+    const bool lives = holder.holder && !holder.gone && !holder.expired;
+    grants[key] = lives ? sql::present_grant{holder.holder, holder.fence} : sql::present_grant{};
+  }
+  for (auto& waiter : waiters) {
+    for (const auto& lock : waiter.held) {
+      if (const auto& holder = holders[lock.key]; holder.holder == lock.session) waiter.who = holder.who;
+    }
+  }
+  return known;
+}
+
+/// Those that last of the circles that this process has to break. The database is asked only if the file shows one.
+void sleeping_waiters::break_circles(clock::time_point now) try {
+  const auto nested = [](const auto& each) { return !each.second.held.empty(); };
+  if (std::none_of(keys_.begin(), keys_.end(), nested)) {
+    circles_at_ = clock::time_point::max();
+    circles_.clear();
+    return;
+  }
+  circles_at_ = now + circles_after_;
+  circles_after_ = std::min<std::chrono::milliseconds>(4 * circles_after_, slice);
+  auto waiters = nested_waiters();
+  std::map<std::string, sql::present_grant> grants;
+  for (const auto& waiter : waiters) {
+    for (const auto& lock : waiter.held) {  // of several that claim it, one can be right: the last that was granted
+      auto& grant = grants[lock.key];
+      if (lock.fence >= grant.fence) grant = {lock.session, lock.fence};
+    }
+  }
+  const auto me = std::to_string(slot_->slot());
+  auto found = sql::find_circles(waiters, grants, me);
+  if (!found.empty()) {
+    if (!look_up_holders(waiters, grants)) return;
+    found = sql::find_circles(waiters, grants, me);
+  }
+  for (const auto& circle : circles_.found(std::move(found), now)) {
+    const auto about = keys_.find(circle.waits_for);
+    if (about != keys_.end() && !about->second.listeners.empty())
+      about->second.listeners.front()->closes_circle(circle.held, circle.others);
+  }
+  if (!circles_.empty()) circles_at_ = now + circles_.lasts;
+} catch (const std::bad_alloc&) {
+  // It is looked for again.
 }
 
 void sleeping_waiters::run() noexcept {
@@ -256,8 +358,9 @@ bool sleeping_waiters::serve() {
       return false;
     }
   }
+  if (now >= circles_at_) break_circles(now);
   if (keys_.empty() && now >= idle_since_ + kept_idle) return false;
-  const auto next = keys_.empty() ? idle_since_ + kept_idle : look_at_;
+  const auto next = keys_.empty() ? idle_since_ + kept_idle : std::min(look_at_, circles_at_);
   const auto& file = *slot_;  // only this thread lets go of it
   mutex_.unlock();
   const bool slept = file.sleep(word, next - clock::now());

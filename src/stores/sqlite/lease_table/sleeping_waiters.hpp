@@ -17,6 +17,7 @@
 #include "base/mutex.hpp"
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store.hpp"
+#include "stores/sql/waiting_circles.hpp"
 #include "stores/sqlite/client/wake_file.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
@@ -30,12 +31,24 @@ class sleeping_waiters {
   /// for a key that became free without one.
   static constexpr std::chrono::seconds slice{4};
 
+  /// What threads hold that wait is compared for circles so long after it was written, then after four times as long
+  /// each time, up to `slice`.
+  static constexpr std::chrono::milliseconds first_look{25};
+
   /// Why waiters can't be woken at present: said once for each reason.
   using report = std::function<void(const std::string& why)>;
 
+  /// Who holds these keys in the database now. False: that can't be known at present.
+  using poll = std::function<bool(std::map<std::string, seen>& keys)>;
+
   /// `tables` tells apart lock tables in one database. `unfit`: why no file can be made there; empty: it can.
-  sleeping_waiters(std::string database, std::string tables, std::function<std::string()> unfit, report says)
-      : file_(std::move(database)), tables_(std::move(tables)), unfit_(std::move(unfit)), says_(std::move(says)) {}
+  sleeping_waiters(std::string database, std::string tables, std::function<std::string()> unfit, poll polls,
+                   report says)
+      : file_(std::move(database)),
+        tables_(std::move(tables)),
+        unfit_(std::move(unfit)),
+        polls_(std::move(polls)),
+        says_(std::move(says)) {}
   ~sleeping_waiters();
   sleeping_waiters(const sleeping_waiters&) = delete;
   sleeping_waiters& operator=(const sleeping_waiters&) = delete;
@@ -43,6 +56,8 @@ class sleeping_waiters {
   /// What store::watch() and unwatch() say. They wait for nothing but the file.
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept;
   void unwatch(std::string_view key, key_listener& listener) noexcept;
+  /// What the key's listeners say of locks that are held has changed.
+  void changed(std::string_view key) noexcept;
 
   // What execute() does. It takes no lock that is held while a listener is notified.
   /// This process was granted the key.
@@ -63,7 +78,8 @@ class sleeping_waiters {
   struct watched_key {
     std::vector<key_listener*> listeners{};
     int entry = -1;
-    bool works = false;  ///< its listeners rely on notifications
+    bool works = false;                                ///< its listeners rely on notifications
+    std::vector<wake_file::opened::held_lock> held{};  ///< as the file has it
   };
 
   wake_file::hash hash_of(std::string_view key) const noexcept;
@@ -75,12 +91,18 @@ class sleeping_waiters {
   void run() noexcept;
   bool serve() DLOCK_REQUIRES(mutex_);
   void lost() noexcept DLOCK_REQUIRES(mutex_);
+  void write_held(const std::string& key, watched_key& about) DLOCK_REQUIRES(mutex_);
+  std::vector<sql::nested_waiter> nested_waiters() DLOCK_REQUIRES(mutex_);
+  bool look_up_holders(std::vector<sql::nested_waiter>& waiters, std::map<std::string, sql::present_grant>& grants)
+      DLOCK_REQUIRES(mutex_);
+  void break_circles(clock::time_point now) DLOCK_REQUIRES(mutex_);
   static void tell(watched_key& about, bool works) noexcept;
   void say_once(const std::string& why) noexcept;
 
   wake_file file_;
   const std::string tables_;
   const std::function<std::string()> unfit_;
+  const poll polls_;
   const report says_;
 
   base::mutex mutex_{};  // held while a listener is notified, so that none is after unwatch()
@@ -88,6 +110,9 @@ class sleeping_waiters {
   std::shared_ptr<wake_file::opened> slot_ DLOCK_GUARDED_BY(mutex_){};  // while the thread runs
   std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
   clock::time_point look_at_ DLOCK_GUARDED_BY(mutex_){};
+  clock::time_point circles_at_ DLOCK_GUARDED_BY(mutex_) = clock::time_point::max();
+  std::chrono::milliseconds circles_after_ DLOCK_GUARDED_BY(mutex_){first_look};
+  sql::lasting_circles circles_ DLOCK_GUARDED_BY(mutex_){};
   clock::time_point off_until_ DLOCK_GUARDED_BY(mutex_){};
   clock::time_point idle_since_ DLOCK_GUARDED_BY(mutex_){};
   bool ends_ DLOCK_GUARDED_BY(mutex_) = false;

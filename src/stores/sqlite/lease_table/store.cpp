@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <new>
 #include <odb/sqlite/transaction.hxx>
 #include <utility>
+#include <vector>
 
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/errors.hpp"
@@ -23,6 +26,9 @@ std::unique_ptr<connection> sqlite_store::connect(microseconds limit, fault& why
 }
 
 namespace {
+
+/// How long a connection for poll_keys() may take to open.
+constexpr std::chrono::seconds poll_limit{1};
 
 /// Whether a connection has a write transaction open in the file, be it its main database or an attached one.
 bool writes_to(sqlite3* handle, const file_id& file) noexcept {
@@ -67,6 +73,25 @@ std::string sqlite_store::unfit_for_waking() const {
   }
   if (file_->host->mounted_alone(path)) return fmt::format("waiters poll: '{}' is mounted without its folder", path);
   return {};
+}
+
+bool sqlite_store::poll_keys(std::map<std::string, seen>& keys) noexcept try {
+  // On a connection of its own, which is closed at once: this is for circles of waiters, and those are rare.
+  fault why;
+  const auto by = connect(poll_limit, why);
+  if (by == nullptr) return false;
+  std::vector<request> polls;
+  for (const auto& [key, holder] : keys) polls.push_back({.action = verb::poll, .resource = key});
+  std::vector<reply> replies(polls.size());
+  execute(*by, polls, replies);
+  auto at = keys.begin();
+  for (const auto& each : replies) {
+    if (each.result != outcome::yes && each.result != outcome::absent) return false;
+    (at++)->second = each.holder;
+  }
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
@@ -29,6 +32,7 @@ class sqlite_store final : public store,
         wakes_(settings.wake),
         waiters_(
             settings.path, settings.prefix, [this] { return unfit_for_waking(); },
+            [this](std::map<std::string, seen>& keys) { return poll_keys(keys); },
             [this](const std::string& why) { listeners_.waiters_poll(why); }) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
@@ -50,6 +54,7 @@ class sqlite_store final : public store,
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
     if (wakes_) waiters_.unwatch(key, listener);
   }
+  void waiters_changed(std::string_view key) noexcept override { waiters_.changed(key); }
   void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
   void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
   /// A statement runs within the call that made it: when a connection is lost, nothing of it is left.
@@ -99,6 +104,8 @@ class sqlite_store final : public store,
 
   /// Why no process can wake another one by a file beside the database; empty: it can.
   std::string unfit_for_waking() const;
+  /// Sets who holds them. False: that can't be known at present.
+  bool poll_keys(std::map<std::string, seen>& keys) noexcept;
   /// Whether waiters are woken there, and so can be read.
   bool knows_waiters() const { return wakes_ && unfit_for_waking().empty(); }
   /// Wakes those who wait for what was released.

@@ -16,6 +16,9 @@ class mysql_store_fixture final : public url_fixture {
   explicit mysql_store_fixture(std::string with = {}) : more(std::move(with)) {}
   std::string url() const override { return tables.url(more); }
   bool may_be_contended() const override { return true; }  // rows are waited for, but not for long
+  std::size_t nested_waiters() override {
+    return raw_mysql::root().rows("SELECT 1 FROM " + tables.table("waiter") + " WHERE held IS NOT NULL").size();
+  }
 
   mysql_fixture tables{};
   std::string more;  ///< parameters of the stores to come

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "contract/backends/sqlite/file_fixture.hpp"
+#include "stores/sqlite/client/wake_file.hpp"
 #include "support/raw_sqlite.hpp"
 
 namespace dlock::test {
 
 namespace {
 
-#ifdef DLOCK_TEST_ENCODING
-/// A file that its application made, with texts in an encoding of its choice.
-class encoded_fixture final : public sqlite_file_fixture {
+class fixture final : public sqlite_file_fixture {
  public:
-  encoded_fixture() { make_sqlite_file(path, DLOCK_TEST_ENCODING); }
-};
-#else
-using encoded_fixture = sqlite_file_fixture;
+#ifdef DLOCK_TEST_ENCODING
+  /// A file that its application made, with texts in an encoding of its choice.
+  fixture() { make_sqlite_file(path, DLOCK_TEST_ENCODING); }
 #endif
+  std::size_t nested_waiters() override {
+    std::string why;
+    const auto file = wakes_.open(false, why);
+    return file == nullptr ? 0 : file->nested_waiters().size();
+  }
+
+ private:
+  stores::sqlite::wake_file wakes_{path};
+};
 
 }  // namespace
 
-std::unique_ptr<store_fixture> make_store_fixture() { return std::make_unique<encoded_fixture>(); }
+std::unique_ptr<store_fixture> make_store_fixture() { return std::make_unique<fixture>(); }
 
 }  // namespace dlock::test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Processes that wait for each other. Each service has a store of its own, as a process has, so only the waiter table
-// connects them.
+
+/// Processes that wait for each other. Each service has a store of its own, as a process has. Of stores with
+/// capabilities::wakes_one that find such circles.
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -10,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "contract/backends/mysql/fixtures.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/eventually.hpp"
@@ -25,21 +27,16 @@ using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
 struct circle_fixture {
-  mysql_store_fixture fixture{};
-  raw_mysql root = raw_mysql::root();
+  std::unique_ptr<store_fixture> fixture = make_store_fixture();
   std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
 
   std::unique_ptr<lock_service> process(const std::string& label) {
     return std::make_unique<lock_service>(
-        fixture.url(), service_options{.label = label, .close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen});
+        fixture->url(), service_options{.label = label, .close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen});
   }
-  /// So many rows say what their threads hold.
+  /// So many have said what their threads hold.
   bool nested(std::size_t count) {
-    return eventually([&] {
-      const auto found =
-          root.rows("SELECT COUNT(*) FROM " + fixture.tables.table("waiter") + " WHERE held IS NOT NULL");
-      return found.at(0).at(0) == std::to_string(count);
-    });
+    return eventually([&] { return fixture->nested_waiters() == count; });
   }
   /// Waits for `key` while it holds `first`: what the wait ends with.
   static std::future<std::string> waits(lock_service& locks, const std::string& first, const std::string& key,
@@ -62,7 +59,7 @@ struct circle_fixture {
 }  // namespace
 
 TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the youngest wait, and named as a whole",
-                 "[circle]") {
+                 "[contract][circle]") {
   const std::size_t size = GENERATE(2, 3, 8);
   CAPTURE(size);
   std::vector<std::unique_ptr<lock_service>> processes;
@@ -102,7 +99,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the yo
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key of its process closes it",
-                 "[circle]") {
+                 "[contract][circle]") {
   const auto one = process("one"), other = process("other");
   // The first waiter of the process holds nothing, and stands in front.
   std::promise<void> other_holds, other_waits;
@@ -114,7 +111,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key
   });
   other_holds.get_future().wait();
   auto front = std::async(std::launch::async, [&] { return granted(one->acquire("b", {.wait = 60s})); });
-  REQUIRE(eventually([&] { return root.rows("SELECT 1 FROM " + fixture.tables.table("waiter")).size() == 1; }));
+  REQUIRE(eventually([&] { return one->waiters("b").count == 1; }));
   std::promise<void> holds, goes_on;
   auto mine = std::async(std::launch::async, [&]() -> std::string {
     const auto held = one->acquire("a");
@@ -137,10 +134,10 @@ TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on with what it holds is in none",
-                 "[circle]") {
+                 "[contract][circle]") {
   const auto one = process("one"), other = process("other");
   std::promise<void> over, works_on;
-  // Another thread of its process goes on waiting, so the row stays.
+  // Another thread of its process goes on waiting, so its wait stays on record.
   std::promise<void> theirs_held;
   auto theirs = std::async(std::launch::async, [&] {
     const auto held = other->acquire("b");
@@ -166,11 +163,11 @@ TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on
   CHECK(seen->count(event::kind::deadlock) == 0);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a wait that holds nothing writes nothing of it", "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: a wait that holds nothing is no part of one", "[contract][circle]") {
   const auto one = process("one"), other = process("other");
   auto held = other->acquire("b");
   auto waiter = std::async(std::launch::async, [&] { return granted(one->acquire("b", {.wait = 60s})); });
-  REQUIRE(eventually([&] { return root.rows("SELECT 1 FROM " + fixture.tables.table("waiter")).size() == 1; }));
+  REQUIRE(eventually([&] { return one->waiters("b").count == 1; }));
   CHECK(nested(0));
   held.release();
   CHECK(waiter.get());
