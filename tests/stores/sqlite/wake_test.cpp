@@ -517,33 +517,46 @@ TEST_CASE_METHOD(wake_fixture,
   holder.store->unlisten(said);
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a lock is part of a circle only if the database has it as its waiter says",
+TEST_CASE_METHOD(wake_fixture,
+                 "sqlite wake: a circle is one as the database has it, and the youngest waiter is refused",
                  "[unit][sqlite]") {
   const auto fence = holder.acquire("b");
   std::optional<view> claims(fixture.path);
+  view other_tables(fixture.path);
   REQUIRE(claims->opened->claim_slot());
-  const int entry = claims->enter(hash_of("a"));
-  const auto says = [&](const char* name, std::uint64_t of, const id128& session) {
-    claims->opened->set_held(entry, name, std::vector{wake_file::opened::held_lock{hash_of("b"), of, session}});
+  REQUIRE(other_tables.opened->claim_slot());
+  const auto says = [](const view& by, wake_file::hash waits_for, const char* name, std::uint64_t of,
+                       const id128& session) {
+    const int entry = by.opened->enter(waits_for, session);
+    by.opened->set_held(entry, name, std::vector{wake_file::opened::held_lock{hash_of("b"), of, session}});
   };
-  bool circle = false;
+  lock_service locks(fixture.url(), {.close_limit = 0ms});
+  bool circle = false, youngest = true;
   SECTION("it has") {
-    says("a", fence, holder.id);
+    says(*claims, hash_of("a"), "a", fence, holder.id);
+    says(other_tables, 7, "c", fence + 1, id128::random());
     circle = true;
   }
-  SECTION("a grant before") { says("a", fence - 1, holder.id); }
-  SECTION("another session") { says("a", fence, id128::random()); }
-  SECTION("another key than the name says") { says("c", fence, holder.id); }
+  SECTION("a grant before") { says(*claims, hash_of("a"), "a", fence - 1, holder.id); }
+  SECTION("another session") { says(*claims, hash_of("a"), "a", fence, id128::random()); }
+  SECTION("another key than the name says") { says(*claims, hash_of("a"), "c", fence, holder.id); }
   SECTION("the process has died") {
-    says("a", fence, holder.id);
+    says(*claims, hash_of("a"), "a", fence, holder.id);
     claims.reset();
   }
-  lock_service locks(fixture.url(), {.close_limit = 0ms});
-  const auto a = locks.acquire("a");
+  SECTION("the other one began to wait later") { youngest = false; }
+  auto wait = std::async(std::launch::async, [&] {
+    const auto a = locks.acquire("a");
+    const auto b = locks.acquire("b", {.wait = circle ? 60s : 1s});
+  });
+  if (!youngest) {
+    REQUIRE(eventually([&] { return claims->opened->nested_waiters().size() == 1; }));
+    says(*claims, hash_of("a"), "a", fence, holder.id);
+  }
   if (circle) {
-    CHECK_THROWS_AS(locks.acquire("b", {.wait = 60s}), lock_deadlock);
+    CHECK_THROWS_AS(wait.get(), lock_deadlock);
   } else {
-    CHECK_THROWS_AS(locks.acquire("b", {.wait = 500ms}), lock_timeout);
+    CHECK_THROWS_AS(wait.get(), lock_timeout);
   }
 }
 

@@ -31,8 +31,8 @@ class sleeping_waiters {
   /// for a key that became free without one.
   static constexpr std::chrono::seconds slice{4};
 
-  /// What threads hold that wait is compared for circles so long after it was written, then after four times as long
-  /// each time, up to `slice`.
+  /// Circles are looked for as soon as it is written what threads hold that wait, so long after that, and then after
+  /// four times as long each time, up to `slice`.
   static constexpr std::chrono::milliseconds first_look{25};
 
   /// Why waiters can't be woken at present: said once for each reason.
