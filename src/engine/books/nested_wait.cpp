@@ -14,6 +14,11 @@ namespace dlock::engine {
 /// All of this process.
 struct nested_waits {
   using by_key = std::unordered_multimap<std::uint64_t, nested_wait*>;
+  /// A wait, and that of the thread that holds what it waits for; null: no waiting thread of this process does.
+  struct behind {
+    nested_wait& wait;
+    const behind* holder;
+  };
 
   base::mutex mutex{};
   by_key holders DLOCK_GUARDED_BY(mutex){};  // by the hashes of the keys that they hold
@@ -26,11 +31,19 @@ struct nested_waits {
     const auto found = std::find_if(first, last, [&](const auto& each) { return each.second->holds(where, key); });
     return found == last ? nullptr : found->second;
   }
+  /// Those that wait for the key, and those that wait for what these hold, and so on.
   template <class Use>
-  void for_each_waiter(const store& where, const lock_key& key, Use&& use) DLOCK_REQUIRES(mutex) {
+  void for_each_waiter(const store& where, const lock_key& key, const Use& use, const behind* holder = nullptr)
+      DLOCK_REQUIRES(mutex) {
     const auto [first, last] = waiters.equal_range(key.hash());
     for (auto at = first; at != last; ++at) {
-      if (at->second->where_ == &where && *at->second->key_ == key) use(*at->second);
+      const behind here{*at->second, holder};
+      if (here.wait.where_ != &where || *here.wait.key_ != key) continue;
+      use(here);
+      // The waits that have begun form no circle of locks that are still held, so this ends.
+      for (const auto& each : here.wait.held_) {
+        if (each.is_held()) for_each_waiter(*each.where, each.held->key, use, &here);
+      }
     }
   }
   static void remove(by_key& from, std::uint64_t hash, const nested_wait* which) noexcept {
@@ -42,7 +55,7 @@ struct nested_waits {
 
 bool nested_wait::holds(const store& where, const lock_key& key) const noexcept {
   return std::any_of(held_.begin(), held_.end(), [&](const held_lock& each) {
-    return each.where == &where && each.held->key == key && each.held->state.load() == grant_state::held;
+    return each.where == &where && each.held->key == key && each.is_held();
   });
 }
 
@@ -80,13 +93,28 @@ std::vector<circle_link> nested_wait::circle() const {
   return circle_;
 }
 
+std::vector<std::string> nested_wait::keys_ahead() const noexcept {
+  std::vector<std::string> keys;
+  if (key_ == nullptr) return keys;
+  auto& waits = nested_waits::all();
+  const base::lock_guard lock(waits.mutex);
+  try {
+    for (const auto* at = this; at != nullptr && at->where_ == where_; at = waits.holder_of(*at->where_, *at->key_))
+      keys.emplace_back(at->key_->view());
+  } catch (const std::bad_alloc&) {
+    // The store finds out by itself in a while.
+  }
+  return keys;
+}
+
 void nested_wait::list_held(const store& where, const lock_key& key, std::vector<lock_held_meanwhile>& all) {
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
-  waits.for_each_waiter(where, key, [&](const nested_wait& each) {
-    for (const auto& [held, place] : each.held_) {
-      if (held->key.row() != nullptr || !held->pin || held->state.load() != grant_state::held) continue;
-      all.push_back({.key = std::string(held->key.view()), .session = held->pin->id, .fence = held->fence});
+  waits.for_each_waiter(where, key, [&](const nested_waits::behind& each) {
+    for (const auto& own : each.wait.held_) {
+      const auto& held = *own.held;
+      if (held.key.row() != nullptr || !held.pin || !own.is_held()) continue;
+      all.push_back({.key = std::string(held.key.view()), .session = held.pin->id, .fence = held.fence});
     }
   });
 }
@@ -95,14 +123,17 @@ void nested_wait::closes_circle(const store& where, const lock_key& key, std::st
                                 std::span<const circle_link> others) noexcept {
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
-  waits.for_each_waiter(where, key, [&](nested_wait& each) {
-    const bool meant = std::any_of(each.held_.begin(), each.held_.end(), [&](const held_lock& of) {
-      return of.held->key.view() == held && of.held->state.load() == grant_state::held;
-    });
+  waits.for_each_waiter(where, key, [&](const nested_waits::behind& each) {
+    auto& wait = each.wait;
+    const bool meant = std::any_of(wait.held_.begin(), wait.held_.end(),
+                                   [&](const held_lock& of) { return of.held->key.view() == held && of.is_held(); });
     if (!meant) return;
     try {
-      each.circle_.assign(others.begin(), others.end());
-      each.thread_.wake();
+      wait.circle_.clear();
+      for (const auto* at = each.holder; at != nullptr; at = at->holder)
+        wait.circle_.push_back({.who = {}, .waits_for = std::string(at->wait.key_->view())});
+      wait.circle_.insert(wait.circle_.end(), others.begin(), others.end());
+      wait.thread_.wake();
     } catch (const std::bad_alloc&) {
       // The store finds it again.
     }

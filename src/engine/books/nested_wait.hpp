@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,8 @@ class nested_wait {
   struct held_lock {
     std::shared_ptr<grant> held{};
     const store* where = nullptr;
+
+    bool is_held() const noexcept { return held->state.load() == grant_state::held; }
   };
 
   explicit nested_wait(thread& whose) noexcept : thread_(whose) {}
@@ -48,8 +51,12 @@ class nested_wait {
   /// The circle of several processes that a store has reported; empty: none.
   std::vector<circle_link> circle() const;
 
+  /// The keys that the thread waits for, its own first: whoever holds one of them waits for the next. Of one store: the
+  /// own key's.
+  std::vector<std::string> keys_ahead() const noexcept;
+
   // Called by stores about the waits for one of their keys (key_listener): what do the waiting threads hold, and the
-  // report of a circle.
+  // report of a circle. Whoever waits for a lock that such a thread holds counts as one of them.
   static void list_held(const store& where, const lock_key& key, std::vector<lock_held_meanwhile>& all);
   static void closes_circle(const store& where, const lock_key& key, std::string_view held,
                             std::span<const circle_link> others) noexcept;

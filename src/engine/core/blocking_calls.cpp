@@ -57,8 +57,7 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
 /// what an owner holds that the program named, other threads may release.
 class circle_check final : public wait_check, private nested_wait::thread {
  public:
-  circle_check(service_core& core, blocking_driver& driver, instant begun) noexcept
-      : core_(core), driver_(driver), begun_(begun) {
+  circle_check(service_core& core, blocking_driver& driver) noexcept : core_(core), driver_(driver) {
     driver.check_waits(*this);
   }
   ~circle_check() { end(); }
@@ -67,34 +66,41 @@ class circle_check final : public wait_check, private nested_wait::thread {
     return !in_owner_scope() && current_owner()->grants.load(std::memory_order_relaxed) > 0;
   }
 
-  void waits_for(const lock_key& key, instant now) override {
-    if (wait_.waits_for() == &key) return end_wait(key, wait_.circle(), now);
-    end();
-    end_wait(key, wait_.begin(core_.where(), key, held_here()), now);
-    core_.where().waiters_changed(key.view());
+  bool never_ends(const lock_key& key, instant) override {
+    if (wait_.waits_for() == &key) {
+      circle_ = wait_.circle();
+    } else {
+      end();
+      circle_ = wait_.begin(core_.where(), key, held_here());
+      tell_store(wait_.keys_ahead());
+    }
+    key_ = &key;
+    return !circle_.empty();
   }
-
- private:
-  void wake() noexcept override { driver_.signal().wake(); }
-  void end() noexcept {
-    const auto* const key = wait_.waits_for();
-    wait_.end();
-    if (key != nullptr) core_.where().waiters_changed(key->view());
-  }
-  /// Throws lock_deadlock, unless there is no circle.
-  void end_wait(const lock_key& key, const std::vector<circle_link>& circle, instant now) const {
-    if (circle.empty()) return;
+  /// Of a wait that would never have ended.
+  [[noreturn]] void refuse() const {
     const auto here = fmt::format("another thread of {}/{}", core_.shared().host, core_.shared().pid);
     std::string text = "the wait would never end: ", held = "it";
-    for (const auto& [who, waits_for] : circle) {
+    for (const auto& [who, waits_for] : circle_) {
       const auto next = fmt::format("'{}'", detail::printable_text(waits_for));
       text += fmt::format("{} holds {} and waits for {}; ", who.empty() ? here : who, held, next);
       held = next;
     }
     text += fmt::format("the calling thread holds {}", held);
-    core_.shared().notify({.what = event::kind::busy, .key = key.view(), .waited = now - begun_});
-    core_.shared().notify({.what = event::kind::deadlock, .key = key.view(), .text = text});
-    throw lock_deadlock(fmt::format("key '{}': {}", printable(key), text));
+    core_.shared().notify({.what = event::kind::deadlock, .key = key_->view(), .text = text});
+    throw lock_deadlock(fmt::format("key '{}': {}", printable(*key_), text));
+  }
+
+ private:
+  void wake() noexcept override { driver_.signal().wake(); }
+  void end() noexcept {
+    const auto keys = wait_.keys_ahead();
+    wait_.end();
+    tell_store(keys);
+  }
+  /// Waiters for any of these keys have something else behind them now.
+  void tell_store(const std::vector<std::string>& keys) const noexcept {
+    for (const auto& each : keys) core_.where().waiters_changed(each);
   }
   static std::vector<nested_wait::held_lock> held_here() {
     const auto& owner = *current_owner();
@@ -109,8 +115,9 @@ class circle_check final : public wait_check, private nested_wait::thread {
 
   service_core& core_;
   blocking_driver& driver_;
-  const instant begun_;
   nested_wait wait_{*this};
+  std::vector<circle_link> circle_{};
+  const lock_key* key_ = nullptr;
 };
 
 }  // namespace
@@ -140,10 +147,14 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   acquisition_of<Keys> op(core.all(), keys, request_of(terms, begun, wait_mode), driver.signal(), room...);
   std::optional<circle_check> circles;
-  if (circle_check::needed()) circles.emplace(core, driver, begun);
-  auto result = result_of(op, driver.run(op, begun));
-  if (in_transaction(core)) tell_in_transaction(core, result);
-  return result;
+  if (circle_check::needed()) circles.emplace(core, driver);
+  try {
+    auto result = result_of(op, driver.run(op, begun));
+    if (in_transaction(core)) tell_in_transaction(core, result);
+    return result;
+  } catch (const lock_deadlock&) {
+    circles->refuse();
+  }
 }
 
 }  // namespace

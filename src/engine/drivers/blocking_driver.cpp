@@ -13,9 +13,9 @@ instant blocking_driver::run(operation& op, instant begun) {
       next = op.resume(at);
     } else {
       if (check_ != nullptr && check_at_ == instant::max()) check_at_ = at + short_wait;
-      const auto why = wait(at < check_at_ ? std::min(next.until, check_at_) : next.until);
+      auto why = wait(at < check_at_ ? std::min(next.until, check_at_) : next.until);
       at = now();
-      if (!why && at >= check_at_) check(op, at);
+      if (!why && at >= check_at_ && never_ends(op, at)) why = interruption::deadlock;
       next = why ? op.interrupt(*why, at) : op.resume(at);
     }
   }
@@ -34,8 +34,11 @@ instant blocking_driver::send(const action& next) {
 }
 
 /// The key may have been granted meanwhile. Then no waiting thread holds it, and the check finds no circle.
-void blocking_driver::check(const operation& op, instant now) {
-  if (const auto* const key = op.waits_for(); key != nullptr) check_->waits_for(*key, now);
+bool blocking_driver::never_ends(const operation& op, instant now) {
+  const auto* const key = op.waits_for();
+  if (interrupted_ || key == nullptr || !check_->never_ends(*key, now)) return false;
+  interrupted_ = true;
+  return true;
 }
 
 std::optional<interruption> blocking_driver::wait(instant until) {

@@ -39,8 +39,8 @@ class wake_signal final : public waker {
 class wait_check {
  public:
   /// The calling thread waits for that key, and has waited for `blocking_driver::short_wait` at least. Called again
-  /// each time that the wait goes on. What it throws ends the wait.
-  virtual void waits_for(const lock_key& key, instant now) = 0;
+  /// each time that the wait goes on. True: the wait would never end, and ends now by interruption::deadlock.
+  virtual bool never_ends(const lock_key& key, instant now) = 0;
 
  protected:
   ~wait_check() = default;
@@ -74,7 +74,7 @@ class blocking_driver {
   /// The time when all are answered.
   instant send(const action& next);
   std::optional<interruption> wait(instant until);
-  void check(const operation& op, instant now);
+  bool never_ends(const operation& op, instant now);
 
   engine_services& services_;
   const std::stop_token closing_;

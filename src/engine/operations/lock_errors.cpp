@@ -51,6 +51,9 @@ void throw_too_many(const engine_services& services, const lock_key& key) {
 }
 
 void throw_interrupted(interruption why, const lock_key& key, microseconds waited) {
+  // Whoever has found the circle says which one it is.
+  if (why == interruption::deadlock)
+    throw lock_deadlock(fmt::format("key '{}': the wait would never end", printable(key)));
   const bool closed = why == interruption::closed;
   throw lock_refused(closed ? errc::closed : errc::cancelled,
                      fmt::format("key '{}': {} after a wait of {} ms", printable(key),

@@ -39,7 +39,7 @@ class waker {
 };
 
 /// Why a wait is ended before its time.
-enum class interruption : std::uint8_t { cancelled, closed };
+enum class interruption : std::uint8_t { cancelled, closed, deadlock };
 
 /// Something that takes several statements and waits: an acquisition, a release. It is resumed by what it waits for; it
 /// never blocks, sleeps, reads a clock or owns a thread, so a driver may run it on a thread that waits for it, or on
