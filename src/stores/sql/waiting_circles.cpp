@@ -53,7 +53,11 @@ std::string write_held(const std::vector<lock_held_meanwhile>& held) {
 }
 
 bool read_held(std::string_view text, nested_waiter& into) {
-  if (!read_number(next(text, ' '), 10, into.since)) return false;
+  auto times = next(text, ' ');
+  const bool again = times.find('+') != std::string_view::npos;
+  if (!read_number(next(times, '+'), 10, into.since)) return false;
+  into.confirmed = into.since;
+  if (again && !read_number(times, 10, into.confirmed)) return false;
   while (!text.empty()) {
     auto part = next(text, ' ');
     auto& lock = into.held.emplace_back();
@@ -68,8 +72,8 @@ bool read_held(std::string_view text, nested_waiter& into) {
   return true;
 }
 
-std::vector<waiting_circle> find_circles(const std::vector<nested_waiter>& waiters,
-                                         const std::map<std::string, present_grant>& grants, std::string_view process) {
+found_circles find_circles(const std::vector<nested_waiter>& waiters,
+                           const std::map<std::string, present_grant>& grants, std::string_view process) {
   std::map<std::string_view, edge> by_held;
   for (const auto& waiter : waiters) {
     for (const auto& lock : waiter.held) {
@@ -80,23 +84,35 @@ std::vector<waiting_circle> find_circles(const std::vector<nested_waiter>& waite
       by_held.emplace(lock.key, edge{&waiter, &lock});
     }
   }
-  std::vector<waiting_circle> found;
+  found_circles found;
   for (const auto& [key, mine] : by_held) {
-    if (mine.waiter->process != process) continue;
-    waiting_circle circle{.waits_for = mine.waiter->waits_for, .held = mine.held->key, .others = {}};
-    bool closed = false, youngest = true;
+    const auto& own = *mine.waiter;
+    if (own.process != process) continue;
     // Others may form a circle that this waiter is not in.
-    for (auto at = by_held.find(circle.waits_for); at != by_held.end() && circle.others.size() < by_held.size();) {
-      const auto& waiter = *at->second.waiter;
-      closed = at->second.held == mine.held;
-      if (closed) break;
-      youngest = youngest &&
-                 std::pair(waiter.since, std::string_view(waiter.process)) <= std::pair(mine.waiter->since, process);
-      circle.others.push_back(
-          {.who = waiter.process == process ? std::string() : waiter.who, .waits_for = waiter.waits_for});
-      at = by_held.find(waiter.waits_for);
+    std::vector<const nested_waiter*> others;
+    auto at = by_held.find(own.waits_for);
+    while (at != by_held.end() && at->second.held != mine.held && others.size() < by_held.size()) {
+      others.push_back(at->second.waiter);
+      at = by_held.find(at->second.waiter->waits_for);
     }
-    if (closed && youngest && !circle.others.empty()) found.push_back(std::move(circle));
+    if (others.empty() || at == by_held.end() || at->second.held != mine.held) continue;
+    const auto age = [](const nested_waiter* each) { return std::pair(each->since, std::string_view(each->process)); };
+    const auto youngest = age(
+        *std::max_element(others.begin(), others.end(), [&](const auto* a, const auto* b) { return age(a) < age(b); }));
+    if (youngest > age(&own)) {
+      if (own.confirmed < youngest.first) found.to_confirm[own.waits_for] = own.since;
+      continue;
+    }
+    waiting_circle circle{.waits_for = own.waits_for, .held = mine.held->key, .others = {}};
+    bool certain = true;
+    for (const auto* const each : others) {
+      const bool here = each->process == process;
+      circle.others.push_back({.who = here ? std::string() : each->who, .waits_for = each->waits_for});
+      if (here || each->confirmed >= own.since) continue;
+      found.to_ask.insert(each->process);
+      certain = false;
+    }
+    if (certain) found.to_break.push_back(std::move(circle));
   }
   return found;
 }

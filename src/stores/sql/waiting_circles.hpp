@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,12 +22,14 @@ struct nested_waiter {
   std::string who{};
   std::string waits_for{};
   std::uint64_t since = 0;  ///< when it was written what is held: the youngest of a circle has the greatest
+  /// When its process last said that all of this was still so.
+  std::uint64_t confirmed = std::numeric_limits<std::uint64_t>::max();
   std::vector<lock_held_meanwhile> held{};
 };
 
 /// As a column has it: without the time, which the server writes before it. Empty: nothing is held.
 std::string write_held(const std::vector<lock_held_meanwhile>& held);
-/// The opposite, with the time. False: it is not of this form.
+/// The opposite, with the time, and maybe with that of a confirmation after a '+'. False: it is not of this form.
 bool read_held(std::string_view text, nested_waiter& into);
 
 /// The present holder of a key, alive.
@@ -45,9 +49,18 @@ struct waiting_circle {
   }
 };
 
-/// Those that `process` has to break. A lock that `grants` does not have as the waiter said counts as released.
-std::vector<waiting_circle> find_circles(const std::vector<nested_waiter>& waiters,
-                                         const std::map<std::string, present_grant>& grants, std::string_view process);
+/// Of the circles that `process` takes part in. A wait that has ended may still be written, so each of them must be
+/// confirmed after the youngest has begun.
+struct found_circles {
+  std::vector<waiting_circle> to_break{};
+  /// The own waits that are to be confirmed, each by its key and the time since when it lasts.
+  std::map<std::string, std::uint64_t> to_confirm{};
+  std::set<std::string> to_ask{};  ///< processes that have not confirmed theirs, so that the own wait can't be refused
+};
+
+/// A lock that `grants` does not have as the waiter said counts as released.
+found_circles find_circles(const std::vector<nested_waiter>& waiters,
+                           const std::map<std::string, present_grant>& grants, std::string_view process);
 
 /// Tells circles that last from those of a moment: a thread whose wait has just ended goes on although its process has
 /// not said so yet.

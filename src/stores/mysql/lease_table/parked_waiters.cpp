@@ -326,34 +326,42 @@ bool parked_waiters::enter_new() {
 bool parked_waiters::enter_held() {
   for (auto& [key, about] : keys_) {
     if (!about.registered || about.listeners.empty()) continue;
-    std::vector<lock_held_meanwhile> all;
-    about.listeners.front()->list_held(all);
-    auto held = sql::write_held(all);
+    auto held = held_by_waiters(about);
     if (held == about.held) continue;
-    const auto value = held.empty() ? "NULL" : mysql_literal(held);
-    about.held = std::move(held);
+    about.held = held;
     look_at_ = {};
     look_after_ = first_look;
     // Others may change what is watched meanwhile: what is left is written the next time.
     changed_.raise();
-    return ask(
-        sql::write_values(sql_.text(text_id::set_held),
-                          {{"bell", mysql_literal(bytes_of(own_bell_))}, {"key", mysql_literal(key)}, {"held", value}}),
-        "enter what a waiter holds", nullptr);
+    return write_held(key, held, std::nullopt);
   }
   return true;
 }
 
-/// Those that last of the circles that this process has to break.
+std::string parked_waiters::held_by_waiters(const watched_key& about) const {
+  std::vector<lock_held_meanwhile> all;
+  about.listeners.front()->list_held(all);
+  return sql::write_held(all);
+}
+
+/// `since`: this confirms what is written since then.
+bool parked_waiters::write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since) {
+  return ask(sql::write_values(sql_.text(text_id::set_held),
+                               {{"bell", mysql_literal(bytes_of(own_bell_))},
+                                {"key", mysql_literal(key)},
+                                {"since", since ? mysql_literal(std::to_string(*since) + "+") : "''"},
+                                {"held", held.empty() ? "NULL" : mysql_literal(held)}}),
+             "enter what a waiter holds", nullptr);
+}
+
+/// Breaks the circles of processes that this one has to break, and confirms those that others have to.
 bool parked_waiters::break_circles(clock::time_point now) {
   const auto nested = [](const auto& each) { return !each.second.held.empty(); };
-  if (std::none_of(keys_.begin(), keys_.end(), nested)) {
-    circles_.clear();
-    return true;
-  }
+  if (std::none_of(keys_.begin(), keys_.end(), nested)) return true;
   mysql_rows rows;
   if (!ask(sql_.text(text_id::nested_waiters), "look for circles of waiters", &rows)) return false;
   std::vector<sql::nested_waiter> waiters;
+  std::map<std::string, std::uint64_t, std::less<>> sleepers;
   std::string keys;
   for (const auto& row : rows) {
     sql::nested_waiter waiter{
@@ -363,6 +371,7 @@ bool parked_waiters::break_circles(clock::time_point now) {
         .waits_for = row.at(1).value_or("")};
     if (!sql::read_held(row.at(2).value_or(""), waiter)) continue;
     for (const auto& each : waiter.held) append_literal(keys, mysql_literal(each.key));
+    sleepers[waiter.process] = unsigned_of(row.at(6));
     waiters.push_back(std::move(waiter));
   }
   if (keys.empty()) return true;
@@ -373,13 +382,24 @@ bool parked_waiters::break_circles(clock::time_point now) {
   }
   std::map<std::string, sql::present_grant> grants;
   for (const auto& row : rows) grants[row.at(0).value_or("")] = {id_of(row.at(1).value_or("")), unsigned_of(row.at(2))};
-  for (const auto& circle : circles_.found(sql::find_circles(waiters, grants, bytes_of(own_bell_)), now)) {
+  const auto circles = sql::find_circles(waiters, grants, bytes_of(own_bell_));
+  for (const auto& circle : circles.to_break) {
     const auto found = keys_.find(circle.waits_for);
     if (found != keys_.end() && !found->second.listeners.empty())
       found->second.listeners.front()->closes_circle(circle.held, circle.others);
   }
-  if (!circles_.empty()) look_at_ = std::min(look_at_, now + circles_.lasts);
-  return true;
+  for (const auto& [key, since] : circles.to_confirm) {
+    const auto found = keys_.find(key);
+    if (found == keys_.end() || found->second.listeners.empty()) continue;
+    if (held_by_waiters(found->second) == found->second.held && !write_held(key, found->second.held, since))
+      return false;
+  }
+  if (circles.to_ask.empty()) return true;
+  look_at_ = std::min(look_at_, now + first_look);
+  // They look at once.
+  const unlocked others(mutex_);
+  for (const auto& each : circles.to_ask) ring(*helper_, sleepers.at(each));
+  return helper_->usable();
 }
 
 /// The rows of keys that nobody watches any more, and those that are stale. Until its row is gone, a release may have

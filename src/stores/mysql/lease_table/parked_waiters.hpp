@@ -98,6 +98,9 @@ class parked_waiters {
   bool enter_new() DLOCK_REQUIRES(mutex_);
   bool leave_old() DLOCK_REQUIRES(mutex_);
   bool enter_held() DLOCK_REQUIRES(mutex_);
+  std::string held_by_waiters(const watched_key& about) const DLOCK_REQUIRES(mutex_);
+  bool write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since)
+      DLOCK_REQUIRES(mutex_);
   bool break_circles(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool park() DLOCK_REQUIRES(mutex_);
   bool confirm() DLOCK_REQUIRES(mutex_);
@@ -134,7 +137,6 @@ class parked_waiters {
   clock::time_point dead_rows_at_{};
   clock::time_point off_until_{};
   clock::time_point idle_since_{};
-  sql::lasting_circles circles_{};
   unsigned missed_ = 0;  // keys that were found free without a ring, one after the other
   std::string said_{};
 

@@ -224,13 +224,14 @@ WHERE {waiter.lock_key} IN (:keys)
     // What threads of this process hold while they wait for the key.
     {text_id::set_held, R"(
 UPDATE {waiter}
-SET {waiter.held} = CONCAT({now}, :held)
+SET {waiter.held} = CONCAT(:since, {now}, :held)
 WHERE {waiter.lock_key} = :key
   AND {waiter.bell} = :bell
 )"},
 
     {text_id::nested_waiters, R"(
-SELECT w.{waiter.bell}, w.{waiter.lock_key}, w.{waiter.held}, s.{session.host}, s.{session.pid}, s.{session.label}
+SELECT
+  w.{waiter.bell}, w.{waiter.lock_key}, w.{waiter.held}, s.{session.host}, s.{session.pid}, s.{session.label}, {sleeper}
 FROM {waiter} w
 LEFT JOIN {session} s ON s.{session.id} = w.{waiter.session_id}
 WHERE w.{waiter.held} IS NOT NULL
