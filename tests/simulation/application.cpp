@@ -232,6 +232,7 @@ bool application::for_request() { return engine::in_owner_scope() && !engine::cu
 
 lock_options application::fit(lock_options how, const std::vector<lock_key>& keys) const {
   const auto caps = scene_.how.caps();
+  if (scene_.how.in_order) how.fairness = fairness::fifo;
   if (!caps.min_hold) how.min_hold.reset();
   if (!caps.expiring_leases) how.renewal.reset();
   if (for_request()) {  // other threads enter it again, which must not ask for anything else
@@ -300,8 +301,39 @@ void application::lock(const lock_options& how, bool once) {
     }
     hold(held);
   }
+  if (has(hazard::nested) && !engine::in_owner_scope() && often(30)) nest(held);
   hold(held);
   let_go(std::move(held));
+}
+
+void application::nest(const lease& outer) {
+  const auto& key = key_by_chance();
+  if (key.view() == outer.key()) return;
+  const auto service = service_;
+  auto how = fit(options_by_chance(), {key});
+  if (often(50)) how.wait = std::chrono::milliseconds{scene_.in.random.between(1'000, 8'000)};
+  const auto& grant = grant_of(outer);
+  const bool certain = grant->kind == lease_kind::session && grant->cap == instant::max() &&
+                       grant->key.row() == nullptr && key.row() == nullptr;
+  asking now(*this, key, true);
+  auto& waits = scene_.sees.nest_begins(process_, {grant}, std::string(key.view()), certain);
+  bool refused = false;
+  lease inner;
+  try {
+    inner = bounded("a nested acquire", *how.wait, [&] { return service->try_acquire(key, how); });
+  } catch (const lock_deadlock& circle) {
+    refused = true;
+    scene_.in.tell(process_.name(), [&] { return std::string("gets ") + circle.what(); });
+  } catch (...) {
+    scene_.sees.nest_ends(waits, false);
+    throw;
+  }
+  scene_.sees.nest_ends(waits, refused);
+  if (!inner) return;
+  now.has_it();
+  took(inner);
+  hold(inner);
+  let_go(std::move(inner));
 }
 
 void application::lock_async(const lock_options& how, bool once) {

@@ -112,6 +112,8 @@ class application {
     bool has_it_ = false;
   };
   void took(const lease& held);
+  /// With the lease, the thread waits for another key.
+  void nest(const lease& outer);
   void hold(lease& held);
   void write_verified(const lease& held);
   void let_go(lease held);

@@ -101,6 +101,7 @@ void checker::granted(const request& by, const lock_row* row, std::uint64_t fenc
   world_.mix(fence);
   const bool own = by.action == verb::pass_on && row != nullptr && row->session == by.session && row->fence == by.fence;
   changes_hands(at, by.resource, row, fence, by.request_id, own);
+  if (plan_.in_order && row != nullptr && by.row == nullptr) in_turn(by, *row);
   if (by.kind != lease_kind::session) force(by.resource, by.session, by.nonce, fence);
 }
 
@@ -132,6 +133,19 @@ void checker::changes_hands(key_state& at, std::string_view key, const lock_row*
   must_know(key, at, request);
 }
 
+void checker::in_turn(const request& by, const lock_row& row) {
+  // As acquire_machine has it, by a clock that may go faster.
+  constexpr moment longest_turn = 900'000;
+  if (plan_.locks_rows()) return;  // it may be free, and its row locked
+  const auto registered = server_.waiters.find(by.resource, server_.asking()) != nullptr;
+  const auto earlier = server_.waiters.earlier(by.resource, server_.asking(), registered);
+  const auto since = server_.data.free_since(row, server_.clock(), world_.now());
+  if (earlier.empty() || !since || world_.now() - *since >= longest_turn || world_.quiet_from() > *since) return;
+  fail("order", by.resource,
+       fmt::format("session {} gets it {} ms after it became free, before session {}, which waits",
+                   short_id(by.session), (world_.now() - *since) / millisecond, short_id(earlier.front().session)));
+}
+
 process* checker::deleted(const std::string& key, const lock_row& row) {
   constexpr moment soon = 1'500'000;
   forced_[key].push_back({row.session, row.nonce, row.fence});
@@ -148,6 +162,71 @@ process* checker::deleted(const std::string& key, const lock_row& row) {
     return each.by;
   }
   return nullptr;
+}
+
+// ---- those who hold locks while they wait -------------------------------------------------------------------------
+
+namespace {
+/// How long a circle may last while nothing fails: the waits are registered, what is held is written, two looks follow.
+constexpr moment circle_found_after = second;
+}  // namespace
+
+std::vector<checker::nest*> checker::circle_of(nest& youngest) {
+  std::vector<nest*> path{&youngest};
+  for (;;) {
+    const auto row = server_.data.locks().find(path.back()->waits_for);
+    if (row == server_.data.locks().end() || server_.data.over(row->second, server_.clock())) return {};
+    const auto holds_it = [&](const std::shared_ptr<engine::grant>& each) {
+      return each->key.view() == row->first && each->pin->id == row->second.session &&
+             (each->nonce == row->second.nonce || each->fence == row->second.fence);
+    };
+    const auto next = std::find_if(nests_.begin(), nests_.end(), [&](const nest& each) {
+      return std::any_of(each.held.begin(), each.held.end(), holds_it);
+    });
+    if (next == nests_.end()) return {};
+    if (&*next == &youngest) return path;
+    if (std::find(path.begin(), path.end(), &*next) != path.end()) return {};
+    path.push_back(&*next);
+  }
+}
+
+checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
+                                    const std::string& waits_for, bool certain) {
+  nests_.push_back(
+      {.number = ++last_nest_, .by = &by, .held = std::move(meanwhile), .waits_for = waits_for, .certain = certain});
+  auto& mine = nests_.back();
+  const auto circle = circle_of(mine);
+  if (circle.empty()) return mine;
+  const auto refused = std::make_shared<unsigned>(0);
+  std::vector<std::uint64_t> numbers;
+  bool sure = true;
+  for (auto* const each : circle) {
+    each->in_circle = true;
+    each->refused = refused;
+    numbers.push_back(each->number);
+    sure = sure && each->certain && !each->by->dead() && (plan_.caps().wakes_one || each->by == &by);
+  }
+  world_.tell(by.name(), [&] { return fmt::format("key {}: closes a circle of {}", waits_for, circle.size()); });
+  const auto limit = circle_found_after + 100 * plan_.longest_travel() + 11 * plan_.first_pause * millisecond;
+  const auto begun = world_.now();
+  if (!sure) return mine;
+  world_.after(limit, [this, numbers, begun, waits_for, limit] {
+    const bool lasts = std::all_of(numbers.begin(), numbers.end(), [&](std::uint64_t number) {
+      return std::any_of(nests_.begin(), nests_.end(), [&](const nest& each) { return each.number == number; });
+    });
+    if (!lasts || world_.quiet_from() > begun) return;
+    fail("circle", waits_for,
+         fmt::format("{} waits form a circle for {} ms, and none is refused", numbers.size(), limit / millisecond));
+  });
+  return mine;
+}
+
+void checker::nest_ends(nest& which, bool refused) {
+  if (refused && !which.in_circle)
+    fail("circle", which.waits_for, fmt::format("{} is refused, and is in no circle", which.by->name()));
+  if (refused && which.in_circle && ++*which.refused > 1 && world_.quiet_from() <= world_.now() - 5 * second)
+    fail("circle", which.waits_for, fmt::format("{} is refused, though another one was", which.by->name()));
+  nests_.remove_if([&](const nest& each) { return &each == &which; });
 }
 
 // ---- those who wait -------------------------------------------------------------------------------------------------

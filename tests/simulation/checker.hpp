@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -42,6 +43,13 @@ class checker final : public history {
   /// fails.
   void wait_begins(const process& by, std::string_view key);
   void wait_ends(const process& by, std::string_view key, bool granted);
+  /// A thread that holds these waits for another key from now on, until nest_ends(). `certain`: it releases none of
+  /// them before, and nothing else does.
+  struct nest;
+  nest& nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
+                    const std::string& waits_for, bool certain);
+  /// `refused`: because it closed a circle.
+  void nest_ends(nest& which, bool refused);
   /// Something that the key protects is written, under that grant.
   void write(const std::string& key, std::uint64_t fence);
   /// An operator, of that process, begins to take a key away. A grant with an expiry of its own that has the key until
@@ -109,6 +117,10 @@ class checker final : public history {
   void must_know(std::string_view key, const key_state& at, std::string_view request);
   /// How long a key may be free while somebody waits for it and nothing fails.
   moment longest_free() const noexcept;
+  /// With fairness::fifo nobody overtakes a process that waits for longer, unless that leaves the key alone.
+  void in_turn(const request& by, const lock_row& row);
+  /// Those in a circle that its wait has closed; empty: none.
+  std::vector<nest*> circle_of(nest& youngest);
   /// It is free since then. Those who wait have had the time to take it.
   void not_left_free(std::string_view key, const key_state& at, moment since, const process* by);
   void fail(const std::string& rule, std::string_view key, const std::string& text);
@@ -122,6 +134,18 @@ class checker final : public history {
   std::map<std::string, std::vector<forced_grant>, std::less<>> forced_{};
   std::vector<std::pair<const process*, std::string>> forcing_{};
   std::map<std::string, std::pair<std::uint64_t, moment>, std::less<>> revoked_{};  // fence, and when
+  std::list<nest> nests_{};
+  std::uint64_t last_nest_ = 0;
+};
+
+struct checker::nest {
+  std::uint64_t number = 0;
+  const process* by = nullptr;
+  std::vector<std::shared_ptr<engine::grant>> held{};
+  std::string waits_for{};
+  bool certain = false;
+  bool in_circle = false;
+  std::shared_ptr<unsigned> refused{};  ///< how many of its circle were
 };
 
 }  // namespace dlock::simulation

@@ -74,6 +74,8 @@ std::optional<moment> database::free_since(const lock_row& row, moment clock, mo
     end = *row.expires + (row.by_column ? second : 0);
   } else if (const auto holder = sessions_.find(row.session); holder != sessions_.end()) {
     end = holder->second.expires;
+  } else if (const auto ended = ended_.find(row.session); ended != ended_.end()) {
+    end = ended->second;
   }
   return std::max(row.changed, world_now - std::max<moment>(0, clock - end));
 }
@@ -417,6 +419,7 @@ reply database::run(session_verb action, const session_record& of, moment clock)
       if (observer != nullptr) observer->closed(of.id);
       break;
   }
+  ended_[of.id] = std::min(found->second.expires, clock);
   sessions_.erase(found);
   return plain(outcome::yes);
 }

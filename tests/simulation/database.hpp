@@ -156,6 +156,7 @@ class database {
 
   rows locks_{};
   sessions sessions_{};
+  std::map<id128, moment> ended_{};  // those that are gone, and when they ended
   std::uint64_t floor_ = 0;
   std::uint64_t last_fence_ = 0;  // where there is one row of numbers for all keys
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/context/fixedsize_stack.hpp>
+#include <boost/context/preallocated.hpp>
 #include <memory>
 #include <span>
 #include <utility>
@@ -45,8 +46,7 @@ stack_pool& stacks() {
 }
 
 struct pooled_stack {
-  context::stack_context allocate() const { return stacks().take(); }
-  void deallocate(context::stack_context& one) const { stacks().give_back(one); }
+  static void deallocate(const context::stack_context& one) { stacks().give_back(one); }
 };
 
 /// The thread_local variables of the program, those of its static libraries among them: dlock's. A fibre has its own.
@@ -88,7 +88,10 @@ fibre* running = nullptr;
 }  // namespace
 
 fibre::fibre(std::function<void()> body) : body_(std::move(body)), locals_(fresh_locals()) {
-  mine_ = context::fiber(std::allocator_arg, pooled_stack{}, [this](context::fiber&& from) {
+  const auto stack = stacks().take();
+  stack_ = {static_cast<char*>(stack.sp) - stack.size, stack.size};
+  const context::preallocated place(stack.sp, stack.size, stack);
+  mine_ = context::fiber(std::allocator_arg, place, pooled_stack{}, [this](context::fiber&& from) {
     back_ = std::move(from);
     body_();
     body_ = nullptr;

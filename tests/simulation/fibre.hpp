@@ -2,8 +2,10 @@
 #pragma once
 
 #include <boost/context/fiber.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace dlock::simulation {
@@ -25,6 +27,8 @@ class fibre {
   /// Null outside of fibres.
   static fibre* current() noexcept;
   bool over() const noexcept { return over_; }
+  /// The lowest address of its stack, and how many bytes that has.
+  const std::pair<void*, std::size_t>& stack() const noexcept { return stack_; }
 
  private:
   /// What the language's runtime keeps for a thread that is in the midst of an exception.
@@ -37,6 +41,7 @@ class fibre {
   std::function<void()> body_;
   std::vector<std::uint64_t> locals_;
   exceptions exceptions_{};
+  std::pair<void*, std::size_t> stack_{};
   boost::context::fiber mine_{};
   boost::context::fiber back_{};
   bool over_ = false;

@@ -34,6 +34,10 @@ enum class mistake : std::uint8_t {
   revoke_frees,        ///< an operator who revokes a session frees the key in the same step
   request_freed_by_one,     ///< the first process of a request that releases a key frees it for all
   passed_on_without_fence,  ///< pass_on names the session alone
+  order_ignored,            ///< a take in order does not ask whether others come first
+  dead_waiter_first,        ///< others wait for a process that is no more to take its turn
+  dead_waiter_woken,        ///< a release wakes the first of the waiter table, though its connection is no more
+  left_without_waking,      ///< a waiter that leaves after it was woken does not wake the next one
 };
 
 struct mistake_name {
@@ -65,6 +69,10 @@ inline constexpr std::array mistake_names{
     mistake_name{mistake::revoke_frees, "revoke_frees"},
     mistake_name{mistake::request_freed_by_one, "request_freed_by_one"},
     mistake_name{mistake::passed_on_without_fence, "passed_on_without_fence"},
+    mistake_name{mistake::order_ignored, "order_ignored"},
+    mistake_name{mistake::dead_waiter_first, "dead_waiter_first"},
+    mistake_name{mistake::dead_waiter_woken, "dead_waiter_woken"},
+    mistake_name{mistake::left_without_waking, "left_without_waking"},
 };
 
 }  // namespace dlock::simulation

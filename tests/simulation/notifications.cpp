@@ -32,8 +32,7 @@ std::uint64_t subscriber::connect() {
   return id;
 }
 
-template <class What>
-void subscriber::at_client(What what, moment delay) {
+void subscriber::at_client(std::function<void()> what, moment delay) {
   auto& in = by_.in();
   next_in_ = std::max(in.now() + by_.travel(process_) + delay, next_in_ + 1);
   process_.post(next_in_ - in.now(), [self = weak_from_this(), what = std::move(what)] {
@@ -41,8 +40,7 @@ void subscriber::at_client(What what, moment delay) {
   });
 }
 
-template <class What>
-void subscriber::at_server(What what) {
+void subscriber::at_server(std::function<void()> what) {
   auto& in = by_.in();
   next_out_ = std::max(in.now() + by_.travel(process_), next_out_ + 1);
   in.at(next_out_, std::move(what));

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,12 +35,18 @@ class subscriber : public std::enable_shared_from_this<subscriber> {
   virtual std::optional<reply> take(const request& /*asked*/) { return std::nullopt; }
   /// Listeners that have not left.
   virtual std::size_t watches() const noexcept = 0;
+  /// The server has done these for the process.
+  virtual void done(std::span<const request> /*requests*/, std::span<const reply> /*replies*/) {}
+  /// What threads hold that wait for the key has changed.
+  virtual void changed(const std::string& /*key*/) {}
 
   // Called by the network.
   /// The server has published it: the message is on its way.
   virtual void published(const std::string& key) = 0;
   /// A position in a queue has got the key, with that fence; 0: it has ended with its session.
   virtual void reached(std::uint64_t /*position*/, std::uint64_t /*fence*/) {}
+  /// The server has ended the sleep of its connection.
+  virtual void woken() {}
   /// The connection broke. `seen`: the client learns of it soon, else when it asks the next time.
   void broke(bool seen);
   std::uint64_t connection() const noexcept { return connection_; }
@@ -50,11 +58,9 @@ class subscriber : public std::enable_shared_from_this<subscriber> {
   /// 0: it takes none now.
   std::uint64_t connect();
   /// Runs later, at the client, after what was sent to it before.
-  template <class What>
-  void at_client(What what, moment delay = 0);
+  void at_client(std::function<void()> what, moment delay = 0);
   /// Runs later, at the server, after what was sent to it before; also if the client is no more by then.
-  template <class What>
-  void at_server(What what);
+  void at_server(std::function<void()> what);
 
   network& by_;
   process& process_;

@@ -17,7 +17,8 @@ store_kind kind_of(std::uint64_t seed, std::uint32_t kinds) {
   for (const auto& each : store_kind_names) {
     if ((kinds & bit_of(each.what)) == 0) continue;
     // That of most users, with the most that can be done with it.
-    some.insert(some.end(), each.what == store_kind::lease_table ? 4 : 1, each.what);
+    some.insert(some.end(), each.what == store_kind::lease_table || each.what == store_kind::waiter_table ? 3 : 1,
+                each.what);
   }
   return some.empty() ? store_kind::lease_table : some[chance.below(some.size())];
 }
@@ -32,10 +33,12 @@ std::uint64_t fitting(store_kind kind) {
   only_if(caps.rows, {hazard::transactions, hazard::rows, hazard::columns, hazard::claims});
   only_if(caps.rows || caps.extends_unlocked, {hazard::foreign});
   only_if(caps.expiring_leases, {hazard::unkept});
-  only_if(caps.tells_free, {hazard::late_notifications, hazard::broken_channels});
+  only_if(caps.tells_free || caps.wakes_one, {hazard::late_notifications, hazard::broken_channels});
   // Those that wait in a queue at the server are never forgotten.
-  only_if(caps.tells_free && !traits_of(kind).queues,
-          {hazard::lost_notifications, hazard::repeated_notifications, hazard::silent_channels});
+  only_if((caps.tells_free && !traits_of(kind).queues) || caps.wakes_one,
+          {hazard::lost_notifications, hazard::silent_channels});
+  only_if(caps.tells_free && !traits_of(kind).queues, {hazard::repeated_notifications});
+  only_if(!traits_of(kind).queues, {hazard::nested});
   only_if(caps.request_ids, {hazard::requests});
   only_if(traits_of(kind).notices_deletions, {hazard::deletions});
   return made;
@@ -74,7 +77,11 @@ plan plan::of(std::uint64_t seed, const allowed& may) {
   made.first_pause = chance.chance(200'000) ? chance.between(1, 5) : chance.between(10, 60);
   made.often = chance.chance(300'000) ? static_cast<std::uint64_t>(chance.between(2, 12)) : 1;
   made.take_waits = chance.chance(300'000) && (made.caps().rows || made.caps().extends_unlocked);
-  made.extends_unlocked = chance.chance(500'000) && made.kind == store_kind::lease_table;
+  made.extends_unlocked = chance.chance(500'000) && made.caps().rows;
+  made.in_order = chance.chance(300'000) && made.caps().keeps_order;
+  // Rows and lists have no order, and who asks for them overtakes.
+  constexpr auto without_order = static_cast<std::uint64_t>(hazard::rows) | static_cast<std::uint64_t>(hazard::several);
+  if (made.in_order) made.hazards &= ~without_order;
   return made;
 }
 
@@ -84,6 +91,7 @@ std::string plan::describe() const {
   for (const auto& each : hazard_names) {
     if (has(each.what)) text += fmt::format(" {}", each.name);
   }
+  if (in_order) text += " in order";
   return text;
 }
 

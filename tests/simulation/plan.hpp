@@ -56,6 +56,7 @@ enum class hazard : std::uint64_t {
   long_waits = 1ULL << 38U,              ///< some calls wait for up to 20 s
   deletions = 1ULL << 39U,               ///< somebody deletes a held lock at the server, which notifies its holder
   distances = 1ULL << 40U,               ///< some processes are farther from the server than others
+  nested = 1ULL << 41U,                  ///< threads wait for a key while they hold others, in any order
 };
 /// Those that are faults: without them nothing fails, and nothing is slow.
 inline constexpr std::uint64_t fault_hazards = [] {
@@ -116,6 +117,7 @@ inline constexpr std::array hazard_names{
     hazard_name{hazard::long_waits, "long_waits"},
     hazard_name{hazard::deletions, "deletions"},
     hazard_name{hazard::distances, "distances"},
+    hazard_name{hazard::nested, "nested"},
 };
 inline constexpr std::uint64_t all_hazards = (1ULL << hazard_names.size()) - 1;
 
@@ -136,12 +138,12 @@ struct plan {
   unsigned keys = 3;
   unsigned rounds = 40;  ///< of each thread
   unsigned connections = 2;
-  moment travel = 200;        ///< of a statement on the wire, at most
-  moment mischief = 700'000;  ///< between two of the rarer misfortunes, about
-  moment first_pause = 10;    ///< of a waiter, milliseconds
-  std::uint64_t often = 1;    ///< how much more often than usual faults come
-  bool take_waits = false;    ///< a take waits for row locks for up to a second
-
+  moment travel = 200;            ///< of a statement on the wire, at most
+  moment mischief = 700'000;      ///< between two of the rarer misfortunes, about
+  moment first_pause = 10;        ///< of a waiter, milliseconds
+  std::uint64_t often = 1;        ///< how much more often than usual faults come
+  bool take_waits = false;        ///< a take waits for row locks for up to a second
+  bool in_order = false;          ///< all ask with fairness::fifo
   bool extends_unlocked = false;  ///< a renewal of a row need not wait for its lock
 
   static plan of(std::uint64_t seed, const allowed& may = {});

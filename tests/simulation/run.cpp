@@ -62,7 +62,7 @@ run::run(const plan& how, mistake wrong, bool with_story)
       scene_{plan_, world_, server_, network_, checker_} {
   bytes_come_from(&bytes_);
   world_.story.wanted = with_story;
-  server_.data.wrong = wrong;
+  server_.data.wrong = server_.waiters.wrong = wrong;
   make_keys();
   server_.deleted = [this](const std::string& key, const lock_row& row) {
     const auto* const whose = checker_.deleted(key, row);

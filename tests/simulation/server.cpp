@@ -31,6 +31,7 @@ void job::due(std::uint64_t turn) {
 void job::begin_anew() {
   asks.clear();
   answers.clear();
+  to_wake.clear();
   keys.clear();
   expected.clear();
   rows.clear();
@@ -76,6 +77,7 @@ std::uint64_t server::connect() {
 void server::close(std::uint64_t connection) {
   if (connections_.erase(connection) == 0) return;
   for (auto& [key, each] : subscribers_) each.erase(connection);
+  waiters.ended(connection);
   unlock(connection);
   if (closed) closed(connection);
 }
@@ -103,6 +105,7 @@ void server::restart(moment away, bool as_another) {
   subscribers_.clear();
   world_.disturb(away + 15 * second);
   for (const auto& [id, any] : std::exchange(connections_, {})) {
+    waiters.ended(id);
     if (closed) closed(id);
   }
   incarnation_ = std::to_string(++starts_);
@@ -196,10 +199,40 @@ bool server::fail_by_chance(job& one) {
   return true;
 }
 
+/// A take in order is refused while others come first.
+bool server::waits_for_others(job& one) {
+  const auto& asked = one.asks.front();
+  const bool grants = asked.action == verb::take || asked.action == verb::take_over;
+  if (!asked.in_order || !grants || data.wrong == mistake::order_ignored) return false;
+  if (waiters.earlier(asked.resource, one.bell, asked.registered).empty()) return false;
+  one.answers.front() = {};
+  one.answers.front().result = outcome::no;
+  return true;
+}
+
+/// A release says whom to wake, and so does a poll that lets others go first.
+void server::look_for_waiters(job& one) {
+  one.to_wake.assign(one.asks.size(), 0);
+  if (!data.traits.caps.wakes_one) return;
+  for (std::size_t i = 0; i < one.asks.size(); ++i) {
+    const auto& asked = one.asks[i];
+    auto& answer = one.answers[i];
+    if (answer.result != outcome::yes || asked.row != nullptr) continue;
+    if (asked.action == verb::release && asked.wake && asked.min_hold.count() <= 0)
+      one.to_wake[i] = waiters.first(asked.resource, one.bell);
+    auto& holder = answer.holder;
+    if (asked.action != verb::poll || !asked.in_order || (holder.holder && !holder.gone && !holder.expired)) continue;
+    const auto others = waiters.earlier(asked.resource, one.bell, asked.registered);
+    holder.others_first = !others.empty();
+    if (!others.empty()) one.to_wake[i] = others.front().bell;
+  }
+}
+
 void server::execute(const std::shared_ptr<job>& one) {
   if (one->done || !up_ || !connections_.contains(one->connection)) return;
   // A statement that has waited since before the clock was set back is not promised anything (docs/guarantees.md).
   one->clock = std::min(one->clock, clock());
+  asking_ = one->bell;
   if (waits_for_lock(*one)) {
     if (!fail_contended(*one)) {
       waiting_.push_back(one);
@@ -210,10 +243,11 @@ void server::execute(const std::shared_ptr<job>& one) {
       return;
     }
   } else if (one->what == job::kind::keyed) {
-    if (!fail_by_chance(*one)) {
+    if (!fail_by_chance(*one) && !waits_for_others(*one)) {
       data.run_batch(one->asks, {one->clock, one->sessions_then ? &*one->sessions_then : nullptr}, one->answers);
     }
     notify_of(*one);
+    look_for_waiters(*one);
   } else if (one->what == job::kind::session) {
     end_own_session(*one);
   } else {

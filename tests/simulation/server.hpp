@@ -15,6 +15,7 @@
 #include "dlock/store_interface/store_types.hpp"
 #include "simulation/database.hpp"
 #include "simulation/plan.hpp"
+#include "simulation/waiter_table.hpp"
 #include "simulation/world.hpp"
 
 namespace dlock::simulation {
@@ -53,6 +54,8 @@ struct job final : sleeper {
   session_verb action{};
   session_record record{};
   std::function<reply(moment clock)> other{};
+  std::uint64_t bell = 0;                ///< of the process, in the waiter table
+  std::vector<std::uint64_t> to_wake{};  ///< bells that whoever sent it is to ring, of each request; 0: none
 
   moment clock = 0;  ///< of its beginning
   std::optional<database::sessions> sessions_then{};
@@ -90,6 +93,7 @@ class server {
   }
 
   database data{};
+  waiter_table waiters{};
 
   /// What the server's clock shows: the world's time, less all steps back.
   moment clock() const noexcept { return world_.now() - stepped_; }
@@ -156,6 +160,9 @@ class server {
   /// Called when a position has got the key, with that fence; 0: it has ended with its session.
   std::function<void(std::uint64_t position, std::uint64_t fence)> reached{};
 
+  /// The bell of the process whose statement is executed.
+  std::uint64_t asking() const noexcept { return asking_; }
+
   std::uint64_t faults = 0;
   bool calm = false;  ///< the faults of the plan are over
   /// Told of each connection that ends at the server.
@@ -179,6 +186,8 @@ class server {
   void run_but(job& one, const std::function<bool(std::size_t)>& fails);
   bool fail_contended(job& one);
   bool fail_by_chance(job& one);
+  bool waits_for_others(job& one);
+  void look_for_waiters(job& one);
 
   world& world_;
   const plan& plan_;
@@ -186,6 +195,7 @@ class server {
   std::uint64_t last_connection_ = 0;
   std::vector<std::shared_ptr<job>> waiting_{};  // for row locks
   std::vector<std::function<void()>> verifiers_waiting_{};
+  std::uint64_t asking_ = 0;
   bool any_locked_ = false;  // a row, by a transaction
   moment stepped_ = 0;
   moment stepped_at_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "simulation/store.hpp"
 
+#include "simulation/registered_waiters.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -155,6 +157,9 @@ network::network(world& in, server& to, const plan& how) : world_(in), server_(t
     if (const auto found = positions_.find(position); found != positions_.end())
       found->second->reached(position, fence);
   };
+  to.waiters.woken = [this](std::uint64_t bell) {
+    if (const auto found = subscribers_.find(bell); found != subscribers_.end()) found->second->woken();
+  };
 }
 
 void network::remember(std::uint64_t connection, subscriber& one) {
@@ -218,8 +223,11 @@ bool network::hits(hazard what, std::uint64_t ppm) noexcept {
 // ---- the store ------------------------------------------------------------------------------------------------------
 
 simulated_store::simulated_store(network& by, process& of) : by_(by), process_(of), caps_(by.how().caps()) {
-  if (!caps_.tells_free) return;
-  if (by.to().data.traits.queues) {
+  if (caps_.wakes_one) {
+    subscriber_ = std::make_shared<registered_waiters>(by, of);
+  } else if (!caps_.tells_free) {
+    return;
+  } else if (by.to().data.traits.queues) {
     subscriber_ = std::make_shared<queue_positions>(by, of);
   } else {
     subscriber_ = std::make_shared<channel>(by, of);
@@ -234,6 +242,10 @@ void simulated_store::watch(std::string_view key, const id128& session, key_list
 
 void simulated_store::unwatch(std::string_view key, const id128& /*session*/, key_listener& listener) noexcept {
   subscriber_->unwatch(std::string(key), listener);
+}
+
+void simulated_store::waiters_changed(std::string_view key) noexcept {
+  if (subscriber_ != nullptr && !process_.buried()) subscriber_->changed(std::string(key));
 }
 
 void simulated_store::lock_deleted(const std::string& key, const id128& session, std::uint64_t fence) {
@@ -291,21 +303,38 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     process_.sleep(by_.travel(process_));
     return answer_all(outcome::failed);
   }
-  const bool apart = requests.size() > 1 && by_.how().has(hazard::one_by_one);
+  const bool apart = requests.size() > 1 && (by_.how().has(hazard::one_by_one) || requests.front().in_order);
   const std::size_t step = apart ? 1 : requests.size();
   for (std::size_t from = 0; from < requests.size(); from += step) {
     const auto part = requests.subspan(from, step);
     auto sent = by_.take_job();
     sent->asks.assign(part.begin(), part.end());
     sent->answers.resize(part.size());
+    if (subscriber_ != nullptr) sent->bell = subscriber_->connection();
     if (!with.execute(sent)) {
       answer_all(outcome::failed, from);  // those after it were not sent
       for (auto& each : replies.subspan(from, step)) each = answer_of(outcome::unknown, broken());
       return;
     }
     std::move(sent->answers.begin(), sent->answers.end(), replies.begin() + static_cast<std::ptrdiff_t>(from));
+    const auto to_wake = std::move(sent->to_wake);
     by_.give_back(std::move(sent));
+    if (subscriber_ != nullptr) subscriber_->done(part, replies.subspan(from, step));
+    for (std::size_t i = 0; i < to_wake.size(); ++i) {
+      if (to_wake[i] == 0 || !with.usable()) continue;
+      const auto woken = wake(on, to_wake[i]);
+      if (part[i].action == verb::release) replies[from + i].waiters = woken;
+    }
   }
+}
+
+unsigned simulated_store::wake(connection& on, std::uint64_t bell) {
+  const auto said = ask(on, [&to = by_.to(), bell](moment) {
+    reply made;
+    made.result = to.waiters.ring(bell) ? outcome::yes : outcome::no;
+    return made;
+  });
+  return said.result == outcome::yes ? 1 : 0;
 }
 
 reply simulated_store::session(connection& on, session_verb action, const session_record& of) noexcept {

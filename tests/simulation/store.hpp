@@ -88,6 +88,7 @@ class simulated_store final : public store,
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
   void unwatch(std::string_view key, const id128& session, key_listener& listener) noexcept override;
+  void waiters_changed(std::string_view key) noexcept override;
   void listen(store_listener& listener) noexcept override { listeners_.push_back(&listener); }
   void unlisten(store_listener& listener) noexcept override { std::erase(listeners_, &listener); }
   bool terminate(connection& on, const connection_identity& lost) noexcept override;
@@ -115,6 +116,8 @@ class simulated_store final : public store,
 
  private:
   reply ask(connection& on, std::function<reply(moment)> what);
+  /// Wakes those waiters, each by a statement more. How many.
+  unsigned wake(connection& on, std::uint64_t bell);
 
   network& by_;
   process& process_;

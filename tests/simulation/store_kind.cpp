@@ -6,9 +6,10 @@ namespace dlock::simulation {
 store_traits traits_of(store_kind kind) noexcept {
   store_traits made;
   auto& caps = made.caps;
-  caps.rows = kind == store_kind::lease_table;
+  caps.rows = kind == store_kind::lease_table || kind == store_kind::waiter_table;
   switch (kind) {
     case store_kind::lease_table: caps.passes_on = true; break;
+    case store_kind::waiter_table: caps.passes_on = caps.wakes_one = caps.keeps_order = true; break;
     case store_kind::redis:
       caps.tells_free = true;
       made.counts_waiters = true;

@@ -12,14 +12,15 @@ namespace dlock::simulation {
 
 /// Which of dlock's stores the simulated one does as. All processes of a run share one store.
 enum class store_kind : std::uint8_t {
-  lease_table,  ///< mysql:, sqlite: sessions and rows; waiters poll
-  redis,        ///< sessions; the server publishes releases and says how many waiters heard them
-  zookeeper,    ///< sessions that the servers end; waiters queue at the server
-  named_lock,   ///< sessions, no fences; waiters are notified
-  setnx,        ///< also redlock: no sessions, no fences; each lease is renewed by itself; waiters poll
-  state_row,    ///< also unique_insert: no sessions; each lease is renewed by itself; other programs lock rows
-  t_lock,       ///< the same, and several processes may hold a key for one request
-  for_update,   ///< no sessions, no fences; nothing but leases that are renewed
+  lease_table,   ///< mysql:, sqlite: sessions and rows; waiters poll
+  waiter_table,  ///< mysql: the same, and a release wakes the first waiter
+  redis,         ///< sessions; the server publishes releases and says how many waiters heard them
+  zookeeper,     ///< sessions that the servers end; waiters queue at the server
+  named_lock,    ///< sessions, no fences; waiters are notified
+  setnx,         ///< also redlock: no sessions, no fences; each lease is renewed by itself; waiters poll
+  state_row,     ///< also unique_insert: no sessions; each lease is renewed by itself; other programs lock rows
+  t_lock,        ///< the same, and several processes may hold a key for one request
+  for_update,    ///< no sessions, no fences; nothing but leases that are renewed
 };
 
 struct store_kind_name {
@@ -28,6 +29,7 @@ struct store_kind_name {
 };
 inline constexpr std::array store_kind_names{
     store_kind_name{store_kind::lease_table, "lease_table"},
+    store_kind_name{store_kind::waiter_table, "waiter_table"},
     store_kind_name{store_kind::redis, "redis"},
     store_kind_name{store_kind::zookeeper, "zookeeper"},
     store_kind_name{store_kind::named_lock, "named_lock"},

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "simulation/fibre.hpp"
+
 namespace dlock::simulation {
 
 namespace {
@@ -42,6 +44,15 @@ extern "C" ssize_t getrandom(void* into, size_t size, unsigned flags) {
     std::memcpy(to + done, &bits, std::min<size_t>(8, size - done));
   }
   return static_cast<ssize_t>(size);
+}
+
+// dlock asks which leases are on the stack of the calling thread (src/engine/books/own_stack.cpp).
+extern "C" int pthread_getattr_np(pthread_t thread, pthread_attr_t* about) {
+  static const auto system = system_function<int (*)(pthread_t, pthread_attr_t*)>("pthread_getattr_np");
+  const auto said = system(thread, about);
+  const auto* const fibre = dlock::simulation::fibre::current();
+  if (said != 0 || fibre == nullptr) return said;
+  return ::pthread_attr_setstack(about, fibre->stack().first, fibre->stack().second);
 }
 
 // A run locks a mutex more than a hundred times for each acquire. It has one thread of the system, so it needs no

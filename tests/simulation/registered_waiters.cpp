@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "simulation/registered_waiters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simulation/store.hpp"
+
+namespace dlock::simulation {
+
+namespace circles = stores::sql;
+
+namespace {
+
+// As src/stores/mysql/lease_table/parked_waiters.cpp has them.
+constexpr moment slice = 10 * second;
+constexpr moment first_look = 25 * millisecond;
+constexpr moment last_look = 4 * second;
+constexpr moment retry = 500 * millisecond;
+
+}  // namespace
+
+// ---- what the store calls -------------------------------------------------------------------------------------------
+
+std::size_t registered_waiters::watches() const noexcept {
+  std::size_t all = 0;
+  for (const auto& [key, each] : keys_) all += each.listeners.size();
+  return all;
+}
+
+bool registered_waiters::wanted() const noexcept {
+  return std::any_of(keys_.begin(), keys_.end(), [](const auto& each) { return !each.second.listeners.empty(); });
+}
+
+void registered_waiters::watch(const std::string& key, const id128& session, key_listener& listener) {
+  auto& about = keys_[key];
+  about.listeners.push_back(&listener);
+  if (about.listeners.size() == 1) {
+    about.session = session;
+    about.stale = about.registered && about.taken;
+    about.taken = false;
+  }
+  about.works = false;
+  look_at_ = 0;
+  go_on();
+}
+
+void registered_waiters::unwatch(const std::string& key, key_listener& listener) {
+  const auto at = keys_.find(key);
+  if (at == keys_.end()) return;
+  std::erase(at->second.listeners, &listener);
+  if (at->second.listeners.empty()) go_on();
+}
+
+void registered_waiters::changed(const std::string& key) {
+  if (keys_.contains(key)) go_on();
+}
+
+void registered_waiters::done(std::span<const request> requests, std::span<const reply> replies) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto at = keys_.find(requests[i].resource);
+    if (replies[i].result != outcome::yes || at == keys_.end() || requests[i].row != nullptr) continue;
+    switch (requests[i].action) {
+      case verb::take:
+      case verb::take_over: at->second.taken = true; break;
+      case verb::release:
+      case verb::cancel:
+        process_.post(1, [this, self = weak_from_this(), key = at->first] {
+          if (const auto alive = self.lock()) hear_own(key);
+        });
+        break;
+      default: break;
+    }
+  }
+}
+
+void registered_waiters::tell(watched_key& about, bool works) {
+  about.works = works;
+  ++by_.notifications;
+  for (auto* const each : about.listeners) each->may_be_free(works);
+}
+
+void registered_waiters::hear_own(const std::string& key) {
+  const auto at = keys_.find(key);
+  if (at != keys_.end() && at->second.works) tell(at->second, true);
+}
+
+// ---- one thing after the other --------------------------------------------------------------------------------------
+
+template <class At, class Then>
+void registered_waiters::round_trip(At at, Then then) {
+  busy_ = true;
+  at_server(
+      [this, self = weak_from_this(), &to = by_.to(), id = connection_, at = std::move(at), then = std::move(then)] {
+        if (!to.alive(id)) return;
+        auto answer = at(to);
+        const auto alive = self.lock();
+        if (alive == nullptr || deaf_ || id != connection_) return;
+        at_client([this, id, then, answer = std::move(answer)] {
+          if (id != connection_) return;
+          busy_ = false;
+          then(answer);
+          go_on();
+        });
+      });
+}
+
+void registered_waiters::begin() {
+  if (connecting_) return;
+  connecting_ = true;
+  at_client(
+      [this] {
+        connecting_ = false;
+        if (!wanted()) return;
+        if (connect() == 0) {
+          next_try_ = by_.in().now() + retry;
+          return begin();
+        }
+        by_.to().waiters.joined(connection_);
+        go_on();
+      },
+      2 * by_.travel(process_) + std::max<moment>(0, next_try_ - by_.in().now()));
+}
+
+void registered_waiters::go_on() {
+  if (busy_ || process_.buried()) return;
+  if (connection_ == 0) {
+    if (wanted()) begin();
+    return;
+  }
+  if (std::exchange(killed_, false)) return look();
+  if (leave_old() || enter_new() || enter_held() || keys_.empty()) return;
+  if (!sleeps_) return park();
+  if (by_.in().now() >= look_at_) return look();
+}
+
+/// The rows of keys that nobody watches any more, and those that are stale. Until then a release may have taken this
+/// process for the next one; then it wakes the one behind.
+bool registered_waiters::leave_old() {
+  std::vector<std::string> left, free_ones, held_too;
+  for (auto at = keys_.begin(); at != keys_.end();) {
+    auto& [key, about] = *at;
+    const bool old = about.listeners.empty();
+    if (!old && !std::exchange(about.stale, false)) {
+      ++at;
+      continue;
+    }
+    if (std::exchange(about.registered, false)) {
+      left.push_back(key);
+      (old && about.was_rung && !about.taken ? held_too : free_ones).push_back(key);
+    }
+    at = old ? keys_.erase(at) : std::next(at);
+  }
+  if (left.empty()) return false;
+  const auto wake = [own = connection_](server& to, const std::string& key) {
+    if (const auto next = to.waiters.first(key, own)) to.waiters.ring(next);
+  };
+  round_trip(
+      [left, free_ones, held_too, own = connection_, wake](server& to) {
+        for (const auto& key : left) to.waiters.leave(key, own);
+        if (to.data.wrong == mistake::left_without_waking) return 0;
+        for (const auto& key : held_too) wake(to, key);
+        for (const auto& key : free_ones) {
+          const auto row = to.data.locks().find(key);
+          if (row == to.data.locks().end() || !row->second.held()) wake(to, key);
+        }
+        return 0;
+      },
+      [](int) {});
+  return true;
+}
+
+bool registered_waiters::enter_new() {
+  std::vector<std::pair<std::string, id128>> all;
+  for (auto& [key, about] : keys_) {
+    if (about.registered || about.listeners.empty()) continue;
+    about.registered = true;
+    about.was_rung = false;
+    about.fence = 0;
+    about.held.clear();
+    all.emplace_back(key, about.session);
+  }
+  if (all.empty()) return false;
+  look_at_ = 0;
+  look_after_ = first_look;
+  round_trip(
+      [all, own = connection_](server& to) {
+        for (const auto& [key, session] : all) to.waiters.enter(key, own, session);
+        return 0;
+      },
+      [](int) {});
+  return true;
+}
+
+bool registered_waiters::enter_held() {
+  for (auto& [key, about] : keys_) {
+    if (!about.registered || about.listeners.empty()) continue;
+    auto held = held_by_waiters(about);
+    if (held == about.held) continue;
+    about.held = held;
+    look_at_ = 0;
+    look_after_ = first_look;
+    round_trip(
+        [key = key, held, own = connection_](server& to) {
+          if (auto* const row = to.waiters.find(key, own))
+            row->held = held.empty() ? held : std::to_string(to.clock()) + held;
+          return 0;
+        },
+        [](int) {});
+    return true;
+  }
+  return false;
+}
+
+/// Frees the bell, and takes it again with the next sleep.
+void registered_waiters::park() {
+  if (std::exchange(has_bell_, false)) {
+    return round_trip(
+        [own = connection_](server& to) {
+          to.waiters.hang_up(own);
+          return 0;
+        },
+        [](int) {});
+  }
+  const auto sleep = ++sleeps_begun_;
+  has_bell_ = true;
+  round_trip(
+      [this, self = weak_from_this(), sleep, own = connection_](server& to) {
+        to.waiters.park(own, sleep);
+        by_.in().after(slice, [this, self, &to, own, sleep] {
+          const auto alive = self.lock();
+          if (to.waiters.end_sleep(own, sleep) && alive != nullptr && own == connection_) sleep_ends(false);
+        });
+        return 0;
+      },
+      [this](int) {
+        sleeps_ = new_sleep_ = true;
+        look_at_ = 0;
+      });
+}
+
+void registered_waiters::woken() {
+  if (by_.hits(hazard::lost_notifications, 30'000)) {
+    by_.in().disturb(12 * second);
+    return sleep_ends(false);
+  }
+  sleep_ends(true);
+}
+
+void registered_waiters::sleep_ends(bool rung) {
+  auto& in = by_.in();
+  if (deaf_) return;
+  auto delay = moment{0};
+  if (by_.hits(hazard::late_notifications, 50'000)) delay = in.random.between(1, 2 * second);
+  in.disturb(delay);
+  at_client(
+      [this, id = connection_, rung, sleep = sleeps_begun_] {
+        if (id != connection_ || sleep != sleeps_begun_) return;
+        sleeps_ = false;
+        if (rung) {
+          killed_ = true;
+          for (auto& [key, about] : keys_) about.was_rung = true;
+          if (keys_.size() == 1) {
+            killed_ = false;
+            if (keys_.begin()->second.works) tell(keys_.begin()->second, true);
+          }
+        }
+        go_on();
+      },
+      delay);
+}
+
+void registered_waiters::look() {
+  look_at_ = by_.in().now() + look_after_;
+  look_after_ = std::min(4 * look_after_, last_look);
+  look_later();
+  std::vector<std::string> keys;
+  for (const auto& [key, about] : keys_) {
+    if (about.registered && !about.listeners.empty()) keys.push_back(key);
+  }
+  if (keys.empty()) return go_on();
+  round_trip(
+      [keys, own = connection_](server& to) {
+        std::vector<looked_at> all;
+        for (const auto& key : keys) {
+          const auto row = to.data.locks().find(key);
+          if (row == to.data.locks().end()) continue;
+          all.push_back({.key = key,
+                         .free = !row->second.held(),
+                         .dead = row->second.held() && to.data.over(row->second, to.clock()),
+                         .registered = to.waiters.find(key, own) != nullptr,
+                         .fence = row->second.fence});
+        }
+        return all;
+      },
+      [this](const std::vector<looked_at>& all) { found(all); });
+}
+
+void registered_waiters::found(const std::vector<looked_at>& all) {
+  const bool new_sleep = sleeps_ && std::exchange(new_sleep_, false);
+  for (const auto& each : all) {
+    const auto at = keys_.find(each.key);
+    if (at == keys_.end() || at->second.listeners.empty()) continue;
+    auto& about = at->second;
+    if (!each.registered) about.registered = false;
+    // A ring for this key may have come before the sleep that it was to end.
+    const bool other = new_sleep && about.works && about.fence != 0 && about.fence != each.fence;
+    about.fence = each.fence;
+    if (each.free || each.dead || other || (sleeps_ && !about.works)) tell(about, true);
+  }
+  look_for_circles();
+}
+
+void registered_waiters::look_for_circles() {
+  const auto nested = [](const auto& each) { return !each.second.held.empty(); };
+  if (std::none_of(keys_.begin(), keys_.end(), nested)) return;
+  round_trip(
+      [](server& to) {
+        circles_seen all;
+        for (const auto& [key, rows] : to.waiters.all()) {
+          for (const auto& row : rows) {
+            circles::nested_waiter waiter{
+                .process = std::to_string(row.bell), .who = "another process", .waits_for = key};
+            if (row.held.empty() || !to.waiters.has_bell(row.bell) || !circles::read_held(row.held, waiter)) continue;
+            all.waiters.push_back(std::move(waiter));
+          }
+        }
+        for (const auto& [key, row] : to.data.locks()) {
+          if (row.session && !to.data.over(row, to.clock())) all.grants[key] = {row.session, row.fence};
+        }
+        return all;
+      },
+      [this](const circles_seen& all) { found(all); });
+}
+
+void registered_waiters::found(const circles_seen& all) {
+  const auto found = circles::find_circles(all.waiters, all.grants, bell());
+  for (const auto& circle : found.to_break) {
+    const auto at = keys_.find(circle.waits_for);
+    if (at != keys_.end() && !at->second.listeners.empty())
+      at->second.listeners.front()->closes_circle(circle.held, circle.others);
+  }
+  if (!found.to_ask.empty()) {
+    look_at_ = std::min(look_at_, by_.in().now() + first_look);
+    look_later();
+  }
+  std::vector<std::pair<std::string, std::string>> confirmed;
+  for (const auto& [key, since] : found.to_confirm) {
+    const auto at = keys_.find(key);
+    if (at == keys_.end() || at->second.listeners.empty()) continue;
+    if (held_by_waiters(at->second) == at->second.held) confirmed.emplace_back(key, std::to_string(since) + "+");
+  }
+  if (confirmed.empty() && found.to_ask.empty()) return;
+  round_trip(
+      [confirmed, asked = found.to_ask, own = connection_](server& to) {
+        for (const auto& [key, since] : confirmed) {
+          auto* const row = to.waiters.find(key, own);
+          if (row == nullptr || row->held.empty()) continue;
+          row->held = since + std::to_string(to.clock()) + row->held.substr(row->held.find(' '));
+        }
+        for (const auto& each : asked) to.waiters.ring(std::stoull(each));
+        return 0;
+      },
+      [](int) {});
+}
+
+void registered_waiters::look_later() {
+  process_.post(std::max<moment>(0, look_at_ - by_.in().now()) + 1, [self = weak_from_this(), this] {
+    if (const auto alive = self.lock()) go_on();
+  });
+}
+
+std::string registered_waiters::held_by_waiters(const watched_key& about) const {
+  std::vector<lock_held_meanwhile> all;
+  about.listeners.front()->list_held(all);
+  return circles::write_held(all);
+}
+
+void registered_waiters::broken() {
+  busy_ = sleeps_ = killed_ = has_bell_ = false;
+  next_try_ = by_.in().now() + retry;
+  for (auto at = keys_.begin(); at != keys_.end();) {
+    auto& about = at->second;
+    about.registered = false;
+    if (about.works) tell(about, false);
+    at = about.listeners.empty() ? keys_.erase(at) : std::next(at);
+  }
+  go_on();
+}
+
+}  // namespace dlock::simulation
