@@ -45,8 +45,8 @@ class store_fixture {
   /// Whether it keeps sessions alive by itself, however little of the service's gets through, until the process has
   /// died.
   virtual bool keeps_by_itself() const { return false; }
-  /// Where stores find circles of processes: how many waiters have it on record that they hold locks.
-  virtual std::size_t nested_waiters() { return 0; }
+  /// Where stores find circles of processes: how many locks are on record that threads hold which wait for others.
+  virtual std::size_t held_by_waiters() { return 0; }
   /// For a service in any process of this host. Empty: other processes can't reach it.
   virtual std::string url() const { return {}; }
   /// For a child of fork() whose parent has url() open: the same, if the store can be opened there.

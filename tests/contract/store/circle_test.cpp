@@ -34,9 +34,9 @@ struct circle_fixture {
     return std::make_unique<lock_service>(
         fixture->url(), service_options{.label = label, .close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen});
   }
-  /// So many have said what their threads hold.
+  /// So many locks are held by threads that wait for others, as their processes have said.
   bool nested(std::size_t count) {
-    return eventually([&] { return fixture->nested_waiters() == count; });
+    return eventually([&] { return fixture->held_by_waiters() == count; });
   }
   /// Waits for `key` while it holds `first`: what the wait ends with.
   static std::future<std::string> waits(lock_service& locks, const std::string& first, const std::string& key,
@@ -131,6 +131,35 @@ TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key
   CHECK_THAT(mine.get(), ContainsSubstring("dlock: key 'b': the wait would never end: "));
   theirs.get();
   CHECK(front.get());
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its own process is part of it",
+                 "[contract][circle]") {
+  const auto one = process("one"), other = process("other");
+  std::promise<void> other_holds, first_holds, second_holds, other_waits;
+  auto theirs = std::async(std::launch::async, [&]() -> std::string {
+    const auto held = other->acquire("c");
+    other_holds.set_value();
+    other_waits.get_future().wait();
+    try {
+      const auto got = other->acquire("a", {.wait = 60s});
+      return "granted";
+    } catch (const lock_deadlock& circle) {
+      return circle.what();
+    }
+  });
+  other_holds.get_future().wait();
+  auto first = waits(*one, "b", "c", first_holds);
+  first_holds.get_future().wait();
+  REQUIRE(nested(1));
+  // It waits in the process: the server knows of nobody who waits for `b`.
+  auto second = waits(*one, "a", "b", second_holds);
+  second_holds.get_future().wait();
+  REQUIRE(nested(2));
+  other_waits.set_value();
+  CHECK_THAT(theirs.get(), ContainsSubstring("one holds it and waits for 'c'; the calling thread holds 'c'"));
+  CHECK(first.get() == "granted");
+  CHECK(second.get() == "granted");
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on with what it holds is in none",

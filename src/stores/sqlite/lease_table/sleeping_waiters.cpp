@@ -311,10 +311,10 @@ void sleeping_waiters::break_circles(clock::time_point now) try {
     }
   }
   const auto me = std::to_string(slot_->slot());
-  auto found = sql::find_circles(waiters, grants, me);
+  auto found = sql::find_circles(waiters, grants, me).to_break;
   if (!found.empty()) {
     if (!look_up_holders(waiters, grants)) return;
-    found = sql::find_circles(waiters, grants, me);
+    found = sql::find_circles(waiters, grants, me).to_break;
   }
   for (const auto& circle : circles_.found(std::move(found), now)) {
     const auto about = keys_.find(circle.waits_for);

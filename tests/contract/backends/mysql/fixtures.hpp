@@ -16,8 +16,10 @@ class mysql_store_fixture final : public url_fixture {
   explicit mysql_store_fixture(std::string with = {}) : more(std::move(with)) {}
   std::string url() const override { return tables.url(more); }
   bool may_be_contended() const override { return true; }  // rows are waited for, but not for long
-  std::size_t nested_waiters() override {
-    return raw_mysql::root().rows("SELECT 1 FROM " + tables.table("waiter") + " WHERE held IS NOT NULL").size();
+  std::size_t held_by_waiters() override {
+    const auto found = raw_mysql::root().rows(
+        "SELECT COALESCE(SUM(LENGTH(held) - LENGTH(REPLACE(held, ' ', ''))), 0) FROM " + tables.table("waiter"));
+    return std::stoul(found.at(0).at(0).value_or("0"));
   }
 
   mysql_fixture tables{};

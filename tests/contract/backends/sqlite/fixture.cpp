@@ -13,10 +13,13 @@ class fixture final : public sqlite_file_fixture {
   /// A file that its application made, with texts in an encoding of its choice.
   fixture() { make_sqlite_file(path, DLOCK_TEST_ENCODING); }
 #endif
-  std::size_t nested_waiters() override {
+  std::size_t held_by_waiters() override {
     std::string why;
     const auto file = wakes_.open(false, why);
-    return file == nullptr ? 0 : file->nested_waiters().size();
+    std::size_t locks = 0;
+    if (file == nullptr) return locks;
+    for (const auto& each : file->nested_waiters()) locks += each.held.size();
+    return locks;
   }
 
  private:

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <catch2/catch_test_macros.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "stores/mysql/lease_table/waiting_circles.hpp"
+#include "stores/sql/waiting_circles.hpp"
 
 namespace {
 
 using namespace dlock;
-using namespace dlock::stores::mysql::lease_table;
+using namespace dlock::stores::sql;
 
 id128 session_of(unsigned char number) {
   id128 id{};
@@ -21,10 +22,20 @@ lock_held_meanwhile held(const std::string& key, std::uint64_t fence = 7) {
   return {.key = key, .session = session_of(1), .fence = fence};
 }
 
+nested_waiter waiter(const std::string& process, const std::string& who, const std::string& waits_for,
+                     std::uint64_t since, const std::vector<lock_held_meanwhile>& all) {
+  return {.process = process, .who = who, .waits_for = waits_for, .since = since, .held = all};
+}
+
 std::map<std::string, present_grant> grants_of(const std::vector<std::string>& keys) {
   std::map<std::string, present_grant> grants;
-  for (const auto& each : keys) grants[each] = {std::string(16, '\1'), 7};
+  for (const auto& each : keys) grants[each] = {session_of(1), 7};
   return grants;
+}
+
+std::vector<waiting_circle> broken_by(const std::vector<nested_waiter>& waiters,
+                                      const std::map<std::string, present_grant>& grants, const std::string& process) {
+  return find_circles(waiters, grants, process).to_break;
 }
 
 }  // namespace
@@ -40,13 +51,17 @@ TEST_CASE("waiting circles: what is held is read as it was written", "[circle]")
     CHECK(waiter.held[i].session == all[i].session);
     CHECK(waiter.held[i].fence == all[i].fence);
   }
+  CHECK(waiter.confirmed == 1234);
   CHECK(write_held({}).empty());
+  REQUIRE(read_held("1234+5678" + write_held(all), waiter));
+  CHECK(waiter.since == 1234);
+  CHECK(waiter.confirmed == 5678);
 }
 
 TEST_CASE("waiting circles: another text is refused", "[circle]") {
   const auto lock = write_held({held("a")});
-  for (const std::string& text :
-       std::vector<std::string>{"", "x", lock, "12 61", "12 61:01", "12" + lock + "g", "12 6" + lock.substr(3)}) {
+  for (const std::string& text : std::vector<std::string>{"", "x", lock, "12+" + lock, "+12" + lock, "12 61",
+                                                          "12 61:01", "12" + lock + "g", "12 6" + lock.substr(3)}) {
     nested_waiter waiter;
     CAPTURE(text);
     CHECK_FALSE(read_held(text, waiter));
@@ -54,13 +69,13 @@ TEST_CASE("waiting circles: another text is refused", "[circle]") {
 }
 
 TEST_CASE("waiting circles: the youngest wait breaks it, and no other", "[circle]") {
-  const std::vector<nested_waiter> waiters{{"A", "one", "b", 1, {held("a")}},
-                                           {"B", "two", "c", 3, {held("x"), held("b")}},
-                                           {"C", "three", "a", 2, {held("c")}}};
+  const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
+                                           waiter("B", "two", "c", 3, {held("x"), held("b")}),
+                                           waiter("C", "three", "a", 2, {held("c")})};
   const auto grants = grants_of({"a", "b", "c", "x"});
-  CHECK(find_circles(waiters, grants, "A").empty());
-  CHECK(find_circles(waiters, grants, "C").empty());
-  const auto found = find_circles(waiters, grants, "B");
+  CHECK(broken_by(waiters, grants, "A").empty());
+  CHECK(broken_by(waiters, grants, "C").empty());
+  const auto found = broken_by(waiters, grants, "B");
   REQUIRE(found.size() == 1);
   CHECK(found[0].waits_for == "c");
   CHECK(found[0].held == "b");
@@ -72,28 +87,59 @@ TEST_CASE("waiting circles: the youngest wait breaks it, and no other", "[circle
 }
 
 TEST_CASE("waiting circles: two that were written in the same microsecond have one youngest", "[circle]") {
-  const std::vector<nested_waiter> waiters{{"A", "one", "b", 5, {held("a")}}, {"B", "two", "a", 5, {held("b")}}};
+  const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 5, {held("a")}),
+                                           waiter("B", "two", "a", 5, {held("b")})};
   const auto grants = grants_of({"a", "b"});
-  CHECK(find_circles(waiters, grants, "A").size() + find_circles(waiters, grants, "B").size() == 1);
+  CHECK(broken_by(waiters, grants, "A").size() + broken_by(waiters, grants, "B").size() == 1);
 }
 
 TEST_CASE("waiting circles: a lock that is held no more, or by another grant, closes none", "[circle]") {
-  const std::vector<nested_waiter> waiters{{"A", "one", "b", 1, {held("a")}}, {"B", "two", "a", 2, {held("b")}}};
-  CHECK(find_circles(waiters, grants_of({"a", "b"}), "B").size() == 1);
-  CHECK(find_circles(waiters, grants_of({"b"}), "B").empty());
-  CHECK(find_circles(waiters, grants_of({"a"}), "B").empty());
+  const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
+                                           waiter("B", "two", "a", 2, {held("b")})};
+  CHECK(broken_by(waiters, grants_of({"a", "b"}), "B").size() == 1);
+  CHECK(broken_by(waiters, grants_of({"b"}), "B").empty());
+  CHECK(broken_by(waiters, grants_of({"a"}), "B").empty());
   auto grants = grants_of({"a", "b"});
   grants["a"].fence = 8;
-  CHECK(find_circles(waiters, grants, "B").empty());
+  CHECK(broken_by(waiters, grants, "B").empty());
   grants = grants_of({"a", "b"});
-  grants["b"].session = std::string(16, '\2');
-  CHECK(find_circles(waiters, grants, "B").empty());
+  grants["b"].session = session_of(2);
+  CHECK(broken_by(waiters, grants, "B").empty());
 }
 
 TEST_CASE("waiting circles: who waits for a circle without being in it breaks none", "[circle]") {
-  const std::vector<nested_waiter> waiters{
-      {"A", "one", "b", 1, {held("a")}}, {"B", "two", "a", 2, {held("b")}}, {"C", "three", "a", 3, {held("c")}}};
+  const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
+                                           waiter("B", "two", "a", 2, {held("b")}),
+                                           waiter("C", "three", "a", 3, {held("c")})};
   const auto grants = grants_of({"a", "b", "c"});
-  CHECK(find_circles(waiters, grants, "C").empty());
-  CHECK(find_circles(waiters, grants, "B").size() == 1);
+  CHECK(broken_by(waiters, grants, "C").empty());
+  CHECK(broken_by(waiters, grants, "B").size() == 1);
+}
+
+TEST_CASE("waiting circles: it counts once all have confirmed after the youngest began", "[circle]") {
+  std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}), waiter("B", "two", "c", 3, {held("b")}),
+                                     waiter("C", "three", "a", 2, {held("c")})};
+  const auto grants = grants_of({"a", "b", "c"});
+  for (auto& each : waiters) each.confirmed = each.since;
+  auto found = find_circles(waiters, grants, "B");
+  CHECK(found.to_break.empty());
+  CHECK(found.to_ask == std::set<std::string>{"A", "C"});
+  found = find_circles(waiters, grants, "A");
+  CHECK(found.to_ask.empty());
+  CHECK(found.to_confirm == std::map<std::string, std::uint64_t>{{"b", 1}});
+  waiters[0].confirmed = 3;
+  CHECK(find_circles(waiters, grants, "A").to_confirm.empty());
+  CHECK(find_circles(waiters, grants, "B").to_ask == std::set<std::string>{"C"});
+  waiters[2].confirmed = 4;
+  found = find_circles(waiters, grants, "B");
+  CHECK(found.to_ask.empty());
+  CHECK(found.to_break.size() == 1);
+}
+
+TEST_CASE("waiting circles: a process need not confirm its own other waits", "[circle]") {
+  std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}), waiter("B", "two", "c", 3, {held("b")}),
+                                     waiter("B", "two", "a", 2, {held("c")})};
+  for (auto& each : waiters) each.confirmed = each.since;
+  waiters[0].confirmed = 3;
+  CHECK(broken_by(waiters, grants_of({"a", "b", "c"}), "B").size() == 1);
 }
