@@ -31,20 +31,27 @@ struct notified_fixture : engine_fixture {
 
   notified_fixture() {
     store->tells_free();
-    auto how = options();
-    how.time = &running;
-    mine = service(how);
+    mine = running_service();
   }
   ~notified_fixture() {
     cancel.request_stop();
     if (waiting.joinable()) waiting.join();
   }
 
+  std::unique_ptr<lock_service> running_service() {
+    return service([this](auto& settings) { settings.time = &running; });
+  }
   /// A store that wakes one waiter at a release, instead.
   void wakes_one() {
     store->can().tells_free = false;
     store->can().wakes_one = true;
     mine = service();
+  }
+
+  /// Other programs free the same keys, which it does not notice: whoever waits is notified and polls.
+  void others_release() {
+    store->can().others_release = true;
+    mine = running_service();
   }
 
   void wait_for(std::initializer_list<const char*> keys, lock_options how) {
@@ -413,4 +420,101 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter that keeps the order registe
   CHECK(granted);
   CHECK(store->registered() == 2);
   CHECK(store->looked() == 1);  // though it has been held for no time
+}
+
+// ---- a store whose keys other programs free without its knowledge ---------------------------------------------------
+
+TEST_CASE_METHOD(notified_fixture, "hinted: a waiter that the store notifies asks at once", "[notified]") {
+  const bool one = GENERATE(false, true);
+  const bool several = !one && GENERATE(false, true);
+  CAPTURE(one, several);
+  if (one) wakes_one();
+  others_release();
+  const lock_options seldom{.wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}};
+  if (several) {
+    wait_for({"a", "k"}, seldom);
+  } else {
+    wait_for({"k"}, seldom);
+  }
+  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
+  REQUIRE(at_rest());
+  if (one) clock.advance(10ms);  // it polls before it registers
+  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
+  REQUIRE(at_rest());
+  const auto polls = store->count(verb::poll);
+  REQUIRE(store->tell("k") == 1);
+  REQUIRE(eventually([&] { return store->count(verb::poll) > polls; }));  // it may have been free before
+  REQUIRE(at_rest());
+  held.reset();
+  REQUIRE(at_rest());
+  REQUIRE_FALSE(over);
+  REQUIRE(store->tell("k") == 1);  // time stands still
+  end();
+  CHECK(granted);
+  CHECK(store->watched("k") == 0);
+}
+
+TEST_CASE_METHOD(notified_fixture, "hinted: a waiter polls with the pauses that the policy asks for", "[notified]") {
+  const bool one = GENERATE(false, true);
+  const bool several = !one && GENERATE(false, true);
+  CAPTURE(one, several);
+  if (one) wakes_one();
+  others_release();
+  const lock_options steady{.wait = 60s, .retry = {.pause = 100ms, .multiplier = 1, .max_pause = 100ms, .jitter = 0.0}};
+  if (several) {
+    wait_for({"a", "k"}, steady);
+  } else {
+    wait_for({"k"}, steady);
+  }
+  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
+  REQUIRE(at_rest());
+  if (one) clock.advance(10ms);
+  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
+  REQUIRE(store->tell("k") == 1);  // the watch works
+  REQUIRE(at_rest());
+  for (int i = 0; i < 5; ++i) {
+    const auto polls = store->count(verb::poll);
+    REQUIRE(rests_after(99ms));
+    CHECK(store->count(verb::poll) == polls);
+    clock.advance(1ms);
+    REQUIRE(eventually([&] { return store->count(verb::poll) == polls + 1; }));
+    REQUIRE(at_rest());
+  }
+  held.reset();  // without a word
+  clock.advance(100ms);
+  end();
+  CHECK(granted);
+}
+
+TEST_CASE_METHOD(notified_fixture, "hinted: a key that this process leaves alone for others is not watched",
+                 "[notified][fair]") {
+  others_release();
+  store->has_waiters(1);
+  elsewhere([&] { mine->acquire("x").release(); });
+  wait_for({"x"}, {.wait = 1h});
+  REQUIRE(rests_after(4ms));
+  CHECK_FALSE(over);
+  clock.advance(1ms);
+  end();
+  CHECK(granted);
+  CHECK(store->begun() == 0);
+}
+
+TEST_CASE_METHOD(notified_fixture, "hinted: a thread behind a waiter shortens its pauses, as where nothing is told",
+                 "[notified]") {
+  others_release();
+  wait_for({"k"}, {.wait = 60s, .retry = {.pause = 10s, .max_pause = 10s, .jitter = 0.0}});
+  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
+  REQUIRE(store->tell("k") == 1);
+  REQUIRE(eventually([&] { return store->count(verb::poll) == 2; }));
+  REQUIRE(at_rest());
+  auto behind = std::async(std::launch::async, [&] {
+    mine->acquire("k", {.wait = 60s, .retry = {.pause = 100ms, .max_pause = 100ms}}).release();
+  });
+  REQUIRE(clock.at_rest({.callers = 2}));
+  held.reset();
+  clock.advance(100ms);
+  behind.get();
+  end();
+  CHECK(granted);
 }

@@ -53,8 +53,9 @@ struct circle_link {
 class key_listener {
  public:
   /// The key may be free: the waiter asks for it at once. `works`: the store notifies it of every such moment from now
-  /// on; false: the store can't know it at present, so the waiter polls with back-off until the next call. Any thread.
-  /// It only signals, but takes locks for it: a store must hold none that execute() takes.
+  /// on (with capabilities::others_release, of each that it knows); false: the store can't know it at present, so the
+  /// waiter polls with back-off until the next call. Any thread. It only signals, but takes locks for it: a store must
+  /// hold none that execute() takes.
   virtual void may_be_free(bool works) noexcept = 0;
   /// Adds what threads of this process hold that wait for the key, and can't release before they have it: where the
   /// store tells other processes, circles of waiters are found. The store is told when it changes (waiters_changed()).

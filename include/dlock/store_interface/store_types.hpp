@@ -139,6 +139,9 @@ struct capabilities {
   /// store::watch() registers a waiter at the server, which costs statements, and a release with request::wake wakes
   /// the first of them. So a waiter polls first, and watches what it finds held for longer. Excludes tells_free.
   bool wakes_one = false;
+  /// With either of the two: other programs lock and free the same keys without the store's knowledge. So a waiter that
+  /// it notifies asks at once, and polls on with the pauses of retry_policy. It watches only what it has found held.
+  bool others_release = false;
   /// A thread that releases a lock for which another thread of its service waits passes it on, by verb::pass_on: one
   /// statement instead of two. Of keys with lease_kind::session.
   bool passes_on = false;

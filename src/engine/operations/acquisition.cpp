@@ -122,8 +122,9 @@ action acquisition::busy_here(instant now) {
 
 action acquisition::ask_store(bool poll_first, instant now) {
   check_may_wait(services_, key_);  // a turn that came together with close() is of no use
+  const bool tells_all = services_.caps.tells_free && !services_.caps.others_release;
   // A waiter that the store notifies registers under its session, and a take shows the holder as well as a poll.
-  poll_first_ = (poll_first && !services_.caps.tells_free) || request_.polls_first(services_.statements.where());
+  poll_first_ = (poll_first && !tells_all) || request_.polls_first(services_.statements.where());
   if (at_ == nullptr) {
     if (room_ == nullptr) {
       own_room_ = std::make_unique<room>();
@@ -136,7 +137,7 @@ action acquisition::ask_store(bool poll_first, instant now) {
   if (yield_for.count() == 0 || interrupted_) return ask_now(now);
   patient_ = true;
   resumes_ = now + yield_for;
-  if (services_.caps.tells_free) at_->watch.begin(key_, {});  // somebody else may have had it before the time is over
+  if (tells_all) at_->watch.begin(key_, {});  // somebody else may have had it before the time is over
   return let_others(now);
 }
 
@@ -202,7 +203,7 @@ action acquisition::pause_now(instant now) {
   }
   const auto until = pause_until(now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
-  return at_->pause.start(at_->watch.works() ? at_->no_turn : turn_, &attempt_->poll(now), until, now);
+  return at_->pause.start(at_->watch.replaces_polls() ? at_->no_turn : turn_, &attempt_->poll(now), until, now);
 }
 
 /// Watches the key as soon as that pays.
@@ -211,7 +212,7 @@ instant acquisition::pause_until(instant now) {
   const auto mine = attempt_->pin() ? attempt_->pin()->id : id128{};
   if (services_.caps.tells_free) {
     if (machine.waits_for_holder()) at_->watch.begin(key_, mine);
-    return now + (at_->watch.works() ? machine.pause_if_notified() : machine.pause());
+    return now + (at_->watch.replaces_polls() ? machine.pause_if_notified() : machine.pause());
   }
   // A limit counts pauses as the policy asks for them.
   if (!services_.caps.wakes_one || !machine.waits_for_holder() || request_.terms.retry.limited())
@@ -223,7 +224,7 @@ instant acquisition::pause_until(instant now) {
   }
   if (request_.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet)
     at_->watch.begin(key_, mine);
-  return now + (at_->watch.works() ? machine.pause_if_registered(now) : machine.pause());
+  return now + (at_->watch.replaces_polls() ? machine.pause_if_registered(now) : machine.pause());
 }
 
 action acquisition::pause_over(action next, instant now) {

@@ -297,7 +297,7 @@ action multi_acquisition::pause_now(instant now) {
   poll_.timeout = statement_timeout;
   polls_ = machine_.paused() == multi_step::poll;
   if (polls_ && services_.caps.tells_free) watch_.begin(key, {});
-  const bool notified = polls_ && watch_.works();
+  const bool notified = polls_ && watch_.replaces_polls();
   auto& mine = slots_[machine_.busy_key()].turn;
   mine.in_trouble(polls_ ? nullptr : &machine_.why());
   auto& turn = notified ? no_turn_ : mine;

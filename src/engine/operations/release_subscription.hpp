@@ -20,8 +20,10 @@ class release_subscription final : private key_listener {
   /// From now on that key, which must outlive it, unless it is watched already. What has stopped working is begun anew.
   void begin(const lock_key& key, const id128& session) noexcept;
   void end() noexcept;
-  /// Whether the store will tell. If not, it is to be polled as often as otherwise.
+  /// Whether the store will tell.
   bool works() const noexcept { return works_; }
+  /// Whether it tells of every moment in which the key may be free. If not, it is to be polled as often as otherwise.
+  bool replaces_polls() const noexcept { return works_ && !services_.caps.others_release; }
   /// Whether the last notification said that it begins or stops to work, and no more. False the next time.
   bool has_changed() noexcept { return changed_.exchange(false); }
 
