@@ -5,14 +5,18 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <utility>
 
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
+#include "support/granted.hpp"
 #include "support/program_output.hpp"
 #include "support/redis_counters.hpp"
 
@@ -26,6 +30,20 @@ std::string python(const redis_server& server, const std::string& words) {
 
 struct setnx_fixture {
   std::string run(const std::string& words) const { return program_output(python(server, words)).end(); }
+  /// On a thread, as soon as another one can have seen it wait.
+  auto wait_for_k(const lock_options& how = {}) {
+    auto waits = std::async(std::launch::async, [this, how] { return granted(locks.try_acquire("k", how)); });
+    REQUIRE(eventually([&] { return listens(); }));
+    return waits;
+  }
+  bool listens() const { return server.ask({"PUBSUB", "CHANNELS"}).find("dlock:free:k") != std::string::npos; }
+  /// How often the server has executed that command.
+  std::string calls(const std::string& command) const {
+    const auto all = server.ask({"INFO", "commandstats"});
+    const auto name = "cmdstat_" + command + ":calls=";
+    const auto at = all.find(name);
+    return at == std::string::npos ? "0" : all.substr(at + name.size(), all.find(',', at) - at - name.size());
+  }
 
   redis_server server{};
   lock_service locks{server.url("&scheme=setnx"), {.close_limit = 0ms}};
@@ -112,6 +130,50 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a renewed lease whose server is go
   server.kill();
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::unreachable);
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a waiter finds by polling what another program has freed", "[redis]") {
+  server.ask({"SET", "k", "another program's"});
+  auto waits = wait_for_k({.wait = 60s});
+  server.ask({"DEL", "k"});
+  CHECK(waits.get());
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a wait that ends in vain listens no more", "[redis]") {
+  server.ask({"SET", "k", "another program's"});
+  std::stop_source cancel;
+  SECTION("at its deadline") { CHECK_FALSE(wait_for_k({.wait = 200ms}).get()); }
+  SECTION("cancelled") {
+    auto waits = wait_for_k({.wait = 60s, .cancel = cancel.get_token()});
+    cancel.request_stop();
+    CHECK_THROWS_AS(waits.get(), lock_refused);
+  }
+  CHECK(eventually([&] { return !listens(); }));
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: with wake=off a waiter polls, and is found by no release", "[redis]") {
+  lock_service quiet{server.url("&scheme=setnx&wake=off"), {.close_limit = 0ms}};
+  CHECK(locks.caps().tells_free);
+  CHECK_FALSE(quiet.caps().tells_free);
+  auto held = std::optional<lease>(locks.acquire("k"));
+  auto waits = std::async(std::launch::async, [&] { return granted(quiet.acquire("k", {.wait = 60s})); });
+  REQUIRE(eventually([&] { return std::stoi(calls("set")) >= 2; }));
+  REQUIRE(eventually([&] { return quiet.statements() >= 4; }));
+  held.reset();
+  CHECK(waits.get());
+  CHECK(calls("subscribe") == "0");
+  CHECK_THROWS_MATCHES(open_store(server.url("&scheme=setnx&wake=maybe")), std::invalid_argument,
+                       MessageMatches(ContainsSubstring("wake=maybe is not on or off")));
+}
+
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a lock that no other process wants costs a SET and a script", "[redis]") {
+  locks.acquire("k").release();  // the connection, and the scripts
+  server.ask({"CONFIG", "RESETSTAT"});
+  for (int i = 0; i < 10; ++i) locks.acquire("k").release();
+  CHECK(calls("set") == "10");
+  CHECK(calls("evalsha") == "10");
+  CHECK(calls("publish") == "10");  // by the script
+  CHECK(calls("subscribe") == "0");
 }
 
 TEST_CASE_METHOD(setnx_fixture, "redis setnx: a key that is too long for one name is refused, not folded", "[redis]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Who waits for a key of Redis is told when it is free. In these tests nobody who waits looks again of his own accord.
+/// Who waits for a key of Redis is told when dlock releases it. In these tests nobody who waits looks again of his own
+/// accord, but where they say so.
 
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "stores/redis/redis_fixtures.hpp"
 #include "support/granted.hpp"
 #include "support/in_child.hpp"
+#include "support/recording_observer.hpp"
 
 namespace dlock::test {
 
@@ -30,14 +32,14 @@ struct notified_waiter {
       return keys.size() == 1 ? test::granted(mine.acquire(keys[0])) : test::granted(mine.acquire_all(keys));
     });
   }
-  explicit notified_waiter(const redis_server& at) : notified_waiter(at, at.url(), {}, {"k"}) {}
+  notified_waiter(const redis_server& at, const std::string& with) : notified_waiter(at, at.url(with), {}, {"k"}) {}
 
   /// The server has been asked for the last time before the waiter is told something.
   bool settled() const {
     return eventually([&] {
       const auto before = scripts_run();
       ::usleep(50'000);
-      return server.ask({"PUBSUB", "CHANNELS"}).find("dlock:lock:k") != std::string::npos && scripts_run() == before;
+      return server.ask({"PUBSUB", "CHANNELS"}).find(":k") != std::string::npos && scripts_run() == before;
     });
   }
   /// Sooner than who is told would look by himself.
@@ -61,7 +63,9 @@ struct notified_waiter {
 
 TEST_CASE("redis: who waits is told when the key is released, and sends nothing before", "[redis]") {
   const redis_server server;
-  notified_waiter waiter(server);
+  const std::string with = GENERATE("", "&scheme=setnx");
+  CAPTURE(with);
+  notified_waiter waiter(server, with);
   REQUIRE(waiter.settled());
   waiter.held.reset();
   REQUIRE(waiter.granted());
@@ -69,7 +73,9 @@ TEST_CASE("redis: who waits is told when the key is released, and sends nothing 
 
 TEST_CASE("redis: who waits for several keys is told of the busy one", "[redis]") {
   const redis_server server;
-  notified_waiter waiter(server, server.url(), {}, {"a", "k", "z"});
+  const std::string with = GENERATE("", "&scheme=setnx");
+  CAPTURE(with);
+  notified_waiter waiter(server, server.url(with), {}, {"a", "k", "z"});
   REQUIRE(waiter.settled());
   waiter.held.reset();
   REQUIRE(waiter.granted());
@@ -85,7 +91,9 @@ TEST_CASE("redis: a holder that keeps a key for min_hold tells until when", "[re
 
 TEST_CASE("redis: a lost connection of those who are told is made again, and nothing is missed meanwhile", "[redis]") {
   const redis_server server;
-  notified_waiter waiter(server);
+  const std::string with = GENERATE("", "&scheme=setnx");
+  CAPTURE(with);
+  notified_waiter waiter(server, with);
   REQUIRE(waiter.settled());
   const bool meanwhile = GENERATE(false, true);
   CAPTURE(meanwhile);
@@ -97,7 +105,9 @@ TEST_CASE("redis: a lost connection of those who are told is made again, and not
 
 TEST_CASE("redis: whoever waits hears that nothing can be told while the server is away", "[redis]") {
   redis_server server;
-  const auto store = open_store(server.url());
+  const std::string with = GENERATE("", "&scheme=setnx");
+  CAPTURE(with);
+  const auto store = open_store(server.url(with));
   store->prepare();
   counting_listener listener;
   store->watch("k", {}, listener);
@@ -112,20 +122,26 @@ TEST_CASE("redis: whoever waits hears that nothing can be told while the server 
 
 TEST_CASE("redis: whose user may neither publish nor subscribe looks with back-off, and its releases free", "[redis]") {
   const redis_server server;
+  const std::string with = GENERATE("", "&scheme=setnx");
+  CAPTURE(with);
   server.ask({"ACL", "SETUSER", "quiet", "on", ">x", "~*", "+@all", "resetchannels"});
   service_options options = patient();
+  const auto events = std::make_shared<recording_observer>();
+  options.observer = events;
   options.defaults.retry = {.pause = 10ms, .max_pause = 20ms};
-  notified_waiter waiter(server, server.tcp_url({}, "quiet:x@"), {}, {"k"}, options);
-  REQUIRE(eventually([&] { return server.ask({"ACL", "LOG"}).find("dlock:lock:k") != std::string::npos; }));
+  notified_waiter waiter(server, server.tcp_url(with, "quiet:x@"), {}, {"k"}, options);
+  REQUIRE(eventually([&] { return server.ask({"ACL", "LOG"}).find(":k") != std::string::npos; }));
+  REQUIRE(events->wait_for(event::kind::waiters_poll));
   waiter.held.reset();
   REQUIRE(waiter.granted());
+  CHECK(events->count(event::kind::waiters_poll) == 1);
 }
 
 TEST_CASE("redis: held keys are listed with the number of their waiters, or without it for a user who may not ask",
           "[redis]") {
   const redis_server server;
   server.ask({"ACL", "SETUSER", "blind", "on", ">x", "~*", "&*", "+@all", "-pubsub"});
-  notified_waiter waiter(server);
+  notified_waiter waiter(server, "");
   lock_service blind(server.tcp_url({}, "blind:x@"), patient());
   REQUIRE(eventually([&] { return waiter.other.held_keys().at(0).waiters == 1U; }));
   const auto seen = blind.held_keys();
@@ -137,7 +153,9 @@ TEST_CASE("redis: held keys are listed with the number of their waiters, or with
 
 TEST_CASE("redis: a child process may let go of a store whose waiters are told", "[redis][fork]") {
   const redis_server server;
-  auto second = open_store(server.url());
+  const std::string with = GENERATE("", "&scheme=setnx");
+  CAPTURE(with);
+  auto second = open_store(server.url(with));
   second->prepare();
   counting_listener listener;
   second->watch("k", {}, listener);

@@ -92,6 +92,7 @@ void check_prefix(const std::string& text) {
 
 redis_settings redis_settings::parse(store_url url) {
   auto settings = take(url);
+  settings.take_wake(url);
   url.expect_no_more_params();
   return settings;
 }
@@ -119,6 +120,12 @@ redis_settings redis_settings::take(store_url& url, const std::string& default_p
   settings.prefix = url.take_param("prefix", default_prefix);
   if (!settings.prefix.empty() || !default_prefix.empty()) check_prefix(settings.prefix);
   return settings;
+}
+
+void redis_settings::take_wake(store_url& url) {
+  const auto text = url.take_param("wake", "on");
+  if (text != "on" && text != "off") bad(fmt::format("wake={} is not on or off", text));
+  wake = text == "on";
 }
 
 std::string redis_settings::where(const store_url::endpoint& host) const {

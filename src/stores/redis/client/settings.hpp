@@ -30,6 +30,7 @@ struct redis_settings {
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds statement_timeout{5'000};
   std::string prefix{};  ///< of the keys; may be empty
+  bool wake = true;      ///< scheme=setnx, redlock: who waits is notified of dlock's releases
 
   /// With scheme=setnx. It, and those below, throw std::invalid_argument naming the parameter and its value.
   static redis_settings parse(store_url url);
@@ -38,6 +39,9 @@ struct redis_settings {
   static redis_settings take(store_url& url, const std::string& default_prefix = {});
   /// "host:port" or the socket's path, for messages.
   std::string where(const store_url::endpoint& host) const;
+
+ protected:
+  void take_wake(store_url& url);
 };
 
 /// With scheme=leases.

@@ -19,7 +19,7 @@ redis_store::redis_store(const lease_settings& settings)
       index_(settings.prefix + "locks"),
       ends_(settings.prefix + "sessions"),
       meta_(settings.prefix + "meta"),
-      channels_(client_, locks_) {}
+      channels_(client_, locks_, [to = listeners_](const std::string& why) { to->waiters_poll(why); }) {}
 
 void redis_store::prepare() {
   fault why;

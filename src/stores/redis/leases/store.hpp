@@ -10,8 +10,8 @@
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "stores/redis/client/client.hpp"
+#include "stores/redis/client/key_channels.hpp"
 #include "stores/redis/leases/held_locks.hpp"
-#include "stores/redis/leases/key_channels.hpp"
 #include "stores/redis/leases/scripts.hpp"
 #include "stores/store_listeners.hpp"
 

@@ -14,7 +14,7 @@ namespace dlock::stores::redis::redlock {
 class redlock_store final : public setnx::shared_key_store {
  public:
   explicit redlock_store(const redlock_settings& settings)
-      : shared_key_store(settings.prefix), group_(std::make_shared<master_group>(settings)) {}
+      : shared_key_store(settings.prefix, false), group_(std::make_shared<master_group>(settings)) {}
 
   const std::string& name() const noexcept override { return group_->settings.name; }
   void prepare() override;

@@ -36,7 +36,7 @@ vote vote_of(verb action, const answer& response) noexcept {
   if (action == verb::poll) return vote::yes;
   if (action == verb::take || action == verb::insert) return response.is_nothing() ? vote::no : vote::yes;
   if (response.number() < 0) return vote::gone;
-  return response.number() == 1 ? vote::yes : vote::no;
+  return response.number() > 0 ? vote::yes : vote::no;  // a release says how many waiters it has notified
 }
 
 outcome take_outcome(std::span<const ballot> all, majority of) noexcept {

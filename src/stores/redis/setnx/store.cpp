@@ -105,8 +105,13 @@ reply judged(const request& asked, const answer& response) {
     }
     case verb::take_over:  // a holder that is gone has no key any more
     case verb::pass_on: return {.result = outcome::no};
-    default: return yes_or_no(response, doing);
+    case verb::release:
+    case verb::cancel:
+      if (response.number() > 0) return {.result = outcome::yes, .waiters = waiters_in(response)};
+      return {.result = outcome::no};
+    case verb::extend: break;
   }
+  return yes_or_no(response, doing);
 }
 
 }  // namespace

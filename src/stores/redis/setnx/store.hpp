@@ -9,6 +9,7 @@
 
 #include "dlock/store_interface/store_admin.hpp"
 #include "stores/redis/client/client.hpp"
+#include "stores/redis/client/key_channels.hpp"
 #include "stores/redis/setnx/values.hpp"
 #include "stores/store_listeners.hpp"
 
@@ -19,7 +20,13 @@ namespace dlock::stores::redis::setnx {
 class shared_key_store : public store, protected store_admin {
  public:
   capabilities caps() const noexcept final {
-    return {.session_leases = false, .renewed_leases = true, .fence = false, .min_hold = false, .any_key = false};
+    return {.session_leases = false,
+            .renewed_leases = true,
+            .fence = false,
+            .min_hold = false,
+            .tells_free = wakes_,
+            .others_release = true,
+            .any_key = false};
   }
   /// A folded key would be another lock than the one that other programs know by that name.
   std::string unfit_key(std::string_view key) const final { return setnx::unfit(key); }
@@ -30,8 +37,8 @@ class shared_key_store : public store, protected store_admin {
   store_admin* admin() noexcept final { return this; }
 
  protected:
-  /// `prefix`: of the keys; may be empty.
-  explicit shared_key_store(std::string prefix) : prefix_(std::move(prefix)) {}
+  /// `prefix`: of the keys; may be empty. `wakes`: whoever waits is notified of dlock's releases.
+  shared_key_store(std::string prefix, bool wakes) : prefix_(std::move(prefix)), wakes_(wakes) {}
 
   const std::string& prefix() const noexcept { return prefix_; }
   /// One answer for each command; an empty one did not come.
@@ -55,6 +62,7 @@ class shared_key_store : public store, protected store_admin {
   virtual void poll(connection& on, std::span<const request> keys, std::span<reply> replies) = 0;
 
   const std::string prefix_;
+  const bool wakes_;
 };
 
 /// The lock that most programs on Redis use: SET NX PX, and a script that deletes what is still theirs. A value names
@@ -62,7 +70,10 @@ class shared_key_store : public store, protected store_admin {
 class setnx_store final : public shared_key_store {
  public:
   explicit setnx_store(const redis_settings& settings)
-      : shared_key_store(settings.prefix), client_(settings, scripts) {}
+      : shared_key_store(settings.prefix, settings.wake),
+        client_(settings, scripts),
+        channels_(client_, std::string(channel_prefix) + settings.prefix,
+                  [to = listeners_](const std::string& why) { to->waiters_poll(why); }) {}
 
   const std::string& name() const noexcept override { return client_.settings().name; }
   void prepare() override;
@@ -71,6 +82,12 @@ class setnx_store final : public shared_key_store {
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<script_connection&>(on), lost);
+  }
+  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    channels_.watch(key, listener);
+  }
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    channels_.unwatch(key, listener);
   }
   void listen(store_listener& listener) noexcept override { listeners_->add(listener); }
   void unlisten(store_listener& listener) noexcept override { listeners_->remove(listener); }
@@ -86,6 +103,7 @@ class setnx_store final : public shared_key_store {
   /// Shared with the connections, which may outlive the store.
   const std::shared_ptr<hangup_watch> hangups_ = std::make_shared<hangup_watch>();
   redis_client client_;
+  key_channels channels_;
 };
 
 }  // namespace dlock::stores::redis::setnx

@@ -12,6 +12,7 @@
 
 namespace dlock::stores::redis::setnx {
 
+// Without the right to publish no waiter is notified, but the key is freed.
 const std::array<std::string, 3> scripts{
     R"(
 local value = redis.call('GET', KEYS[1])
@@ -27,7 +28,10 @@ return 1
     R"(
 local value = redis.call('GET', KEYS[1])
 if value ~= ARGV[1] then return value and 0 or -1 end
-return redis.call('DEL', KEYS[1])
+redis.call('DEL', KEYS[1])
+local waiters = redis.pcall('PUBLISH', ')" +
+        std::string(channel_prefix) + R"(' .. KEYS[1], ARGV[1])
+return 1 + (type(waiters) == 'number' and waiters or 0)
 )"};
 
 namespace {

@@ -14,10 +14,13 @@
 namespace dlock::stores::redis::setnx {
 
 /// poll: KEYS: lock. Value and PTTL, or nothing. extend: KEYS: lock. ARGV: value, ttl. 1; 0: the key has another value;
-/// -1: there is no key. release: KEYS: lock. ARGV: value. As extend; for an attempt that is cancelled too, because the
-/// value names both.
+/// -1: there is no key. release: KEYS: lock. ARGV: value. As extend, but 1 + how many waiters were notified, to whom
+/// the value is published; for an attempt that is cancelled too, because the value names both.
 enum class script : std::size_t { poll, extend, release };
 extern const std::array<std::string, 3> scripts;
+
+/// The release script publishes on the channel of this name and the Redis key. Other programs may use the bare names.
+constexpr std::string_view channel_prefix = "dlock:free:";
 
 /// Why others would not know the key by this name; empty: they would.
 std::string unfit(std::string_view key);
@@ -31,6 +34,10 @@ seen holder_in(std::string_view value);
 constexpr std::string_view value_head_end = "63";
 bool is_ours(std::string_view value) noexcept;
 microseconds remaining_in(const answer& pttl) noexcept;
+/// That a release said yes to.
+inline unsigned waiters_in(const answer& response) noexcept {
+  return response.number() > 1 ? static_cast<unsigned>(response.number() - 1) : 0;
+}
 /// An expiry has whole milliseconds; never less than was asked for.
 std::string in_ms(microseconds ttl);
 

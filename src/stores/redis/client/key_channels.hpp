@@ -3,11 +3,13 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -15,15 +17,18 @@
 #include "dlock/store_interface/store.hpp"
 #include "stores/redis/client/client.hpp"
 
-namespace dlock::stores::redis::leases {
+namespace dlock::stores::redis {
 
 /// Hears what is published when a key becomes free, on one connection for all waiters, by a separate thread that
-/// begins with the first of them. A lock's channel has the name of its hash. Thread safety: watch() and unwatch() from
-/// any thread.
+/// begins with the first of them. Thread safety: watch() and unwatch() from any thread.
 class key_channels {
  public:
-  /// `prefix`: begins the names of locks.
-  key_channels(redis_client& client, const std::string& prefix) : client_(client), prefix_(prefix) {}
+  /// Called once for each reason why no waiter can be notified for now, by the thread.
+  using report = std::function<void(const std::string& why)>;
+
+  /// `prefix`: begins the names of channels, before the key.
+  key_channels(redis_client& client, std::string prefix, report says)
+      : client_(client), prefix_(std::move(prefix)), says_(std::move(says)) {}
   key_channels(const key_channels&) = delete;
   key_channels& operator=(const key_channels&) = delete;
   ~key_channels();
@@ -43,11 +48,14 @@ class key_channels {
   bool serve(redis_connection& on, const std::stop_token& stop);
   bool subscribe(redis_connection& on, bool anew);
   bool hear(const answer& response);
+  void say(const std::string& why);
   void none_works() noexcept;
   bool nobody_waits() const noexcept;
 
   redis_client& client_;
   const std::string prefix_;
+  const report says_;
+  std::string said_{};                         ///< by the thread
   const base::wake_event changed_{"eventfd"};  ///< ends a wait of the thread
   std::stop_source stop_{};
   mutable base::mutex mutex_;
@@ -56,4 +64,4 @@ class key_channels {
   pid_t process_ DLOCK_GUARDED_BY(mutex_) = 0;  // which has the thread
 };
 
-}  // namespace dlock::stores::redis::leases
+}  // namespace dlock::stores::redis

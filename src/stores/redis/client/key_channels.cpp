@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/redis/leases/key_channels.hpp"
+#include "stores/redis/client/key_channels.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -8,7 +8,9 @@
 #include <iterator>
 #include <utility>
 
-namespace dlock::stores::redis::leases {
+#include "stores/redis/client/errors.hpp"
+
+namespace dlock::stores::redis {
 
 using namespace std::chrono_literals;
 using clock = stream_socket::clock;
@@ -114,6 +116,7 @@ bool key_channels::serve(const std::stop_token& stop) noexcept {
   try {
     fault why;
     const auto on = client_.open(client_.settings().connect_timeout, stop, why);
+    if (on == nullptr && !why.transient) say(why.text);
     return on != nullptr && serve(*on, stop);
   } catch (const std::exception&) {
     return false;
@@ -162,8 +165,13 @@ bool key_channels::subscribe(redis_connection& on, bool anew) {
   return commands.commands() == 0 || on.send(commands);
 }
 
+void key_channels::say(const std::string& why) {
+  if (std::exchange(said_, why) != why) says_(why);
+}
+
 /// False: it says nothing of a key. An error is such a thing: that channel never works.
 bool key_channels::hear(const answer& response) {
+  if (response.is_error()) say(fault_of_error(response.text(), "subscribe").text);
   const auto what = response[0].text();
   if (what != "subscribe" && what != "message") return false;
   const auto key = response[1].text().substr(std::min(prefix_.size(), response[1].text().size()));
@@ -175,4 +183,4 @@ bool key_channels::hear(const answer& response) {
   return true;
 }
 
-}  // namespace dlock::stores::redis::leases
+}  // namespace dlock::stores::redis
