@@ -16,6 +16,8 @@
 /// | socket            | a path, none                 | a Unix socket instead of a host                               |
 /// | scheme            | leases, setnx; leases        | setnx: the key, value and scripts of programs that lock by    |
 /// |                   |                              | SET NX PX, so that both exclude each other; no fencing token  |
+/// | wake              | on, off; on                  | scheme=setnx: on: a release by dlock wakes a waiter that has  |
+/// |                   |                              | found the key held; off: it polls                             |
 /// | persistence       | always, everysec, none;      | what the server must promise about its own crash. always:     |
 /// |                   | everysec                     | appendonly and appendfsync=always. everysec: appendonly. none:|
 /// |                   |                              | nothing. docs/redis.md says what may be granted twice then    |

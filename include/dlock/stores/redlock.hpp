@@ -20,6 +20,8 @@
 /// |                   |                              | (unless it has appendfsync=always), because it may have       |
 /// |                   |                              | forgotten what it granted. No ttl may be longer. Give all     |
 /// |                   |                              | programs the same. 0: it counts at once                       |
+/// | wake              | on, off; on                  | on: a release by dlock wakes a waiter that has found the key  |
+/// |                   |                              | held; off: it polls                                           |
 /// | persistence       | always, everysec, none; none | what each master must promise about its own crash             |
 /// | prefix            | 1 to 40 word characters or   | begins the names of the locks' keys; none unless given        |
 /// |                   | ':', none                    |                                                               |

@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/generators/catch_generators.hpp>
+#include <future>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "contract/store/waiting_store.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
@@ -20,6 +23,8 @@
 #include "dlock/stores/redlock.hpp"
 #include "stores/redis/redis_fixtures.hpp"
 #include "support/calls.hpp"
+#include "support/granted.hpp"
+#include "support/recording_observer.hpp"
 #include "support/redis_masters.hpp"
 
 namespace dlock::test {
@@ -286,6 +291,85 @@ TEST_CASE_METHOD(masters_fixture,
     }
   }
   CHECK(seen->splits == 0);
+}
+
+namespace {
+
+/// One service holds "k", and another one waits for it.
+struct waiting_fixture : masters_fixture {
+  std::string url(const std::string& with = {}) const {
+    return masters.url("&restart_delay=0&master_timeout=2000" + with);
+  }
+  std::unique_ptr<lock_service> service_at(const std::string& at, const retry_policy& retry) {
+    auto how = patient();
+    how.observer = events;
+    how.defaults.ttl = 30s;
+    how.defaults.retry = retry;
+    return std::make_unique<lock_service>(at, how);
+  }
+  auto wait_for_k(lock_service& waiter, std::size_t statements) {
+    const auto before = waiter.statements();
+    auto waits = std::async(std::launch::async, [&] { return granted(waiter.acquire("k")); });
+    REQUIRE(eventually([&] { return waiter.statements() >= before + statements; }));
+    return waits;
+  }
+  long listening() {
+    return std::count_if(masters.begin(), masters.end(), [](auto& each) {
+      return each.ask({"PUBSUB", "CHANNELS"}).find("dlock:free:k") != std::string::npos;
+    });
+  }
+
+  std::shared_ptr<recording_observer> events = std::make_shared<recording_observer>();
+};
+
+constexpr retry_policy never{.pause = 1h, .max_pause = 1h}, often{.pause = 10ms, .max_pause = 10ms};
+
+}  // namespace
+
+TEST_CASE_METHOD(waiting_fixture,
+                 "redlock: a release wakes a waiter that would poll in an hour, if a majority is there",
+                 "[redis][redlock]") {
+  const auto holder = service_at(url(), never), waiter = service_at(url(), never);
+  const long dead = GENERATE(0, 2);
+  CAPTURE(dead);
+  for (long i = 0; i < dead; ++i) masters[static_cast<std::size_t>(i)].kill();
+  for (int i = 0; i < 5; ++i) {
+    auto held = std::optional<lease>(holder->acquire("k"));
+    auto waits = wait_for_k(*waiter, 4);  // a take and a poll, and the same again once a majority has subscribed it
+    CHECK(listening() >= 3);
+    held.reset();
+    CHECK(waits.get());
+    CHECK(eventually([&] { return listening() == 0; }));
+  }
+  CHECK(events->count(event::kind::waiters_poll) == 0);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "redlock: with wake=off, or without the right to subscribe, a waiter polls",
+                 "[redis][redlock]") {
+  const auto holder = service_at(url(), never);
+  const bool off = GENERATE(true, false);
+  CAPTURE(off);
+  for (auto& each : masters) each.ask({"ACL", "SETUSER", "quiet", "on", ">x", "~*", "+@all", "resetchannels"});
+  const auto waiter =
+      service_at(off ? url("&wake=off") : "redlock://quiet:x@" + url().substr(sizeof "redlock://" - 1), often);
+  CHECK(waiter->caps().tells_free != off);
+  auto held = std::optional<lease>(holder->acquire("k"));
+  auto waits = wait_for_k(*waiter, 4);
+  CHECK(listening() == 0);
+  if (!off) CHECK(events->wait_for(event::kind::waiters_poll));
+  held.reset();
+  CHECK(waits.get());
+  CHECK(events->count(event::kind::waiters_poll) == (off ? 0 : 1));
+}
+
+TEST_CASE_METHOD(waiting_fixture, "redlock: a waiter finds by polling what another program has freed",
+                 "[redis][redlock]") {
+  const auto waiter = service_at(url(), often);
+  for (auto& each : masters) each.ask({"SET", "k", "another program's"});
+  auto waits = wait_for_k(*waiter, 4);
+  REQUIRE(eventually([&] { return listening() == 5; }));
+  for (auto& each : masters) each.ask({"DEL", "k"});
+  CHECK(waits.get());
 }
 
 }  // namespace dlock::test

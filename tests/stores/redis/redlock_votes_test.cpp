@@ -213,4 +213,18 @@ TEST_CASE("redlock: a lease misses its key on a master where two renewals in a r
   CHECK(missing.size() < 2000);  // those that are not forgotten
 }
 
+TEST_CASE("redlock: a key is released when a majority has published that, once for each release", "[redlock]") {
+  published_releases published(2);
+  CHECK_FALSE(published.add("k", "a"));
+  CHECK_FALSE(published.add("other", "a"));
+  CHECK(published.add("k", "a"));
+  CHECK_FALSE(published.add("k", "a"));  // the third of three
+  // Two attempts that are taken back, each on one master, free nothing that either of them could get.
+  CHECK_FALSE(published.add("k", "b"));
+  CHECK_FALSE(published.add("k", "c"));
+  published.forget("k");
+  CHECK_FALSE(published.add("k", "c"));
+  CHECK(published.add("k", "c"));
+}
+
 }  // namespace dlock::test

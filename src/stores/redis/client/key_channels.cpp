@@ -179,6 +179,7 @@ bool key_channels::hear(const answer& response) {
   const auto at = channels_.find(key);
   if (at == channels_.end() || at->second.listeners.empty()) return true;
   at->second.works = true;
+  if (frees_ && !frees_(key, what == "message" ? response[2].text() : std::string_view{})) return true;
   for (auto* const each : at->second.listeners) each->may_be_free(true);
   return true;
 }

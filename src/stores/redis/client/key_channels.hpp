@@ -25,10 +25,13 @@ class key_channels {
  public:
   /// Called once for each reason why no waiter can be notified for now, by the thread.
   using report = std::function<void(const std::string& why)>;
+  /// Whether the key may be free, of which a server has published that; an empty message: it has subscribed us. Called
+  /// by the thread.
+  using judge = std::function<bool(std::string_view key, std::string_view message)>;
 
-  /// `prefix`: begins the names of channels, before the key.
-  key_channels(redis_client& client, std::string prefix, report says)
-      : client_(client), prefix_(std::move(prefix)), says_(std::move(says)) {}
+  /// `prefix`: begins the names of channels, before the key. Without `frees` each message frees.
+  key_channels(redis_client& client, std::string prefix, report says, judge frees = {})
+      : client_(client), prefix_(std::move(prefix)), says_(std::move(says)), frees_(std::move(frees)) {}
   key_channels(const key_channels&) = delete;
   key_channels& operator=(const key_channels&) = delete;
   ~key_channels();
@@ -55,6 +58,7 @@ class key_channels {
   redis_client& client_;
   const std::string prefix_;
   const report says_;
+  const judge frees_;
   std::string said_{};                         ///< by the thread
   const base::wake_event changed_{"eventfd"};  ///< ends a wait of the thread
   std::stop_source stop_{};

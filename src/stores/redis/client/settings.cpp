@@ -165,6 +165,7 @@ redlock_settings redlock_settings::parse(store_url url) {
   for (const auto& host : settings.hosts) {
     if (!named.insert(settings.where(host)).second) refuse(fmt::format("{} is named twice", settings.where(host)));
   }
+  settings.take_wake(url);
   constexpr std::int64_t day = 86'400'000;
   settings.master_timeout = take_ms(url, "master_timeout", settings.master_timeout, 1, day);
   settings.restart_delay = take_ms(url, "restart_delay", settings.restart_delay, 0, day);

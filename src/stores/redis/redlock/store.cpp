@@ -60,12 +60,47 @@ std::string refusals(const quorum_connection& on, std::span<const ballot> all) {
   return text;
 }
 
+/// So many were notified, by the master that has notified most.
+unsigned most_notified(std::span<const ballot> all) noexcept {
+  unsigned most = 0;
+  for (const auto& each : all) {
+    if (each.said == vote::yes) most = std::max(most, setnx::waiters_in(*each.response));
+  }
+  return most;
+}
+
 /// Names a lease. Its value alone may stand for several keys.
 std::string lease_of(const request& each, std::uint64_t attempt) {
   return setnx::value_of(each.session, attempt) + ' ' + std::string(each.resource);
 }
 
 }  // namespace
+
+redlock_store::redlock_store(const redlock_settings& settings)
+    : shared_key_store(settings.prefix, settings.wake),
+      group_(std::make_shared<master_group>(settings)),
+      published_(settings.quorum()) {
+  for (const auto& host : settings.hosts) {
+    redis_settings one = settings;
+    one.hosts = {host};
+    channels_.push_back(std::make_unique<master_channels>(
+        std::move(one), std::string(setnx::channel_prefix) + prefix(),
+        [this, said = false](const std::string& why) mutable {
+          const auto too_many = group_->of.masters - group_->of.quorum + 1;
+          if (!std::exchange(said, true) && ++mute_ == too_many) listeners_.waiters_poll(why);
+        },
+        [this](std::string_view key, std::string_view value) { return published_.add(key, value); }));
+  }
+}
+
+void redlock_store::watch(std::string_view key, const id128&, key_listener& listener) noexcept {
+  for (const auto& each : channels_) each->channels.watch(key, listener);
+}
+
+void redlock_store::unwatch(std::string_view key, const id128&, key_listener& listener) noexcept {
+  for (const auto& each : channels_) each->channels.unwatch(key, listener);
+  published_.forget(key);
+}
 
 fault redlock_store::trouble(const quorum_connection& on) const {
   fault why = lost_connection(on.trouble());
@@ -211,7 +246,10 @@ void redlock_store::run(quorum_connection& on, std::span<const request> requests
         break;
       }
       case verb::extend: reply.result = extend_outcome(ballots[i], group_->of); break;
-      case verb::release: reply.result = release_outcome(ballots[i], group_->of); break;
+      case verb::release:
+        reply.result = release_outcome(ballots[i], group_->of);
+        if (reply.result == outcome::yes) reply.waiters = most_notified(ballots[i]);
+        break;
       default: reply.result = cancel_outcome(ballots[i], group_->of); break;
     }
     reply.statements = i == 0 ? 1 : 0;

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "stores/redis/client/client.hpp"
+#include "stores/redis/client/key_channels.hpp"
 #include "stores/redis/redlock/connection.hpp"
+#include "stores/redis/redlock/votes.hpp"
 #include "stores/redis/setnx/store.hpp"
+#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::redis::redlock {
 
 /// The lock of the Redlock page: key, value and scripts of scheme=setnx, granted by a majority of independent masters.
 class redlock_store final : public setnx::shared_key_store {
  public:
-  explicit redlock_store(const redlock_settings& settings)
-      : shared_key_store(settings.prefix, false), group_(std::make_shared<master_group>(settings)) {}
+  explicit redlock_store(const redlock_settings& settings);
 
   const std::string& name() const noexcept override { return group_->settings.name; }
   void prepare() override;
@@ -22,6 +28,10 @@ class redlock_store final : public setnx::shared_key_store {
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   bool terminate(connection& on, const connection_identity& lost) noexcept override;
+  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override;
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override;
+  void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
+  void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
 
  private:
   using clock = quorum_connection::clock;
@@ -52,6 +62,17 @@ class redlock_store final : public setnx::shared_key_store {
 
   const std::shared_ptr<master_group> group_;
   mutable missing_keys missing_{};
+  store_listeners listeners_{};
+  published_releases published_;
+  std::atomic<std::size_t> mute_{0};  ///< masters that have not been able to notify
+  /// What one master publishes.
+  struct master_channels {
+    master_channels(redis_settings at, std::string prefix, key_channels::report says, key_channels::judge frees)
+        : client(std::move(at), {}), channels(client, std::move(prefix), std::move(says), std::move(frees)) {}
+    redis_client client;
+    key_channels channels;
+  };
+  std::vector<std::unique_ptr<master_channels>> channels_{};
 };
 
 }  // namespace dlock::stores::redis::redlock

@@ -127,4 +127,16 @@ std::size_t missing_keys::size() const {
   return leases_.size();
 }
 
+bool published_releases::add(std::string_view key, std::string_view value) {
+  const base::lock_guard lock(mutex_);
+  auto& last = last_[std::string(key)];
+  if (last.masters == 0 || last.value != value) last = {std::string(value), 0};
+  return ++last.masters == quorum_;
+}
+
+void published_releases::forget(std::string_view key) {
+  const base::lock_guard lock(mutex_);
+  if (const auto found = last_.find(key); found != last_.end()) last_.erase(found);
+}
+
 }  // namespace dlock::stores::redis::redlock

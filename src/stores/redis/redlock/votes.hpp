@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -83,6 +84,26 @@ class missing_keys {
   mutable base::mutex mutex_;
   std::map<std::string, entry> leases_ DLOCK_GUARDED_BY(mutex_){};
   std::size_t cleanup_cursor_ DLOCK_GUARDED_BY(mutex_) = 0;  ///< so many
+};
+
+/// Which masters have deleted a key, as they publish it. Thread-safe.
+class published_releases {
+ public:
+  explicit published_releases(std::size_t quorum) noexcept : quorum_(quorum) {}
+
+  /// One more master has published that it has deleted this value. True: now a majority has.
+  bool add(std::string_view key, std::string_view value);
+  void forget(std::string_view key);
+
+ private:
+  struct entry {
+    std::string value{};
+    std::size_t masters = 0;
+  };
+
+  const std::size_t quorum_;
+  base::mutex mutex_;
+  std::map<std::string, entry, std::less<>> last_ DLOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace dlock::stores::redis::redlock
