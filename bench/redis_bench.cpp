@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 // Acquire and release on Redis beside the same two scripts by hand, and beside the pair that most programs use: SET NX
 // PX, and a script that deletes what is still theirs. On a server that writes nothing to a disk, so that the commands
-// are what costs.
+// are what costs. And how long a key takes from one process to another that waits for it, where other programs may lock
+// the same keys.
+#include <fmt/format.h>
+
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "dlock/dlock.hpp"
+#include "hand_over.hpp"
 #include "harness.hpp"
 #include "placement.hpp"
 #include "redis_by_hand.hpp"
 #include "stores/redis/leases/scripts.hpp"
+#include "support/redis_masters.hpp"
 #include "support/redis_server.hpp"
 
 namespace {
@@ -61,11 +67,27 @@ void compare(const dlock::test::redis_server& server, placement where) {
       name + ", both by hand", 41, 2'000, [&] { raw.pair("raw:4711"); }, [&] { scripts(); });
 }
 
+void hand_over(const std::string& name, const std::string& url) {
+  using namespace std::chrono_literals;
+  const auto woken = dlock::bench::by_dlock(url, 100ms, 8s);
+  const auto polled = dlock::bench::by_dlock(url + "&wake=off", 100ms, 8s);
+  for (const double share : {0.5, 0.99}) {
+    const auto at = fmt::format("p{:g}", 100 * share);
+    const auto ours = dlock::bench::percentile(woken, share);
+    fmt::print("hand-over, {} {}: {:6.0f} us ({} times)   wake=off {:6.0f} us\n", name, at, ours, woken.size(),
+               dlock::bench::percentile(polled, share));
+    dlock::bench::figures::add("hand-over between two processes, " + name + ", " + at, "us", {ours});
+  }
+}
+
 }  // namespace
 
 int main() {
   const dlock::test::redis_server server({"--appendonly", "no"});
   compare(server, placement::a_processor_each);
   compare(server, placement::one_processor);
+  hand_over("setnx", server.url("&scheme=setnx&persistence=none"));
+  const dlock::test::redis_masters masters(3);
+  hand_over("redlock", masters.url("&restart_delay=0"));
   return dlock::bench::figures::exit_code();
 }

@@ -338,10 +338,29 @@ TEST_CASE_METHOD(waiting_fixture,
     auto waits = wait_for_k(*waiter, 4);  // a take and a poll, and the same again once a majority has subscribed it
     CHECK(listening() >= 3);
     held.reset();
+    CHECK(waits.wait_for(8s) == std::future_status::ready);  // it would poll when the lease can end
     CHECK(waits.get());
     CHECK(eventually([&] { return listening() == 0; }));
   }
   CHECK(events->count(event::kind::waiters_poll) == 0);
+}
+
+TEST_CASE_METHOD(waiting_fixture, "redlock: a waiter asks when a majority has published the same release, and once",
+                 "[redis][redlock]") {
+  const auto holder = service_at(url(), never), waiter = service_at(url(), never);
+  auto held = std::optional<lease>(holder->acquire("k"));
+  auto waits = wait_for_k(*waiter, 4);
+  REQUIRE(eventually([&] { return listening() == 5; }));
+  const auto before = waiter->statements();
+  const auto publish = [&](std::size_t on, const char* value) { masters[on].ask({"PUBLISH", "dlock:free:k", value}); };
+  for (const std::size_t each : {0U, 1U}) publish(each, "a");
+  for (const std::size_t each : {2U, 3U}) publish(each, "b");
+  for (const std::size_t each : {0U, 1U}) publish(each, "c");
+  CHECK(waiter->statements() == before);
+  for (const std::size_t each : {2U, 3U, 4U}) publish(each, "c");
+  CHECK(eventually([&] { return waiter->statements() == before + 2; }));
+  held.reset();
+  CHECK(waits.get());
 }
 
 TEST_CASE_METHOD(waiting_fixture, "redlock: with wake=off, or without the right to subscribe, a waiter polls",
@@ -369,6 +388,7 @@ TEST_CASE_METHOD(waiting_fixture, "redlock: a waiter finds by polling what anoth
   auto waits = wait_for_k(*waiter, 4);
   REQUIRE(eventually([&] { return listening() == 5; }));
   for (auto& each : masters) each.ask({"DEL", "k"});
+  CHECK(waits.wait_for(8s) == std::future_status::ready);  // one that relied on notifications would poll after 10 s
   CHECK(waits.get());
 }
 

@@ -30,10 +30,12 @@ std::string python(const redis_server& server, const std::string& words) {
 
 struct setnx_fixture {
   std::string run(const std::string& words) const { return program_output(python(server, words)).end(); }
-  /// On a thread, as soon as another one can have seen it wait.
+  /// On a thread. It has subscribed, and has asked again when that worked.
   auto wait_for_k(const lock_options& how = {}) {
+    locks.acquire("another").release();  // the session is open
+    const auto before = locks.statements();
     auto waits = std::async(std::launch::async, [this, how] { return granted(locks.try_acquire("k", how)); });
-    REQUIRE(eventually([&] { return listens(); }));
+    REQUIRE(eventually([&] { return listens() && locks.statements() >= before + 4; }));
     return waits;
   }
   bool listens() const { return server.ask({"PUBSUB", "CHANNELS"}).find("dlock:free:k") != std::string::npos; }
@@ -136,6 +138,7 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a waiter finds by polling what ano
   server.ask({"SET", "k", "another program's"});
   auto waits = wait_for_k({.wait = 60s});
   server.ask({"DEL", "k"});
+  CHECK(waits.wait_for(8s) == std::future_status::ready);  // one that relied on notifications would poll after 10 s
   CHECK(waits.get());
 }
 
@@ -151,7 +154,7 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a wait that ends in vain listens n
   CHECK(eventually([&] { return !listens(); }));
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: with wake=off a waiter polls, and is found by no release", "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: with wake=off a waiter polls, and does not subscribe", "[redis]") {
   lock_service quiet{server.url("&scheme=setnx&wake=off"), {.close_limit = 0ms}};
   CHECK(locks.caps().tells_free);
   CHECK_FALSE(quiet.caps().tells_free);
