@@ -252,7 +252,7 @@ void checker::wait_ends(const process& by, std::string_view key, bool granted) {
 moment checker::longest_free() const noexcept {
   // Pauses and courtesy, and the statements that follow, beside those of the other keys.
   moment most = 200'000 + 40 * plan_.longest_travel();
-  if (!plan_.caps().tells_free) most += 11 * plan_.first_pause * 1'000;
+  if (!plan_.notifies()) most += 11 * plan_.first_pause * 1'000;
   return plan_.locks_rows() ? most + 3'000'000 : most;
 }
 

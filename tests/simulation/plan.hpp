@@ -149,6 +149,8 @@ struct plan {
   static plan of(std::uint64_t seed, const allowed& may = {});
   bool has(hazard one) const noexcept { return (hazards & static_cast<std::uint64_t>(one)) != 0; }
   capabilities caps() const noexcept;
+  /// Waiters rely on notifications, and don't poll.
+  bool notifies() const noexcept { return caps().tells_free && !caps().others_release; }
   moment longest_travel() const noexcept { return has(hazard::distances) ? farthest * travel : travel; }
   /// Transactions have rows locked for a while, which no key of the store tells.
   bool locks_rows() const noexcept { return has(hazard::transactions) || has(hazard::claims) || has(hazard::foreign); }

@@ -28,7 +28,7 @@ store_traits traits_of(store_kind kind) noexcept {
       break;
     case store_kind::setnx:
       caps.session_leases = caps.fence = caps.min_hold = false;
-      caps.renewed_leases = true;
+      caps.renewed_leases = caps.tells_free = caps.others_release = true;
       made.keeps_rows = false;
       break;
     case store_kind::state_row:
