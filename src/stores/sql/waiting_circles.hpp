@@ -62,8 +62,8 @@ struct found_circles {
 found_circles find_circles(const std::vector<nested_waiter>& waiters,
                            const std::map<std::string, present_grant>& grants, std::string_view process);
 
-/// Tells circles that last from those of a moment: a thread whose wait has just ended goes on although its process has
-/// not said so yet.
+/// Tells circles that last from those of a moment, where nobody confirms: the waits of several processes are not read
+/// at one time.
 class lasting_circles {
  public:
   using time_point = std::chrono::steady_clock::time_point;

@@ -292,7 +292,8 @@ bool sleeping_waiters::look_up_holders(std::vector<sql::nested_waiter>& waiters,
   return known;
 }
 
-/// Those that last of the circles that this process has to break. The database is asked only if the file shows one.
+/// Those that last of the circles that this process has to break. The database is asked only if the file shows one. No
+/// process has to confirm its waits: each is in the file only while its call has not returned, see write_held().
 void sleeping_waiters::break_circles(clock::time_point now) try {
   const auto nested = [](const auto& each) { return !each.second.held.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) {
