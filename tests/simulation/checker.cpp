@@ -174,14 +174,18 @@ constexpr moment circle_found_after = second;
 std::vector<checker::nest*> checker::circle_of(nest& youngest) {
   std::vector<nest*> path{&youngest};
   for (;;) {
-    const auto row = server_.data.locks().find(path.back()->waits_for);
-    if (row == server_.data.locks().end() || server_.data.over(row->second, server_.clock())) return {};
-    const auto holds_it = [&](const std::shared_ptr<engine::grant>& each) {
-      return each->key.view() == row->first && each->pin->id == row->second.session &&
-             (each->nonce == row->second.nonce || each->fence == row->second.fence);
+    const auto& wait = *path.back();
+    const auto row = server_.data.locks().find(wait.waits_for);
+    const bool by_server = row != server_.data.locks().end() && !server_.data.over(row->second, server_.clock());
+    // Of its own threads a process knows what they hold, and may know it longer than the server.
+    const auto holds_it = [&](const nest& other, const engine::grant& grant) {
+      if (grant.key.view() != wait.waits_for) return false;
+      if (other.by == wait.by && grant.state.load() == engine::grant_state::held) return true;
+      return by_server && grant.pin->id == row->second.session &&
+             (grant.nonce == row->second.nonce || grant.fence == row->second.fence);
     };
     const auto next = std::find_if(nests_.begin(), nests_.end(), [&](const nest& each) {
-      return std::any_of(each.held.begin(), each.held.end(), holds_it);
+      return std::any_of(each.held.begin(), each.held.end(), [&](const auto& grant) { return holds_it(each, *grant); });
     });
     if (next == nests_.end()) return {};
     if (&*next == &youngest) return path;
