@@ -125,14 +125,15 @@ inline std::vector<double> took(const board& shared) {
   return {shared.took, shared.took + std::min<std::size_t>(shared.count, most)};
 }
 
-/// Each of two holds it in turn for `hold`.
-inline std::vector<double> by_dlock(const std::string& url, std::chrono::milliseconds hold,
-                                    std::chrono::milliseconds time) {
+/// Each of two holds what `take` gets in turn for `hold`.
+template <class Take>
+std::vector<double> by_dlock(const std::string& url, std::chrono::milliseconds hold, std::chrono::milliseconds time,
+                             Take take) {
   const shared_board shared;
   in_processes(2, *shared, time, [&](int me) {
     dlock::lock_service locks{url};
     while (!shared->over) {
-      auto held = locks.acquire("hand-over", {.wait = 30s});
+      auto held = take(locks);
       note_taken(*shared, me);
       std::this_thread::sleep_for(hold);
       note_release(*shared, me);
@@ -140,6 +141,19 @@ inline std::vector<double> by_dlock(const std::string& url, std::chrono::millise
     }
   });
   return took(*shared);
+}
+
+inline std::vector<double> by_dlock(const std::string& url, std::chrono::milliseconds hold,
+                                    std::chrono::milliseconds time) {
+  return by_dlock(url, hold, time,
+                  [](dlock::lock_service& locks) { return locks.acquire("hand-over", {.wait = 30s}); });
+}
+
+/// The same with three keys at once.
+inline std::vector<double> of_several_keys(const std::string& url, std::chrono::milliseconds time) {
+  return by_dlock(url, long_hold, time, [](dlock::lock_service& locks) {
+    return locks.acquire_all({"hand-over:1", "hand-over:2", "hand-over:3"}, {.wait = 30s});
+  });
 }
 
 /// So many processes with 32 waiters each, on one key that is held all the time, while `meanwhile` runs. Each adds up

@@ -81,6 +81,20 @@ struct notified_fixture : engine_fixture {
     REQUIRE(store->tell("k") == 1);
     REQUIRE(pauses_after(4));
   }
+  /// The same at a store that wakes one waiter, of a wait of 10 s for keys that are known.
+  void wait_for_registration(std::initializer_list<const char*> keys) {
+    auto polls = store->count(verb::poll);
+    const auto polled = [&] { return eventually([&] { return store->count(verb::poll) == polls + 1; }) && at_rest(); };
+    wait_for(keys, {.wait = 10s, .retry = {.pause = 1h, .max_pause = 1h}});
+    REQUIRE(polled());
+    CHECK(store->watched("k") == 0);
+    for (const auto pass : {10ms, 0ms, 20ms}) {
+      ++polls;
+      if (pass == 0ms) REQUIRE(store->tell("k", true) == 1);  // it works
+      clock.advance(pass);
+      REQUIRE(polled());
+    }
+  }
   void end() { waiting.join(); }
   std::size_t sent() const { return store->count(verb::take) + store->count(verb::poll) + store->count(verb::insert); }
   bool at_rest() { return clock.at_rest({.callers = 1}); }
@@ -340,6 +354,96 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers,
   end();
   CHECK(granted);
   CHECK(store->watched("k") == 0);
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys registers for the busy one, and is woken by it",
+                 "[notified]") {
+  wakes_one();
+  elsewhere([&] { mine->acquire("a").release(); });
+  wait_for_registration({"a", "k"});
+  const auto before = sent();
+  REQUIRE(rests_after(5s));
+  CHECK(sent() == before);
+  CHECK(is_free("a"));
+  SECTION("released") {
+    held.reset();
+    const auto takes = store->count(verb::take);
+    REQUIRE(store->tell("k", true) == 1);
+    end();
+    CHECK(granted);
+    CHECK(store->count(verb::take) == takes + 2);  // a round, without a poll before it
+    CHECK(store->looked() == 2);                   // the releases of both, for others may wait as well
+  }
+  SECTION("cancelled") {
+    cancel.request_stop();
+    end();
+    CHECK(cancelled);
+  }
+  SECTION("timed out") {
+    clock.advance(5s);
+    end();
+    CHECK(timed_out);
+  }
+  CHECK(store->watched("k") == 0);
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys goes from one that is free to another one",
+                 "[notified]") {
+  wakes_one();
+  elsewhere([&] { mine->acquire("a").release(); });
+  wait_for_registration({"a", "k"});
+  auto first = other->acquire("a");
+  held.reset();
+  // What it hears of "k" in the round that finds "a" busy is nothing to the wait for "a".
+  store->next(verb::poll, {.during = [&] { store->tell("k"); }});
+  REQUIRE(store->tell("k", true) == 1);
+  REQUIRE(eventually([&] { return store->watched("a") == 1; }));
+  REQUIRE(at_rest());
+  CHECK(store->watched("k") == 0);
+  const auto takes = store->count(verb::take);
+  store->tell("a", true);  // it works
+  REQUIRE(rests_after(20ms));
+  CHECK(store->count(verb::take) == takes);
+  first.release();
+  store->tell("a");
+  end();
+  CHECK(granted);
+  CHECK(store->watched("a") == 0);
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys keeps no place while it queues for another one",
+                 "[notified]") {
+  wakes_one();
+  elsewhere([&] { mine->acquire("a").release(); });
+  wait_for_registration({"a", "k"});
+  std::optional<lease> theirs;
+  elsewhere([&] { theirs = mine->acquire("a"); });
+  held.reset();
+  REQUIRE(store->tell("k", true) == 1);
+  CHECK(eventually([&] { return store->watched("k") == 0; }));
+  CHECK_FALSE(over);
+  theirs.reset();
+  end();
+  CHECK(granted);
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys does not rely on the release of a young grant",
+                 "[notified]") {
+  wakes_one();
+  elsewhere([&] { mine->acquire("a").release(); });
+  wait_for_registration({"a", "k"});
+  held->release();
+  held = other->acquire("k");
+  REQUIRE(store->tell("k", true) == 1);
+  REQUIRE(at_rest());
+  const auto polls = store->count(verb::poll);
+  REQUIRE_FALSE(over);
+  held->release();  // which looks for nobody
+  clock.advance(20ms);
+  CHECK(eventually([&] { return over.load(); }, 5s));
+  end();
+  CHECK(granted);
+  CHECK(store->count(verb::poll) == polls + 1);
 }
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter that is not notified any more polls again", "[notified]") {

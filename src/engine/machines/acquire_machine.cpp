@@ -9,9 +9,6 @@ namespace dlock::engine {
 namespace {
 /// A row that is free at each poll and taken at each take is fought over: after so many rounds it counts as busy.
 constexpr unsigned rounds_at_once = 3;
-/// A grant that was seen for so long is released by a statement that looks for waiters. Twice as long as its holder
-/// counts, because that one's statement may be on its way for a while.
-constexpr auto relied_on_after = 2 * wake_knowledge::quiet;
 /// How often in a row an overlooked waiter asks for a key that is held: one far from the server, whose polls take so
 /// long, and one that is notified, the more often it was passed over the more.
 constexpr unsigned tries_if_far = 4;
@@ -31,14 +28,6 @@ acquire_machine::acquire_machine(const settings& given) noexcept
 std::chrono::microseconds acquire_machine::courtesy() const noexcept {
   const auto before = settings_.rivals - std::min(settings_.rivals, starvation_.passed_over());
   return std::min(before * tenure_tracker::precedence, tenure_tracker::yield_time);
-}
-
-std::chrono::microseconds acquire_machine::pause_if_registered(instant now) const noexcept {
-  const auto reliable = starvation_.seen_since() + relied_on_after;
-  if (holder_.holder && now >= reliable) return pause_if_notified();
-  // A release of a younger grant wakes no waiter. When it is old enough, a poll shows it.
-  const auto until_reliable = holder_.holder ? std::chrono::microseconds{reliable - now} : retry_clock::no_bound;
-  return std::min(pause(), std::max(until_reliable, retry_clock::shortest_pause));
 }
 
 step acquire_machine::begin() noexcept { return go(settings_.poll_first ? step::poll : step::take); }

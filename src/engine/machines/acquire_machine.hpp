@@ -72,9 +72,10 @@ class acquire_machine {
   std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
   /// The pause of a waiter that the store notifies when the key may be free.
   std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }
-  /// The pause of a waiter that a release wakes if it looks for waiters (capabilities::wakes_one). Which it does once
-  /// the grant is older than wake_knowledge::quiet, so one that was not seen for longer than that is polled.
-  std::chrono::microseconds pause_if_registered(instant now) const noexcept;
+  /// The pause of a waiter that a release wakes if it looks for waiters.
+  std::chrono::microseconds pause_if_registered(instant now) const noexcept {
+    return retries_.pause_if_registered(starvation_.until_relied_on(now));
+  }
   /// How long a notified waiter lets other waiters go first that have been passed over more often.
   std::chrono::microseconds courtesy() const noexcept;
   /// pause: another owner has the key; otherwise something failed that may pass.

@@ -70,6 +70,12 @@ class retry_clock {
   std::chrono::microseconds pause() const noexcept { return pause_; }
   /// The pause of a waiter that the store notifies when the key may be free.
   std::chrono::microseconds pause_if_notified() const noexcept { return pause_if_notified_; }
+  /// The pause of a waiter that a release wakes if it looks for waiters (capabilities::wakes_one). `until_relied_on`:
+  /// how long it may be until a release of the present grant does so. Then a poll shows whether it is still that one.
+  std::chrono::microseconds pause_if_registered(std::chrono::microseconds until_relied_on) const noexcept {
+    if (until_relied_on.count() <= 0) return pause_if_notified_;
+    return std::min(pause_, std::max(until_relied_on, shortest_pause));
+  }
 
  private:
   const settings settings_;

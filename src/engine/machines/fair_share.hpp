@@ -149,6 +149,11 @@ class starvation_detector {
   unsigned passed_over() const noexcept { return passed_over_; }
   /// When the grant that was polled last was seen for the first time.
   instant seen_since() const noexcept { return grant_since_; }
+  /// How long it is until a release of the grant that was polled last looks for waiters (wake_knowledge). Twice as long
+  /// as its holder counts, because that one's statement may be on its way for a while.
+  microseconds until_relied_on(instant now) const noexcept {
+    return holder_ ? microseconds{grant_since_ + 2 * wake_knowledge::quiet - now} : microseconds::max();
+  }
 
  private:
   id128 holder_{};

@@ -21,6 +21,7 @@ multi_step multi_machine::taken(instant now, instant trusted_until) {
 }
 
 multi_step multi_machine::refused(std::size_t key, const seen& holder) {
+  if (key != key_) starvation_ = {};
   key_ = key;
   holder_ = holder;
   why_ = fault{};
@@ -41,7 +42,10 @@ multi_step multi_machine::troubled(std::size_t key, const fault& why, bool unkno
 }
 
 multi_step multi_machine::given_back(instant now) {
-  if (waiting_) ++rounds_;
+  if (waiting_) {
+    ++rounds_;
+    starvation_.polled(holder_, now);
+  }
   if (hopeless_ || !retries_.may_retry(now)) return waiting_ ? multi_step::busy : multi_step::failed;
   if (waiting_ && rounds_ >= rounds_together) return multi_step::one_by_one;
   return pause_before_retry(now, waiting_ ? bound(holder_) : retry_clock::no_bound);
@@ -71,7 +75,7 @@ multi_step multi_machine::polled(const reply& answer, instant now) {
 }
 
 multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
-  retries_.begin_pause(now, at_most, starvation_.starving(), seen_alive(holder_));
+  retries_.begin_pause(now, at_most, starvation_.starving(), waiting_ && seen_alive(holder_));
   return multi_step::pause;
 }
 

@@ -62,6 +62,14 @@ class multi_machine {
   std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
   /// The pause of a waiter that the store notifies when the busy key may be free.
   std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }
+  /// The pause of a waiter that a release of that key wakes if it looks for waiters.
+  std::chrono::microseconds pause_if_registered(instant now) const noexcept {
+    return retries_.pause_if_registered(starvation_.until_relied_on(now));
+  }
+  /// pause: another owner has the busy key; otherwise something failed that may pass.
+  bool waits_for_holder() const noexcept { return waiting_; }
+  /// A key was busy in some round.
+  bool was_busy() const noexcept { return rounds_ > 0; }
   const fault& why() const noexcept { return why_; }
   bool outcome_unknown() const noexcept { return unknown_; }
   /// What is left of retry_settings::limit.
@@ -74,7 +82,7 @@ class multi_machine {
   multi_step pause_before_retry(instant now, std::chrono::microseconds at_most);
 
   retry_clock retries_;
-  starvation_detector starvation_{};
+  starvation_detector starvation_{};  // of the busy key
   std::size_t key_ = 0;
   seen holder_{};
   fault why_{};

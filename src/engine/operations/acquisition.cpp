@@ -165,7 +165,7 @@ action acquisition::follow(action next, instant now) {
   while (next.what == action::kind::finished) {
     if (attempt_->at() == step::pause) return pause_now(now);
     if (attempt_->at() != step::granted) break;
-    result_.held = attempt_->admit(turn_, at_->watch.works(), now);
+    result_.held = attempt_->admit(turn_, attempt_->machine().has_paused(), at_->watch.works(), now);
     if (result_.held == nullptr) {
       closed_ = services_.closed.load();
       next = attempt_->give_back(now);
@@ -201,30 +201,10 @@ action acquisition::pause_now(instant now) {
     turn_.in_trouble(troubled ? &machine.why() : nullptr);
     troubled_ = troubled;
   }
-  const auto until = pause_until(now);
+  const auto mine = attempt_->pin() ? attempt_->pin()->id : id128{};
+  const auto until = at_->watch.pause_until(key_, mine, request_, machine, now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
   return at_->pause.start(at_->watch.replaces_polls() ? at_->no_turn : turn_, &attempt_->poll(now), until, now);
-}
-
-/// Watches the key as soon as that pays.
-instant acquisition::pause_until(instant now) {
-  const auto& machine = attempt_->machine();
-  const auto mine = attempt_->pin() ? attempt_->pin()->id : id128{};
-  if (services_.caps.tells_free) {
-    if (machine.waits_for_holder()) at_->watch.begin(key_, mine);
-    return now + (at_->watch.replaces_polls() ? machine.pause_if_notified() : machine.pause());
-  }
-  // A limit counts pauses as the policy asks for them.
-  if (!services_.caps.wakes_one || !machine.waits_for_holder() || request_.terms.retry.limited())
-    return now + machine.pause();
-  // Its place in the order is that of its registration.
-  if (!request_.in_order() && first_pause_ == instant{}) {
-    first_pause_ = now;
-    return now + std::min<microseconds>(machine.pause(), wake_knowledge::quiet);
-  }
-  if (request_.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet)
-    at_->watch.begin(key_, mine);
-  return now + (at_->watch.replaces_polls() ? machine.pause_if_registered(now) : machine.pause());
 }
 
 action acquisition::pause_over(action next, instant now) {

@@ -68,7 +68,6 @@ class acquisition final : public operation {
   action ask_now(instant now);
   action follow(action next, instant now);
   action pause_now(instant now);
-  instant pause_until(instant now);
   action pause_over(action next, instant now);
   void notify_granted(instant now, unsigned statements, bool taken_over);
 
@@ -79,9 +78,8 @@ class acquisition final : public operation {
   bool poll_first_;
   bool patient_ = false;  // this process has had the key for long
   unsigned rivals_ = 0;
-  bool hears_ = false;     // leaving it alone: the store notifies of its release
-  instant resumes_{};      // leaving it alone: until then
-  instant first_pause_{};  // at the store; zero: none yet
+  bool hears_ = false;  // leaving it alone: the store notifies of its release
+  instant resumes_{};   // leaving it alone: until then
   doing doing_ = doing::nothing;
   reentry_attempt again_;
   queue_wait queue_wait_;

@@ -51,6 +51,7 @@ action batch_attempt::next_pin(instant now) {
     return {};
   }
   pinned_ = true;
+  asked_as_ = members_.front().attempt.pin()->id;
   return {};
 }
 

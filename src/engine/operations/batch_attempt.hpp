@@ -38,6 +38,8 @@ class batch_attempt {
   action pin(instant now);
   action pin_resumed(instant now) { return pin_follow(session_.resume(now), now); }
   bool pinned() const noexcept { return pinned_; }
+  /// One of those of the last round; zero: there was none.
+  const id128& session() const noexcept { return asked_as_; }
   const fault& session_fault() const noexcept { return fault_; }
 
   /// Looks at each key. Finished: looked_busy().
@@ -68,6 +70,7 @@ class batch_attempt {
   member* pinning_ = nullptr;
   std::vector<statement*> sent_{};
   fault fault_{};
+  id128 asked_as_{};
   bool pinned_ = false;
   bool refused_ = false;
 };

@@ -262,13 +262,13 @@ instant key_attempt::trusted_until(instant now) const noexcept {
   return keeping_.kind == lease_kind::session ? now + asked_->pin->deadline.remaining(now) : trusted_until_;
 }
 
-std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool watched, instant now) noexcept {
+std::shared_ptr<grant> key_attempt::admit(queue_turn& turn, bool waited, bool watched, instant now) noexcept {
   keeping_.granted(*asked_, request_.terms, trusted_until_, statement_.sent_at, now);
   asked_->turn = std::move(turn);
   if (services_.grants.admit(asked_, now)) {
     ours_ = ours::no;  // a lease's
     row_attempt_.end();
-    note_grant(services_, *asked_, machine_.has_paused(), watched, now);
+    note_grant(services_, *asked_, waited, watched, now);
     return std::move(asked_);
   }
   turn = std::move(asked_->turn);

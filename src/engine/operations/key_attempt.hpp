@@ -86,9 +86,9 @@ class key_attempt {
   const session_pin& pin() const noexcept { return asked_ != nullptr && asked_->pin ? asked_->pin : pin_; }
   /// granted: until when that may be trusted.
   instant trusted_until(instant now) const noexcept;
-  /// granted: it is ours from now on, and has the turn. Null: its session is over; give_back() must follow. `watched`:
-  /// the store notified of its releases.
-  std::shared_ptr<grant> admit(queue_turn& turn, bool watched, instant now) noexcept;
+  /// granted: it is ours from now on, and has the turn. Null: its session is over; give_back() must follow. `waited`
+  /// and `watched` as in note_grant().
+  std::shared_ptr<grant> admit(queue_turn& turn, bool waited, bool watched, instant now) noexcept;
   bool admitted() const noexcept { return asked_ == nullptr; }
   action give_back(instant now) { return go(step::give_back, now); }
   /// Whether it undoes something, which must be seen to its end.

@@ -176,6 +176,7 @@ action multi_acquisition::enter_queue(instant now) {
     if (--lone_waits_ == 0) return enter_queue(now);
   }
   at_ = busy;
+  watch_.end();  // nobody hears for a while that the key is free, so the next waiter is to be woken
   doing_ = doing::queued;
   return queue_left(queue_wait_.start(keys_[busy], until, now), now);
 }
@@ -257,7 +258,8 @@ multi_step multi_acquisition::round_over(instant now) {
 bool multi_acquisition::admit_all(instant now) noexcept {
   for (auto& each : round_.all()) {
     auto& here = slots_[each.number];
-    here.held = each.attempt.admit(here.turn, watch_.works() && each.number == machine_.busy_key(), now);
+    const bool watched = watch_.works() && each.number == machine_.busy_key();
+    here.held = each.attempt.admit(here.turn, machine_.was_busy(), watched, now);
     if (here.held == nullptr) {
       drop_new(now);
       return false;
@@ -296,12 +298,12 @@ action multi_acquisition::pause_now(instant now) {
   poll_.queue_deadline = request_.limit(now);
   poll_.timeout = statement_timeout;
   polls_ = machine_.paused() == multi_step::poll;
-  if (polls_ && services_.caps.tells_free) watch_.begin(key, {});
-  const bool notified = polls_ && watch_.replaces_polls();
   auto& mine = slots_[machine_.busy_key()].turn;
   mine.in_trouble(polls_ ? nullptr : &machine_.why());
-  auto& turn = notified ? no_turn_ : mine;
-  const auto until = now + (notified ? machine_.pause_if_notified() : machine_.pause());
+  // A queue at the server would keep a place for the session.
+  const auto until =
+      watch_.pause_until(key, services_.caps.wakes_one ? round_.session() : id128{}, request_, machine_, now);
+  auto& turn = polls_ && watch_.replaces_polls() ? no_turn_ : mine;
   return pause_over(pause_.start(turn, polls_ ? &poll_ : nullptr, until, now), now);
 }
 
@@ -309,7 +311,12 @@ action multi_acquisition::pause_over(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
   if (pause_.interrupted()) return {};
-  if (pause_.was_notified()) return follow(machine_.notified(), now);
+  if (pause_.was_notified()) {
+    // As for one key: a waiter that has just subscribed finds it held, as a rule, and a poll costs less than a round.
+    if (!polls_ || !services_.caps.wakes_one || !watch_.has_changed()) return follow(machine_.notified(), now);
+    doing_ = doing::pausing;
+    return pause_over(pause_.start(no_turn_, &poll_, now, now), now);
+  }
   if (!polls_) return follow(multi_step::take, now);
   if (!poll_.sent) poll_.answer.result = outcome::failed;
   const bool seen = poll_.answer.result == outcome::yes;

@@ -27,6 +27,8 @@ class poll_wait final : private pause {
   bool interrupted() const noexcept { return interrupted_; }
   /// Any thread: this pause, or the next one, is over without a poll.
   void tell() noexcept;
+  /// What was told meanwhile does not end the next pause.
+  void forget() noexcept { notified_ = false; }
   /// Whether that ended the last one.
   bool was_notified() const noexcept { return was_notified_; }
 

@@ -28,6 +28,7 @@ void release_subscription::end() noexcept {
   services_.statements.where().unwatch(key_->view(), session_, *this);
   key_ = nullptr;  // not before: until then the store may ask about it
   works_ = false;
+  pause_.forget();
 }
 
 }  // namespace dlock::engine

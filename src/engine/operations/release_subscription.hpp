@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 
 #include "dlock/store_interface/store.hpp"
+#include "engine/machines/fair_share.hpp"
+#include "engine/operations/lock_request.hpp"
 #include "engine/operations/poll_wait.hpp"
 
 namespace dlock::engine {
@@ -19,7 +22,13 @@ class release_subscription final : private key_listener {
 
   /// From now on that key, which must outlive it, unless it is watched already. What has stopped working is begun anew.
   void begin(const lock_key& key, const id128& session) noexcept;
+  /// Nothing that was heard of that key ends a pause any more.
   void end() noexcept;
+  /// When a pause that begins now ends without a notification. The key, which `machine` asks for, is watched as soon as
+  /// that pays.
+  template <class Machine>
+  instant pause_until(const lock_key& key, const id128& session, const lock_request& request, const Machine& machine,
+                      instant now);
   /// Whether the store will tell.
   bool works() const noexcept { return works_; }
   /// Whether it tells of every moment in which the key may be free. If not, it is to be polled as often as otherwise.
@@ -40,9 +49,29 @@ class release_subscription final : private key_listener {
   poll_wait& pause_;
   const lock_key* key_ = nullptr;  // while it watches
   id128 session_{};
+  instant first_pause_{};  // zero: none yet
   std::atomic<bool> works_{false};
   std::atomic<bool> stopped_{false};
   std::atomic<bool> changed_{false};
 };
+
+template <class Machine>
+instant release_subscription::pause_until(const lock_key& key, const id128& session, const lock_request& request,
+                                          const Machine& machine, instant now) {
+  if (services_.caps.tells_free) {
+    if (machine.waits_for_holder()) begin(key, session);
+    return now + (replaces_polls() ? machine.pause_if_notified() : machine.pause());
+  }
+  // A limit counts pauses as the policy asks for them.
+  if (!services_.caps.wakes_one || !machine.waits_for_holder() || request.terms.retry.limited())
+    return now + machine.pause();
+  // Its place in the order is that of its registration.
+  if (!request.in_order() && first_pause_ == instant{}) {
+    first_pause_ = now;
+    return now + std::min<microseconds>(machine.pause(), wake_knowledge::quiet);
+  }
+  if (request.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet) begin(key, session);
+  return now + (replaces_polls() ? machine.pause_if_registered(now) : machine.pause());
+}
 
 }  // namespace dlock::engine

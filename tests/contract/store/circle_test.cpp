@@ -15,6 +15,7 @@
 #include "contract/store_fixture.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/multi_lease.hpp"
 #include "support/eventually.hpp"
 #include "support/granted.hpp"
 #include "support/recording_observer.hpp"
@@ -38,20 +39,30 @@ struct circle_fixture {
   bool nested(std::size_t count) {
     return eventually([&] { return fixture->held_by_waiters() == count; });
   }
-  /// Waits for `key` while it holds `first`: what the wait ends with.
+  /// What a wait for `key` ends with; `several`: for another key together with it.
+  static std::string end_of_wait(lock_service& locks, const std::string& key, std::chrono::milliseconds wait = 60s,
+                                 bool several = false) {
+    try {
+      if (several) {
+        const auto got = locks.acquire_all({key, "with " + key}, {.wait = wait});
+      } else {
+        const auto got = locks.acquire(key, {.wait = wait});
+      }
+      return "granted";
+    } catch (const lock_deadlock& circle) {
+      return circle.what();
+    } catch (const lock_timeout&) {
+      return "timeout";
+    }
+  }
+  /// The same, while the thread holds `first`.
   static std::future<std::string> waits(lock_service& locks, const std::string& first, const std::string& key,
-                                        std::promise<void>& holds, std::chrono::milliseconds wait = 60s) {
-    return std::async(std::launch::async, [&locks, &holds, first, key, wait]() -> std::string {
+                                        std::promise<void>& holds, std::chrono::milliseconds wait = 60s,
+                                        bool several = false) {
+    return std::async(std::launch::async, [&locks, &holds, first, key, wait, several] {
       const auto held = locks.acquire(first);
       holds.set_value();
-      try {
-        const auto got = locks.acquire(key, {.wait = wait});
-        return "granted";
-      } catch (const lock_deadlock& circle) {
-        return circle.what();
-      } catch (const lock_timeout&) {
-        return "timeout";
-      }
+      return end_of_wait(locks, key, wait, several);
     });
   }
 };
@@ -61,7 +72,8 @@ struct circle_fixture {
 TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the youngest wait, and named as a whole",
                  "[contract][circle]") {
   const std::size_t size = GENERATE(2, 3, 8);
-  CAPTURE(size);
+  const bool several = GENERATE(false, true);
+  CAPTURE(size, several);
   std::vector<std::unique_ptr<lock_service>> processes;
   std::vector<std::promise<void>> holds(size);
   std::vector<std::future<std::string>> ends;
@@ -69,20 +81,15 @@ TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the yo
   for (std::size_t i = 0; i != size; ++i) processes.push_back(process("p" + std::to_string(i)));
   // The last one holds its key, so that each of the others waits for the next.
   std::promise<void> last_holds, last_waits;
-  auto last = std::async(std::launch::async, [&]() -> std::string {
+  auto last = std::async(std::launch::async, [&] {
     const auto held = processes.back()->acquire(key(size - 1));
     last_holds.set_value();
     last_waits.get_future().wait();
-    try {
-      const auto got = processes.back()->acquire(key(0), {.wait = 60s});
-      return "granted";
-    } catch (const lock_deadlock& circle) {
-      return circle.what();
-    }
+    return end_of_wait(*processes.back(), key(0), 60s, several);
   });
   last_holds.get_future().wait();
   for (std::size_t i = size - 1; i-- > 0;) {
-    ends.push_back(waits(*processes[i], key(i), key(i + 1), holds[i]));
+    ends.push_back(waits(*processes[i], key(i), key(i + 1), holds[i], 60s, several));
     holds[i].get_future().wait();
     REQUIRE(nested(size - 1 - i));
   }

@@ -4,16 +4,20 @@
 
 #include <unistd.h>
 
+#include <catch2/generators/catch_generators.hpp>
 #include <future>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "contract/store/waiting_store.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/multi_lease.hpp"
 #include "dlock/store_interface/store_url.hpp"
+#include "support/calls.hpp"
 #include "support/granted.hpp"
 #include "support/url_parameters.hpp"
 
@@ -57,14 +61,33 @@ TEST_CASE("wake: a service is woken that would poll again in an hour", "[contrac
   const auto fixture = make_store_fixture();
   lock_service other(fixture->url(), patient()), mine(fixture->url(), patient());
   const auto waiters = [&] { return other.waiters("k").count; };
+  const bool several = GENERATE(false, true);
+  CAPTURE(several);
   for (int i = 0; i != 5; ++i) {
     std::optional<lease> held = other.acquire("k");
-    auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
+    auto waits = std::async(std::launch::async, [&] {
+      return several ? mine.acquire_all({"a", "k", "z"}).size() == 3 : granted(mine.acquire("k"));
+    });
     REQUIRE(eventually([&] { return waiters() == 1; }));
     held.reset();
     CHECK(waits.get());
     REQUIRE(eventually([&] { return waiters() == 0; }));
   }
+}
+
+TEST_CASE("wake: a wait for several keys that ends in vain leaves its place", "[contract][wake]") {
+  const auto fixture = make_store_fixture();
+  lock_service other(fixture->url(), patient()), mine(fixture->url(), patient());
+  const auto held = other.acquire("k");
+  std::stop_source cancel;
+  auto waits = std::async(std::launch::async, [&] {
+    return thrown([&] { return mine.acquire_all({"a", "k"}, {.cancel = cancel.get_token()}); });
+  });
+  REQUIRE(eventually([&] { return other.waiters("k").count == 1; }));
+  CHECK(granted(other.try_acquire("a")));  // nothing is held meanwhile
+  cancel.request_stop();
+  CHECK(waits.get() == errc::cancelled);
+  CHECK(eventually([&] { return other.waiters("k").count == 0; }));
 }
 
 TEST_CASE("wake: a service tells who waits for a key, one that polls does not know it", "[contract][wake]") {

@@ -174,10 +174,10 @@ void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
   if (!about.held.empty()) slot_->wake_self();
 }
 
-void sleeping_waiters::taken(std::string_view key) noexcept {
+void sleeping_waiters::note(std::string_view key, bool taken) noexcept {
   if (watched_.load(std::memory_order_relaxed) == 0) return;
   const base::lock_guard lock(notes_mutex_);
-  if (const auto note = taken_.find(key); note != taken_.end()) note->second = true;
+  if (const auto note = taken_.find(key); note != taken_.end()) note->second = taken;
 }
 
 /// Null if no process has waited yet, or, as is said then, the file can't be used.
@@ -190,7 +190,10 @@ std::shared_ptr<wake_file::opened> sleeping_waiters::file_if_there(const char* w
 
 unsigned sleeping_waiters::released(std::string_view key) noexcept try {
   const auto file = file_if_there("a release wakes no waiter: ");
-  return file != nullptr && file->ring(hash_of(key)) == wake_file::opened::rung::other ? 1 : 0;
+  const auto rung = file != nullptr ? file->ring(hash_of(key)) : wake_file::opened::rung::none;
+  // This process comes first itself. If it leaves without the key, which it may have had, it wakes the next.
+  if (rung == wake_file::opened::rung::own) note(key, false);
+  return rung == wake_file::opened::rung::other ? 1 : 0;
 } catch (const std::exception&) {
   return 0;  // no memory: the waiters poll in a while
 }

@@ -61,7 +61,7 @@ class sleeping_waiters {
 
   // What execute() does. It takes no lock that is held while a listener is notified.
   /// This process was granted the key.
-  void taken(std::string_view key) noexcept;
+  void taken(std::string_view key) noexcept { note(key, true); }
   /// The key was released: wakes its first waiter. How many of other processes that were.
   unsigned released(std::string_view key) noexcept;
   /// As wake_file::opened::others_first().
@@ -82,6 +82,7 @@ class sleeping_waiters {
     std::vector<wake_file::opened::held_lock> held{};  ///< as the file has it
   };
 
+  void note(std::string_view key, bool taken) noexcept;
   wake_file::hash hash_of(std::string_view key) const noexcept;
   std::shared_ptr<wake_file::opened> file_if_there(const char* without);
   std::vector<wake_file::opened::waiter> all_waiters();
