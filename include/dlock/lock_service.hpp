@@ -124,10 +124,10 @@ class lock_service : private detail::wrong_calls {
   /// application's. One statement, and one more where holder_info::waiters is counted. Throws store_error,
   /// std::logic_error: as holder().
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
-  /// The processes that wait for the key, at most `limit` of them with their names, those that have waited longest
-  /// first. A waiter that polls is unknown to the server and not among them: on the lease tables each does so for its
-  /// first 10 ms. `known` is false where all poll (docs/waiting.md#where-waiters-poll). One statement. Throws
-  /// store_error; std::invalid_argument: a row, whose waiters poll, or a key that the store can't have;
+  /// The processes that wait for the key, or row, at most `limit` of them with their names, those that have waited
+  /// longest first. A waiter that polls is unknown to the server and not among them: on the lease tables each does so
+  /// for its first 10 ms. `known` is false where all poll (docs/waiting.md#where-waiters-poll). One statement. Throws
+  /// store_error; std::invalid_argument: a row of another service, or a key that the store can't have;
   /// std::logic_error as holder().
   waiter_overview waiters(const lock_key& key, std::size_t limit = 100);
   /// Takes the key, or row, from its present holder: at once, or after the expiry of the session that keeps it, which

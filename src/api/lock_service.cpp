@@ -131,8 +131,6 @@ std::vector<holder_info> lock_service::held_keys(std::size_t limit, std::string_
 waiter_overview lock_service::waiters(const lock_key& key, std::size_t limit) {
   auto& store = core_->where();
   check_key(store, key, "waiters");
-  if (key.row() != nullptr)
-    throw std::invalid_argument("dlock: waiters: key '" + printable(key) + "' is a row, and waiters for rows poll");
   auto& admin = admin_of(store, "waiters");
   waiter_overview found;
   engine::ask(*core_, "waiters",

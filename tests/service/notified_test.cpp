@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "service/engine_fixture.hpp"
+#include "service/row_fixture.hpp"
 #include "support/running_clock.hpp"
 
 namespace {
@@ -54,9 +55,9 @@ struct notified_fixture : engine_fixture {
     mine = running_service();
   }
 
-  void wait_for(std::initializer_list<const char*> keys, lock_options how) {
+  void wait_for(std::initializer_list<lock_key> keys, lock_options how) {
     how.cancel = cancel.get_token();
-    waiting = std::thread([this, all = std::vector<lock_key>(keys.begin(), keys.end()), how] {
+    waiting = std::thread([this, all = std::vector<lock_key>(keys), how] {
       try {
         if (all.size() == 1) {
           const auto one = mine->acquire(all[0], how);
@@ -75,14 +76,14 @@ struct notified_fixture : engine_fixture {
     });
   }
   /// The same, until it knows that its watch of "k" works, and polls no more.
-  void wait_for_notice(std::initializer_list<const char*> keys, lock_options how) {
+  void wait_for_notice(std::initializer_list<lock_key> keys, lock_options how) {
     wait_for(keys, std::move(how));
     REQUIRE(pauses_after(2));
     REQUIRE(store->tell("k") == 1);
     REQUIRE(pauses_after(4));
   }
   /// The same at a store that wakes one waiter, of a wait of 10 s for keys that are known.
-  void wait_for_registration(std::initializer_list<const char*> keys) {
+  void wait_for_registration(std::initializer_list<lock_key> keys) {
     auto polls = store->count(verb::poll);
     const auto polled = [&] { return eventually([&] { return store->count(verb::poll) == polls + 1; }) && at_rest(); };
     wait_for(keys, {.wait = 10s, .retry = {.pause = 1h, .max_pause = 1h}});
@@ -444,6 +445,33 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys does not re
   end();
   CHECK(granted);
   CHECK(store->count(verb::poll) == polls + 1);
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for a row registers and polls on, and its release looks",
+                 "[notified]") {
+  wakes_one();
+  store->lock_rows();
+  mine = service();
+  const auto row = lock_key::of_row(row_fixture::table_named("orders", row_renewal::session), {std::int64_t{1}});
+  held = other->acquire(lock_key::from_stored(row.view()));  // as the memory store knows it
+  wait_for({row}, {.wait = 10s, .retry = {.pause = 100ms, .max_pause = 100ms, .jitter = 0.0}});
+  const auto watched = [&] { return store->watched(row.view()) == 1; };
+  REQUIRE(as_time_passes([&] { return watched() && at_rest(); }, 10ms));
+  REQUIRE(store->tell(row.view(), true) == 1);
+  REQUIRE(at_rest());
+  for (int i = 0; i < 3; ++i) {
+    const auto polls = store->count(verb::poll);
+    clock.advance(100ms);
+    REQUIRE(eventually([&] { return store->count(verb::poll) == polls + 1; }));
+    REQUIRE(at_rest());
+  }
+  held.reset();
+  CHECK_FALSE(over);
+  REQUIRE(store->tell(row.view()) == 1);
+  end();
+  CHECK(granted);
+  CHECK_FALSE(watched());
+  CHECK(store->looked() == 1);
 }
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter that is not notified any more polls again", "[notified]") {

@@ -145,7 +145,7 @@ void background_work::prepare(work& into, instant now) noexcept {
   } else {
     send.what = statement::kind::keyed;
     send.ask = grant.ask(grant.cancels ? verb::cancel : verb::release);
-    send.ask.wake = !grant.cancels && grant.key.row() == nullptr && statements_.where().caps().wakes_one;
+    send.ask.wake = !grant.cancels && statements_.where().caps().wakes_one;
   }
 }
 

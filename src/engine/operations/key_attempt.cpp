@@ -78,8 +78,7 @@ void keeping::granted(grant& grant, const detail::lock_settings& terms, instant 
 }
 
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept {
-  if (services.caps.wakes_one && grant.key.row() == nullptr)
-    services.grants.knowledge().granted(grant.key, waited, grant.asked_at);
+  if (services.caps.wakes_one) services.grants.knowledge().granted(grant.key, waited, grant.asked_at);
   services.grants.history().granted(
       grant.key,
       {.fence = grant.fence, .counts = grant.fenced, .watched = watched, .asked = grant.asked_at, .now = now});

@@ -25,8 +25,8 @@ action release_operation::start(instant now) {
     }
     const auto& key = ended.grant->key;
     ended.send.ask = ended.grant->ask(verb::release);
-    ended.send.ask.wake = services_.caps.wakes_one && key.row() == nullptr &&
-                          (ended.grant->in_order || services_.grants.knowledge().looks(key, now));
+    ended.send.ask.wake =
+        services_.caps.wakes_one && (ended.grant->in_order || services_.grants.knowledge().looks(key, now));
     ended.next = next_grant(ended, now);
     if (ended.next != nullptr) {
       ended.send.ask = ended.next->ask(verb::pass_on);

@@ -6,7 +6,7 @@
 namespace dlock::engine {
 
 void release_subscription::begin(const lock_key& key, const id128& session) noexcept {
-  if (!(services_.caps.tells_free || services_.caps.wakes_one) || key.row() != nullptr) return;
+  if (!services_.caps.wakes_one && (!services_.caps.tells_free || key.row() != nullptr)) return;
   if (key_ == &key && session_ == session && !stopped_) return;
   end();
   stopped_ = changed_ = false;
@@ -16,7 +16,8 @@ void release_subscription::begin(const lock_key& key, const id128& session) noex
 }
 
 void release_subscription::list_held(std::vector<lock_held_meanwhile>& all) const {
-  nested_wait::list_held(services_.statements.where(), *key_, all);
+  // The text of a row may be that of a key as well, which is another lock.
+  if (key_->row() == nullptr) nested_wait::list_held(services_.statements.where(), *key_, all);
 }
 
 void release_subscription::closes_circle(std::string_view held, std::span<const circle_link> others) noexcept {

@@ -31,8 +31,9 @@ class release_subscription final : private key_listener {
                       instant now);
   /// Whether the store will tell.
   bool works() const noexcept { return works_; }
-  /// Whether it tells of every moment in which the key may be free. If not, it is to be polled as often as otherwise.
-  bool replaces_polls() const noexcept { return works_ && !services_.caps.others_release; }
+  /// Whether it tells of every moment in which the key may be free. If not, it is to be polled as often as otherwise: a
+  /// row is also freed by transactions of the application's, and by other programs.
+  bool replaces_polls() const noexcept { return works_ && !services_.caps.others_release && key_->row() == nullptr; }
   /// Whether the last notification said that it begins or stops to work, and no more. False the next time.
   bool has_changed() noexcept { return changed_.exchange(false); }
 

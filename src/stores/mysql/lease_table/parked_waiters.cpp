@@ -553,6 +553,13 @@ bool parked_waiters::look(clock::time_point now) {
     const bool other = new_sleep && about.works && about.fence != 0 && about.fence != fence;
     about.fence = fence;
     if (released || dead || other || (sleeps_ && !about.works)) tell(about, true);
+    about.seen = true;
+  }
+  // A row of the application's is in no table that is known here: its waiter asks.
+  for (auto& [key, about] : keys_) {
+    const bool seen = std::exchange(about.seen, false);
+    if (seen || !about.registered || about.listeners.empty()) continue;
+    if (about.was_rung || (sleeps_ && !about.works)) tell(about, true);
   }
   if (!break_circles(now)) return false;
   if (missed_ < most_missed) return true;

@@ -34,6 +34,13 @@ constexpr sql::named_part words[] = {
     {"wide_fence", "CAST(h.fence AS DECIMAL(30))"},
     // Who has a waiter's bell sleeps on that connection. Nobody: the waiter is gone.
     {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
+    {"find_waiter",
+     "(SELECT LAST_INSERT_ID(COALESCE(("
+     "SELECT {sleeper} "
+     "FROM {waiter} w "
+     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.bell} <> :bell AND {sleeper} IS NOT NULL "
+     "ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell} "
+     "LIMIT 1), 0))) IS NOT NULL"},
     // Those that come first, in the order of the waiter table: of a process that is registered itself, the place of its
     // own row counts. Between two sleeps nobody has the bell, so each process has a second lock all the time.
     {"earlier_waiters",
@@ -160,7 +167,10 @@ ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
 LIMIT 1
 )"},
 
-    // Rule 6, and in the answer's LAST_INSERT_ID who waits first. The sub-query reads without locks.
+    // For the condition of a release: in the answer's LAST_INSERT_ID is who waits first. It reads without locks.
+    {text_id::find_waiter, "{find_waiter}"},
+
+    // Rule 6, and who waits first.
     {text_id::release_and_wake, R"(
 UPDATE {lock}
 SET
@@ -169,15 +179,7 @@ SET
 WHERE {lock.lock_key} = :key
   AND {lock.session_id} = :session
   AND {lock.fence} = :fence
-  AND (
-    SELECT LAST_INSERT_ID(COALESCE((
-      SELECT {sleeper}
-      FROM {waiter} w
-      WHERE w.{waiter.lock_key} = :key
-        AND w.{waiter.bell} <> :bell
-        AND {sleeper} IS NOT NULL
-      ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
-      LIMIT 1), 0))) IS NOT NULL
+  AND {find_waiter}
 )"},
 
     // The first of each key is the one to be woken.
@@ -187,7 +189,7 @@ FROM {waiter} w
 LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}
 WHERE w.{waiter.lock_key} IN (:keys)
   AND w.{waiter.bell} <> :bell
-  AND (:held_too OR l.{lock.session_id} IS NULL)
+  AND (:held_too OR (l.{lock.lock_key} IS NOT NULL AND l.{lock.session_id} IS NULL))
   AND {sleeper} IS NOT NULL
 ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
 )"},

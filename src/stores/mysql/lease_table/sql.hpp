@@ -33,6 +33,7 @@ enum class text_id : unsigned char {
   ask_for_row,
   verifiers,
   others_first,
+  find_waiter,
   release_and_wake,
   first_waiters,
   waiters_of_key,

@@ -171,8 +171,7 @@ reply mysql_store::read_tables_id(native& with) {
 }
 
 bool mysql_store::may_wake(const native& with, const request& asked) const noexcept {
-  return asked.action == verb::release && asked.wake && asked.row == nullptr && asked.min_hold.count() <= 0 &&
-         knows_waiters(with);
+  return asked.action == verb::release && asked.wake && asked.min_hold.count() <= 0 && knows_waiters(with);
 }
 
 bool mysql_store::knows_waiters(const native& with) const noexcept {
@@ -261,11 +260,15 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
 }
 
 reply mysql_store::release_and_wake(native& with, const request& asked) {
-  const auto text =
-      sql::write_values(sql_.text(text_id::release_and_wake), {{"key", mysql_literal(asked.resource)},
-                                                               {"session", mysql_literal(bytes_of(asked.session))},
-                                                               {"fence", std::to_string(asked.fence)},
-                                                               {"bell", mysql_literal(bytes_of(waiters_.bell()))}});
+  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(waiters_.bell()));
+  const auto text = asked.row != nullptr
+                        ? row_sql_.change(asked) + " AND " +
+                              sql::write_values(sql_.text(text_id::find_waiter), {{"key", key}, {"bell", bell}})
+                        : sql::write_values(sql_.text(text_id::release_and_wake),
+                                            {{"key", key},
+                                             {"session", mysql_literal(bytes_of(asked.session))},
+                                             {"fence", std::to_string(asked.fence)},
+                                             {"bell", bell}});
   reply answer;
   std::uint64_t rows = 0;
   answer.result = with.query(text, "release", nullptr, &rows, answer.why);
@@ -319,7 +322,7 @@ void mysql_store::wake_first(native& with, std::span<const request> requests, st
 void mysql_store::note_done(std::span<const request> requests, std::span<const reply> replies) noexcept {
   if (!settings_.wake) return;
   for (std::size_t i = 0; i != requests.size(); ++i) {
-    if (requests[i].row != nullptr || replies[i].result != outcome::yes) continue;
+    if (replies[i].result != outcome::yes) continue;
     switch (requests[i].action) {
       case verb::take:
       case verb::take_over: waiters_.taken(requests[i].resource); break;

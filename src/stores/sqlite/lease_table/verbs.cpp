@@ -169,7 +169,7 @@ reply close_session(lease_connection& connection, sqlite_busy_retry& retry, leas
 void sqlite_store::note_done(std::span<const request> requests, std::span<reply> replies) noexcept {
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto& asked = requests[i];
-    if (asked.row != nullptr || replies[i].result != outcome::yes) continue;
+    if (replies[i].result != outcome::yes) continue;
     switch (asked.action) {
       case verb::take:
       case verb::insert:

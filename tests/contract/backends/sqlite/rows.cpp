@@ -60,8 +60,9 @@ class sqlite_application final : public application {
 class sqlite_row_fixture final : public row_fixture {
  public:
   sqlite_row_fixture() { make_sqlite_file(path_, DLOCK_TEST_ENCODING); }
+  std::string url() const override { return "sqlite:" + path_; }
   std::shared_ptr<store> open() override {
-    auto store = open_store("sqlite:" + path_);
+    auto store = open_store(url());
     store->prepare();
     return store;
   }
