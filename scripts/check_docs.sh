@@ -197,9 +197,9 @@ fi
 # ---- the statements of docs/protocol.md --------------------------------------------------------------------------
 
 shared_sql=src/stores/sql/lease_sql.cpp # the statements that all databases have
-sql_of_source() { # file of a database: its text and the shared one in one line, without blanks, with the default names of tables and columns
+sql_of_source() { # file of a database...: its text and the shared one in one line, without blanks, with the default names of tables and columns
   local text word name before=
-  text=$(sed 's|//.*||' "$shared_sql" "$1" | tr -d '\n' | sed -E 's/[[:space:]]//g; s/\{(now|nonce)\}/:\1/g
+  text=$(sed 's|//.*||' "$shared_sql" "$@" | tr -d '\n' | sed -E 's/[[:space:]]//g; s/\{(now|nonce)\}/:\1/g
     s/\{(lock|session|floor|waiter)\}/dlock_\1/g; s/\{(lock|session|floor|waiter)\.([a-z_]+)\}/\2/g')
   # {"greatest","GREATEST"} and constexprconstchar*grant=R"(...)" stand for {greatest} and {grant}; words have words in them.
   while [ "$text" != "$before" ]; do
@@ -217,14 +217,15 @@ sql_of_page() { # heading: one line for each block below it, without blanks
     /^```sql/ { code = 1; text = ""; next } /^```/ && code { print text; code = 0 } code { text = text $0 }' docs/protocol.md |
     sed -E 's/[[:space:]]//g'
 }
-compare_sql() { # file of a database, heading
-  local source statement count=0
-  source=$(sql_of_source "$1")
+compare_sql() { # heading, file of a database, what it uses...
+  local heading=$1 source statement count=0
+  shift
+  source=$(sql_of_source "$@")
   while IFS= read -r statement; do
     count=$((count + 1))
     grep -qF -- "$statement" <<<"$source" || offend "docs/protocol.md:1: not in $shared_sql and $1: $statement"
-  done < <(sql_of_page "$2")
-  [ $count -gt 0 ] || offend "docs/protocol.md:1: no statement below '$2'"
+  done < <(sql_of_page "$heading")
+  [ $count -gt 0 ] || offend "docs/protocol.md:1: no statement below '$heading'"
 }
 # Below a line "<!-- sql: FILE SCHEME -->", up to the next text: of a scheme on a table of other programs, with its default names.
 scheme_names() { # scheme: what its placeholders are called in the page
@@ -242,8 +243,8 @@ while IFS=: read -r line marker; do
   done < <(awk -v at="$line" 'NR <= at { next } /^```sql/ { code = 1; text = ""; next }
       /^```/ && code { print text; code = 0; next } code { text = text $0; next } { exit }' docs/mysql-schemes.md | sed -E 's/[[:space:]]//g')
 done < <(grep -nE '^<!-- sql: [^ ]+ [^ ]+ -->$' docs/mysql-schemes.md)
-compare_sql src/stores/mysql/lease_table/sql.cpp 'The statements: MariaDB and MySQL'
-compare_sql src/stores/sqlite/lease_table/sql.cpp 'The statements: SQLite'
+compare_sql 'The statements: MariaDB and MySQL' src/stores/mysql/lease_table/sql.cpp src/stores/mysql/parked/waiter_sql.cpp
+compare_sql 'The statements: SQLite' src/stores/sqlite/lease_table/sql.cpp
 
 # ---- what is too long --------------------------------------------------------------------------------------------
 

@@ -115,6 +115,15 @@ TEST_CASE_METHOD(wake_fixture, "wake: a parked connection that was killed is tol
   }));
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed enters it again", "[wake]") {
+  holder.acquire("k");
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  const auto bell = bells();
+  root.run("DELETE FROM " + table("waiter"));
+  CHECK(eventually([&] { return bells() == bell; }));
+}
+
 TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key wakes the next", "[wake]") {
   const auto kills = [&] { return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_kill'").at(0).at(1).value()); };
   auto fence = holder.acquire("k");

@@ -73,27 +73,10 @@ reply mysql_store::list(connection& connection, std::string_view after, std::siz
   return reply_or_in_doubt(with, "list", [&] {
     std::vector<holder_info> made;
     auto answer = query_holders(with, "AND l.{lock.lock_key}>", after, limit, made);
-    if (answer.result == outcome::yes) answer = count_waiters(with, made);
+    if (answer.result == outcome::yes && settings_.wake) answer = waiters_.count(with, made);
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;
   });
-}
-
-reply mysql_store::count_waiters(native& with, std::vector<holder_info>& of) {
-  reply answer{.result = outcome::yes};
-  if (of.empty() || !knows_waiters(with)) return answer;
-  std::string keys;
-  for (const auto& each : of) keys += (keys.empty() ? "" : ", ") + mysql_literal(each.key);
-  mysql_rows rows;
-  answer.result = with.query(sql::write_values(sql_.text(text_id::count_waiters), {{"keys", keys}}),
-                             "count the waiters", &rows, nullptr, answer.why);
-  if (answer.result != outcome::yes) return is_without_waiters(answer.why) ? reply{.result = outcome::yes} : answer;
-  answer.statements = 2;
-  for (auto& each : of) {
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.at(0) == each.key; });
-    each.waiters = row == rows.end() ? 0 : unsigned_of(row->at(1));
-  }
-  return answer;
 }
 
 reply mysql_store::waiters(connection& connection, std::string_view key, std::size_t limit,
@@ -106,7 +89,8 @@ reply mysql_store::waiters(connection& connection, std::string_view key, std::si
     mysql_rows rows;
     answer.result = with.query(sql::write_values(sql_.text(text_id::waiters_of_key), {{"key", mysql_literal(key)}}),
                                "list waiters", &rows, nullptr, answer.why);
-    if (answer.result != outcome::yes) return is_without_waiters(answer.why) ? reply{.result = outcome::yes} : answer;
+    if (answer.result != outcome::yes)
+      return waiters_.note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
     waiter_overview made{.known = true, .count = rows.size()};
     for (const auto& row : rows) {
       if (made.first.size() == limit) break;

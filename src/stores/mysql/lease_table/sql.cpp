@@ -4,8 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "waiter_entity-odb-mysql.hxx"
-
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
@@ -32,8 +30,6 @@ constexpr sql::named_part words[] = {
     {"other_boot", ""},
     {"shown_session", "HEX(s.{session.id})"},
     {"wide_fence", "CAST(h.fence AS DECIMAL(30))"},
-    // Who has a waiter's bell sleeps on that connection. Nobody: the waiter is gone.
-    {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
     {"find_waiter",
      "(SELECT LAST_INSERT_ID(COALESCE(("
      "SELECT {sleeper} "
@@ -41,6 +37,8 @@ constexpr sql::named_part words[] = {
      "WHERE w.{waiter.lock_key} = :key AND w.{waiter.bell} <> :bell AND {sleeper} IS NOT NULL "
      "ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell} "
      "LIMIT 1), 0))) IS NOT NULL"},
+    {"with_lock", "LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}"},
+    {"is_free", "(l.{lock.lock_key} IS NOT NULL AND l.{lock.session_id} IS NULL)"},
     // Those that come first, in the order of the waiter table: of a process that is registered itself, the place of its
     // own row counts. Between two sleeps nobody has the bell, so each process has a second lock all the time.
     {"earlier_waiters",
@@ -182,18 +180,6 @@ WHERE {lock.lock_key} = :key
   AND {find_waiter}
 )"},
 
-    // The first of each key is the one to be woken.
-    {text_id::first_waiters, R"(
-SELECT w.{waiter.lock_key}, {sleeper}
-FROM {waiter} w
-LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}
-WHERE w.{waiter.lock_key} IN (:keys)
-  AND w.{waiter.bell} <> :bell
-  AND (:held_too OR (l.{lock.lock_key} IS NOT NULL AND l.{lock.session_id} IS NULL))
-  AND {sleeper} IS NOT NULL
-ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
-)"},
-
     {text_id::waiters_of_key, R"(
 SELECT {now} - w.{waiter.since_us}, IFNULL(s.{session.host}, ''), IFNULL(s.{session.pid}, 0), IFNULL(s.{session.label}, '')
 FROM {waiter} w
@@ -203,97 +189,48 @@ WHERE w.{waiter.lock_key} = :key
 ORDER BY w.{waiter.since_us}, w.{waiter.bell}
 )"},
 
-    {text_id::count_waiters, R"(
-SELECT w.{waiter.lock_key}, COUNT(*)
-FROM {waiter} w
-WHERE w.{waiter.lock_key} IN (:keys)
-  AND {sleeper} IS NOT NULL
-GROUP BY w.{waiter.lock_key}
-)"},
+};
+static_assert(std::size(texts) == static_cast<std::size_t>(text_id::count_));
 
-    {text_id::enter_waiters, R"(
-INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.bell}, {waiter.session_id})
-SELECT new_key, {now}, :bell, new_session
-FROM (:new_waiters) new_waiters
-)"},
-
-    {text_id::leave_waiters, R"(
-DELETE FROM {waiter}
-WHERE {waiter.lock_key} IN (:keys)
-  AND {waiter.bell} = :bell
-)"},
-
-    // What threads of this process hold while they wait for the key.
-    {text_id::set_held, R"(
+// What threads of this process hold while they wait for the key.
+constexpr const char* set_held_sql = R"(
 UPDATE {waiter}
 SET {waiter.held} = CONCAT(:since, {now}, :held)
 WHERE {waiter.lock_key} = :key
   AND {waiter.bell} = :bell
-)"},
+)";
 
-    {text_id::nested_waiters, R"(
+constexpr const char* nested_sql = R"(
 SELECT
   w.{waiter.bell}, w.{waiter.lock_key}, w.{waiter.held}, s.{session.host}, s.{session.pid}, s.{session.label}, {sleeper}
 FROM {waiter} w
 LEFT JOIN {session} s ON s.{session.id} = w.{waiter.session_id}
 WHERE w.{waiter.held} IS NOT NULL
   AND {sleeper} IS NOT NULL
-)"},
+)";
 
-    // Of holders that are alive.
-    {text_id::present_grants, R"(
+// Of holders that are alive.
+constexpr const char* present_grants_sql = R"(
 SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}
 FROM {lock} l
 JOIN {session} s ON s.{session.id} = l.{lock.session_id}
 WHERE l.{lock.lock_key} IN (:keys)
   AND s.{session.expires_at_us} > {now}
-)"},
+)";
 
-    // Whether a key is free, whether its holder is dead, whether the waiter's row is there, and which grant it is.
-    {text_id::look_at_keys, R"(
+// A key without a row is free.
+constexpr const char* look_sql = R"(
 SELECT
-  l.{lock.lock_key},
+  w.{waiter.lock_key},
   l.{lock.session_id} IS NULL,
   IF(l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now},
      l.{lock.expires_at_us} <= {now}),
-  w.{waiter.bell} IS NOT NULL,
   l.{lock.fence}
-FROM {holders}
-LEFT JOIN {waiter} w ON w.{waiter.lock_key} = l.{lock.lock_key} AND w.{waiter.bell} = :bell
-WHERE l.{lock.lock_key} IN (:keys)
-)"},
-
-    {text_id::dead_waiters, R"(
-SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
 FROM {waiter} w
-WHERE w.{waiter.since_us} <= {now} - 60000000
-  AND {sleeper} IS NULL
-LIMIT 100
-)"},
-
-    {text_id::one_waiter, R"(
-{waiter.lock_key} = :key AND {waiter.since_us} = :since AND {waiter.bell} = :bell
-)"},
-
-    {text_id::remove_dead_waiters, R"(
-DELETE FROM {waiter}
-WHERE :which
-)"},
-};
-static_assert(std::size(texts) == static_cast<std::size_t>(text_id::count_));
-
-/// The table of waiters, which these databases alone have.
-sql::table_names with_waiters(sql::table_names names) {
-  using traits = odb::access::object_traits_impl<entities::waiter_entity, odb::id_mysql>;
-  using waiter = odb::query_columns<entities::waiter_entity, odb::id_mysql, traits>;
-  names.add_table("waiter", traits::table_name);
-  names.add_column("waiter.lock_key", waiter::place.lock_key.column());
-  names.add_column("waiter.since_us", waiter::place.since_us.column());
-  names.add_column("waiter.bell", waiter::place.bell.column());
-  names.add_column("waiter.session_id", waiter::session_id.column());
-  names.add_column("waiter.held", waiter::held.column());
-  return names;
-}
+LEFT JOIN ({holders}) ON l.{lock.lock_key} = w.{waiter.lock_key}
+WHERE w.{waiter.lock_key} IN (:keys)
+  AND w.{waiter.bell} = :bell
+)";
 
 }  // namespace
 
@@ -305,7 +242,8 @@ void lease_sql::expand_texts(text_list& to, const std::string& rows) const {
   }
 }
 
-lease_sql::lease_sql(sql::table_names names) : names_(with_waiters(std::move(names))) {
+lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
+  parked::add_waiter_names(names_);  // a table that these databases alone have
   sql::add_words(names_, words);
   names_.add_text("grant_each", sql::grant_with_nonce(names_, names_.expand("CASE {lock.lock_key} :nonces END")));
   statements_ =
@@ -322,6 +260,10 @@ lease_sql::lease_sql(sql::table_names names) : names_(with_waiters(std::move(nam
   };
   take_in_order_ = in_order(statement_id::take);
   take_over_in_order_ = in_order(statement_id::take_over);
+  waiters_ = parked::make_waiter_sql(names_, look_sql);
+  waiters_.set_held = sql::in_one_line(names_.expand(set_held_sql));
+  waiters_.nested = sql::in_one_line(names_.expand(nested_sql));
+  waiters_.present_grants = sql::in_one_line(names_.expand(present_grants_sql));
   expand_texts(texts_, names_.expand("{lock} FORCE INDEX (PRIMARY)"));
   expand_texts(skipping_, names_.expand(unlocked_rows));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stores/mysql/client/native.hpp"
+#include "stores/mysql/parked/waiter_sql.hpp"
 #include "stores/sql/lease_sql.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/table_names.hpp"
@@ -35,18 +36,7 @@ enum class text_id : unsigned char {
   others_first,
   find_waiter,
   release_and_wake,
-  first_waiters,
   waiters_of_key,
-  count_waiters,
-  enter_waiters,
-  leave_waiters,
-  set_held,
-  nested_waiters,
-  present_grants,
-  look_at_keys,
-  dead_waiters,
-  one_waiter,
-  remove_dead_waiters,
   count_
 };
 
@@ -70,6 +60,8 @@ class lease_sql {
   const std::string& take_in_order() const noexcept { return take_in_order_; }
   const std::string& take_over_in_order() const noexcept { return take_over_in_order_; }
 
+  const parked::waiter_sql& waiters() const noexcept { return waiters_; }
+
   /// Before a take: a row that somebody's transaction has locked is busy at once, not after the lock wait timeout.
   static constexpr std::string_view quick_prefix = mysql::quick_prefix;
 
@@ -84,6 +76,7 @@ class lease_sql {
   std::string revoke_{};
   std::string take_in_order_{};
   std::string take_over_in_order_{};
+  parked::waiter_sql waiters_{};
   text_list texts_{};
   text_list skipping_{};
 };

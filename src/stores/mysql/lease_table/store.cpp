@@ -14,7 +14,7 @@ mysql_store::mysql_store(lease_settings settings)
       sql_(sql::make_table_names<odb::id_mysql>(settings_.prefix, '`')),
       row_sql_(sql_.names(), settings_.database),
       client_(settings_, [this](std::string_view generated) { return sql_.names().adapt(generated); }),
-      waiters_(client_, sql_, [this](const std::string& why) { listeners_.waiters_poll(why); }) {
+      waiters_(client_, sql_.waiters(), [this](const std::string& why) { listeners_.waiters_poll(why); }) {
   sql::set_version_table(client_.database(), sql_.names());
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
@@ -11,10 +10,10 @@
 #include "dlock/store_interface/transactional_store.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
-#include "stores/mysql/lease_table/parked_waiters.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/settings.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
+#include "stores/mysql/parked/parked_waiters.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/store_listeners.hpp"
 
@@ -133,19 +132,10 @@ class mysql_store final : public store,
   reply poll_in_order(native& with, const request& asked);
   /// A release that asks for a waiter in the same statement, and wakes it.
   reply release_and_wake(native& with, const request& asked);
-  /// Of keys that were released by other statements.
-  void wake_first(native& with, std::span<const request> requests, std::span<reply> replies);
-  /// Whether that waiter was woken.
-  bool ring(native& with, std::uint64_t sleeper) noexcept;
-  bool may_wake(const native& with, const request& asked) const noexcept;
   /// Whether waiters are woken there, and so have rows that can be read.
   bool knows_waiters(const native& with) const noexcept;
-  /// Tells those of this process that wait what was done.
-  void note_done(std::span<const request> requests, std::span<const reply> replies) noexcept;
   reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
                       std::vector<holder_info>& out);
-  /// Of keys that are held. Where there are no waiters to be seen, nothing is counted.
-  reply count_waiters(native& on, std::vector<holder_info>& of);
   reply query_longest(native& on, std::size_t limit, std::vector<holder_info>& out);
   reply query_counts(native& on, store_overview& found);
   reply query_sessions(native& on, std::size_t limit, std::vector<session_info>& found);
@@ -156,9 +146,7 @@ class mysql_store final : public store,
   mysql_row_sql row_sql_;
   mysql_client client_;
   store_listeners listeners_{};
-  parked_waiters waiters_;                // ends before its client
-  std::atomic<bool> cannot_ring_{false};  // some waiter, whose connection is another user's
-  std::atomic<bool> cannot_look_{false};  // for waiters: there is no table of them, or no right to read it
+  parked::parked_waiters waiters_;  // ends before its client
   base::mutex cleanup_mutex_;
   mysql_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
 };

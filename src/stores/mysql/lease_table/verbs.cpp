@@ -170,34 +170,11 @@ reply mysql_store::read_tables_id(native& with) {
   return answer;
 }
 
-bool mysql_store::may_wake(const native& with, const request& asked) const noexcept {
-  return asked.action == verb::release && asked.wake && asked.min_hold.count() <= 0 && knows_waiters(with);
-}
-
-bool mysql_store::knows_waiters(const native& with) const noexcept {
-  return settings_.wake && with.sync_prefix().empty() && !cannot_look_.load(std::memory_order_relaxed);
-}
-
-bool is_without_waiters(const fault& why) noexcept {
-  return why.native == 1146 || why.native == 1142 || why.native == 1143;
-}
-
-bool mysql_store::ring(native& with, std::uint64_t sleeper) noexcept {
-  switch (parked_waiters::ring(with, sleeper)) {
-    case parked_waiters::rung::woken: return true;
-    case parked_waiters::rung::gone: return false;
-    case parked_waiters::rung::refused: break;
-  }
-  if (!cannot_ring_.exchange(true))
-    listeners_.waiters_poll("a release may not wake a waiter whose connection is another user's");
-  return false;
-}
+bool mysql_store::knows_waiters(const native& with) const noexcept { return settings_.wake && waiters_.can_read(with); }
 
 reply mysql_store::in_order(native& with, const request& asked) {
   auto answer = asked.action == verb::poll ? poll_in_order(with, asked) : take_in_order(with, asked);
-  if (answer.result != outcome::failed || !is_without_waiters(answer.why)) return answer;
-  listeners_.waiters_poll(answer.why.text);
-  cannot_look_ = true;
+  if (answer.result != outcome::failed || !waiters_.note_unreadable(answer.why)) return answer;
   const auto before = answer.statements;
   answer = execute_one(with, sql_, row_sql_, asked);
   answer.statements += before;
@@ -254,7 +231,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
   // Whatever freed the key may have woken nobody.
   if (const auto sleeper = unsigned_of(rows.at(0).at(0)); sleeper != 0) {
     ++answer.statements;
-    ring(with, sleeper);
+    waiters_.ring(with, sleeper);
   }
   return answer;
 }
@@ -272,9 +249,7 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
   reply answer;
   std::uint64_t rows = 0;
   answer.result = with.query(text, "release", nullptr, &rows, answer.why);
-  if (answer.result == outcome::failed && is_without_waiters(answer.why)) {
-    listeners_.waiters_poll(answer.why.text);
-    cannot_look_ = true;
+  if (answer.result == outcome::failed && waiters_.note_unreadable(answer.why)) {
     answer = execute_one(with, sql_, row_sql_, asked);
     ++answer.statements;
     return answer;
@@ -287,55 +262,14 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
   // MySQL tells the waiter also where the row is not ours.
   if (const auto sleeper = mysql_insert_id(with.handle()); sleeper != 0) {
     ++answer.statements;
-    if (ring(with, sleeper)) answer.waiters = 1;
+    if (waiters_.ring(with, sleeper)) answer.waiters = 1;
   }
   return answer;
 }
 
-void mysql_store::wake_first(native& with, std::span<const request> requests, std::span<reply> replies) {
-  std::string keys;
-  for (std::size_t i = 0; i != requests.size(); ++i) {
-    if (replies[i].result != outcome::yes || !may_wake(with, requests[i])) continue;
-    keys += (keys.empty() ? "" : ",") + mysql_literal(requests[i].resource);
-  }
-  if (keys.empty()) return;
-  mysql_rows rows;
-  fault why;
-  ++replies.front().statements;
-  const auto text =
-      sql::write_values(sql_.text(text_id::first_waiters),
-                        {{"bell", mysql_literal(bytes_of(waiters_.bell()))}, {"keys", keys}, {"held_too", "1"}});
-  if (with.query(text, "read the waiters", &rows, nullptr, why) != outcome::yes) {
-    if (is_without_waiters(why)) cannot_look_ = true;
-    return;
-  }
-  for (std::size_t i = 0; i != requests.size(); ++i) {
-    const auto first =
-        std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.at(0) == requests[i].resource; });
-    if (first == rows.end()) continue;
-    ++replies.front().statements;
-    const auto sleeper = std::strtoull(first->at(1).value_or("0").c_str(), nullptr, 10);
-    if (ring(with, sleeper)) replies[i].waiters = 1;
-  }
-}
-
-void mysql_store::note_done(std::span<const request> requests, std::span<const reply> replies) noexcept {
-  if (!settings_.wake) return;
-  for (std::size_t i = 0; i != requests.size(); ++i) {
-    if (replies[i].result != outcome::yes) continue;
-    switch (requests[i].action) {
-      case verb::take:
-      case verb::take_over: waiters_.taken(requests[i].resource); break;
-      case verb::release:
-      case verb::cancel: waiters_.released(requests[i].resource); break;
-      default: break;
-    }
-  }
-}
-
 void mysql_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   execute_all(static_cast<native&>(on), requests, replies);
-  note_done(requests, replies);
+  if (settings_.wake) waiters_.note_done(requests, replies);
 }
 
 void mysql_store::execute_all(native& with, std::span<const request> requests, std::span<reply> replies) noexcept {
@@ -348,18 +282,13 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   unsigned statements = 0;  // in vain
   if (requests.size() > 1 && one_statement_can(requests)) {
     if (execute_in_one(with, sql_, row_sql_, requests, replies, client_.can_skip_locked())) {
-      if (requests.front().action == verb::release) {
-        static_cast<void>(reply_or_in_doubt(with, "wake", [&] {
-          wake_first(with, requests, replies);
-          return reply{};
-        }));
-      }
+      if (settings_.wake) waiters_.wake_first(with, requests, replies);
       return;
     }
     statements = replies.front().statements;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
-    if (may_wake(with, requests[i])) {
+    if (settings_.wake && waiters_.looks(with, requests[i])) {
       replies[i] = reply_or_in_doubt(with, "lock", [&] { return release_and_wake(with, requests[i]); });
       replies[i].statements += std::exchange(statements, 0);
       continue;

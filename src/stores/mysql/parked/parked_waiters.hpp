@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -18,15 +19,13 @@
 
 #include "base/mutex.hpp"
 #include "base/wake_event.hpp"
+#include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "stores/mysql/client/client.hpp"
-#include "stores/mysql/lease_table/sql.hpp"
+#include "stores/mysql/parked/waiter_sql.hpp"
 #include "stores/sql/waiting_circles.hpp"
 
-namespace dlock::stores::mysql::lease_table {
-
-/// There is no table of waiters, or this user may not read it.
-bool is_without_waiters(const fault& why) noexcept;
+namespace dlock::stores::mysql::parked {
 
 /// The keys that this process waits for, and the connection on which a release of another process wakes it. Each key
 /// has a row in the waiter table. One connection for all of them sleeps at the server while it has the process's bell,
@@ -45,9 +44,9 @@ class parked_waiters {
   /// Why waiters can't be woken at present: said once for each reason.
   using report = std::function<void(const std::string& why)>;
 
-  /// `client` and `sql` must outlive it.
-  parked_waiters(mysql_client& client, const lease_sql& sql, report says)
-      : client_(client), sql_(sql), says_(std::move(says)) {}
+  /// `client` must outlive it.
+  parked_waiters(mysql_client& client, waiter_sql sql, report says)
+      : client_(client), sql_(std::move(sql)), says_(std::move(says)) {}
   ~parked_waiters();
   parked_waiters(const parked_waiters&) = delete;
   parked_waiters& operator=(const parked_waiters&) = delete;
@@ -58,17 +57,30 @@ class parked_waiters {
   /// What the key's listeners say of locks that are held has changed.
   void changed(std::string_view key) noexcept;
 
-  // What execute() does. It takes no lock that is held while a listener is notified.
-  /// This process was granted the key.
-  void taken(std::string_view key) noexcept { note(key, &noted::taken, false); }
-  /// It has released the key: if it waits for it as well, it hears that without the server.
-  void released(std::string_view key) noexcept { note(key, &noted::released, true); }
+  // What execute() does, and operators ask. It takes no lock that is held while a listener is notified.
   /// The bell of this process, which its own releases pass over. Zero: it has never waited.
   id128 bell() const noexcept;
-
-  enum class rung : std::uint8_t { woken, gone, refused };  // refused: this user may not
-  /// Ends the sleep of that connection.
-  static rung ring(mysql_connection& by, std::uint64_t sleeper) noexcept;
+  /// Whether there are rows of waiters to be read there.
+  bool can_read(const mysql_connection& by) const noexcept {
+    return by.sync_prefix().empty() && !unreadable_.load(std::memory_order_relaxed);
+  }
+  /// Whether the release looks for a waiter.
+  bool looks(const mysql_connection& by, const request& asked) const noexcept {
+    return asked.action == verb::release && asked.wake && asked.min_hold.count() <= 0 && can_read(by);
+  }
+  /// Whether that error says that the rows can't be read: there is no such table, or this user lacks the right. Then
+  /// they are not read again.
+  bool note_unreadable(const fault& why);
+  /// Wakes a waiter. Whether that succeeded.
+  bool ring(mysql_connection& by, std::uint64_t sleeper) noexcept;
+  /// Wakes the first waiter of each key that was released by another statement. `held_too`: also where somebody has it
+  /// again, who may not know of waiters. What goes wrong here is no matter of the release.
+  void wake_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,
+                  bool held_too = true) noexcept;
+  /// Tells those of this process that wait what was done.
+  void note_done(std::span<const request> requests, std::span<const reply> replies) noexcept;
+  /// Counts those of keys that are held. Where there are none to be seen, nothing is counted.
+  reply count(mysql_connection& by, std::vector<holder_info>& of);
 
  private:
   using clock = std::chrono::steady_clock;
@@ -83,13 +95,21 @@ class parked_waiters {
     bool missed = false;      ///< it was found free without a ring
     bool seen = false;        ///< the present look has found it
     std::string held{};       ///< as its row has it
+    bool asked = false;       ///< a look asks about it
   };
   struct noted {
     bool taken = false;
     bool released = false;
   };
 
+  /// Whether there is no such table, or this user lacks the right. Says it once.
+  bool lacks_table(const fault& why);
   void note(std::string_view key, bool noted::*what, bool wakes) noexcept;
+  void wake_first(mysql_connection& by, const std::string& keys, std::span<const request> requests,
+                  std::span<reply> replies, bool held_too);
+  enum class rung : std::uint8_t { woken, gone, refused };  // refused: this user may not
+  /// Ends the sleep of that connection.
+  static rung interrupt(mysql_connection& by, std::uint64_t sleeper) noexcept;
   void run(const std::stop_token& stop) noexcept;
   bool in_child() const noexcept;
   void serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
@@ -120,7 +140,7 @@ class parked_waiters {
   std::string bell_name(std::string_view suffix = {}) const;
 
   mysql_client& client_;
-  const lease_sql& sql_;
+  const waiter_sql sql_;
   const report says_;
   const base::wake_event changed_{"dlock: a file descriptor for waiting"};
   std::stop_source stop_{};
@@ -149,6 +169,9 @@ class parked_waiters {
   std::map<std::string, noted, std::less<>> notes_ DLOCK_GUARDED_BY(notes_mutex_){};  // of the watched keys
   id128 bell_ DLOCK_GUARDED_BY(notes_mutex_){};
   std::atomic<std::size_t> watched_{0};
+  std::atomic<bool> unreadable_{false};
+  std::atomic<bool> said_lacks_{false};
+  std::atomic<bool> cannot_ring_{false};  // some waiter, whose connection is another user's
 };
 
-}  // namespace dlock::stores::mysql::lease_table
+}  // namespace dlock::stores::mysql::parked

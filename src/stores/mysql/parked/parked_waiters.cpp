@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/lease_table/parked_waiters.hpp"
+#include "stores/mysql/parked/parked_waiters.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -9,16 +9,18 @@
 #include <array>
 #include <cctype>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/client/unlocked.hpp"
 #include "stores/sql/holder_rows.hpp"
 #include "stores/sql/named_sql.hpp"
 
-namespace dlock::stores::mysql::lease_table {
+namespace dlock::stores::mysql::parked {
 
 namespace {
 
@@ -126,7 +128,7 @@ id128 parked_waiters::bell() const noexcept {
   return bell_;
 }
 
-parked_waiters::rung parked_waiters::ring(mysql_connection& by, std::uint64_t sleeper) noexcept {
+parked_waiters::rung parked_waiters::interrupt(mysql_connection& by, std::uint64_t sleeper) noexcept {
   constexpr int not_owner = 1095;
   try {
     fault why;
@@ -136,6 +138,91 @@ parked_waiters::rung parked_waiters::ring(mysql_connection& by, std::uint64_t sl
   } catch (const std::exception&) {
     return rung::gone;  // no memory: it looks by itself in a while
   }
+}
+
+bool parked_waiters::note_unreadable(const fault& why) {
+  if (!lacks_table(why)) return false;
+  unreadable_ = true;
+  return true;
+}
+
+bool parked_waiters::lacks_table(const fault& why) {
+  const bool lacks = why.native == 1146 || why.native == 1142 || why.native == 1143;
+  if (lacks && !said_lacks_.exchange(true)) says_(why.text);
+  return lacks;
+}
+
+bool parked_waiters::ring(mysql_connection& by, std::uint64_t sleeper) noexcept {
+  const auto said = interrupt(by, sleeper);
+  if (said == rung::refused && !cannot_ring_.exchange(true)) {
+    says_("a release may not wake a waiter whose connection is another user's");
+  }
+  return said == rung::woken;
+}
+
+void parked_waiters::wake_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,
+                                bool held_too) noexcept {
+  static_cast<void>(reply_or_in_doubt(by, "wake", [&] {
+    std::string keys;
+    for (std::size_t i = 0; i != requests.size(); ++i) {
+      if (replies[i].result == outcome::yes && looks(by, requests[i])) {
+        append_literal(keys, mysql_literal(requests[i].resource));
+      }
+    }
+    if (!keys.empty()) wake_first(by, keys, requests, replies, held_too);
+    return reply{};
+  }));
+}
+
+void parked_waiters::wake_first(mysql_connection& by, const std::string& keys, std::span<const request> requests,
+                                std::span<reply> replies, bool held_too) {
+  mysql_rows rows;
+  fault why;
+  ++replies.front().statements;
+  const auto text = sql::write_values(
+      sql_.first, {{"bell", mysql_literal(bytes_of(bell()))}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}});
+  if (by.query(text, "read the waiters", &rows, nullptr, why) != outcome::yes) {
+    note_unreadable(why);
+    return;
+  }
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    const auto first =
+        std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.at(0) == requests[i].resource; });
+    if (first == rows.end()) continue;
+    ++replies.front().statements;
+    if (ring(by, unsigned_of(first->at(1)))) replies[i].waiters = 1;
+  }
+}
+
+void parked_waiters::note_done(std::span<const request> requests, std::span<const reply> replies) noexcept {
+  for (std::size_t i = 0; i != requests.size(); ++i) {
+    if (replies[i].result != outcome::yes) continue;
+    switch (requests[i].action) {
+      case verb::take:
+      case verb::insert:
+      case verb::take_over: note(requests[i].resource, &noted::taken, false); break;
+      case verb::release:
+      case verb::cancel: note(requests[i].resource, &noted::released, true); break;
+      default: break;
+    }
+  }
+}
+
+reply parked_waiters::count(mysql_connection& by, std::vector<holder_info>& of) {
+  reply answer{.result = outcome::yes};
+  if (of.empty() || !can_read(by)) return answer;
+  std::string keys;
+  for (const auto& each : of) append_literal(keys, mysql_literal(each.key));
+  mysql_rows rows;
+  answer.result =
+      by.query(sql::write_values(sql_.count, {{"keys", keys}}), "count the waiters", &rows, nullptr, answer.why);
+  if (answer.result != outcome::yes) return note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
+  answer.statements = 2;
+  for (auto& each : of) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.at(0) == each.key; });
+    each.waiters = row == rows.end() ? 0 : unsigned_of(row->at(1));
+  }
+  return answer;
 }
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
@@ -237,6 +324,7 @@ bool parked_waiters::work(const std::stop_token& stop) {
 }
 
 bool parked_waiters::failed(const fault& why) {
+  if (lacks_table(why)) said_ = why.text;  // a release may have met it before
   // Nothing that a new connection mends.
   if (!why.connection && !why.transient && !why.contended) return give_up(why.text);
   return false;
@@ -317,13 +405,13 @@ bool parked_waiters::enter_new() {
   if (rows.empty()) return true;
   look_at_ = {};
   look_after_ = first_look;
-  return ask(sql::write_values(sql_.text(text_id::enter_waiters),
-                               {{"bell", mysql_literal(bytes_of(own_bell_))}, {"new_waiters", rows}}),
+  return ask(sql::write_values(sql_.enter, {{"bell", mysql_literal(bytes_of(own_bell_))}, {"new_waiters", rows}}),
              "enter a waiter", nullptr);
 }
 
 /// What threads hold that wait for the keys. Whoever is the last to write closes a circle, and so looks at once.
 bool parked_waiters::enter_held() {
+  if (sql_.set_held.empty()) return true;
   for (auto& [key, about] : keys_) {
     if (!about.registered || about.listeners.empty()) continue;
     auto held = held_by_waiters(about);
@@ -346,7 +434,7 @@ std::string parked_waiters::held_by_waiters(const watched_key& about) const {
 
 /// `since`: this confirms what is written since then.
 bool parked_waiters::write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since) {
-  return ask(sql::write_values(sql_.text(text_id::set_held),
+  return ask(sql::write_values(sql_.set_held,
                                {{"bell", mysql_literal(bytes_of(own_bell_))},
                                 {"key", mysql_literal(key)},
                                 {"since", since ? mysql_literal(std::to_string(*since) + "+") : "''"},
@@ -359,7 +447,7 @@ bool parked_waiters::break_circles(clock::time_point now) {
   const auto nested = [](const auto& each) { return !each.second.held.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) return true;
   mysql_rows rows;
-  if (!ask(sql_.text(text_id::nested_waiters), "look for circles of waiters", &rows)) return false;
+  if (!ask(sql_.nested, "look for circles of waiters", &rows)) return false;
   std::vector<sql::nested_waiter> waiters;
   std::map<std::string, std::uint64_t, std::less<>> sleepers;
   std::string keys;
@@ -376,8 +464,7 @@ bool parked_waiters::break_circles(clock::time_point now) {
   }
   if (keys.empty()) return true;
   // After the waiters, so that a lock that was released meanwhile is not taken for one that is held.
-  if (!ask(sql::write_values(sql_.text(text_id::present_grants), {{"keys", keys}}), "look for circles of waiters",
-           &rows)) {
+  if (!ask(sql::write_values(sql_.present_grants, {{"keys", keys}}), "look for circles of waiters", &rows)) {
     return false;
   }
   std::map<std::string, sql::present_grant> grants;
@@ -398,7 +485,7 @@ bool parked_waiters::break_circles(clock::time_point now) {
   look_at_ = std::min(look_at_, now + first_look);
   // They look at once.
   const unlocked others(mutex_);
-  for (const auto& each : circles.to_ask) ring(*helper_, sleepers.at(each));
+  for (const auto& each : circles.to_ask) interrupt(*helper_, sleepers.at(each));
   return helper_->usable();
 }
 
@@ -432,8 +519,7 @@ bool parked_waiters::leave_old() {
   if (left.empty() && woken.empty()) return true;
   auto all = left;
   if (!woken.empty()) append_literal(all, woken);
-  if (!ask(sql::write_values(sql_.text(text_id::leave_waiters),
-                             {{"bell", mysql_literal(bytes_of(own_bell_))}, {"keys", all}}),
+  if (!ask(sql::write_values(sql_.leave, {{"bell", mysql_literal(bytes_of(own_bell_))}, {"keys", all}}),
            "remove a waiter", nullptr)) {
     return false;
   }
@@ -445,7 +531,7 @@ bool parked_waiters::leave_old() {
 bool parked_waiters::wake_next(const std::string& keys, bool held_too) {
   mysql_rows rows;
   if (!ask(sql::write_values(
-               sql_.text(text_id::first_waiters),
+               sql_.first,
                {{"bell", mysql_literal(bytes_of(own_bell_))}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}}),
            "read the waiters", &rows)) {
     return false;
@@ -453,7 +539,7 @@ bool parked_waiters::wake_next(const std::string& keys, bool held_too) {
   const unlocked others(mutex_);
   const std::optional<std::string>* last = nullptr;
   for (const auto& row : rows) {
-    if (last == nullptr || *last != row.at(0)) ring(*helper_, unsigned_of(row.at(1)));
+    if (last == nullptr || *last != row.at(0)) interrupt(*helper_, unsigned_of(row.at(1)));
     last = &row.at(0);
   }
   return helper_->usable();
@@ -527,29 +613,30 @@ bool parked_waiters::awake() {
 /// Which of the keys are free. Those whose listeners don't know yet that it works are notified of that.
 bool parked_waiters::look(clock::time_point now) {
   std::string keys;
-  for (const auto& [key, about] : keys_) {
-    if (about.registered && !about.listeners.empty()) append_literal(keys, mysql_literal(key));
+  for (auto& [key, about] : keys_) {
+    about.asked = about.registered && !about.listeners.empty();
+    if (about.asked) append_literal(keys, mysql_literal(key));
   }
   const bool new_sleep = sleeps_ && std::exchange(new_sleep_, false);
   look_at_ = now + look_after_;
   look_after_ = std::min(4 * look_after_, last_look);
   if (keys.empty()) return true;
   mysql_rows rows;
-  if (!ask(sql::write_values(sql_.text(text_id::look_at_keys),
-                             {{"bell", mysql_literal(bytes_of(own_bell_))}, {"keys", keys}}),
-           "look at keys", &rows)) {
+  if (!ask(sql::write_values(sql_.look, {{"bell", mysql_literal(bytes_of(own_bell_))}, {"keys", keys}}), "look at keys",
+           &rows)) {
     return false;
   }
   for (const auto& row : rows) {
     const auto found = keys_.find(row.at(0).value_or(""));
-    if (found == keys_.end() || found->second.listeners.empty()) continue;
+    if (found == keys_.end()) continue;
     auto& about = found->second;
+    about.asked = false;
+    if (about.listeners.empty()) continue;
     const bool released = row.at(1).value_or("0") == "1", dead = row.at(2).value_or("0") == "1";
-    if (row.at(3).value_or("0") != "1") about.registered = false;  // somebody took its row for a dead one
-    const bool missed = released && about.works && !about.was_rung && sleeps_;
+    const bool missed = released && about.works && !about.was_rung && sleeps_ && !sql_.others_release;
     if (missed && !std::exchange(about.missed, true)) ++missed_;
     // A ring for this key may have come before the sleep that it was to end.
-    const auto fence = unsigned_of(row.at(4));
+    const auto fence = unsigned_of(row.at(3));
     const bool other = new_sleep && about.works && about.fence != 0 && about.fence != fence;
     about.fence = fence;
     if (released || dead || other || (sleeps_ && !about.works)) tell(about, true);
@@ -561,6 +648,9 @@ bool parked_waiters::look(clock::time_point now) {
     if (seen || !about.registered || about.listeners.empty()) continue;
     if (about.was_rung || (sleeps_ && !about.works)) tell(about, true);
   }
+  for (auto& [key, about] : keys_) {
+    if (std::exchange(about.asked, false)) about.registered = false;  // somebody took its row for a dead one
+  }
   if (!break_circles(now)) return false;
   if (missed_ < most_missed) return true;
   missed_ = 0;
@@ -571,18 +661,16 @@ bool parked_waiters::drop_dead_rows(clock::time_point now) {
   if (now < dead_rows_at_) return true;
   dead_rows_at_ = now + dead_rows_every;
   mysql_rows rows;
-  if (!ask(sql_.text(text_id::dead_waiters), "look for dead waiters", &rows)) return false;
+  if (!ask(sql_.dead, "look for dead waiters", &rows)) return false;
   std::string which;
   for (const auto& row : rows) {
-    which += fmt::format(
-        "{}({})", which.empty() ? "" : " OR ",
-        sql::write_values(sql_.text(text_id::one_waiter), {{"key", mysql_literal(row.at(0).value_or(""))},
+    which += fmt::format("{}({})", which.empty() ? "" : " OR ",
+                         sql::write_values(sql_.one_dead, {{"key", mysql_literal(row.at(0).value_or(""))},
                                                            {"since", row.at(1).value_or("0")},
                                                            {"bell", mysql_literal(row.at(2).value_or(""))}}));
   }
   if (which.empty()) return true;
-  return ask(sql::write_values(sql_.text(text_id::remove_dead_waiters), {{"which", which}}), "remove dead waiters",
-             nullptr);
+  return ask(sql::write_values(sql_.remove_dead, {{"which", which}}), "remove dead waiters", nullptr);
 }
 
 /// The rows go, and with them the rings that they would draw; what can't be done now others do later.
@@ -590,7 +678,7 @@ void parked_waiters::wind_up() noexcept {
   try {
     if (helper_ != nullptr && helper_->alive()) {
       for (auto& [key, about] : keys_) about.listeners.clear();
-      if (sleeps_) ring(*helper_, parked_->identity().id);
+      if (sleeps_) interrupt(*helper_, parked_->identity().id);
       leave_old();
     }
   } catch (const std::exception&) {
@@ -599,4 +687,4 @@ void parked_waiters::wind_up() noexcept {
   lost();
 }
 
-}  // namespace dlock::stores::mysql::lease_table
+}  // namespace dlock::stores::mysql::parked
