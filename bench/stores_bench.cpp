@@ -119,7 +119,7 @@ void measure(const candidate& at) {
   const auto hand = hand_overs(at, 40);
   const auto sent = while_waiting(at);
   const auto links = connections(at);
-  fmt::print("| {:<22} | {:>8.0f} | {:>10.1f} | {:>10.1f} | {:>8.1f} | {:>5} for {} |\n", at.name, one,
+  fmt::print("| {:<30} | {:>8.0f} | {:>10.1f} | {:>10.1f} | {:>8.1f} | {:>5} for {} |\n", at.name, one,
              part(hand, 0.5) / 1000, part(hand, 0.99) / 1000, sent, links, at.many);
   std::fflush(stdout);
 }
@@ -132,6 +132,16 @@ class database : public bench::raw_database {
     run("DROP TABLE IF EXISTS bench_stores");
     run("CREATE TABLE bench_stores (" + columns + ") ENGINE=InnoDB CHARSET=utf8mb4");
   }
+  /// Of a scheme on a table of other programs, where dlock's waiters poll, and where its releases wake them.
+  void both_ways(const std::string& scheme, const std::string& columns) {
+    table(columns);
+    run("DROP TABLE IF EXISTS dlock_waiter_bench_stores");
+    run("CREATE TABLE dlock_waiter_bench_stores (lock_key VARBINARY(255) NOT NULL, since_us BIGINT NOT NULL, bell "
+        "BINARY(16) NOT NULL, session_id BINARY(16) NOT NULL, PRIMARY KEY (lock_key, since_us, bell)) ENGINE=InnoDB");
+    measure({scheme, url("&table=bench_stores&" + scheme)});
+    measure({scheme + ", wake=on", url("&table=bench_stores&wake=on&" + scheme)});
+    run("DROP TABLE dlock_waiter_bench_stores");
+  }
   std::string url(const std::string& more = {}) const { return bench::by_socket(at_) + more; }
 
  private:
@@ -141,18 +151,18 @@ class database : public bench::raw_database {
 void on_mysql() {
   database here(store_url::parse(bench::need_env("DLOCK_TEST_MYSQL_OWNER_URL")));
   measure({"mysql:", here.url()});
-  here.table(
+  here.both_ways(
+      "scheme=t_lock",
       "lock_key varchar(32) PRIMARY KEY NOT NULL, request_id varchar(64) NOT NULL DEFAULT '', lock_count INT NOT "
       "NULL DEFAULT 0, timeout BIGINT NOT NULL DEFAULT 0, version INT NOT NULL DEFAULT 0");
-  measure({"scheme=t_lock", here.url("&table=bench_stores&scheme=t_lock")});
-  here.table(
+  here.both_ways(
+      "scheme=unique_insert",
       "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(50) NOT NULL UNIQUE, lock_owner varchar(50) "
       "NOT NULL DEFAULT '', lock_expire_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP");
-  measure({"scheme=unique_insert", here.url("&table=bench_stores&scheme=unique_insert")});
-  here.table(
+  here.both_ways(
+      "scheme=state_row",
       "id int NOT NULL AUTO_INCREMENT PRIMARY KEY, lock_name varchar(64) NOT NULL UNIQUE, lock_state int NOT "
       "NULL, lock_info varchar(64) NOT NULL, expiration_time datetime");
-  measure({"scheme=state_row", here.url("&table=bench_stores&scheme=state_row")});
   measure({"scheme=named_lock", here.url("&scheme=named_lock")});
   here.table("id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(64) NOT NULL UNIQUE");
   measure({"scheme=for_update", here.url("&table=bench_stores&scheme=for_update&make_rows=1&held=101"), 300, 100});
@@ -177,7 +187,7 @@ void on_zookeeper() {
 }  // namespace
 
 int main() {
-  fmt::print("| {:<22} | {:>8} | {:>10} | {:>10} | {:>8} | connections |\n", "store", "pair, us", "p50, ms", "p99, ms",
+  fmt::print("| {:<30} | {:>8} | {:>10} | {:>10} | {:>8} | connections |\n", "store", "pair, us", "p50, ms", "p99, ms",
              "sent/s");
   {
     const test::scratch_folder folder;

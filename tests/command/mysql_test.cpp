@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 
 #include "command/program.hpp"
 #include "dlock/lock_service.hpp"
+#include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/tcp_proxy.hpp"
@@ -203,7 +206,8 @@ TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables 
     } else {
       arguments.insert(arguments.end(), {"--table", table});
     }
-    const auto printed = dlock_does(arguments);
+    const bool shared = scheme == "t_lock" || scheme == "state_row" || scheme == "unique_insert";
+    const auto printed = dlock_does(arguments, {{"DLOCK_URL", shared ? "mysql://host/locks?wake=on" : ""}});
     CHECK(printed.code == 0);
     const auto parsed = nlohmann::json::parse(printed.out);
     for (const auto& each : parsed.at("statements")) {
@@ -213,6 +217,7 @@ TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables 
     const auto url = fmt::format("mysql://{}:pw@{}:{}/{}?scheme={}&{}", user, host, port, owner_url.path, scheme,
                                  own                      ? "schema=verify&prefix=" + fixture.prefix()
                                  : scheme == "named_lock" ? "prefix=" + fixture.prefix()
+                                 : shared                 ? "wake=on&table=" + table
                                                           : "table=" + table);
     if (scheme == "for_update") owner.run("INSERT INTO `" + table + "` (resource) VALUES ('k')");
     {
@@ -220,9 +225,18 @@ TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables 
       auto held = locks.acquire("k");
       CHECK_FALSE(lock_service(url).try_acquire("k"));
       CHECK(dlock_does({"show", "k"}, {{"DLOCK_URL", url}}).code == 0);
+      lock_service other{url};
+      std::future<bool> waits;
+      if (shared) {
+        waits = std::async(std::launch::async, [&] { return granted(other.acquire("k", {.wait = 60s})); });
+        CHECK(eventually([&] { return locks.waiters("k").count == 1; }));
+      }
       held.release();
+      CHECK((!shared || waits.get()));
+      CHECK(eventually([&] { return locks.waiters("k").count == 0; }));
       CHECK(dlock_does({"doctor"}, {{"DLOCK_URL", url}}).code == 0);
     }
+    if (shared) owner.run("DROP TABLE `dlock_waiter_" + table + "`");
     if (!own && scheme != "named_lock") owner.run("DROP TABLE `" + table + "`");
   }
   root.run(fmt::format("DROP USER '{}'@'127.0.0.1'", user));

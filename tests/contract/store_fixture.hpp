@@ -42,6 +42,10 @@ class store_fixture {
   virtual bool votes_may_split() const { return false; }
   /// Whether others than the holder are only told that a key is held, and not by whom.
   virtual bool hides_holders() const { return false; }
+  /// Whether it says who waits for a key, and not only how many processes do.
+  virtual bool names_waiters() const { return true; }
+  /// Whether a release that looks for a waiter takes another statement for that.
+  virtual bool looks_apart() const { return false; }
   /// Whether it keeps sessions alive by itself, however little of the service's gets through, until the process has
   /// died.
   virtual bool keeps_by_itself() const { return false; }

@@ -57,6 +57,7 @@ struct target {
   std::string user{};
   std::string host{};
   std::string rows{};
+  bool wake = false;  ///< by a waiter table beside a table of other programs
 };
 
 target target_of(const all_options& options) {
@@ -67,6 +68,7 @@ target target_of(const all_options& options) {
     made.scheme = parsed.scheme == "redlock" ? "setnx" : parsed.take_param("scheme");
     made.prefix = parsed.take_param("prefix");
     made.table = parsed.take_param("table");
+    made.wake = parsed.take_param("wake") == "on";
     if (parsed.scheme == "zookeeper") made.prefix = parsed.take_param("base", "/dlock");
     if (parsed.scheme == "mysql" && !parsed.path.empty()) made.name = parsed.path;
     made.user = parsed.user;
@@ -146,12 +148,18 @@ class schema_text {
                                                       : std::string_view{};
     if (file.empty()) throw failure(exit_code::usage, fmt::format("--scheme '{}' is not known", is_.scheme));
     add_file(file, "", "");
+    const bool wake = is_.wake && is_.scheme != "for_update";
+    if (wake) add_file(sql_waiter, "", "");
     if (is_.user.empty()) return;
     add_user();
     const char* const rights = is_.scheme == "unique_insert" ? "SELECT, INSERT, UPDATE, DELETE"
                                : is_.scheme == "for_update"  ? "SELECT, UPDATE"
                                                              : "SELECT, INSERT, UPDATE";
     add(filled(fmt::format("GRANT {} ON `@LOCKS@`.`@TABLE@` TO {};", rights, account_of(is_))));
+    if (wake) {
+      add(filled(
+          fmt::format("GRANT SELECT, INSERT, DELETE ON `@LOCKS@`.`dlock_waiter_@TABLE@` TO {};", account_of(is_))));
+    }
     if (is_.scheme == "for_update") {
       add("-- For make_rows=1 in the URL, also:");
       add(filled(fmt::format("-- GRANT INSERT ON `@LOCKS@`.`@TABLE@` TO {};", account_of(is_))));

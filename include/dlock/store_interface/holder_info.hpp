@@ -29,7 +29,7 @@ struct holder_info {
   bool dead = false;
   /// Processes that wait for it and that a release can wake, as lock_service::waiters() counts them. Not set: the store
   /// does not know them, or they were not counted. held_keys() counts them on the lease tables of MySQL, MariaDB and
-  /// SQLite, in Redis and in ZooKeeper.
+  /// SQLite, with wake=on also on tables of other programs, in Redis and in ZooKeeper.
   std::optional<std::uint64_t> waiters{};
 };
 

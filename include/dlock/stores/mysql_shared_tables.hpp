@@ -16,6 +16,11 @@
 /// for equal (letter case, blanks at the end, as its collation has it) are one lock; a key that does not fit is
 /// std::invalid_argument.
 ///
+/// wake=on in the URL, or `wake` below: a release by dlock wakes a waiter of dlock (docs/waiting.md), in whatever
+/// process. The database needs the table dlock_waiter_<table> for it, which sql/waiter.sql makes, and the user SELECT,
+/// INSERT and DELETE on it; without them waiters only poll. wake=off, the default: they only poll. What other programs
+/// release is found by polling in both cases.
+///
 /// unique_insert and state_row have no fencing tokens, because no column counts grants and a deleted row keeps no
 /// number: lease::fencing_token() throws std::logic_error. They refuse a table without owner or expiry.
 
@@ -45,6 +50,7 @@ struct unique_insert_options {
   std::string owner = "lock_owner";
   std::string expiry = "lock_expire_time";
   std::string state{};
+  bool wake = false;
 };
 
 /// A row for each key, and a state that says whether it is taken: `update ... set lock_state = 1 where lock_name = ?
@@ -64,6 +70,7 @@ struct state_row_options {
   std::string state = "lock_state";
   std::string owner = "lock_info";
   std::string expiry = "expiration_time";
+  bool wake = false;
 };
 
 /// The table t_lock(lock_key, request_id, lock_count, timeout, version), and its well-known protocol: read the row,
@@ -86,6 +93,7 @@ struct state_row_options {
 struct t_lock_options {
   std::string table = "t_lock";           ///< 1 to 64 characters
   std::chrono::milliseconds skew{1'000};  ///< 0 to an hour
+  bool wake = false;
 };
 
 /// These connect to nothing yet. They throw std::invalid_argument naming the parameter and its value. The store's

@@ -26,10 +26,14 @@ lock_table_settings lock_table_settings::take(store_url& url) {
   lock_table_settings settings;
   settings.schema = parse_schema_mode(url.take_param("schema", "create"));
   settings.prefix = url.take_param("prefix", std::string(table_names::default_prefix));
-  const auto wake = url.take_param("wake", "on");
-  if (wake != "on" && wake != "off") throw std::invalid_argument("dlock: wake=" + wake + " is not on or off");
-  settings.wake = wake == "on";
+  settings.wake = take_wake(url, true);
   return settings;
+}
+
+bool take_wake(store_url& url, bool fallback) {
+  const auto wake = url.take_param("wake", fallback ? "on" : "off");
+  if (wake != "on" && wake != "off") throw std::invalid_argument("dlock: wake=" + wake + " is not on or off");
+  return wake == "on";
 }
 
 void set_version_table(odb::database& db, const table_names& names) {

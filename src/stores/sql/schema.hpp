@@ -30,6 +30,9 @@ struct lock_table_settings {
   static lock_table_settings take(store_url& url);
 };
 
+/// Takes wake=, "on" or "off". Throws likewise.
+bool take_wake(store_url& url, bool fallback);
+
 /// Tells `db` where its tables' version is written. Call it once, before ensure_schema().
 void set_version_table(odb::database& db, const table_names& names);
 

@@ -51,11 +51,13 @@ TEST_CASE_METHOD(service_fixture, "service: re-entry costs nothing and the outer
 
 TEST_CASE_METHOD(service_fixture, "service: a known free key is one statement, its release another") {
   a.locks.acquire("k").release();
-  const auto before = a.locks.statements();
+  // On a slow machine it may be held for so long that its release looks for a waiter.
+  const auto looks = [&] { return fixture->looks_apart() ? a.store->looked() : 0; };
+  const auto before = a.locks.statements() - looks();
   auto held = a.locks.acquire("k");
-  CHECK(a.locks.statements() == before + 1);
+  CHECK(a.locks.statements() - looks() == before + 1);
   held.release();
-  CHECK(a.locks.statements() == before + 2);
+  CHECK(a.locks.statements() - looks() == before + 2);
 }
 
 TEST_CASE_METHOD(service_fixture, "service: who waited in vain leaves nothing in the way of the next", "[T39][T90]") {

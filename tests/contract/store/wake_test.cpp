@@ -23,6 +23,17 @@
 
 namespace dlock::test {
 
+namespace {
+
+/// The URL with wake=`value`, whatever the backend's says of that.
+std::string with_wake(std::string url, const std::string& value) {
+  const auto at = url.find("wake=on");
+  if (at == std::string::npos) return with_parameters(url, "wake=" + value);
+  return url.replace(at, 7, "wake=" + value);
+}
+
+}  // namespace
+
 TEST_CASE("wake: a batch of releases wakes a waiter of each key", "[contract][wake]") {
   const auto fixture = make_store_fixture();
   actor holder(*fixture);
@@ -98,7 +109,7 @@ TEST_CASE("wake: a service tells who waits for a key, one that polls does not kn
     return made;
   };
   lock_service service(fixture->url(), patient()), first(fixture->url(), named("first")),
-      second(fixture->url(), named("second")), quiet(with_parameters(fixture->url(), "wake=off"), patient());
+      second(fixture->url(), named("second")), quiet(with_wake(fixture->url(), "off"), patient());
   std::optional<lease> held = service.acquire("k");
   const auto waiting = [&] { return service.waiters("k"); };
   CHECK(waiting().known);
@@ -108,15 +119,18 @@ TEST_CASE("wake: a service tells who waits for a key, one that polls does not kn
   REQUIRE(eventually([&] { return waiting().count == 1; }));
   auto two = std::async(std::launch::async, [&] { return granted(second.acquire("k")); });
   REQUIRE(eventually([&] { return waiting().count == 2; }));
-  const auto all = waiting().first;
-  REQUIRE(all.size() == 2);
-  CHECK(all[0].label == "first");
-  CHECK(all[0].pid == ::getpid());
-  CHECK_FALSE(all[0].host.empty());
-  CHECK(all[0].waited > microseconds{0});
-  CHECK(all[1].label == "second");
   CHECK(service.waiters("k", 1).count == 2);
-  CHECK(service.waiters("k", 1).first.size() == 1);
+  if (const auto all = waiting().first; fixture->names_waiters()) {
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].label == "first");
+    CHECK(all[0].pid == ::getpid());
+    CHECK_FALSE(all[0].host.empty());
+    CHECK(all[0].waited > microseconds{0});
+    CHECK(all[1].label == "second");
+    CHECK(service.waiters("k", 1).first.size() == 1);
+  } else {
+    CHECK(all.empty());
+  }
   CHECK(service.held_keys().at(0).waiters == 2U);
   CHECK_FALSE(quiet.waiters("k").known);
   CHECK_FALSE(quiet.held_keys().at(0).waiters);
@@ -128,10 +142,10 @@ TEST_CASE("wake: a service tells who waits for a key, one that polls does not kn
 TEST_CASE("wake: wake=off polls, and values but on and off are refused", "[contract][wake]") {
   const auto fixture = make_store_fixture();
   CHECK(fixture->open()->caps().wakes_one);
-  const auto quiet = open_store(with_parameters(fixture->url(), "wake=off"));
+  const auto quiet = open_store(with_wake(fixture->url(), "off"));
   quiet->prepare();
   CHECK_FALSE(quiet->caps().wakes_one);
-  CHECK_THROWS_AS(open_store(with_parameters(fixture->url(), "wake=maybe")), std::invalid_argument);
+  CHECK_THROWS_AS(open_store(with_wake(fixture->url(), "maybe")), std::invalid_argument);
 }
 
 }  // namespace dlock::test

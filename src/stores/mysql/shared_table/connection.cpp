@@ -36,6 +36,7 @@ scheme_sql sql_of(const scheme_texts& texts, const layout& table, const column& 
                 make("take over", texts.take_over), make("extend", texts.extend), make("release", texts.release),
                 make("cancel", texts.release)};
   made.held = text(texts.held, parts);
+  made.taken = text(texts.taken, parts);
   made.expired = text(texts.expired, parts);
   made.free_expired = text(texts.free_expired, parts) + " ";
   made.table = table.table();

@@ -44,6 +44,8 @@ struct scheme_sql {
   bool inserts_first = false;
   /// What operators see: key, holder's name, left, fence (or 0). A condition about the key follows.
   std::string held{};
+  /// Whether a row, whatever its expiry, has a holder.
+  std::string taken{};
   /// Primary keys of what has expired. LIMIT follows. Empty: nothing is cleaned up.
   std::string expired{};
   /// Frees one of them, if it has expired still; the primary key as a literal follows.
@@ -65,6 +67,7 @@ struct scheme_texts {
   const char* extend = "";
   const char* release = "";  ///< and cancel
   const char* held = "";
+  const char* taken = "";
   const char* expired = "";
   const char* free_expired = "";
 };

@@ -9,11 +9,13 @@
 
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/text.hpp"
+#include "stores/sql/schema.hpp"
 
 namespace dlock::stores::mysql::shared_table {
 namespace {
 
 constexpr std::size_t longest_name = 64;
+constexpr const char* waiter_prefix = "dlock_waiter_";
 
 column_type type_of(std::string_view name) {
   if (name == "varchar" || name == "char") return column_type::text;
@@ -56,6 +58,16 @@ table_settings table_settings::take(store_url& url, std::string scheme, const st
   settings.scheme = std::move(scheme);
   settings.table = checked_name("table", url.take_param("table", table));
   return settings;
+}
+
+void table_settings::take_wake(store_url& url, bool fallback) {
+  if (!sql::take_wake(url, fallback)) return;
+  waiter_table = waiter_prefix + table;
+  if (waiter_table.size() > longest_name) {
+    throw std::invalid_argument(fmt::format(
+        "dlock: mysql URL: wake=on: the waiter table of table={} would be {}, which is longer than {} bytes", table,
+        waiter_table, longest_name));
+  }
 }
 
 std::string take_column(store_url& url, const char* parameter, const std::string& fallback) {
@@ -201,9 +213,11 @@ std::string key_parameter(const column& key, std::string_view marker) {
 }
 
 std::string value_literal(const column& of, std::string_view value) {
-  if (of.type == column_type::integer) return std::string(value);
-  const auto bytes = mysql_literal(value);
-  if (of.type == column_type::bytes) return bytes;
+  return of.type == column_type::integer ? std::string(value) : value_of_bytes(of, mysql_literal(value));
+}
+
+std::string value_of_bytes(const column& of, std::string_view bytes) {
+  if (of.type == column_type::bytes) return std::string(bytes);
   return fmt::format("CONVERT(CONVERT({} USING utf8mb4) USING {}) COLLATE {}", bytes, of.charset, of.collation);
 }
 

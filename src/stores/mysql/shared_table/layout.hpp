@@ -35,9 +35,12 @@ struct column {
 struct table_settings : mysql_settings {
   std::string scheme{};
   std::string table{};
+  std::string waiter_table{};  ///< empty: waiters only poll
 
   /// Takes `table` and all that mysql_settings::take() takes. Throws std::invalid_argument.
   static table_settings take(store_url& url, std::string scheme, const std::string& table);
+  /// Takes `wake`. Throws std::invalid_argument, also if the waiter table's name would be too long.
+  void take_wake(store_url& url, bool fallback);
 };
 
 /// Throws std::invalid_argument if it is empty or longer than a name can be.
@@ -81,8 +84,9 @@ class layout {
 std::string unfit_for(const column& key, std::string_view text);
 
 /// A text as a column has it, so that its index serves the comparison whatever its character set is: the parameter
-/// `:key`, or a value. Of a number: its digits.
+/// `:key`, a value, or an expression of bytes. Of a number: its digits.
 std::string key_parameter(const column& key, std::string_view marker = ":key");
+std::string value_of_bytes(const column& of, std::string_view bytes);
 std::string value_literal(const column& of, std::string_view value);
 
 }  // namespace dlock::stores::mysql::shared_table

@@ -62,6 +62,7 @@ FROM {table}
 WHERE {owner} <> ''
   AND NOT ({passed})
 )",
+                                         .taken = "COALESCE({owner}, '') <> ''",
                                          .expired = R"(
 SELECT {id}
 FROM {table}
@@ -124,6 +125,7 @@ FROM {table}
 WHERE {state} <> 0
   AND COALESCE({passed}, 0) = 0
 )",
+                                     .taken = "{state} <> 0",
                                      .expired = R"(
 SELECT {id}
 FROM {table}
@@ -150,6 +152,7 @@ row_scheme_settings::row_scheme_settings(store_url url, const unique_insert_opti
       // Of a table that has such a column without a default.
       state(url.take_param("state", options.state)) {
   if (!state.empty()) state = checked_name("state", state);
+  take_wake(url, options.wake);
   url.expect_no_more_params();
 }
 
@@ -160,6 +163,7 @@ row_scheme_settings::row_scheme_settings(store_url url, const state_row_options&
       owner(take_column(url, "owner", options.owner)),
       expiry(take_column(url, "expiry", options.expiry)),
       state(take_column(url, "state", options.state)) {
+  take_wake(url, options.wake);
   url.expect_no_more_params();
 }
 

@@ -10,9 +10,36 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/examine.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
+#include "stores/mysql/client/server.hpp"
+#include "stores/mysql/client/text.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::shared_table {
+namespace {
+
+/// Also programs that look for no waiter free keys. An expiry that has passed is found by a poll.
+constexpr const char* look_sql = R"(
+SELECT w.{waiter.lock_key}, {is_free}, 0, 0
+FROM {waiter} w
+WHERE w.{waiter.lock_key} IN (:keys)
+  AND w.{waiter.bell} = :bell
+)";
+
+parked::waiter_sql make_waiter_sql(const scheme_sql& sql, const std::string& waiter_table) {
+  sql::table_names names(std::string(sql::table_names::default_prefix), '`');
+  parked::add_waiter_names(names);
+  names.add_text("waiter", quote_mysql_name(waiter_table));
+  names.add_text("now", server_clock);
+  names.add_text("with_lock", "");
+  names.add_text("is_free",
+                 fmt::format("NOT EXISTS (SELECT 1 FROM {} WHERE {} = {} AND {})", sql.table, sql.key.quoted(),
+                             value_of_bytes(sql.key, names.expand("w.{waiter.lock_key}")), sql.taken));
+  auto made = parked::make_waiter_sql(names, look_sql);
+  made.others_release = true;
+  return made;
+}
+
+}  // namespace
 
 std::string shared_table_store::our_name(const request& request) const {
   // The number that names a grant is its attempt's: release and extend have it as the fence.
@@ -42,6 +69,11 @@ void shared_table_store::prepare() {
   const auto prepared = client_.open<native>(settings_.connect_timeout, {}, why, *made);
   if (!prepared || !prepared->prepare_all(why)) fail(name(), why);
   const base::lock_guard lock(mutex_);
+  if (wakes() && waiters_ == nullptr) {
+    waiters_ = std::make_unique<parked::parked_waiters>(
+        client_, make_waiter_sql(*made, settings_.waiter_table),
+        [this](const std::string& reason) { listeners_.waiters_poll(reason); });
+  }
   if (sql_ != nullptr) former_.push_back(sql_);
   sql_ = std::move(made);
 }
@@ -64,6 +96,11 @@ void shared_table_store::execute(connection& connection, std::span<const request
       return asks_first ? extend_unlocked(with, each) : change(with, each);
     });
   });
+  auto* const others = waiters();
+  if (others == nullptr) return;
+  // Where a request holds the key through several processes, its release may not have been the last.
+  others->wake_first(with, requests, replies, requests.front().request_id.empty());
+  others->note_done(requests, replies);
 }
 
 reply shared_table_store::extend_unlocked(native& with, const request& request) {
@@ -155,10 +192,31 @@ reply shared_table_store::inspect(connection& connection, const request& key,
 reply shared_table_store::list(connection& connection, std::string_view after, std::size_t limit,
                                std::vector<holder_info>& found) noexcept {
   const auto known = sql();
-  return holders(
+  std::vector<holder_info> made;
+  auto answer = holders(
       connection,
       fmt::format(" AND {0}>{1} ORDER BY {0} LIMIT {2}", known->key.quoted(), value_literal(known->key, after), limit),
-      found);
+      made);
+  if (answer.result == outcome::yes) answer = count_waiters(connection, made);
+  if (answer.result == outcome::yes) found = std::move(made);
+  return answer;
+}
+
+reply shared_table_store::count_waiters(connection& connection, std::vector<holder_info>& of) noexcept {
+  auto* const others = waiters();
+  if (others == nullptr) return {.result = outcome::yes};
+  auto& with = static_cast<native&>(connection);
+  return reply_or_in_doubt(with, "count the waiters", [&] { return others->count(with, of); });
+}
+
+reply shared_table_store::waiters(connection& connection, std::string_view key, std::size_t,
+                                  waiter_overview& found) noexcept {
+  std::vector<holder_info> one(1);
+  one.front().key = key;
+  found = {};
+  const auto answer = count_waiters(connection, one);
+  if (const auto& count = one.front().waiters; count) found = {.known = true, .count = *count};
+  return answer;
 }
 
 reply shared_table_store::revoke(connection& connection, const request& key) noexcept {

@@ -10,8 +10,10 @@
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "stores/mysql/client/client.hpp"
+#include "stores/mysql/parked/parked_waiters.hpp"
 #include "stores/mysql/shared_table/connection.hpp"
 #include "stores/mysql/shared_table/layout.hpp"
+#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::mysql::shared_table {
 
@@ -39,6 +41,8 @@ class shared_table_store : public store, private store_admin {
             .renewed_leases = true,
             .fence = fenced_,
             .min_hold = false,
+            .wakes_one = wakes(),
+            .others_release = wakes(),
             .extends_unlocked = true,
             .any_key = false};
   }
@@ -52,6 +56,14 @@ class shared_table_store : public store, private store_admin {
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
   /// No lease depends on a session, so none has a row.
   reply session(connection&, session_verb, const session_record&) noexcept override { return {.result = outcome::yes}; }
+  void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override {
+    if (auto* const all = waiters(); all != nullptr) all->watch(key, session, listener);
+  }
+  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
+    if (auto* const all = waiters(); all != nullptr) all->unwatch(key, listener);
+  }
+  void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
+  void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
   bool terminate(connection& connection, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<native&>(connection), lost);
   }
@@ -82,6 +94,9 @@ class shared_table_store : public store, private store_admin {
              std::vector<holder_info>& found) noexcept override;
   /// No session keeps a key. no: it is free, or may be released in its holder's name; another program's may not.
   reply revoke(connection& connection, const request& key) noexcept override;
+  /// How many they are: no session has a row that would say who.
+  reply waiters(connection& connection, std::string_view key, std::size_t limit,
+                waiter_overview& found) noexcept override;
   reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
   reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
 
@@ -91,16 +106,26 @@ class shared_table_store : public store, private store_admin {
   /// locks.
   reply extend_unlocked(native& with, const request& request);
   reply poll(native& with, const request& request) const;
+  /// Where there are none to be seen, nothing is counted.
+  reply count_waiters(connection& connection, std::vector<holder_info>& of) noexcept;
+  bool wakes() const noexcept { return !settings_.waiter_table.empty(); }
+  /// Null where waiters only poll, and before prepare().
+  parked::parked_waiters* waiters() const noexcept {
+    const base::lock_guard lock(mutex_);
+    return waiters_.get();
+  }
   reply holders(connection& connection, const std::string& condition, std::vector<holder_info>& found) noexcept;
 
   mysql_client client_;
   const table_settings settings_;
   const sql_maker make_sql_;
   const bool fenced_;
+  store_listeners listeners_{};
   mutable base::mutex mutex_;
   std::shared_ptr<const scheme_sql> sql_ DLOCK_GUARDED_BY(mutex_){};  // null before prepare()
   // Those of a former prepare(): connections refer to them.
   std::vector<std::shared_ptr<const scheme_sql>> former_ DLOCK_GUARDED_BY(mutex_){};
+  std::unique_ptr<parked::parked_waiters> waiters_ DLOCK_GUARDED_BY(mutex_){};  // ends before its client
 };
 
 }  // namespace dlock::stores::mysql::shared_table

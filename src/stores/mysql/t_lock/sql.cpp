@@ -87,7 +87,8 @@ SELECT lock_key, LEFT(request_id, 100), {remaining}, version
 FROM {table}
 WHERE request_id <> ''
   AND NOT ({passed})
-)"};
+)",
+                                 .taken = "request_id <> ''"};
 
 // A request that other programs have too. Its id is theirs, byte by byte; the column may compare without case.
 constexpr const char* mine_sql = R"(
@@ -141,6 +142,7 @@ WHERE lock_key = {:key}
 t_lock_settings::t_lock_settings(store_url url, const t_lock_options& options)
     : table_settings(table_settings::take(url, "t_lock", options.table)),
       skew(url.take_number("skew", options.skew.count(), 0, longest_skew_ms, "milliseconds")) {
+  take_wake(url, options.wake);
   url.expect_no_more_params();
 }
 

@@ -5,12 +5,14 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "contract/url_fixture.hpp"
 #include "dlock/stores/mysql_for_update.hpp"
 #include "dlock/stores/mysql_named_lock.hpp"
 #include "dlock/stores/mysql_shared_tables.hpp"
 #include "support/mysql_fixture.hpp"
+#include "support/sql_file.hpp"
 
 namespace dlock::test {
 
@@ -20,30 +22,41 @@ class team_table_fixture : public url_fixture {
   ~team_table_fixture() override {
     raw_mysql with(owner_);
     with.run("SET SESSION lock_wait_timeout=10");  // what was killed may have a transaction for a moment
-    with.run("DROP TABLE IF EXISTS " + table_);
+    for (const auto& table : {table_, waiter_table()}) with.run("DROP TABLE IF EXISTS " + table);
   }
   std::string url() const override { return url({}); }
   /// With more parameters, e.g. "&make_rows=1".
   std::string url(const std::string& more) const {
-    return with_parameters(owner_, "scheme=" + scheme_ + "&table=" + table_ + more);
+    return with_parameters(owner_, "scheme=" + scheme_ + "&table=" + table_ + with_ + more);
   }
   const std::string& table() const noexcept { return table_; }
+  std::string waiter_table() const { return "dlock_waiter_" + table_; }
+  bool names_waiters() const override { return false; }
+  bool looks_apart() const override { return !with_.empty(); }
 
  protected:
-  team_table_fixture(const char* scheme, const char* columns)
-      : scheme_(scheme), table_(scheme_ + "_" + id128::random().hex()) {
-    raw_mysql(owner_).run("CREATE TABLE " + table_ + " " + columns);
+  /// `with`: parameters of all URLs. Those of "&wake=on" find a waiter table.
+  team_table_fixture(const char* scheme, const char* columns, std::string with = {})
+      : scheme_(scheme), table_(scheme_ + "_" + id128::random().hex()), with_(std::move(with)) {
+    raw_mysql owner(owner_);
+    owner.run("CREATE TABLE " + table_ + " " + columns);
+    if (with_ != "&wake=on") return;
+    for (const auto& statement : statements_of("waiter.sql")) {
+      owner.run(replaced(replaced(statement, "@LOCKS@", owner.one("SELECT DATABASE()")), "@TABLE@", table_));
+    }
   }
 
  private:
   const std::string owner_ = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const std::string scheme_;
   const std::string table_;
+  const std::string with_;
 };
 
 class unique_insert_fixture final : public team_table_fixture {
  public:
-  unique_insert_fixture() : team_table_fixture("unique_insert", columns) {}
+  explicit unique_insert_fixture(std::string with = {})
+      : team_table_fixture("unique_insert", columns, std::move(with)) {}
   bool may_be_contended() const override { return true; }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }
   bool deletes_free_rows() const override { return true; }
@@ -60,7 +73,7 @@ class unique_insert_fixture final : public team_table_fixture {
 
 class state_row_fixture final : public team_table_fixture {
  public:
-  state_row_fixture() : team_table_fixture("state_row", columns) {}
+  explicit state_row_fixture(std::string with = {}) : team_table_fixture("state_row", columns, std::move(with)) {}
   bool may_be_contended() const override { return true; }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }
 
@@ -79,7 +92,7 @@ class state_row_fixture final : public team_table_fixture {
 
 class t_lock_fixture final : public team_table_fixture {
  public:
-  t_lock_fixture() : team_table_fixture("t_lock", columns) {}
+  explicit t_lock_fixture(std::string with = {}) : team_table_fixture("t_lock", columns, std::move(with)) {}
   bool may_be_contended() const override { return true; }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }  // the skew
   bool counts_grants() const override { return false; }
@@ -125,6 +138,13 @@ class named_lock_fixture final : public url_fixture {
   const std::string owner_ = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const std::string prefix_ = id128::random().hex().substr(0, 16) + ":";
 };
+
+/// A scheme on a table of a team's: "unique_insert", "state_row" or "t_lock".
+inline std::unique_ptr<team_table_fixture> make_team_fixture(const std::string& scheme, const std::string& with = {}) {
+  if (scheme == "unique_insert") return std::make_unique<unique_insert_fixture>(with);
+  if (scheme == "state_row") return std::make_unique<state_row_fixture>(with);
+  return std::make_unique<t_lock_fixture>(with);
+}
 
 /// Of a scheme whose locks end with a connection: "named_lock" or "for_update".
 inline std::unique_ptr<store_fixture> make_bound_fixture(const std::string& scheme) {
