@@ -60,9 +60,10 @@ void registered_waiters::changed(const std::string& key) {
 void registered_waiters::done(std::span<const request> requests, std::span<const reply> replies) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto at = keys_.find(requests[i].resource);
-    if (replies[i].result != outcome::yes || at == keys_.end() || requests[i].row != nullptr) continue;
+    if (replies[i].result != outcome::yes || at == keys_.end()) continue;
     switch (requests[i].action) {
       case verb::take:
+      case verb::insert:
       case verb::take_over: at->second.taken = true; break;
       case verb::release:
       case verb::cancel:
@@ -163,7 +164,7 @@ bool registered_waiters::leave_old() {
         for (const auto& key : held_too) wake(to, key);
         for (const auto& key : free_ones) {
           const auto row = to.data.locks().find(key);
-          if (row == to.data.locks().end() || !row->second.held()) wake(to, key);
+          if (row != to.data.locks().end() && !row->second.of_table && !row->second.held()) wake(to, key);
         }
         return 0;
       },
@@ -285,7 +286,7 @@ void registered_waiters::look() {
         std::vector<looked_at> all;
         for (const auto& key : keys) {
           const auto row = to.data.locks().find(key);
-          if (row == to.data.locks().end()) continue;
+          if (row == to.data.locks().end() || row->second.of_table) continue;
           all.push_back({.key = key,
                          .free = !row->second.held(),
                          .dead = row->second.held() && to.data.over(row->second, to.clock()),
@@ -308,6 +309,13 @@ void registered_waiters::found(const std::vector<looked_at>& all) {
     const bool other = new_sleep && about.works && about.fence != 0 && about.fence != each.fence;
     about.fence = each.fence;
     if (each.free || each.dead || other || (sleeps_ && !about.works)) tell(about, true);
+    about.seen = true;
+  }
+  // A row of the application's is in no table that is known here: its waiter asks.
+  for (auto& [key, about] : keys_) {
+    const bool seen = std::exchange(about.seen, false);
+    if (seen || !about.registered || about.listeners.empty()) continue;
+    if (about.was_rung || (sleeps_ && !about.works)) tell(about, true);
   }
   look_for_circles();
 }

@@ -217,7 +217,7 @@ void server::look_for_waiters(job& one) {
   for (std::size_t i = 0; i < one.asks.size(); ++i) {
     const auto& asked = one.asks[i];
     auto& answer = one.answers[i];
-    if (answer.result != outcome::yes || asked.row != nullptr) continue;
+    if (answer.result != outcome::yes) continue;
     if (asked.action == verb::release && asked.wake && asked.min_hold.count() <= 0)
       one.to_wake[i] = waiters.first(asked.resource, one.bell);
     auto& holder = answer.holder;
