@@ -286,7 +286,10 @@ void registered_waiters::look() {
         std::vector<looked_at> all;
         for (const auto& key : keys) {
           const auto row = to.data.locks().find(key);
-          if (row == to.data.locks().end() || row->second.of_table) continue;
+          if (row == to.data.locks().end() || row->second.of_table) {
+            all.push_back({.key = key, .free = true, .registered = to.waiters.find(key, own) != nullptr});
+            continue;
+          }
           all.push_back({.key = key,
                          .free = !row->second.held(),
                          .dead = row->second.held() && to.data.over(row->second, to.clock()),
@@ -309,13 +312,6 @@ void registered_waiters::found(const std::vector<looked_at>& all) {
     const bool other = new_sleep && about.works && about.fence != 0 && about.fence != each.fence;
     about.fence = each.fence;
     if (each.free || each.dead || other || (sleeps_ && !about.works)) tell(about, true);
-    about.seen = true;
-  }
-  // A row of the application's is in no table that is known here: its waiter asks.
-  for (auto& [key, about] : keys_) {
-    const bool seen = std::exchange(about.seen, false);
-    if (seen || !about.registered || about.listeners.empty()) continue;
-    if (about.was_rung || (sleeps_ && !about.works)) tell(about, true);
   }
   look_for_circles();
 }

@@ -36,7 +36,6 @@ class registered_waiters final : public subscriber {
     bool stale = false;  ///< its row is of a wait that a grant has ended
     bool works = false;
     bool was_rung = false;
-    bool seen = false;  ///< by the present look
     std::uint64_t fence = 0;
     std::string held{};
   };

@@ -434,11 +434,10 @@ std::string parked_waiters::held_by_waiters(const watched_key& about) const {
 
 /// `since`: this confirms what is written since then.
 bool parked_waiters::write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since) {
-  return ask(sql::write_values(sql_.set_held,
-                               {{"bell", mysql_literal(bytes_of(own_bell_))},
-                                {"key", mysql_literal(key)},
-                                {"since", since ? mysql_literal(std::to_string(*since) + "+") : "''"},
-                                {"held", held.empty() ? "NULL" : mysql_literal(held)}}),
+  return ask(sql::write_values(sql_.set_held, {{"bell", mysql_literal(bytes_of(own_bell_))},
+                                               {"key", mysql_literal(key)},
+                                               {"since", since ? mysql_literal(std::to_string(*since) + "+") : "''"},
+                                               {"held", held.empty() ? "NULL" : mysql_literal(held)}}),
              "enter what a waiter holds", nullptr);
 }
 
@@ -633,20 +632,15 @@ bool parked_waiters::look(clock::time_point now) {
     about.asked = false;
     if (about.listeners.empty()) continue;
     const bool released = row.at(1).value_or("0") == "1", dead = row.at(2).value_or("0") == "1";
-    const bool missed = released && about.works && !about.was_rung && sleeps_ && !sql_.others_release;
+    // A row of the application's is in no table that is known here: its waiter asks at each look.
+    const bool known = row.at(3).has_value();
+    const bool missed = released && known && about.works && !about.was_rung && sleeps_ && !sql_.others_release;
     if (missed && !std::exchange(about.missed, true)) ++missed_;
     // A ring for this key may have come before the sleep that it was to end.
     const auto fence = unsigned_of(row.at(3));
     const bool other = new_sleep && about.works && about.fence != 0 && about.fence != fence;
     about.fence = fence;
     if (released || dead || other || (sleeps_ && !about.works)) tell(about, true);
-    about.seen = true;
-  }
-  // A row of the application's is in no table that is known here: its waiter asks.
-  for (auto& [key, about] : keys_) {
-    const bool seen = std::exchange(about.seen, false);
-    if (seen || !about.registered || about.listeners.empty()) continue;
-    if (about.was_rung || (sleeps_ && !about.works)) tell(about, true);
   }
   for (auto& [key, about] : keys_) {
     if (std::exchange(about.asked, false)) about.registered = false;  // somebody took its row for a dead one

@@ -93,7 +93,6 @@ class parked_waiters {
     bool was_rung = false;    ///< perhaps by a release that took this process for the next
     std::uint64_t fence = 0;  ///< as the last look has seen it; 0: none has
     bool missed = false;      ///< it was found free without a ring
-    bool seen = false;        ///< the present look has found it
     std::string held{};       ///< as its row has it
     bool asked = false;       ///< a look asks about it
   };
