@@ -40,6 +40,12 @@ session_pin session_keeper::pin(microseconds ttl, instant now, session_opening& 
   return {};
 }
 
+id128 session_keeper::id_of(microseconds ttl) const noexcept {
+  const base::lock_guard lock(mutex_);
+  const auto found = sessions_.find(ttl);
+  return found != sessions_.end() ? found->second->session->id : id128{};
+}
+
 void session_keeper::leave(opening_waiter& waiter) noexcept {
   const base::lock_guard lock(mutex_);
   for (auto** at = &waiting_; *at != nullptr; at = &(*at)->next_) {

@@ -79,6 +79,8 @@ class session_keeper final : public statement_owner, private session_pins {
   /// A pin on the live session of that ttl class. Empty: there is none, and `open` says whether the caller is to open
   /// it; if not, another caller does, and will wake the waiter. Allocates if it is to be opened.
   session_pin pin(microseconds ttl, instant now, session_opening& open, opening_waiter& waiter);
+  /// The id of the session of that class; zero: there is none now.
+  id128 id_of(microseconds ttl) const noexcept;
   void leave(opening_waiter& waiter) noexcept;
   /// Why the last session that was to be opened was not; of no text: none has failed since one was opened. Allocates.
   fault why_not_opened() const {

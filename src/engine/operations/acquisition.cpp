@@ -201,7 +201,9 @@ action acquisition::pause_now(instant now) {
     turn_.in_trouble(troubled ? &machine.why() : nullptr);
     troubled_ = troubled;
   }
-  const auto mine = attempt_->pin() ? attempt_->pin()->id : id128{};
+  auto mine = attempt_->pin() ? attempt_->pin()->id : id128{};
+  // Where others see who waits, also one that has only polled so far has a name.
+  if (!mine && services_.caps.wakes_one) mine = services_.sessions.id_of(attempt_->kept_as().session_ttl());
   const auto until = at_->watch.pause_until(key_, mine, request_, machine, now);
   // A waiter that the store notifies need not poll more often because another one in the queue would.
   return at_->pause.start(at_->watch.replaces_polls() ? at_->no_turn : turn_, &attempt_->poll(now), until, now);
