@@ -203,7 +203,8 @@ checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_p
   if (circle.empty()) return mine;
   const auto refused = std::make_shared<unsigned>(0);
   std::vector<std::uint64_t> numbers;
-  bool sure = true;
+  // A thread that waits for one of several keys may stand behind a call that waits for another of them.
+  bool sure = !plan_.has(hazard::several);
   for (auto* const each : circle) {
     each->in_circle = true;
     each->refused = refused;
