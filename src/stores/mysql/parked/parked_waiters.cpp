@@ -40,6 +40,8 @@ constexpr auto grace = 5s;
 /// A sleep that fails sooner will fail again.
 constexpr auto shortest_sleep = 100ms;
 constexpr int most_confirmations = 500;
+/// Of the name of the lock that the process has as long as it waits.
+constexpr std::string_view held_suffix = ".p";
 
 void append_literal(std::string& list, const std::string& literal) {
   if (!list.empty()) list += ',';
@@ -368,7 +370,8 @@ bool parked_waiters::connected(const std::stop_token& stop) {
   parked_ = std::move(parked);
   helper_ = std::move(helper);
   // Who keeps the order sees by this lock that the process is there, also between two sleeps.
-  if (!ask(fmt::format("DO GET_LOCK({}, 0)", bell_name(".p")), "show that this process waits", nullptr)) return false;
+  if (!ask(fmt::format("DO GET_LOCK({}, 0)", bell_name(held_suffix)), "show that this process waits", nullptr))
+    return false;
   const base::lock_guard noting(notes_mutex_);
   bell_ = own_bell_;
   return true;
@@ -544,7 +547,9 @@ bool parked_waiters::wake_next(const std::string& keys, bool held_too) {
   return helper_->usable();
 }
 
-/// From the moment when another connection sees that the bell is held, KILL QUERY ends the sleep.
+/// Sleeps by waiting for the lock that the other connection has. From the moment when another connection sees that the
+/// bell is held, KILL QUERY ends that. SLEEP() would do the same, but all sleeps of a MariaDB server share one mutex: a
+/// KILL that meets another sleeper there may hold up every KILL and every new connection for 2 s.
 bool parked_waiters::park() {
   fault why;
   bool sent = false;
@@ -556,8 +561,10 @@ bool parked_waiters::park() {
         !parked_->usable()) {
       return false;
     }
-    sent = send_mysql(parked_->handle(), fmt::format("SELECT GET_LOCK({}, 0), SLEEP({})", bell_name(), slice.count()),
-                      "wait", why);
+    sent = send_mysql(
+        parked_->handle(),
+        fmt::format("SELECT GET_LOCK({}, 0), GET_LOCK({}, {})", bell_name(), bell_name(held_suffix), slice.count()),
+        "wait", why);
   }
   if (!sent) return false;
   has_bell_ = sleeps_ = true;
@@ -595,7 +602,9 @@ bool parked_waiters::awake() {
   sleeps_ = false;
   if (!said && why.connection) return false;
   constexpr int interrupted = 1317;
-  const bool ended = said ? !rows.empty() && rows.at(0).at(1).value_or("0") != "0" : why.native == interrupted;
+  const auto waited = said && !rows.empty() ? rows.at(0).at(1) : std::nullopt;
+  if (waited == "1") return false;  // the other connection is gone
+  const bool ended = said ? !waited : why.native == interrupted;
   if (keys_.empty()) idle_since_ = clock::now();
   if (!ended) return said || clock::now() - (sleeps_until_ - slice) >= shortest_sleep;
   missed_ = 0;
