@@ -37,7 +37,6 @@ enum class mistake : std::uint8_t {
   order_ignored,            ///< a take in order does not ask whether others come first
   dead_waiter_first,        ///< others wait for a process that is no more to take its turn
   dead_waiter_woken,        ///< a release wakes the first of the waiter table, though its connection is no more
-  left_without_waking,      ///< a waiter that leaves after it was woken does not wake the next one
 };
 
 struct mistake_name {
@@ -72,7 +71,6 @@ inline constexpr std::array mistake_names{
     mistake_name{mistake::order_ignored, "order_ignored"},
     mistake_name{mistake::dead_waiter_first, "dead_waiter_first"},
     mistake_name{mistake::dead_waiter_woken, "dead_waiter_woken"},
-    mistake_name{mistake::left_without_waking, "left_without_waking"},
 };
 
 }  // namespace dlock::simulation

@@ -160,7 +160,6 @@ bool registered_waiters::leave_old() {
   round_trip(
       [left, free_ones, held_too, own = connection_, wake](server& to) {
         for (const auto& key : left) to.waiters.leave(key, own);
-        if (to.data.wrong == mistake::left_without_waking) return 0;
         for (const auto& key : held_too) wake(to, key);
         for (const auto& key : free_ones) {
           const auto row = to.data.locks().find(key);
