@@ -139,34 +139,36 @@ def life_of_a_lease():
 
 def hand_over():
     p = Picture(
-        "hand-over", 800, 452, "A hand-over between two processes",
-        "Process A holds the key. Process B tries to take it, hears that it is busy, and polls with growing pauses. "
-        "A releases the key by one statement. The next poll of B finds it free, and B takes it with a greater fence.")
+        "hand-over", 800, 482, "A hand-over between two processes",
+        "Process A holds the key. Process B tries to take it, learns that it is busy, enters the waiter table, and sleeps "
+        "at the database. A releases the key by one statement, whose reply names the connection on which B sleeps. A "
+        "wakes B, and B takes the key with a greater fence.")
     a, s, b = 130, 380, 630
-    for x, name in ((a, "process A"), (s, "the store"), (b, "process B")):
-        p.life(x, name, 436)
+    for x, name in ((a, "process A"), (s, "the database"), (b, "process B")):
+        p.life(x, name, 466)
     p.arrow(a, 86, s, 86, "take: yes, fence 7")
     p.box(a - 8, 86, 16, 206, "held", radius=2)
     p.text(a - 16, 180, "holds", "good", "end")
     p.arrow(b, 122, s, 122, "take: busy, A holds it")
-    p.text(b + 14, 150, "pause 10 ms", "note")
-    p.arrow(b, 176, s, 176, "poll: busy")
-    p.text(b + 14, 204, "pause 20 ms", "note")
-    p.arrow(b, 230, s, 230, "poll: busy")
-    p.text(b + 14, 258, "… at most 250 ms", "note")
-    p.arrow(a, 292, s, 292, "release: yes")
+    p.text(b + 14, 150, "pause of 10 ms", "note")
+    p.arrow(b, 176, s, 176, "poll: still busy")
+    p.arrow(b, 212, s, 212, "enter the waiter table")
+    p.box(b - 8, 224, 16, 156, "box", radius=2, dash=True)
+    p.text(b + 14, 290, "sleeps; polls every 10 s", "note")
+    p.arrow(a, 292, s, 292, "release: yes, B waits")
     p.text(s + 14, 318, "the key is free", "note")
-    p.arrow(b, 350, s, 350, "poll: free")
-    p.arrow(b, 386, s, 386, "take: yes, fence 8")
-    p.box(b - 8, 386, 16, 50, "held", radius=2)
-    p.text(b + 14, 416, "holds", "good")
+    p.arrow(a, 344, s, 344, "end the sleep of B")
+    p.arrow(s, 380, b - 8, 380, "awake")
+    p.arrow(b, 416, s, 416, "take: yes, fence 8")
+    p.box(b - 8, 416, 16, 50, "held", radius=2)
+    p.text(b + 14, 446, "holds", "good")
     return p
 
 
 def take_over():
     p = Picture(
         "take-over", 860, 506, "A take-over after a crash",
-        "Process A holds the key with fence 7 and stops. Process B polls and hears that the key is busy until the "
+        "Process A holds the key with fence 7 and stops. Process B polls and learns that the key is busy until the "
         "session of A has expired, a ttl after its last renewal. Then B takes over, with fence 8. If A was only stopped "
         "and goes on, it finds its lease lost, and its late write with fence 7 is refused.")
     a, s, b, d = 120, 340, 560, 760
@@ -181,7 +183,7 @@ def take_over():
     p.text(a - 16, 157, "kill -9, or\na long stop", "bad", "end")
     p.arrow(b, 150, s + 8, 150, "take: busy, A holds it")
     p.arrow(b, 186, s + 8, 186, "poll: busy")
-    p.text(b + 14, 214, "… at most 250 ms", "note")
+    p.text(b + 14, 206, "waits until the session\nof A can have expired", "note")
     p.text(a + 16, 228, "A's lease is lost", "bad")
     p.line(a + 8, 236, s - 8, 236, dash=True)
     p.text(a + 16, 262, "one margin later its", "note")
@@ -201,12 +203,12 @@ def take_over():
 def layers():
     p = Picture(
         "layers", 800, 584, "The layers of dlock",
-        "From top to bottom: your code; the faces, which are macros, locked, with_lock, distributed_mutex, lock_service "
+        "From top to bottom: your code; the public interface, which is macros, locked, with_lock, distributed_mutex, lock_service "
         "and lease; the engine with core, drivers, operations, background, books, statements and machines; and the "
         "stores: memory, SQLite, MySQL, Redis, ZooKeeper. Each uses only what is below it.")
     p.box(24, 20, 752, 34, "box", "your code")
     p.box(24, 70, 752, 104, "held", radius=6)
-    p.text(36, 90, "faces: no logic of their own", "note")
+    p.text(36, 90, "public interface: no logic of its own", "note")
     p.text(764, 90, "include/dlock, src/api", "note", "end")
     p.box(40, 98, 404, 28, "page", "macros · locked · with_lock · distributed_mutex")
     p.box(40, 134, 404, 28, "page", "lock_service · lease · multi_lease")
