@@ -66,8 +66,8 @@ mistake src/base/lock_options.cpp 's/(classes_s\{1, 2,) 5/\1 4/' 'docs/protocol.
 # Statements, tests, pictures.
 mistake docs/protocol.md '/^## The statements: Maria/,/^## / s/AND NOT revoked/AND revoked/' \
   'docs/protocol.md:1: not in src/stores/sql/lease_sql.cpp and src/stores/mysql/lease_table/sql.cpp: UPDATEdlock_sessionSET'
-mistake docs/protocol.md '/^## The statements: SQLite/,/^## / s/AND NOT revoked/AND revoked/' \
-  'docs/protocol.md:1: not in src/stores/sql/lease_sql.cpp and src/stores/sqlite/lease_table/sql.cpp: UPDATEdlock_sessionSET'
+mistake docs/protocol.md '/^## The statements: SQLite/,/^## / s/RETURNING fence$/RETURNING nonce/' \
+  'docs/protocol.md:1: not in src/stores/sql/lease_sql.cpp and src/stores/sqlite/lease_table/sql.cpp: UPDATEdlock_lockSET'
 mistake docs/mysql-schemes.md '/^<!-- sql: /,/^```$/ s/WHERE/WITH/' 'docs/mysql-schemes.md:'
 mistake docs/stores.md 's/^<!-- tests -->$/&\n`no such test`\n/' 'no test is called: no such test'
 mistake docs/pictures/layers.svg 's/the engine/an engine/' 'docs/pictures/layers.svg'
