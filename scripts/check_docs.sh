@@ -25,7 +25,7 @@ offend() {
   printf '%s\n' "$1"
   offences=$((offences + 1))
 }
-pages() { find README.md README.zh-CN.md CHANGELOG.md CONTRIBUTING.md docs samples tests/README.md tests/known_faults.md -name '*.md' 2>/dev/null | sort; }
+pages() { find README.md README.zh-CN.md CHANGELOG.md CONTRIBUTING.md docs samples tests/README.md tests/known_faults.md tests/mistakes.md -name '*.md' 2>/dev/null | sort; }
 
 # ---- code that is a part of a compiled file --------------------------------------------------------------------
 
