@@ -249,8 +249,26 @@ TEST_CASE("example: a service is made by the URL of its store") {
     dlock::lock_service locks{"mysql://locker:secret@db1,db2/locks", {.label = "billing", .start_limit = 30s}};
     // [/start]
   };
-  // This program links no store for MySQL.
+  const auto redis = [] {
+    // [redis]
+    dlock::lock_service locks{"redis://locker:secret@redis1.example.com,redis2.example.com/0?persistence=everysec"};
+    // [/redis]
+  };
+  const auto redlock = [] {
+    // [redlock]
+    dlock::lock_service locks{"redlock://locker:secret@redis1.example.com,redis2.example.com,redis3.example.com/0"};
+    // [/redlock]
+  };
+  const auto zookeeper = [] {
+    // [zookeeper]
+    dlock::lock_service locks{"zookeeper://zk1.example.com,zk2.example.com,zk3.example.com/app?base=/locks"};
+    // [/zookeeper]
+  };
+  // This program links none of these stores.
   CHECK_THROWS_WITH(start(), Catch::Matchers::ContainsSubstring("dlock::mysql"));
+  CHECK_THROWS_WITH(redis(), Catch::Matchers::ContainsSubstring("dlock::redis"));
+  CHECK_THROWS_WITH(redlock(), Catch::Matchers::ContainsSubstring("dlock::redis"));
+  CHECK_THROWS_WITH(zookeeper(), Catch::Matchers::ContainsSubstring("dlock::zookeeper"));
 }
 
 namespace {

@@ -324,27 +324,6 @@ _dlock "$@"
       zsh_specs(line), verbs, cases);
 }
 
-std::string markdown_options(const CLI::App& line) {
-  std::string text;
-  const auto add = [&](const CLI::App& of) {
-    for (const auto* each : named_options(of)) {
-      std::string names;
-      const auto value = takes_value(*each) ? " " + each->get_type_name() : std::string{};
-      for (const auto& name : spellings(*each))
-        names += fmt::format("{}`{}{}`", names.empty() ? "" : ", ", name, value);
-      text += fmt::format("- {}: {}.\n", names, each->get_description());
-    }
-  };
-  text += "### Options of all verbs\n\n";
-  add(line);
-  for (const auto* verb : verbs_of(line)) {
-    text += fmt::format("\n### `dlock {}`\n\n{}.\n", usage(*verb), verb->get_description());
-    if (!named_options(*verb).empty()) text += "\n";
-    add(*verb);
-  }
-  return text;
-}
-
 std::string markdown_exit_codes() {
   std::string text;
   for (const auto& each : exit_meanings) text += fmt::format("- **{}**: {}\n", each.number, each.text);

@@ -14,9 +14,7 @@ std::string manual_page(const CLI::App& line);
 std::string bash_completion(const CLI::App& line);
 /// For zsh: the file _dlock.
 std::string zsh_completion(const CLI::App& line);
-/// The verbs with their options, as docs/command.md has them.
-std::string markdown_options(const CLI::App& line);
-/// The exit codes, likewise.
+/// The exit codes, as docs/command.md has them.
 std::string markdown_exit_codes();
 
 }  // namespace dlock::command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Writes what is generated from the definition of the command line: dlock_generate man|bash|zsh|options|exit-codes
+// Writes what is generated from the definition of the command line: dlock_generate man|bash|zsh|exit-codes
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -15,11 +15,10 @@ int main(int argc, char** argv) {
   const auto text = what == "man"          ? manual_page(*line)
                     : what == "bash"       ? bash_completion(*line)
                     : what == "zsh"        ? zsh_completion(*line)
-                    : what == "options"    ? markdown_options(*line)
                     : what == "exit-codes" ? markdown_exit_codes()
                                            : std::string{};
   if (text.empty()) {
-    std::fputs("usage: dlock_generate man|bash|zsh|options|exit-codes\n", stderr);
+    std::fputs("usage: dlock_generate man|bash|zsh|exit-codes\n", stderr);
     return 64;
   }
   return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? 0 : 70;
