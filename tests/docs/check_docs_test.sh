@@ -69,7 +69,7 @@ mistake docs/protocol.md '/^## The statements: Maria/,/^## / s/AND NOT revoked/A
 mistake docs/protocol.md '/^## The statements: SQLite/,/^## / s/RETURNING fence$/RETURNING nonce/' \
   'docs/protocol.md:1: not in src/stores/sql/lease_sql.cpp and src/stores/sqlite/lease_table/sql.cpp: UPDATEdlock_lockSET'
 mistake docs/mysql-schemes.md '/^<!-- sql: /,/^```$/ s/WHERE/WITH/' 'docs/mysql-schemes.md:'
-mistake docs/stores.md 's/^<!-- tests -->$/&\n`no such test`\n/' 'no test is called: no such test'
+mistake docs/zh-CN/designs.md 's/^<!-- tests -->$/&\n`no such test`\n/' 'no test is called: no such test'
 mistake docs/pictures/layers.svg 's/the engine/an engine/' 'docs/pictures/layers.svg'
 
 # What is too long. A letter of several bytes is one column.
