@@ -696,14 +696,12 @@ TEST_CASE(
   for (const int end : go) ::close(end);
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: the example of docs/waiting.md", "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a service that polls is made beside one that is woken", "[unit][sqlite]") {
   const auto url = fixture.url();
   // clang-format off
-  // [woken]
   dlock::lock_service locks(url);                         // wake=on, the default
   auto held = locks.acquire("order:42", {.wait = 1min});  // sleeps; a release in another process ends that at once
   dlock::lock_service quiet(url + "?wake=off");           // polls
-  // [/woken]
   // clang-format on
   CHECK_FALSE(quiet.try_acquire("order:42"));
 }
