@@ -22,7 +22,7 @@ GUIDE = ["cookbook", "keys", "waiting", "threads", "asynchronous", "errors", "tr
          "testing"]
 STORES = ["stores", "mysql-schemes", "redis", "zookeeper", "comparison"]
 RUNNING = ["install", "command", "metrics", "operations", "performance"]
-INSIDE = ["guarantees", "protocol", "measurements", "reliability", "mistakes", "architecture", "writing-a-store"]
+INSIDE = ["guarantees", "protocol", "measurements", "reliability", "architecture", "writing-a-store"]
 
 
 def copy(relative, pages):
@@ -33,7 +33,7 @@ def copy(relative, pages):
 
 def repository_pages():
     for name in ("README.md", "README.zh-CN.md", "CHANGELOG.md", "CONTRIBUTING.md", "tests/README.md",
-                 "tests/known_faults.md"):
+                 "tests/known_faults.md", "tests/mistakes.md"):
         yield name
     for folder in ("docs", "samples"):
         for where, _, names in os.walk(os.path.join(ROOT, folder)):
@@ -70,7 +70,7 @@ def navigation(headers):
     lines += ["      - README.zh-CN.md"] + [f"      - docs/zh-CN/{name}" for name in
                                             sorted(os.listdir(os.path.join(ROOT, "docs", "zh-CN")))]
     lines.append("  - Project:")
-    lines += ["      - CHANGELOG.md", "      - CONTRIBUTING.md", "      - tests/README.md"]
+    lines += ["      - CHANGELOG.md", "      - CONTRIBUTING.md", "      - tests/README.md", "      - tests/mistakes.md"]
     return "\n".join(lines)
 
 
