@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What each store costs and how it hands over, measured alike: docs/stores.md has the table. Nothing is promised of
+// What each store costs and how it hands over, measured alike: docs/stores.md has figures. Nothing is promised of
 // these.
 #include <fmt/format.h>
 #include <sys/stat.h>
