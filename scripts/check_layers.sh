@@ -78,7 +78,7 @@ done < <(sources include)
 # ---- the order of the folders in src/ ---------------------------------------------------------------------------
 
 # For a file: the highest layer of a public header that it may include, and what it may include of src/. A client knows no
-# table, MySQL's stores nothing of SQLite's, no store the engine. The mutex and the wake event stand below all of them. An object may need what
+# table, MySQL's stores nothing of SQLite's, no store the engine. The mutex, the wake event and texts stand below all of them. An object may need what
 # the same list allows; api/lease.hpp and api/lock_service.hpp there stand for their sources.
 engine_books="engine/machines engine/statements engine/books"
 folder_rule() {
@@ -99,11 +99,11 @@ folder_rule() {
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/store_listeners.hpp stores/sqlite stores/sql ;;
-    src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client base/printable_text.hpp ;;
+    src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
-      echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis base/printable_text.hpp ;;
+      echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis ;;
     src/stores/zookeeper/client/*) echo 4 stores/name_lookup.hpp stores/zookeeper/client ;;
-    src/stores/zookeeper/recipe/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/store_listeners.hpp stores/zookeeper base/printable_text.hpp ;;
+    src/stores/zookeeper/recipe/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/store_listeners.hpp stores/zookeeper ;;
     src/stores/name_lookup.cpp) echo 4 stores/name_lookup.hpp ;;
     src/stores/hangup_watch.cpp) echo 4 stores/hangup_watch.hpp ;;
     src/stores/*) echo 4 ;;
@@ -141,7 +141,7 @@ while IFS= read -r file; do
         ;;
       */*)
         # shellcheck disable=SC2086 # a list of words
-        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/lower_case.hpp base/mutex.hpp base/wake_event.hpp $allowed; then
+        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/text.hpp base/mutex.hpp base/wake_event.hpp $allowed; then
           offend "$file:$number: includes $included, which its folder may not know"
         fi
         ;;

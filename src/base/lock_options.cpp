@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/lock_settings.hpp"
-#include "base/printable_text.hpp"
+#include "base/text.hpp"
 #include "dlock/service_options.hpp"
 
 namespace dlock {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "api/access.hpp"
-#include "base/lower_case.hpp"
+#include "base/text.hpp"
 #include "odb/column_name.hpp"
 #include "odb/own_transaction.hpp"
 #include "odb/statement_text.hpp"

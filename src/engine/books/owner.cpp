@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "base/printable_text.hpp"
+#include "base/text.hpp"
 #include "engine/books/fork_guard.hpp"
 #include "engine/books/owner_state.hpp"
 

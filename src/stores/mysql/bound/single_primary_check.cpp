@@ -8,7 +8,7 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "base/lower_case.hpp"
+#include "base/text.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/text.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/lower_case.hpp"
+#include "base/text.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/text.hpp"

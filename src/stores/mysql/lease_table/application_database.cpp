@@ -11,7 +11,7 @@
 #include <odb/mysql/exceptions.hxx>
 #include <utility>
 
-#include "base/lower_case.hpp"
+#include "base/text.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/printable_text.hpp"
+#include "base/text.hpp"
 #include "dlock/error.hpp"
 
 namespace dlock::stores::redis {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <optional>
 
-#include "base/printable_text.hpp"
+#include "base/text.hpp"
 #include "dlock/lock_key.hpp"
 
 namespace dlock::stores::redis::setnx {

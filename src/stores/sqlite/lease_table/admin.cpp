@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/lower_case.hpp"
+#include "base/text.hpp"
 #include "dlock/lock_key.hpp"
 #include "held_lock_view-odb-sqlite.hxx"
 #include "held_lock_view-odb.hxx"

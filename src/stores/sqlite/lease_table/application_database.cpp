@@ -15,7 +15,7 @@
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/exceptions.hxx>
 
-#include "base/lower_case.hpp"
+#include "base/text.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/errors.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/printable_text.hpp"
+#include "base/text.hpp"
 #include "stores/reply_or_in_doubt.hpp"
 #include "stores/zookeeper/client/errors.hpp"
 #include "stores/zookeeper/recipe/store.hpp"

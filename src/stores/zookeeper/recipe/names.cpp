@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstddef>
 
-#include "base/printable_text.hpp"
+#include "base/text.hpp"
 
 namespace dlock::stores::zookeeper {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/printable_text.hpp"
+#include "base/text.hpp"
 #include "stores/zookeeper/client/errors.hpp"
 #include "stores/zookeeper/recipe/nodes.hpp"
 

@@ -4,6 +4,15 @@
 #include <string>
 #include <string_view>
 
+#include "dlock/export.hpp"
+
+namespace dlock::detail {
+
+/// What messages show of a text: bytes that no terminal shows as themselves are written as \xNN.
+DLOCK_EXPORT std::string printable_text(std::string_view text);
+
+}  // namespace dlock::detail
+
 namespace dlock::base {
 
 /// With small letters instead of A to Z, whatever the locale: so databases compare names.

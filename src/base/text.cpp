@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "base/printable_text.hpp"
+#include "base/text.hpp"
 
 #include <fmt/format.h>
 
