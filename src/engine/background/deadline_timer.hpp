@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/mutex.hpp"
-#include "engine/books/grant_timers.hpp"
+#include "engine/books/grant.hpp"
 
 namespace dlock::engine {
 

@@ -7,7 +7,7 @@
 
 #include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
-#include "engine/books/grant_timers.hpp"
+#include "engine/books/grant.hpp"
 #include "engine/books/held_locks.hpp"
 #include "engine/statements/statement_executor.hpp"
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "engine/books/grant_timers.hpp"
-
 namespace dlock::engine {
 
 const char grant::by_mutex = 0;

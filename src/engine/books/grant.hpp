@@ -17,11 +17,12 @@
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_types.hpp"
+#include "engine/books/deadline_heap.hpp"
 #include "engine/books/owner_state.hpp"
 #include "engine/books/session.hpp"
 #include "engine/books/wait_queue.hpp"
 #include "engine/machines/trust.hpp"
-#include "engine/statements/doubt.hpp"
+#include "engine/statements/statement.hpp"
 
 namespace dlock::engine {
 
@@ -163,6 +164,28 @@ struct grant : std::enable_shared_from_this<grant> {
  private:
   std::atomic<bool> loss_notified_{false};
   std::atomic<std::stop_source*> lost_{nullptr};  // made when somebody asks for it
+};
+
+// They stand in their heaps only while their grant is held, so it leaves them before it is destroyed.
+
+/// The local deadline of a grant. Guarded by the mutex of deadline_timer.
+struct grant_deadline {
+  explicit grant_deadline(grant& whose) noexcept : of(whose) {}
+
+  grant& of;
+  deadline_heap<grant_deadline>::link link{};
+};
+
+/// What renews a grant whose own expiry keeps its lease. `due` and `blocked` are guarded by the mutex of row_renewer.
+/// The rest belongs to the renewal that is under way.
+struct renewal_state {
+  explicit renewal_state(grant& whose) noexcept : of(whose) {}
+
+  grant& of;
+  deadline_heap<renewal_state>::link due{};      ///< by the time of its next renewal
+  deadline_heap<renewal_state>::link blocked{};  ///< by its deadline, while its renewal is to wait for a row lock
+  statement send{};
+  std::shared_ptr<grant> under_way{};  ///< until it is answered
 };
 
 }  // namespace dlock::engine

@@ -16,7 +16,6 @@
 #include "engine/books/fork_guard.hpp"
 #include "engine/drivers/async_driver.hpp"
 #include "engine/drivers/thread_group.hpp"
-#include "engine/drivers/work_loop.hpp"
 #include "engine/operations/engine_services.hpp"
 
 namespace dlock::engine {

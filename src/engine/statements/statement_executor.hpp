@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stop_token>
 
@@ -15,11 +17,65 @@
 #include "dlock/store_interface/store.hpp"
 #include "engine/statements/concurrency_limit.hpp"
 #include "engine/statements/connection_slots.hpp"
-#include "engine/statements/deferred_effects.hpp"
+#include "engine/statements/statement_queue.hpp"
 #include "engine/statements/statement_queues.hpp"
-#include "engine/statements/worker_threads.hpp"
 
 namespace dlock::engine {
+
+/// What an executor has decided under its lock, and does once that is open again.
+class deferred_effects {
+ public:
+  /// `self`: the caller whose thread this is; null: none.
+  explicit deferred_effects(time_source& time, const blocked_caller* self = nullptr) noexcept
+      : time_(time), self_(self) {}
+
+  statement_queue answered{};          ///< their owners are notified
+  statement_queue last_of_callers{};   ///< the last one of each other caller that has all its answers
+  connection_slots::closing broken{};  ///< closed
+  instant tick_at = instant::max();    ///< the executor's tick() is wanted by then
+
+  /// It has been answered.
+  void hand_over(statement& of) noexcept;
+  /// It was not sent, for that reason.
+  void refuse(statement& of, const fault& why) noexcept;
+  void refuse_all(statement_queue& all, const fault& why) noexcept;
+
+ private:
+  time_source& time_;
+  const blocked_caller* self_;
+};
+
+/// The threads that execute statements without a waiting caller: how many there are and which sleep. Guarded by the
+/// executor's mutex.
+class worker_threads {
+ public:
+  explicit worker_threads(time_source& time) noexcept : time_(time) {}
+
+  /// One that sleeps is woken, or one more is started by `start`, up to `most`. False: neither is to be had.
+  template <class Start>
+  bool wake(std::size_t most, Start&& start) noexcept {
+    if (idle_ > 0) {
+      time_.notify(wanted_);
+      return true;
+    }
+    if (all_ == most || !start()) return false;
+    ++all_;
+    return true;
+  }
+  void wake_all() noexcept { time_.notify(wanted_); }
+  /// The calling one sleeps until it is woken.
+  void sleep(std::unique_lock<std::mutex>& lock) {
+    ++idle_;
+    time_.wait_until(wanted_, lock, instant::max());
+    --idle_;
+  }
+
+ private:
+  time_source& time_;
+  std::condition_variable wanted_;
+  std::size_t all_ = 0;
+  std::size_t idle_ = 0;
+};
 
 /// What the executor wants of the threads around it.
 class executor_threads {

@@ -17,7 +17,6 @@
 
 #include "dlock/stores/memory.hpp"
 #include "engine/drivers/thread_group.hpp"
-#include "engine/drivers/work_loop.hpp"
 #include "engine/statements/statement_executor.hpp"
 #include "support/clock_fixture.hpp"
 #include "support/eventually.hpp"
