@@ -12,8 +12,6 @@
 
 #include "api/access.hpp"
 #include "odb/own_transaction.hpp"
-#include "odb/query_parts.hpp"
-#include "odb/same_database.hpp"
 #include "odb/statement_text.hpp"
 
 namespace dlock::detail {

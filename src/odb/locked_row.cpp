@@ -13,7 +13,6 @@
 #include "dlock/odb/verify.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
 #include "odb/own_transaction.hpp"
-#include "odb/same_database.hpp"
 
 namespace dlock::detail {
 
@@ -61,17 +60,6 @@ bool try_commit(engine::service_core& home, odb::database& db, engine::grant& gr
   }
   version.committed();
   return true;
-}
-
-/// What a transaction of the caller's must do if it is not committed.
-void restore_at_rollback(odb::transaction& in, const entity_write& write) {
-  auto mine = std::make_unique<std::function<void()>>(write.restore);
-  const auto ended = [](unsigned short event, void* key, unsigned long long /*data*/) {
-    const std::unique_ptr<std::function<void()>> restore(static_cast<std::function<void()>*>(key));
-    if (event == odb::transaction::event_rollback) (*restore)();
-  };
-  in.callback_register(ended, mine.get(), odb::transaction::event_all, 0, nullptr);
-  mine.release();
 }
 
 }  // namespace
@@ -123,7 +111,9 @@ void update_row(odb::transaction& in, const lease& held, const entity_write& wri
   const stores::sql::outer_transaction outer;
   odb::transaction::current(in);
   try {
-    restore_at_rollback(in, write);
+    at_outcome(in, [restore = write.restore](unsigned short event) {
+      if (event == odb::transaction::event_rollback) restore();
+    });
     write.write();
     // What is written after an end in the midst would not be verified.
     const auto& application = application_of(*access::grant_of(held)->home);

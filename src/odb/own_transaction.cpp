@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace dlock::detail {
 
@@ -91,6 +93,17 @@ void own_transaction::commit(stores::sql::application_database& application, con
   }
 }
 
+void at_outcome(odb::transaction& in, std::function<void(unsigned short event)> ended) {
+  auto mine = std::make_unique<std::function<void(unsigned short)>>(std::move(ended));
+  const auto call = [](unsigned short event, void* key, unsigned long long /*data*/) {
+    const std::unique_ptr<std::function<void(unsigned short)>> own(
+        static_cast<std::function<void(unsigned short)>*>(key));
+    (*own)(event);
+  };
+  in.callback_register(call, mine.get(), odb::transaction::event_all, 0, nullptr);
+  mine.release();
+}
+
 void with_retries(stores::sql::application_database& application, std::chrono::milliseconds timeout,
                   const std::function<void()>& work) {
   const auto until = std::chrono::steady_clock::now() + timeout;
@@ -107,6 +120,36 @@ void with_retries(stores::sql::application_database& application, std::chrono::m
     }
     std::this_thread::sleep_for(pause);
   }
+}
+
+// ---- what was executed where the locks live ------------------------------------------------------------------------
+
+namespace {
+
+bool leads_elsewhere(const stores::sql::application_database& application, odb::connection& connection) {
+  auto answer = application.glance(connection);
+  fault why;
+  if (answer == outcome::unknown) answer = application.shares(connection, why);
+  return answer == outcome::no;
+}
+
+}  // namespace
+
+unsigned long long execute_there(const stores::sql::application_database& application, odb::connection& connection,
+                                 const std::string& sql, unsigned long long expected,
+                                 const std::function<void()>& elsewhere) {
+  unsigned long long changed = 0;
+  try {
+    changed = connection.execute(sql);
+  } catch (const odb::exception& error) {
+    const auto why = application.fault_of(error);
+    // No such table, for example.
+    const bool lasting = !why.connection && !why.transient && !why.contended;
+    if (lasting && leads_elsewhere(application, connection)) elsewhere();
+    throw;
+  }
+  if (changed != expected && leads_elsewhere(application, connection)) elsewhere();
+  return changed;
 }
 
 }  // namespace dlock::detail

@@ -9,6 +9,7 @@
 #include <odb/transaction.hxx>
 
 #include <functional>
+#include <string>
 
 #include "engine/core/blocking_calls.hpp"
 #include "stores/sql/application_database.hpp"
@@ -54,9 +55,20 @@ class own_transaction {
   odb::transaction mine_;
 };
 
+/// Calls `ended` once that transaction has an outcome, with ODB's number of it, on the thread that ends it.
+void at_outcome(odb::transaction& in, std::function<void(unsigned short event)> ended);
+
 /// Runs `work` again as long as it fails for a while only (a deadlock, another writer) and `timeout` has not passed.
 /// `work` must leave nothing behind when it throws.
 void with_retries(stores::sql::application_database& application, std::chrono::milliseconds timeout,
                   const std::function<void()>& work);
+
+/// Executes a statement that is to change so many rows in the place; gives how many it did. Where it fails or changes
+/// another number because the connection leads to another server (SQLite: file), `elsewhere` is called, which throws.
+/// An address may lead to one server today and to another tomorrow, so no answer about that is kept. One more
+/// statement, only where something is wrong. Throws what ODB throws.
+unsigned long long execute_there(const stores::sql::application_database& application, odb::connection& connection,
+                                 const std::string& sql, unsigned long long expected,
+                                 const std::function<void()>& elsewhere);
 
 }  // namespace dlock::detail

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/odb/row.hpp"
-#include "base/mutex.hpp"
 
 #include <fmt/format.h>
 
@@ -11,10 +10,16 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+#ifdef DLOCK_ODB_MYSQL
+#include <odb/mysql/query.hxx>
+#endif
+#ifdef DLOCK_ODB_SQLITE
+#include <odb/sqlite/query.hxx>
+#endif
 
 #include "api/access.hpp"
+#include "base/mutex.hpp"
 #include "base/text.hpp"
-#include "odb/column_name.hpp"
 #include "odb/own_transaction.hpp"
 #include "odb/statement_text.hpp"
 
@@ -51,6 +56,37 @@ class known_tables {
 known_tables& known() {
   static known_tables* const all = new known_tables;  // never destroyed: threads may outlive main()
   return *all;
+}
+
+std::pair<std::string, std::string> names(const odb::native_column_info* info, odb::database_id database) {
+  const void* const column = info[database].column;
+  if (column == nullptr) {
+    throw std::invalid_argument(
+        "dlock: the mapped class was not generated for this kind of database, or its generated code is not linked (a "
+        "static library of it must be linked whole)");
+  }
+#ifdef DLOCK_ODB_MYSQL
+  if (database == odb::id_mysql) {
+    const auto& is = *static_cast<const odb::mysql::query_column_base*>(column);
+    return {is.table(), is.column()};
+  }
+#endif
+#ifdef DLOCK_ODB_SQLITE
+  if (database == odb::id_sqlite) {
+    const auto& is = *static_cast<const odb::sqlite::query_column_base*>(column);
+    return {is.table(), is.column()};
+  }
+#endif
+  throw std::invalid_argument("dlock: this dlock was built without support for rows in this kind of database");
+}
+
+/// As SQL text has them, quoted. Throw std::invalid_argument if the class was not generated for that database, or what
+/// was generated is not linked.
+std::string table_name(const odb::native_column_info* info, odb::database_id database) {
+  return names(info, database).first;
+}
+std::string column_name(const odb::native_column_info* info, odb::database_id database) {
+  return names(info, database).second;
 }
 
 /// "`shop`.`order`": order

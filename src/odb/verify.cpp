@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "api/access.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
+#include "engine/books/transaction_watch.hpp"
 #include "engine/operations/lock_errors.hpp"
-#include "odb/same_database.hpp"
+#include "odb/own_transaction.hpp"
 #include "stores/sql/application_database.hpp"
 
 namespace dlock::detail {
@@ -95,22 +98,11 @@ void verify_each(odb::connection& connection, const std::vector<std::shared_ptr<
   }
 }
 
-/// What a transaction must tell of its end.
-struct pinned {
-  std::vector<std::shared_ptr<engine::grant>> grants{};
-};
-
-void ended(unsigned short /*event*/, void* key, unsigned long long /*data*/) {
-  const std::unique_ptr<pinned> mine(static_cast<pinned*>(key));
-  for (const auto& grant : mine->grants) engine::transaction_ended(grant);
-}
-
-void pin(odb::transaction& in, std::vector<std::shared_ptr<engine::grant>> all) {
-  auto mine = std::make_unique<pinned>();
-  mine->grants = std::move(all);
-  in.callback_register(&ended, mine.get(), odb::transaction::event_all, 0, nullptr);
-  for (const auto& grant : mine->grants) engine::outlive_transaction(*grant);
-  mine.release();
+void pin(odb::transaction& in, const std::vector<std::shared_ptr<engine::grant>>& all) {
+  at_outcome(in, [all](unsigned short /*event*/) {
+    for (const auto& grant : all) engine::transaction_ended(grant);
+  });
+  for (const auto& grant : all) engine::outlive_transaction(*grant);
 }
 
 void undo(odb::connection& connection, const std::vector<const lease*>& held,
@@ -165,6 +157,40 @@ void verify_all(odb::connection& connection, std::vector<const lease*> held) {
   }
   or_roll_back(
       connection, held, [&] { connection.execute("ROLLBACK"); }, [&] { verify_each(connection, in_order(held)); });
+}
+
+// ---- the current transactions of threads ---------------------------------------------------------------------------
+
+namespace {
+
+/// The calling thread's current transaction, as ODB knows it.
+class odb_watch final : public engine::transaction_watch {
+ public:
+  /// Nothing is sent on the caller's connection, which may be in the middle of an uncached result: where only the
+  /// server could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
+  bool open_here(const store& store) noexcept override try {
+    if (!odb::transaction::has_current()) return false;
+    const auto* const application = dynamic_cast<const stores::sql::application_database*>(&store);
+    return application != nullptr && application->glance(odb::transaction::current().connection()) != outcome::no;
+  } catch (...) {
+    return false;
+  }
+
+  bool at_end(const store& store, std::function<void()> ended) noexcept override try {
+    if (!open_here(store)) return false;
+    at_outcome(odb::transaction::current(), [ended = std::move(ended)](unsigned short /*event*/) { ended(); });
+    return true;
+  } catch (...) {
+    return false;
+  }
+};
+
+}  // namespace
+
+bool watch_odb_transactions() noexcept {
+  static odb_watch* const watch = new (std::nothrow) odb_watch;  // never destroyed: threads may outlive main()
+  if (watch != nullptr) watch_transactions(*watch);
+  return watch != nullptr;
 }
 
 }  // namespace dlock::detail
