@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/protocol.hpp"
 
 namespace dlock::stores::redis {
 
@@ -188,15 +188,10 @@ std::unique_ptr<script_connection> redis_client::open(microseconds limit, const 
 }
 
 bool may_hold_locks(const server_facts& server, const redis_settings& settings, bool expire, fault& why) {
-  try {
-    server.must_do(settings, expire);
-    return true;
-  } catch (const std::invalid_argument& refusal) {
-    why = {};
-    why.connection = true;
-    why.text = refusal.what();
-    return false;
-  }
+  auto refusal = server.refusal(settings, expire);
+  if (refusal.empty()) return true;
+  why = {.connection = true, .text = std::move(refusal)};
+  return false;
 }
 
 bool end_lost_connection(redis_connection& on, const connection_identity& lost) noexcept {

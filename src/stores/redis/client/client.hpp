@@ -126,7 +126,7 @@ class redis_client {
   mutable server_facts promoted_primary_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// As must_do(). False, and why, for good: what prepare() has seen may have been another server.
+/// False, and why, for good: what prepare() has seen may have been another server.
 bool may_hold_locks(const server_facts& server, const redis_settings& settings, bool expire, fault& why);
 /// An incarnation of a server is named by its address and this start of it: the address.
 inline std::string_view address_in(std::string_view incarnation) {

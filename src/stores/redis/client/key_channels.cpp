@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-#include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/protocol.hpp"
 
 namespace dlock::stores::redis {
 

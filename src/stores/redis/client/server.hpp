@@ -29,9 +29,9 @@ struct server_facts {
   /// `info`: the answer to INFO. `fsync`: that to CONFIG GET *appendfsync*, which may be an error: then the least is
   /// assumed.
   static server_facts read(std::string_view info, const answer& fsync);
-  /// Whether locks may live there. `expire`: their keys have an expiry in the server. Throws std::invalid_argument,
-  /// with the server's name and what is to be changed.
-  void must_do(const redis_settings& settings, bool expire) const;
+  /// Why locks may not live there, with the server's name and what is to be changed; empty: they may. `expire`: their
+  /// keys have an expiry in the server.
+  std::string refusal(const redis_settings& settings, bool expire) const;
 };
 
 /// What the answer to INFO says of that; empty: nothing.

@@ -117,23 +117,11 @@ bool quorum_connection::open(clock::time_point until, const std::stop_token& can
   return usable();
 }
 
-std::vector<quorum_connection::heard> quorum_connection::ask(const command_text& all, clock::time_point until,
-                                                             ask_late late) {
-  return ask(std::vector<const command_text*>(links_.size(), &all), until, late);
-}
-
 std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const command_text> each,
                                                              clock::time_point until, ask_late late) {
-  const auto nothing = [](const command_text& text) { return text.commands() == 0; };
-  if (std::all_of(each.begin(), each.end(), nothing)) return std::vector<heard>(each.size());
-  std::vector<const command_text*> texts;
-  for (const auto& text : each) texts.push_back(nothing(text) ? nullptr : &text);
-  return ask(texts, until, late);
-}
-
-std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const command_text* const> texts,
-                                                             clock::time_point until, ask_late late) {
   std::vector<heard> all(links_.size());
+  const auto nothing = [](const command_text& text) { return text.commands() == 0; };
+  if (std::all_of(each.begin(), each.end(), nothing)) return all;
   catch_up(until);
   std::vector<std::size_t> breaks(links_.size());
   {
@@ -141,15 +129,15 @@ std::vector<quorum_connection::heard> quorum_connection::ask(std::span<const com
     const auto begun = clock::now();
     for (std::size_t i = 0; i < links_.size(); ++i) {
       auto& link = *links_[i];
-      if (texts[i] == nullptr || !link.ready() || (link.late() && late == ask_late::no)) continue;
+      if (nothing(each[i]) || !link.ready() || (link.late() && late == ask_late::no)) continue;
       all[i].sent = true;
       breaks[i] = link.breaks();
       all[i].votes = link.votes(begun);
-      link.send(*texts[i], all[i].response, begun);
+      link.send(each[i], all[i].response, begun);
     }
     const auto misses = [&](std::size_t i) {
       return all[i].sent && links_[i]->breaks() == breaks[i] && !links_[i]->late() &&
-             all[i].response.size() < texts[i]->commands();
+             all[i].response.size() < each[i].commands();
     };
     for (bool last = false;;) {
       bool any = false;

@@ -55,10 +55,13 @@ class quorum_connection final : public connection {
     std::vector<answer> response{};
   };
   enum class ask_late : bool { no, yes };
-  /// Asks all the same. Waits until `until`, not for those that are late; these are asked only if `late` says so.
-  std::vector<heard> ask(const command_text& all, clock::time_point until, ask_late late);
-  /// Asks each something else, or nothing, where there is no command.
+  /// Asks each what stands in its place, or nothing, where there is no command. Waits until `until`, not for those that
+  /// are late; these are asked only if `late` says so.
   std::vector<heard> ask(std::span<const command_text> each, clock::time_point until, ask_late late);
+  /// Asks all the same.
+  std::vector<heard> ask(const command_text& all, clock::time_point until, ask_late late) {
+    return ask(std::vector<command_text>(size(), all), until, late);
+  }
 
   std::size_t size() const noexcept { return links_.size(); }
   const master_link& link(std::size_t which) const noexcept { return *links_[which]; }
@@ -74,8 +77,6 @@ class quorum_connection final : public connection {
   std::string refusal() const;
 
  private:
-  /// Null: nothing.
-  std::vector<heard> ask(std::span<const command_text* const> texts, clock::time_point until, ask_late late);
   /// Waits until something comes, at most so long.
   void wait(clock::time_point until);
   /// Sees which masters have gone, caught up or come back. Waits a moment for those that are about to.

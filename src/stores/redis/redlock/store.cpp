@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "stores/findings.hpp"
-#include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/protocol.hpp"
 #include "stores/reply_or_in_doubt.hpp"
 
 namespace dlock::stores::redis::redlock {

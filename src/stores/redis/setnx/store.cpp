@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/protocol.hpp"
 #include "stores/reply_or_in_doubt.hpp"
 
 namespace dlock::stores::redis::setnx {
@@ -120,7 +120,9 @@ void setnx_store::prepare() {
   fault why;
   const auto connection = client_.open(client_.settings().connect_timeout, {}, why);
   if (connection == nullptr) fail(name(), why);
-  connection->server.must_do(client_.settings(), true);
+  if (const auto refusal = connection->server.refusal(client_.settings(), true); !refusal.empty()) {
+    throw std::invalid_argument(refusal);
+  }
   // A user without the right to write is refused here, and not at the first acquire. Which keys it may write is not
   // known before.
   const auto response = connection->ask({"DEL", prefix() + "dlock-" + id128::random().hex()});

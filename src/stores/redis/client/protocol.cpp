@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/redis/client/errors.hpp"
+#include "stores/redis/client/protocol.hpp"
 
 #include <fmt/format.h>
 
