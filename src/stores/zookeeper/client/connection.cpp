@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/client/connection.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace dlock::stores::zookeeper {
@@ -55,16 +57,48 @@ std::vector<answer> zookeeper_connection::finish(request_round& round) {
   return answers;
 }
 
-answer zookeeper_connection::wait_connected(zookeeper_handle& handle, std::chrono::microseconds limit) {
+answer zookeeper_connection::wait_connected(zookeeper_handle& handle) {
   if (handle.connected()) return {.code = ZOK};
   const auto round = begin(1);
   const auto number = handle.when_connected(round->slot(0));
-  const auto most = std::min<std::chrono::microseconds>(limit, timeout_);
-  auto response = std::move(round->wait(std::chrono::steady_clock::now() + most).front());
+  auto response = std::move(round->wait(std::chrono::steady_clock::now() + timeout_).front());
   handle.stop_waiting(number);  // an outage may be long, and each statement of it ends here
   const base::lock_guard lock(mutex_);
   current_ = nullptr;
   return response;
+}
+
+fault fault_of(int code, const std::string& doing) {
+  fault why{.native = code, .text = fmt::format("{}: {}", doing, ::zerror(code))};
+  switch (code) {
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZCLOSING:
+      why.text = doing + ": no answer";
+      why.transient = why.connection = true;
+      break;
+    // What the servers have ended the engine ends at its next renewal.
+    case ZSESSIONEXPIRED:
+    case ZSESSIONMOVED:
+    case ZINVALIDSTATE:
+    case ZTHROTTLEDOP: why.transient = true; break;
+    default: break;
+  }
+  return why;
+}
+
+fault no_connection(const zookeeper_settings& settings, int code) {
+  auto why = fault_of(code, "connect");
+  if (!why.connection) return why;
+  why.text = fmt::format(
+      "no server answers at {} (a server closes each connection of a host that exceeds its maxClientCnxns, which is 60 "
+      "unless set)",
+      fmt::join(settings.servers, ","));
+  return why;
+}
+
+reply not_done(const answer& response, const char* doing) {
+  return {.result = response.lost() ? outcome::unknown : outcome::failed, .why = fault_of(response.code, doing)};
 }
 
 }  // namespace dlock::stores::zookeeper

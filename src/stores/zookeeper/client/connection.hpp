@@ -12,6 +12,7 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store.hpp"
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/zookeeper/client/handle.hpp"
 
 namespace dlock::stores::zookeeper {
@@ -54,8 +55,13 @@ class zookeeper_connection final : public connection {
     send(*round);
     return finish(*round);
   }
+  /// The same of one request: `send(done)` sends it.
+  template <class Send>
+  answer ask(Send&& send) {
+    return std::move(ask(1, [&](request_round& round) { send(round.slot(0)); }).front());
+  }
   /// Whether it is connected, at the latest when the patience for a statement ends.
-  answer wait_connected(zookeeper_handle& handle, std::chrono::microseconds limit = std::chrono::microseconds::max());
+  answer wait_connected(zookeeper_handle& handle);
 
  private:
   std::shared_ptr<request_round> begin(std::size_t requests);
@@ -68,5 +74,12 @@ class zookeeper_connection final : public connection {
   std::shared_ptr<request_round> current_ DLOCK_GUARDED_BY(mutex_){};
   bool interrupted_ DLOCK_GUARDED_BY(mutex_) = false;
 };
+
+/// What an error code of the library says.
+fault fault_of(int code, const std::string& doing);
+/// No server has accepted a connection, which had this code.
+fault no_connection(const zookeeper_settings& settings, int code);
+/// It was sent, or may have been, if the connection was lost meanwhile; otherwise it was certainly not done.
+reply not_done(const answer& response, const char* doing);
 
 }  // namespace dlock::stores::zookeeper

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/zookeeper/client/errors.hpp"
+#include "stores/zookeeper/client/connection.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -14,7 +14,7 @@ bool is_there(const answer& response) { return response.code == ZOK || response.
 
 /// A user without the right to make a node is refused even where the node exists: an operator may have made it.
 bool was_made(zookeeper_connection& on, zookeeper_handle& handle, const std::string& path) {
-  const auto response = on.ask(1, [&](request_round& round) { handle.read(path, round.slot(0)); }).front();
+  const auto response = on.ask([&](on_answer done) { handle.read(path, std::move(done)); });
   return response.code == ZOK || response.code == ZNOAUTH;
 }
 
@@ -42,7 +42,7 @@ reply lock_nodes::make_parent(zookeeper_connection& on, zookeeper_handle& handle
   int mode = ZOO_CONTAINER;
   answer made;
   for (int attempts = 0; attempts != 3; ++attempts) {
-    made = on.ask(1, [&](request_round& round) { handle.create(path, "", mode, round.slot(0)); }).front();
+    made = on.ask([&](on_answer done) { handle.create(path, "", mode, std::move(done)); });
     if (is_there(made)) return {.result = outcome::yes};
     if (made.code == ZUNIMPLEMENTED) {
       mode = ZOO_PERSISTENT;
@@ -105,7 +105,7 @@ std::vector<node_holder> lock_nodes::find_holders(const execution& with, const s
 reply lock_nodes::find_waiters(const execution& with, std::string_view key, std::size_t limit, std::uint64_t& count,
                                std::vector<std::string>& data) const {
   const auto path = path_of(key);
-  const auto listed = with.on.ask(1, [&](request_round& one) { with.handle.list(path, one.slot(0)); }).front();
+  const auto listed = with.on.ask([&](on_answer done) { with.handle.list(path, std::move(done)); });
   count = 0;
   if (listed.code == ZNONODE) return {.result = outcome::yes};
   if (listed.code != ZOK) return not_done(listed, "list waiters");
@@ -129,7 +129,7 @@ reply lock_nodes::find_waiters(const execution& with, std::string_view key, std:
 
 reply lock_nodes::keys_after(const execution& with, std::string_view after, std::vector<std::string>& keys) const {
   const auto path = base_.empty() ? std::string("/") : base_;
-  const auto listed = with.on.ask(1, [&](request_round& round) { with.handle.list(path, round.slot(0)); }).front();
+  const auto listed = with.on.ask([&](on_answer done) { with.handle.list(path, std::move(done)); });
   if (listed.code != ZOK && listed.code != ZNONODE) return not_done(listed, "list");
   for (const auto& name : listed.names) {
     const auto key = key_of_name(name);

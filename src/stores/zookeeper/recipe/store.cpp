@@ -5,19 +5,12 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "dlock/error.hpp"
 #include "dlock/stores/zookeeper.hpp"
 #include "stores/reply_or_in_doubt.hpp"
-#include "stores/zookeeper/client/errors.hpp"
-
-namespace dlock::stores {
-
-std::shared_ptr<store> open_zookeeper(store_url url) {
-  return std::make_shared<zookeeper::zookeeper_store>(zookeeper::zookeeper_settings::parse(std::move(url)));
-}
-
-}  // namespace dlock::stores
+#include "stores/zookeeper/client/connection.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -95,7 +88,7 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
       auto watch = std::make_shared<holder_watch>(*handle, nodes_.path_of(key), listener);
       {
         const base::lock_guard lock(mutex_);
-        watches_[&listener] = watch;
+        watchers_[&listener].of_holder = watch;
       }
       watch->begin();
     } else if (const auto session = find(id)) {
@@ -104,7 +97,7 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
                                                listener);
       {
         const base::lock_guard lock(mutex_);
-        queue_nodes_[&listener] = {session, node};
+        watchers_[&listener] = {.session = session, .node = node};
       }
       session->watch(key, node);
       node->begin();
@@ -114,25 +107,175 @@ void zookeeper_store::watch(std::string_view key, const id128& id, key_listener&
   }
 }
 
-void zookeeper_store::unwatch(std::string_view key, const id128& id, key_listener& listener) noexcept {
-  std::shared_ptr<holder_watch> watch;
-  session_node of;
+void zookeeper_store::unwatch(std::string_view key, const id128&, key_listener& listener) noexcept {
+  watcher ended;
   {
     const base::lock_guard lock(mutex_);
-    if (id == id128{}) {
-      if (auto node = watches_.extract(&listener); !node.empty()) watch = std::move(node.mapped());
-    } else if (auto node = queue_nodes_.extract(&listener); !node.empty()) {
-      of = std::move(node.mapped());
-    }
+    if (auto node = watchers_.extract(&listener); !node.empty()) ended = std::move(node.mapped());
   }
-  if (watch != nullptr) watch->leave();
-  if (of.node == nullptr) return;
-  const auto session = of.session.lock();  // its handle stays as long as it
-  if (session != nullptr) session->unwatch(key, *of.node);
-  of.node->leave();  // also where the session has ended meanwhile, and is just telling it
+  if (ended.of_holder != nullptr) ended.of_holder->leave();
+  if (ended.node == nullptr) return;
+  const auto session = ended.session.lock();  // its handle stays as long as it
+  if (session != nullptr) session->unwatch(key, *ended.node);
+  ended.node->leave();  // also where the session has ended meanwhile, and is just telling it
+}
+
+// ---- sessions, each with its node beside those of the locks: to delete that node is to end the session -------------
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// What the servers are asked for. A third more than the ttl is needed: the answer to a renewal proves that the leader
+/// has heard of the session when the one before was sent, which is a third of the ttl ago.
+milliseconds timeout_for(microseconds ttl) { return std::chrono::ceil<milliseconds>(ttl + ttl / 2); }
+milliseconds least_for(microseconds ttl) { return std::chrono::ceil<milliseconds>(ttl + ttl / 3); }
+
+reply too_short(milliseconds given, microseconds ttl) {
+  const auto text = fmt::format(
+      "the servers keep a session for {} ms (their maxSessionTimeout, which is 20 times their tickTime unless set), "
+      "and a "
+      "ttl of {} ms needs {} ms: shorten the ttl or raise maxSessionTimeout",
+      given.count(), std::chrono::duration_cast<milliseconds>(ttl).count(), least_for(ttl).count());
+  return {.result = outcome::failed, .why = {.text = text}};
+}
+
+}  // namespace
+
+reply zookeeper_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
+  return reply_or_in_doubt(connection, [&]() -> reply {
+    auto& on = static_cast<zookeeper_connection&>(connection);
+    switch (action) {
+      case session_verb::open: return open(on, record);
+      case session_verb::renew: return renew(on, record);
+      case session_verb::close: return close(on, record);
+      default: return {.result = outcome::no, .statements = 0};  // the servers do it
+    }
+  });
+}
+
+reply zookeeper_store::open(zookeeper_connection& on, const session_record& record) {
+  if (find(record.id) != nullptr) return {.result = outcome::no, .statements = 0};
+  const auto begun = boot_clock::now();
+  leave_spare();
+  std::shared_ptr<zookeeper_handle> handle;
+  try {
+    handle =
+        std::make_shared<zookeeper_handle>(settings_, timeout_for(record.ttl), [to = listeners_] { to->renew_now(); });
+  } catch (const std::runtime_error& problem) {
+    return {.result = outcome::failed, .why = {.transient = true, .connection = true, .text = problem.what()}};
+  }
+  if (const auto connected = on.wait_connected(*handle); connected.code != ZOK) {
+    return {.result = outcome::failed, .why = no_connection(settings_, connected.code)};
+  }
+  const auto given = handle->timeout();
+  if (given < least_for(record.ttl)) return too_short(given, record.ttl);
+  auto session = std::make_shared<zookeeper_session>(
+      handle, node_data{record.id, given.count(), std::string(record.host), record.pid, std::string(record.label)},
+      begun, listeners_);
+  const auto path = nodes_.session_path(record.id);
+  for (bool first = true;; first = false) {
+    const auto made =
+        on.ask([&](on_answer done) { handle->create(path, session->text(), ZOO_EPHEMERAL, std::move(done)); });
+    if (made.code == ZOK) break;
+    // Without an answer the session ends all the same: no lease uses it.
+    if (made.code != ZNONODE || !first) return not_done(made, "open a session");
+    if (const auto base = nodes_.make_base(on, *handle); base.result != outcome::yes) return base;
+  }
+  session->watch_own_node(path);
+  std::shared_ptr<zookeeper_handle> unused;  // is closed without the lock
+  const base::lock_guard lock(mutex_);
+  const bool is_new = sessions_.emplace(record.id, std::move(session)).second;
+  if (is_new) unused = std::move(spare_);
+  return {.result = is_new ? outcome::yes : outcome::no};
+}
+
+reply zookeeper_store::renew(zookeeper_connection& on, const session_record& record) {
+  const auto session = find(record.id);
+  if (session == nullptr) return {.result = outcome::no, .statements = 0};
+  const auto sent = boot_clock::now();
+  auto& handle = session->handle();
+  if (const auto connected = on.wait_connected(handle); connected.code != ZOK && !handle.over()) {
+    handle.reconnect();
+    return {.result = outcome::failed, .why = fault_of(ZCONNECTIONLOSS, "renew")};
+  }
+  // Answered by the leader: another server may have lost it without knowing.
+  const auto answers = on.ask(2, [&](request_round& round) {
+    handle.sync(nodes_.session_path(record.id), round.slot(0));
+    handle.read(nodes_.session_path(record.id), round.slot(1));
+  });
+  if (handle.over() || answers[1].code == ZNONODE || answers[1].code == ZSESSIONEXPIRED) return {.result = outcome::no};
+  for (const auto& each : answers) {
+    if (each.code == ZOPERATIONTIMEOUT) handle.reconnect();
+    if (each.code != ZOK) return not_done(each, "renew");
+  }
+  session->orphans().search(handle);
+  if (session->renewed(sent, boot_clock::now(), record.ttl)) return {.result = outcome::yes};
+  return {.result = outcome::unknown,
+          .why = {.transient = true, .text = "renew: the one before it was too long ago to prove enough"}};
+}
+
+reply zookeeper_store::close(zookeeper_connection& on, const session_record& record) {
+  const auto session = take_out(record.id);
+  if (session == nullptr) return {.result = outcome::no, .statements = 0};
+  if (session->handle().over()) return {.result = outcome::no, .statements = 0};
+  session->leave_queues();
+  // A connection that looks alive may be silent.
+  auto& handle = session->handle();
+  const bool answers = handle.connected() && !on.ask([&](on_answer done) {
+                                                  handle.read(nodes_.session_path(record.id), std::move(done));
+                                                }).lost();
+  if (answers && session->end()) return {.result = outcome::yes};
+  if (!handle.over()) closer_.add(session);
+  return {.result = outcome::unknown, .why = fault_of(ZCONNECTIONLOSS, "close")};
+}
+
+std::shared_ptr<zookeeper_session> zookeeper_store::find(const id128& id) const {
+  const base::lock_guard lock(mutex_);
+  const auto at = sessions_.find(id);
+  return at == sessions_.end() ? nullptr : at->second;
+}
+
+std::shared_ptr<zookeeper_session> zookeeper_store::take_out(const id128& id) {
+  const base::lock_guard lock(mutex_);
+  auto node = sessions_.extract(id);
+  return node.empty() ? nullptr : std::move(node.mapped());
+}
+
+std::shared_ptr<zookeeper_handle> zookeeper_store::connected_handle() {
+  const base::lock_guard lock(mutex_);
+  for (const auto& [id, session] : sessions_) {
+    if (session->handle().connected()) return session->shared_handle();
+  }
+  return spare_ == nullptr || spare_->over() ? nullptr : spare_;
+}
+
+/// The servers may have one connection left for this host, which the session needs.
+void zookeeper_store::leave_spare() {
+  std::shared_ptr<zookeeper_handle> closing;  // is closed without the lock, unless it is in use
+  const base::lock_guard lock(mutex_);
+  closing = std::move(spare_);
+}
+
+std::shared_ptr<zookeeper_handle> zookeeper_store::any_handle() {
+  if (auto found = connected_handle()) return found;
+  constexpr std::chrono::seconds timeout{10};
+  auto made = std::make_shared<zookeeper_handle>(settings_, timeout);  // without the lock: it may look up names
+  auto ended = made;                                                   // is closed without it, too
+  const base::lock_guard lock(mutex_);
+  if (spare_ == nullptr || spare_->over()) ended = std::exchange(spare_, made);
+  return spare_;
 }
 
 }  // namespace dlock::stores::zookeeper
+
+namespace dlock::stores {
+
+std::shared_ptr<store> open_zookeeper(store_url url) {
+  return std::make_shared<zookeeper::zookeeper_store>(zookeeper::zookeeper_settings::parse(std::move(url)));
+}
+
+}  // namespace dlock::stores
 
 // Runs before the constructors of static objects, which may open stores.
 extern "C" [[gnu::constructor(200)]] DLOCK_EXPORT void dlock_register_zookeeper() {

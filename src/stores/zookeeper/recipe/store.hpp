@@ -13,7 +13,7 @@
 #include "dlock/store_interface/store_admin.hpp"
 #include "stores/zookeeper/client/connection.hpp"
 #include "stores/zookeeper/recipe/nodes.hpp"
-#include "stores/zookeeper/recipe/session_closer.hpp"
+#include "stores/zookeeper/recipe/session.hpp"
 
 namespace dlock::stores::zookeeper {
 
@@ -55,7 +55,6 @@ class zookeeper_store final : public store, private store_admin {
   reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
   reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
 
-  // sessions.cpp
   reply open(zookeeper_connection& on, const session_record& record);
   reply renew(zookeeper_connection& on, const session_record& record);
   reply close(zookeeper_connection& on, const session_record& record);
@@ -72,13 +71,12 @@ class zookeeper_store final : public store, private store_admin {
   mutable base::mutex mutex_{};
   std::map<id128, std::shared_ptr<zookeeper_session>> sessions_ DLOCK_GUARDED_BY(mutex_){};
   std::shared_ptr<zookeeper_handle> spare_ DLOCK_GUARDED_BY(mutex_){};  // while there is no session
-  std::map<const key_listener*, std::shared_ptr<holder_watch>> watches_
-      DLOCK_GUARDED_BY(mutex_){};  // without a session
-  struct session_node {
+  struct watcher {
+    std::shared_ptr<holder_watch> of_holder{};  ///< without a session
     std::weak_ptr<zookeeper_session> session{};
-    std::shared_ptr<queue_node> node{};
+    std::shared_ptr<queue_node> node{};  ///< of that session
   };
-  std::map<const key_listener*, session_node> queue_nodes_ DLOCK_GUARDED_BY(mutex_){};
+  std::map<const key_listener*, watcher> watchers_ DLOCK_GUARDED_BY(mutex_){};
   session_closer closer_{};
 };
 

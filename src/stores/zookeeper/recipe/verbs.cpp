@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "stores/zookeeper/client/errors.hpp"
+#include "stores/zookeeper/client/connection.hpp"
 #include "stores/zookeeper/recipe/nodes.hpp"
 
 namespace dlock::stores::zookeeper {
