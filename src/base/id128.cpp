@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <cerrno>
+#include <charconv>
 #include <system_error>
 
 namespace dlock {
@@ -30,6 +31,17 @@ std::string id128::hex() const {
     *at++ = digits[byte & 15U];
   }
   return text;
+}
+
+std::optional<id128> id128::parse(std::string_view hex) noexcept {
+  id128 id;
+  if (hex.size() != 2 * id.bytes.size()) return std::nullopt;
+  for (auto& byte : id.bytes) {
+    const auto* const end = hex.data() + 2;
+    if (std::from_chars(hex.data(), end, byte, 16).ptr != end) return std::nullopt;
+    hex.remove_prefix(2);
+  }
+  return id;
 }
 
 }  // namespace dlock

@@ -5,7 +5,9 @@
 //
 #include <array>
 #include <compare>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "dlock/export.hpp"
 
@@ -19,6 +21,8 @@ struct id128 {
   static id128 random();
   /// 32 lower-case hexadecimal digits.
   std::string hex() const;
+  /// Of such a text; none: it is no such text.
+  static std::optional<id128> parse(std::string_view hex) noexcept;
 
   explicit operator bool() const noexcept { return *this != id128{}; }
   friend bool operator==(const id128&, const id128&) noexcept = default;

@@ -31,6 +31,15 @@ TEST_CASE("id128: hex shows each byte in order", "[id128]") {
   CHECK(id.hex() == "ab0100000000000000000000000000f0");
 }
 
+TEST_CASE("id128: hex is read again, and nothing else", "[id128]") {
+  const auto id = id128::random();
+  CHECK(id128::parse(id.hex()) == id);
+  CHECK_FALSE(id128::parse(""));
+  CHECK_FALSE(id128::parse(id.hex() + "00"));
+  CHECK_FALSE(id128::parse("ab0100000000000000000000000000g0"));
+  CHECK_FALSE(id128::parse("-b010000000000000000000000000000"));
+}
+
 TEST_CASE("id128: ordered by its bytes", "[id128]") {
   id128 low, high;
   low.bytes[15] = 0xff;

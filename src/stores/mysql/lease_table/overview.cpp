@@ -27,15 +27,6 @@ GROUP BY TABLE_SCHEMA, TABLE_NAME
 ORDER BY TABLE_SCHEMA, TABLE_NAME
 )";
 
-id128 id_of_hex(std::string_view hex) {
-  id128 id;
-  for (std::size_t i = 0; i != id.bytes.size() && 2 * i + 1 < hex.size(); ++i) {
-    const std::string byte(hex.substr(2 * i, 2));
-    id.bytes[i] = static_cast<unsigned char>(std::strtoul(byte.c_str(), nullptr, 16));
-  }
-  return id;
-}
-
 bool has(std::string_view list, std::string_view name) {
   return ("," + std::string(list) + ",").find("," + std::string(name) + ",") != std::string::npos;
 }
@@ -73,7 +64,7 @@ reply mysql_store::query_sessions(native& on, std::size_t limit, std::vector<ses
   if (answer.result != outcome::yes) return answer;
   for (const auto& row : rows) {
     const auto left = integer_of(row.at(6));
-    found.push_back({.id = id_of_hex(row.at(0).value_or("")),
+    found.push_back({.id = id128::parse(row.at(0).value_or("")).value_or(id128{}),
                      .host = row.at(1).value_or(""),
                      .pid = integer_of(row.at(2)),
                      .label = row.at(3).value_or(""),

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
-#include <optional>
 
 #include "base/text.hpp"
 #include "dlock/lock_key.hpp"
@@ -39,16 +37,6 @@ namespace {
 constexpr std::string_view mark = "dlock:";
 constexpr microseconds for_ever = std::chrono::hours{24 * 365};
 
-std::optional<id128> session_in(std::string_view hex) {
-  id128 id;
-  for (std::size_t i = 0; i < id.bytes.size(); ++i) {
-    const auto* const at = hex.data() + 2 * i;
-    const auto [end, failed] = std::from_chars(at, at + 2, id.bytes[i], 16);
-    if (failed != std::errc{} || end != at + 2) return std::nullopt;
-  }
-  return id;
-}
-
 }  // namespace
 
 std::string unfit(std::string_view key) {
@@ -71,7 +59,7 @@ seen holder_in(std::string_view value) {
   constexpr std::size_t digits = 32;
   if (value.starts_with(mark) && value.size() > mark.size() + digits + 1) {
     const auto attempt = static_cast<std::uint64_t>(answer::number_in(value.substr(mark.size() + digits + 1)));
-    if (const auto session = session_in(value.substr(mark.size(), digits))) {
+    if (const auto session = id128::parse(value.substr(mark.size(), digits))) {
       return {.holder = *session, .fence = attempt, .nonce = attempt};
     }
   }

@@ -37,15 +37,6 @@ bool is_before(std::int32_t a, std::int32_t b) noexcept {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b)) < 0;
 }
 
-std::optional<id128> id_in(std::string_view hex) {
-  id128 id;
-  if (hex.size() != 2 * id.bytes.size()) return std::nullopt;
-  for (std::size_t i = 0; i != id.bytes.size(); ++i) {
-    if (!read_number(hex.substr(2 * i, 2), id.bytes[i], 16)) return std::nullopt;
-  }
-  return id;
-}
-
 std::string_view next_word(std::string_view& text) {
   const auto word = text.substr(0, text.find(' '));
   text.remove_prefix(word.size() + (word.size() < text.size() ? 1 : 0));
@@ -159,7 +150,7 @@ std::string node_data::who() const { return fmt::format("{}/{}{}{}", host, pid, 
 
 std::optional<node_data> node_data::parse(std::string_view text) {
   if (next_word(text) != "dlock") return std::nullopt;
-  const auto session = id_in(next_word(text));
+  const auto session = id128::parse(next_word(text));
   node_data data;
   if (!session || !read_number(next_word(text), data.timeout_ms)) return std::nullopt;
   const auto location = next_word(text);
