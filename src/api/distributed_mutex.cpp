@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <list>
-#include <string>
 #include <system_error>
 #include <utility>
 

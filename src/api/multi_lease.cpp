@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <list>
 #include <new>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <string>
 

@@ -6,9 +6,7 @@
 
 #include <array>
 #include <cstdint>
-#include <iterator>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
-#include <vector>
 #ifdef DLOCK_ODB_MYSQL
 #include <odb/mysql/query.hxx>
 #endif

@@ -11,9 +11,6 @@
 #include <array>
 #include <cctype>
 #include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace dlock::detail {
 

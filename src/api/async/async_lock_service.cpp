@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The asynchronous functions of lock_service, and of leases.
 #include <memory>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>

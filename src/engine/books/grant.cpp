@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/books/grant.hpp"
 
-#include <algorithm>
-
 namespace dlock::engine {
 
 const char grant::by_mutex = 0;

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/clock.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
 #include "dlock/export.hpp"
 #include "dlock/store_interface/store.hpp"

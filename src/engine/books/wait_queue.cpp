@@ -2,7 +2,6 @@
 #include "engine/books/wait_queue.hpp"
 
 #include <new>
-#include <utility>
 
 #include "base/mutex.hpp"
 #include "engine/books/linked_table.hpp"

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <utility>
 
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"

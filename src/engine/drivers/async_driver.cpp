@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/drivers/async_driver.hpp"
 
-#include <memory>
 #include <new>
 #include <string>
 

@@ -2,7 +2,6 @@
 #include "engine/drivers/thread_group.hpp"
 
 #include <thread>
-#include <utility>
 
 namespace dlock::engine {
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/statements/statement_executor.hpp"
 
-#include <algorithm>
-#include <array>
 #include <new>
 #include <system_error>
 #include <utility>

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <string_view>
-#include <utility>
 
 #include "stores/redis/client/protocol.hpp"
 

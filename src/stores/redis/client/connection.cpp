@@ -2,7 +2,6 @@
 #include "stores/redis/client/connection.hpp"
 
 #include <array>
-#include <utility>
 
 namespace dlock::stores::redis {
 

@@ -4,12 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 
 #include "stores/findings.hpp"
 #include "stores/redis/client/protocol.hpp"

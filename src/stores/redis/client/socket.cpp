@@ -7,7 +7,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <utility>

@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <stdexcept>
 
 #include "stores/redis/client/socket.hpp"
 

@@ -4,7 +4,6 @@
 #include "stores/redis/leases/scripts.hpp"
 
 #include <array>
-#include <string_view>
 
 namespace dlock::stores::redis::leases {
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <exception>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "stores/findings.hpp"

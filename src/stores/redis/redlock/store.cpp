@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "stores/findings.hpp"
 #include "stores/redis/client/protocol.hpp"

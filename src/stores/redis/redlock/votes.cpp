@@ -2,8 +2,6 @@
 #include "stores/redis/redlock/votes.hpp"
 
 #include <algorithm>
-#include <map>
-#include <vector>
 
 #include "stores/redis/setnx/values.hpp"
 

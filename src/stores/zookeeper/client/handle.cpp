@@ -11,7 +11,6 @@
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <stdexcept>

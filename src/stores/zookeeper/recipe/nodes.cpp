@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/zookeeper/client/connection.hpp"
-
 namespace dlock::stores::zookeeper {
 
 namespace {

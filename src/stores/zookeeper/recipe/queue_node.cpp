@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/recipe/queue_node.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "stores/zookeeper/recipe/names.hpp"

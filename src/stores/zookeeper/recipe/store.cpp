@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <utility>
 
 #include "dlock/error.hpp"
 #include "dlock/stores/zookeeper.hpp"
 #include "stores/reply_or_in_doubt.hpp"
-#include "stores/zookeeper/client/connection.hpp"
 
 namespace dlock::stores::zookeeper {
 

@@ -2,7 +2,6 @@
 
 /// The verbs of the lock recipe. What can be sent together is: requests of one session are executed in their order.
 
-#include <algorithm>
 #include <utility>
 
 #include "base/text.hpp"
