@@ -2,7 +2,6 @@
 #include <exception>
 #include <iostream>
 
-#include "app/command_line.hpp"
 #include "app/run.hpp"
 
 int main(int argc, char** argv) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "clang/translation_unit.hpp"
+#include "source/diagnostics.hpp"
 #include "source/source_file.hpp"
 
 namespace dlock_gen {
@@ -67,5 +69,8 @@ struct code_facts {
   std::map<std::string, std::set<std::string>> overridden{};  ///< by a function: the ones of its bases
   std::map<std::string, std::set<std::string>> overriders{};
 };
+
+/// Adds what a source says: annotated functions, bodies, and what calls what. Errors in annotations go to `out`.
+void read_facts(const translation_unit& unit, code_facts& into, diagnostics& out);
 
 }  // namespace dlock_gen

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "catalogue/domain.hpp"
-#include "catalogue/read_facts.hpp"
+#include "catalogue/facts.hpp"
+#include "catalogue/order.hpp"
 #include "clang/translation_unit.hpp"
 
 namespace dlock_gen {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalogue/facts.hpp"
@@ -44,5 +45,9 @@ struct opposite_order {
 };
 /// One for each pair of domains. A call that makes one attempt does not wait, and is in none.
 std::vector<opposite_order> find_opposite(const std::vector<nested_locks>& nested);
+
+/// Whether a key of the one domain can be a key of the other: order:{} and order:42, but not order:{} and user:{}. A
+/// value never has a ':' in it. "?" is a key that is known at run time alone, and is taken for none.
+bool overlap(std::string_view left, std::string_view right);
 
 }  // namespace dlock_gen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "checks/check_class.hpp"
+#include "checks/check_header.hpp"
 
 #include <fmt/format.h>
 

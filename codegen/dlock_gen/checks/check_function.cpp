@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "checks/check_function.hpp"
+#include "checks/check_header.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
-#include "annotations/suggestion.hpp"
+#include "source/diagnostics.hpp"
 
 namespace dlock_gen {
 

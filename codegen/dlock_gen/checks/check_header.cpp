@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "checks/check_class.hpp"
-#include "checks/check_function.hpp"
 #include "checks/plan_lock.hpp"
 
 namespace dlock_gen {

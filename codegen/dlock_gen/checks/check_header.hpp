@@ -3,11 +3,25 @@
 
 #include <vector>
 
+#include "checks/plan_lock.hpp"
 #include "clang/translation_unit.hpp"
 #include "model/model.hpp"
 #include "source/diagnostics.hpp"
 
 namespace dlock_gen {
+
+/// Whether a class can be generated for it at all.
+bool check_kind(const class_model& owner, diagnostics& out);
+/// Decides what the generated class is, by the options of the class and what the class allows, and says what keeps it
+/// from that. Precondition: its functions have their locks.
+void settle_form(class_model& owner, const class_plan& plan, diagnostics& out);
+
+/// Whether an annotated function is one that can be locked at all.
+bool check_kind(const function_model& function, diagnostics& out);
+/// Whether what its annotations ask for goes together with what it is. `owner`: its class, or null. `others`: functions
+/// that DLOCK_ON_BUSY(call, ...) may name.
+void check_lock(const function_model& function, const class_model* owner, const std::vector<function_model>& others,
+                diagnostics& out);
 
 /// Reads all annotations, checks whether what they ask for can be generated, and completes the model: locks, the form
 /// of the generated classes, their databases. `candidates`: functions that DLOCK_ON_BUSY(call, ...) of a free function

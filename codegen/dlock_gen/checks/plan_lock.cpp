@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "annotations/argument_list.hpp"
+#include "annotations/options.hpp"
 #include "annotations/string_literal.hpp"
-#include "annotations/suggestion.hpp"
+#include "source/diagnostics.hpp"
 #include "source/lexer.hpp"
 
 namespace dlock_gen {

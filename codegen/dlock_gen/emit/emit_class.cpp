@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "emit/emit_class.hpp"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "emit/emit_key.hpp"
-
 namespace dlock_gen {
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "emit/code_writer.hpp"
 #include "model/model.hpp"
@@ -29,5 +30,17 @@ bool keeps_result(const function_model& function);
 
 /// What runs an annotated function under its lock: the lines between the braces.
 void emit_locked_body(code_writer& to, const function_model& function, const surroundings& around);
+
+/// The generated class of an annotated one.
+void emit_class(code_writer& to, const class_model& from);
+
+/// "::odb::database& dlock_db, ", for each of them.
+std::string database_parameters(const std::vector<std::string>& databases, bool comma_behind);
+
+/// "const ::dlock::lock_key dlock_key = ...;", or dlock_keys of several.
+void emit_keys(code_writer& to, const lock_plan& lock, const surroundings& around);
+
+/// An expression that names a value, on separate lines. `key_text`: for the message where a pointer in it is null.
+void emit_path(code_writer& to, const value_path& path, const std::string& key_text, const surroundings& around);
 
 }  // namespace dlock_gen

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "emit/code_writer.hpp"
-#include "emit/emit_class.hpp"
 #include "emit/emit_function.hpp"
 
 namespace dlock_gen {

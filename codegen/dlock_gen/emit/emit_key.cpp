@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "emit/emit_key.hpp"
+#include "emit/emit_function.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "read/read_class.hpp"
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,6 @@
 
 #include "clang/cursor.hpp"
 #include "read/declared_text.hpp"
-#include "read/read_signature.hpp"
 
 namespace dlock_gen {
 

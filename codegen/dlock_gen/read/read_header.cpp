@@ -10,9 +10,7 @@
 #include <string_view>
 
 #include "clang/cursor.hpp"
-#include "read/read_class.hpp"
 #include "read/read_function.hpp"
-#include "read/read_signature.hpp"
 #include "source/lexer.hpp"
 
 namespace dlock_gen {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "read/read_signature.hpp"
+#include "read/read_function.hpp"
 
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "source/source_file.hpp"
@@ -40,5 +41,8 @@ class diagnostics {
 
 /// One message with its line of source and caret, each line ended.
 std::string rendered(const diagnostic& what);
+
+/// "; did you mean 'order'?" if one of `known` is spelled nearly as `wrong`, else an empty text.
+std::string suggestion(std::string_view wrong, const std::vector<std::string>& known);
 
 }  // namespace dlock_gen

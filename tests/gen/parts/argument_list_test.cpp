@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "annotations/argument_list.hpp"
+#include "annotations/options.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "catalogue/domain.hpp"
+#include "catalogue/order.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "model/signature.hpp"
+#include "model/model.hpp"
 
 #include <fmt/format.h>
 
@@ -42,6 +42,20 @@ std::string signature::described() const {
     all += each.declaration;
   }
   return all + ")" + qualifiers();
+}
+
+namespace {
+
+std::string without_colons(const std::string& name) { return name.starts_with("::") ? name.substr(2) : name; }
+
+}  // namespace
+
+std::string key_plan::domain() const {
+  return row ? fmt::format("row of {}", without_colons(row->entity)) : text.domain();
+}
+
+std::string key_plan::shown() const {
+  return row ? fmt::format("row of {}: {}", without_colons(row->entity), row->id.text()) : text.text;
 }
 
 }  // namespace dlock_gen
