@@ -110,7 +110,6 @@ class [[nodiscard]] lease {
  private:
   friend struct detail::access;
   lease(std::shared_ptr<engine::grant> grant, bool again, bool first) noexcept;
-  void stand_here() const noexcept;
   std::shared_ptr<engine::grant> grant_;
   bool reentered_ = false;
   bool first_ = false;  // where it stands decides who may enter again

@@ -32,18 +32,14 @@ engine::grant& must(const std::shared_ptr<engine::grant>& grant, const char* cal
 
 lease::lease(std::shared_ptr<engine::grant> grant, bool again, bool first) noexcept
     : grant_(std::move(grant)), reentered_(again), first_(first) {
-  stand_here();
+  detail::access::stand(*this, this);
 }
 
 lease::lease(lease&& other) noexcept
     : grant_(std::move(other.grant_)),
       reentered_(std::exchange(other.reentered_, false)),
       first_(std::exchange(other.first_, false)) {
-  stand_here();
-}
-
-void lease::stand_here() const noexcept {
-  if (first_) grant_->anchor.store(this, std::memory_order_relaxed);
+  detail::access::stand(*this, this);
 }
 
 lease& lease::operator=(lease&& other) noexcept {
@@ -52,7 +48,7 @@ lease& lease::operator=(lease&& other) noexcept {
   grant_ = std::move(other.grant_);
   reentered_ = std::exchange(other.reentered_, false);
   first_ = std::exchange(other.first_, false);
-  stand_here();
+  detail::access::stand(*this, this);
   return *this;
 }
 

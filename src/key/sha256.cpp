@@ -7,6 +7,8 @@
 #include <cstring>
 #include <span>
 
+#include "dlock/append_part.hpp"
+
 namespace dlock::detail {
 namespace {
 
@@ -91,13 +93,9 @@ std::array<std::uint8_t, 32> sha256(std::string_view text) noexcept {
 }
 
 std::string sha256_hex(std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
+  const auto digest = sha256(text);
   std::string hex;
-  hex.reserve(64);
-  for (const std::uint8_t byte : sha256(text)) {
-    hex.push_back(digits[byte >> 4]);
-    hex.push_back(digits[byte & 15]);
-  }
+  append_hex(hex, digest.data(), digest.size());
   return hex;
 }
 

@@ -11,6 +11,12 @@ namespace dlock::engine {
 
 using namespace std::chrono_literals;
 
+namespace {
+/// What has no time left still gets a connection that is nearly made.
+constexpr microseconds shortest_connect = 100ms;
+constexpr microseconds longest_connect = 10s;
+}  // namespace
+
 statement_executor::statement_executor(std::shared_ptr<store> where, time_source& time, std::size_t connections,
                                        executor_threads& threads)
     : store_(std::move(where)),
@@ -315,14 +321,6 @@ void statement_executor::serve() {
   }
 }
 
-// ---- how the executor gets its connections -------------------------------------------------------------------------
-
-namespace {
-/// What has no time left still gets a connection that is nearly made.
-constexpr microseconds shortest_connect = 100ms;
-constexpr microseconds longest_connect = 10s;
-}  // namespace
-
 // ---- connections ----------------------------------------------------------------------------------------------------
 
 bool statement_executor::connect_more() noexcept {
@@ -429,8 +427,6 @@ namespace {
 /// A statement that hangs may be followed by another one before the first interruption has an effect.
 constexpr auto interrupt_again = 100ms;
 constexpr auto long_time = 1s;  // for a statement
-/// What has no time left still gets a connection that is nearly made.
-constexpr microseconds shortest_wait = 100ms;
 }  // namespace
 
 bool statement_executor::nearly(priority which) noexcept {
@@ -441,7 +437,7 @@ bool statement_executor::nearly(priority which) noexcept {
 /// Until when it waits for a connection.
 instant statement_executor::limit_of(const statement& asked, bool nearly) noexcept {
   const bool longer = nearly && asked.queued_at != instant::max();
-  return std::min(longer ? std::max(asked.queue_deadline, asked.queued_at + shortest_wait) : asked.queue_deadline,
+  return std::min(longer ? std::max(asked.queue_deadline, asked.queued_at + shortest_connect) : asked.queue_deadline,
                   ends_at_);
 }
 
