@@ -81,18 +81,17 @@ class metrics final : public observer {
   class watched_service {
    public:
     watched_service() noexcept = default;
-    watched_service(watched_service&& other) noexcept;
-    watched_service& operator=(watched_service&& other) noexcept;
-    ~watched_service();
 
    private:
     friend class metrics;
     struct registry;
+    struct unwatch {
+      std::shared_ptr<registry> in;
+      void operator()(const lock_service* service) const noexcept;
+    };
     watched_service(std::shared_ptr<registry> in, const lock_service& service);
-    void end() noexcept;
 
-    std::shared_ptr<registry> in_{};
-    const lock_service* service_ = nullptr;
+    std::unique_ptr<const lock_service, unwatch> service_{};
   };
   [[nodiscard]] watched_service watch(const lock_service& service);
 

@@ -135,31 +135,18 @@ void metrics::on(const event& event) {
 // ---- gauges ---------------------------------------------------------------------------------------------------------
 
 metrics::watched_service::watched_service(std::shared_ptr<registry> in, const lock_service& service)
-    : in_(std::move(in)), service_(&service) {
-  const base::lock_guard lock(in_->mutex);
-  in_->services.push_back(service_);
+    : service_(nullptr, unwatch{std::move(in)}) {
+  auto& all = *service_.get_deleter().in;
+  const base::lock_guard lock(all.mutex);
+  all.services.push_back(&service);
+  service_.reset(&service);
 }
 
-metrics::watched_service::watched_service(watched_service&& other) noexcept
-    : in_(std::move(other.in_)), service_(std::exchange(other.service_, nullptr)) {}
-
-metrics::watched_service& metrics::watched_service::operator=(watched_service&& other) noexcept {
-  if (this != &other) {
-    end();
-    in_ = std::move(other.in_);
-    service_ = std::exchange(other.service_, nullptr);
-  }
-  return *this;
-}
-
-metrics::watched_service::~watched_service() { end(); }
-
-void metrics::watched_service::end() noexcept {
-  if (in_ == nullptr) return;
-  const base::lock_guard lock(in_->mutex);
+void metrics::watched_service::unwatch::operator()(const lock_service* service) const noexcept {
+  const base::lock_guard lock(in->mutex);
   // One of them: a service may be watched twice.
-  const auto found = std::find(in_->services.begin(), in_->services.end(), service_);
-  if (found != in_->services.end()) in_->services.erase(found);
+  const auto found = std::find(in->services.begin(), in->services.end(), service);
+  if (found != in->services.end()) in->services.erase(found);
 }
 
 metrics::watched_service metrics::watch(const lock_service& service) { return {watched_, service}; }
