@@ -138,12 +138,6 @@ std::vector<std::string> columns_of_id(engine::service_core& home, odb::database
   return {};
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& each : names) text += (text.empty() ? "" : ", ") + each;
-  return text;
-}
-
 /// Databases take names that differ in the case of their letters for the same column.
 bool same_name(const std::string& a, const std::string& b) { return base::lower_case(a) == base::lower_case(b); }
 
@@ -155,7 +149,8 @@ void order_id(row_table& table, const std::vector<std::string>& members) {
   };
   if (members.empty()) refuse("ODB compares the columns of its id with more than their values");
   const auto unfit = [&] {
-    refuse(fmt::format("its class has the id ({}), and its primary key is ({})", joined(members), joined(table.id)));
+    refuse(fmt::format("its class has the id ({}), and its primary key is ({})", fmt::join(members, ", "),
+                       fmt::join(table.id, ", ")));
   };
   if (members.size() != table.id.size()) unfit();
   std::vector<std::string> ordered;
@@ -222,7 +217,7 @@ void check_values(const row_table& table, std::span<const row_value> id) {
   throw std::invalid_argument(fmt::format(
       "dlock: rows of {} can't be locked in place: its id has {} values, but its primary key {} columns ({}): "
       "no member of the id may be transient",
-      table.table, id.size(), table.id.size(), joined(table.id)));
+      table.table, id.size(), table.id.size(), fmt::join(table.id, ", ")));
 }
 
 lock_key row_key(lock_service& service, odb::database& db, const row_class& entity, std::vector<row_value> id) {
