@@ -78,7 +78,7 @@ done < <(sources include)
 # ---- the order of the folders in src/ ---------------------------------------------------------------------------
 
 # For a file: the highest layer of a public header that it may include, and what it may include of src/. A client knows no
-# table, MySQL's stores nothing of SQLite's, no store the engine. The mutex, the wake event and texts stand below all of them. An object may need what
+# table, MySQL's stores nothing of SQLite's, no store the engine. What base has of mutexes, threads and texts stands below all of them. An object may need what
 # the same list allows; api/lease.hpp and api/lock_service.hpp there stand for their sources.
 engine_books="engine/machines engine/statements engine/books"
 folder_rule() {
@@ -88,8 +88,8 @@ folder_rule() {
     src/stores/sql/*) echo 4 stores/sql ;;
     src/stores/memory/*) echo 4 stores/memory ;;
     src/stores/mysql/client/*) echo 4 stores/findings.hpp stores/mysql/client stores/name_lookup.hpp ;;
-    src/stores/mysql/bound/*) echo 4 stores/mysql/bound stores/mysql/client ;;
-    src/stores/mysql/parked/*) echo 4 stores/mysql/client stores/mysql/parked stores/sql ;;
+    src/stores/mysql/bound/*) echo 4 stores/key_listeners.hpp stores/mysql/bound stores/mysql/client ;;
+    src/stores/mysql/parked/*) echo 4 stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/sql ;;
     src/stores/mysql/lease_table/*) echo 4 stores/findings.hpp stores/store_listeners.hpp stores/mysql/client stores/mysql/lease_table stores/mysql/parked stores/sql ;;
     src/stores/mysql/shared_table/*) echo 4 stores/store_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/sql ;;
     src/stores/mysql/t_lock/*) echo 4 stores/store_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;
@@ -98,7 +98,7 @@ folder_rule() {
     src/stores/mysql/*) echo 4 stores/hangup_watch.hpp stores/mysql stores/sql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
-    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/store_listeners.hpp stores/sqlite stores/sql ;;
+    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/store_listeners.hpp stores/sqlite stores/sql ;;
     src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
       echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis ;;
@@ -141,7 +141,7 @@ while IFS= read -r file; do
         ;;
       */*)
         # shellcheck disable=SC2086 # a list of words
-        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/text.hpp base/mutex.hpp base/wake_event.hpp $allowed; then
+        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/background_thread.hpp base/text.hpp base/mutex.hpp base/wake_event.hpp $allowed; then
           offend "$file:$number: includes $included, which its folder may not know"
         fi
         ;;

@@ -77,4 +77,16 @@ class DLOCK_SCOPED_CAPABILITY unique_lock {
   std::unique_lock<std::mutex> lock_;
 };
 
+/// Opens a mutex that is held, and locks it again at its end, also where something throws.
+class DLOCK_SCOPED_CAPABILITY unlocked {
+ public:
+  explicit unlocked(mutex& mutex) DLOCK_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
+  unlocked(const unlocked&) = delete;
+  unlocked& operator=(const unlocked&) = delete;
+  ~unlocked() DLOCK_RELEASE() { mutex_.lock(); }
+
+ private:
+  mutex& mutex_;
+};
+
 }  // namespace dlock::base

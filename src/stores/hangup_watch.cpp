@@ -22,16 +22,7 @@ hangup_watch::hangup_watch() : poll_(::epoll_create1(EPOLL_CLOEXEC)), process_(:
 }
 
 hangup_watch::~hangup_watch() {
-  if (process_ != ::getpid()) {
-    mutex_.assert_held();                      // only the thread that forked is in the child
-    if (thread_.joinable()) thread_.detach();  // it runs in the parent only
-  } else {
-    stop_.raise();
-    mutex_.lock();
-    auto thread = std::move(thread_);
-    mutex_.unlock();
-    if (thread.joinable()) thread.join();
-  }
+  thread_.end();
   ::close(poll_);
 }
 
@@ -41,7 +32,7 @@ std::uint64_t hangup_watch::add(int socket, std::function<void()> closed) noexce
   const auto watch = ++last_;
   try {
     const base::lock_guard lock(mutex_);
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!thread_.started()) thread_.start([this](const auto&) { run(); }, [this] { stop_.raise(); });
     all_.emplace(watch, watched{socket, std::move(closed)});
     // Data, which the next statement reads, is no event; that the server has closed its side is one.
     epoll_event event{.events = EPOLLRDHUP | EPOLLONESHOT, .data = {.u64 = watch}};

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <thread>
 
+#include "base/background_thread.hpp"
 #include "base/mutex.hpp"
 #include "base/wake_event.hpp"
 #include "dlock/export.hpp"
@@ -46,7 +46,7 @@ class DLOCK_EXPORT hangup_watch {
   std::atomic<std::uint64_t> last_{0};
   base::mutex mutex_;  // held while `closed` is called, so that none is after remove()
   std::map<std::uint64_t, watched> all_ DLOCK_GUARDED_BY(mutex_){};
-  std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
+  base::background_thread thread_{};
 };
 
 }  // namespace dlock::stores

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +11,6 @@
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/client/unlocked.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -29,41 +27,21 @@ constexpr auto retry = 500ms;
 
 // ---- for any thread -------------------------------------------------------------------------------------------------
 
-/// A child of fork() has the mutex as it was at that moment: locked for ever, perhaps. Nobody but the forking thread is
-/// there.
-bool blocking_waiters::in_child() const noexcept {
-  const auto process = process_.load();
-  return process != 0 && process != ::getpid();
-}
-
 blocking_waiters::~blocking_waiters() {
-  if (in_child()) {
-    mutex_.assert_held();                      // as far as anybody can be in the way
-    if (thread_.joinable()) thread_.detach();  // it runs in the parent only
-    for (auto& each : slots_) leave_to_parent(each.link, process_);
-    leave_to_parent(control_.link, process_);
-    return;
-  }
-  stop_.request_stop();
-  changed_.raise();
-  mutex_.lock();
-  auto thread = std::move(thread_);
-  mutex_.unlock();
-  if (thread.joinable()) thread.join();
+  if (!thread_.in_child()) return;
+  for (auto& each : slots_) static_cast<void>(each.link.release());  // the parent speaks on the same sockets
+  static_cast<void>(control_.link.release());
 }
 
 void blocking_waiters::watch(std::string_view key, key_listener& listener) noexcept {
-  if (in_child()) return;
+  if (thread_.in_child()) return;
   try {
     const base::lock_guard lock(mutex_);
-    if (!thread_.joinable()) {
-      process_ = ::getpid();
-      thread_ = std::thread([this, stop = stop_.get_token()] { run(stop); });
-    }
+    if (!thread_.started())
+      thread_.start([this](const std::stop_token& stop) { run(stop); }, [this] { changed_.raise(); });
     auto& about = keys_[std::string(key)];
-    about.listeners.push_back(&listener);
-    if (about.listeners.size() == 1) about.since = clock::now();
-    about.begins = true;
+    if (about.listeners.all.empty()) about.since = clock::now();
+    about.listeners.add(listener);
     changed_.raise();
   } catch (const std::exception&) {
     // Without memory, or a thread: no waiter is notified, and the key is polled.
@@ -71,13 +49,13 @@ void blocking_waiters::watch(std::string_view key, key_listener& listener) noexc
 }
 
 void blocking_waiters::unwatch(std::string_view key, key_listener& listener) noexcept {
-  if (in_child()) return;
+  if (thread_.in_child()) return;
   const base::lock_guard lock(mutex_);
   const auto found = keys_.find(key);
   if (found == keys_.end()) return;
-  std::erase(found->second.listeners, &listener);
+  std::erase(found->second.listeners.all, &listener);
   // What waits for it goes on until it is needed for another key; it holds nothing at its end.
-  if (found->second.listeners.empty()) keys_.erase(found);
+  if (found->second.listeners.all.empty()) keys_.erase(found);
 }
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
@@ -95,11 +73,7 @@ void blocking_waiters::run(const std::stop_token& stop) noexcept {
 }
 
 void blocking_waiters::tell(const std::string& key, bool works) noexcept {
-  const auto found = keys_.find(key);
-  if (found == keys_.end()) return;
-  found->second.begins = !works;
-  found->second.relied_on = works;
-  for (auto* const listener : found->second.listeners) listener->may_be_free(works);
+  if (const auto found = keys_.find(key); found != keys_.end()) found->second.listeners.notify(works);
 }
 
 bool blocking_waiters::served(std::string_view key) const {
@@ -119,7 +93,7 @@ void blocking_waiters::serve(const std::stop_token& stop) {
   const auto next = next_time(begun);
   const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(next - clock::now()).count();
   {
-    const unlocked others(mutex_);
+    const base::unlocked others(mutex_);
     ::poll(watched.data(), watched.size(),
            next == clock::time_point::max() ? -1 : static_cast<int>(std::max<long>(0, remaining)));
     changed_.clear();
@@ -149,7 +123,7 @@ blocking_waiters::clock::time_point blocking_waiters::next_time(clock::time_poin
 /// A listener that relies on notifications has stopped polling, so it must learn when they stop.
 void blocking_waiters::take_back(clock::time_point now) noexcept {
   for (const auto& [key, about] : keys_) {
-    if (about.relied_on && about.cooldown_until <= now && !served(key)) tell(key, false);
+    if (about.listeners.relied_on && about.cooldown_until <= now && !served(key)) tell(key, false);
   }
 }
 
@@ -192,7 +166,7 @@ void blocking_waiters::end_wait(slot& of, const std::stop_token& stop) {
   bool done = false;
   try {
     if (connected(control_, stop)) {
-      const unlocked others(mutex_);
+      const base::unlocked others(mutex_);
       fault why;
       const auto sql = "KILL QUERY " + std::to_string(of.link->identity().id);
       done = control_.link->query(sql, "end a wait", nullptr, nullptr, why) == outcome::yes;
@@ -207,7 +181,7 @@ void blocking_waiters::assign(clock::time_point now, const std::stop_token& stop
   for (const auto& each : slots_) {
     if (each.ended) continue;
     const auto about = keys_.find(each.key);
-    if (about != keys_.end() && about->second.begins) tell(each.key, true);
+    if (about != keys_.end() && !about->second.listeners.informed) tell(each.key, true);
   }
   if (now < retry_at_) return;
   for (const auto& key : unserved(now)) {
@@ -223,7 +197,7 @@ void blocking_waiters::assign(clock::time_point now, const std::stop_token& stop
 
 bool blocking_waiters::connected(slot& with, const std::stop_token& stop) {
   if (with.link != nullptr && with.link->alive()) return true;
-  const unlocked others(mutex_);
+  const base::unlocked others(mutex_);
   fault why;
   with.link.reset();
   auto made = client_.open<mysql_connection>(client_.settings().connect_timeout, stop, why);
@@ -242,7 +216,7 @@ void blocking_waiters::send(slot& with, const std::string& key) {
   with.until = clock::now() + longest_wait + plan_.timeout;
   bool sent = false;
   try {
-    const unlocked others(mutex_);  // who watches a key must not wait for the network
+    const base::unlocked others(mutex_);  // who watches a key must not wait for the network
     sent = send_mysql(with.link->handle(), plan_.statement(key), "wait", why);
   } catch (const std::exception&) {
     // No memory: a part of it may be on its way.
@@ -250,7 +224,7 @@ void blocking_waiters::send(slot& with, const std::string& key) {
   if (sent) {
     const auto about = keys_.find(key);
     // From here on, whatever happens to the key is seen.
-    if (about != keys_.end() && about->second.begins) tell(key, true);
+    if (about != keys_.end() && !about->second.listeners.informed) tell(key, true);
   } else {
     lost(with);
   }
@@ -261,7 +235,7 @@ void blocking_waiters::answered(slot& with) {
   fault why;
   bool said = false;
   try {
-    const unlocked others(mutex_);
+    const base::unlocked others(mutex_);
     said = read_mysql(with.link->handle(), "wait", &rows, why);
   } catch (const std::exception&) {
     why = {};  // no memory: nobody knows what was read of it

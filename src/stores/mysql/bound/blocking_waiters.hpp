@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/types.h>
-
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -12,13 +9,14 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "base/background_thread.hpp"
 #include "base/mutex.hpp"
 #include "base/wake_event.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "dlock/store_interface/store_overview.hpp"
+#include "stores/key_listeners.hpp"
 #include "stores/mysql/client/client.hpp"
 
 namespace dlock::stores::mysql {
@@ -51,9 +49,7 @@ class blocking_waiters {
  private:
   using clock = std::chrono::steady_clock;
   struct watched_key {
-    std::vector<key_listener*> listeners{};
-    bool begins = false;                 ///< somebody has not been told yet that it works
-    bool relied_on = false;              ///< somebody relies on that it works
+    key_listeners listeners{};
     clock::time_point since{};           ///< when it had a connection last, or its first listener
     clock::time_point cooldown_until{};  ///< whoever was told takes the key meanwhile
   };
@@ -68,7 +64,6 @@ class blocking_waiters {
   };
 
   void run(const std::stop_token& stop) noexcept;
-  bool in_child() const noexcept;
   void serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void assign(clock::time_point now, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void take_back(clock::time_point now) noexcept DLOCK_REQUIRES(mutex_);
@@ -86,14 +81,12 @@ class blocking_waiters {
   mysql_client& client_;
   const plan plan_;
   const base::wake_event changed_{"dlock: a file descriptor for waiting"};
-  std::stop_source stop_{};
   std::vector<slot> slots_;       // the thread's
   slot control_{};                // likewise: ends what the others wait for
   clock::time_point retry_at_{};  // likewise
   base::mutex mutex_;             // held while a listener is told, so that none is after unwatch()
   std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
-  std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
-  std::atomic<pid_t> process_{0};  // which has the thread
+  base::background_thread thread_{};  // ends before what it uses
 };
 
 /// Connections that execute a statement which contains both texts at this moment, and so block for a key. The server

@@ -73,7 +73,7 @@ reply mysql_store::list(connection& connection, std::string_view after, std::siz
   return reply_or_in_doubt(with, "list", [&] {
     std::vector<holder_info> made;
     auto answer = query_holders(with, "AND l.{lock.lock_key}>", after, limit, made);
-    if (answer.result == outcome::yes && settings_.wake) answer = waiters_.count(with, made);
+    if (answer.result == outcome::yes && settings_.wake) answer = waiters_.bells().count(with, made);
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;
   });
@@ -90,7 +90,7 @@ reply mysql_store::waiters(connection& connection, std::string_view key, std::si
     answer.result = with.query(sql::write_values(sql_.text(text_id::waiters_of_key), {{"key", mysql_literal(key)}}),
                                "list waiters", &rows, nullptr, answer.why);
     if (answer.result != outcome::yes)
-      return waiters_.note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
+      return waiters_.bells().note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
     waiter_overview made{.known = true, .count = rows.size()};
     for (const auto& row : rows) {
       if (made.first.size() == limit) break;

@@ -170,11 +170,13 @@ reply mysql_store::read_tables_id(native& with) {
   return answer;
 }
 
-bool mysql_store::knows_waiters(const native& with) const noexcept { return settings_.wake && waiters_.can_read(with); }
+bool mysql_store::knows_waiters(const native& with) const noexcept {
+  return settings_.wake && waiters_.bells().can_read(with);
+}
 
 reply mysql_store::in_order(native& with, const request& asked) {
   auto answer = asked.action == verb::poll ? poll_in_order(with, asked) : take_in_order(with, asked);
-  if (answer.result != outcome::failed || !waiters_.note_unreadable(answer.why)) return answer;
+  if (answer.result != outcome::failed || !waiters_.bells().note_unreadable(answer.why)) return answer;
   const auto before = answer.statements;
   answer = execute_one(with, sql_, row_sql_, asked);
   answer.statements += before;
@@ -182,7 +184,7 @@ reply mysql_store::in_order(native& with, const request& asked) {
 }
 
 reply mysql_store::take_in_order(native& with, const request& asked) {
-  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(waiters_.bell()));
+  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(waiters_.bells().own()));
   const auto session = mysql_literal(bytes_of(asked.session)), nonce = std::to_string(asked.nonce);
   const auto own_ttl = asked.kind == lease_kind::session ? std::string("NULL") : std::to_string(asked.ttl.count());
   const auto* const registered = asked.registered ? "1" : "0";
@@ -216,7 +218,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
   if (answer.result != outcome::yes || (holder.holder && !holder.gone && !holder.expired)) return answer;
   const auto text =
       sql::write_values(sql_.text(text_id::others_first), {{"key", mysql_literal(asked.resource)},
-                                                           {"bell", mysql_literal(bytes_of(waiters_.bell()))},
+                                                           {"bell", mysql_literal(bytes_of(waiters_.bells().own()))},
                                                            {"registered", asked.registered ? "1" : "0"}});
   mysql_rows rows;
   auto others = with.read(text, "look for waiters", rows);
@@ -231,13 +233,13 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
   // Whatever freed the key may have woken nobody.
   if (const auto sleeper = unsigned_of(rows.at(0).at(0)); sleeper != 0) {
     ++answer.statements;
-    waiters_.ring(with, sleeper);
+    waiters_.bells().ring(with, sleeper);
   }
   return answer;
 }
 
 reply mysql_store::release_and_wake(native& with, const request& asked) {
-  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(waiters_.bell()));
+  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(waiters_.bells().own()));
   const auto text = asked.row != nullptr
                         ? row_sql_.change(asked) + " AND " +
                               sql::write_values(sql_.text(text_id::find_waiter), {{"key", key}, {"bell", bell}})
@@ -249,7 +251,7 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
   reply answer;
   std::uint64_t rows = 0;
   answer.result = with.query(text, "release", nullptr, &rows, answer.why);
-  if (answer.result == outcome::failed && waiters_.note_unreadable(answer.why)) {
+  if (answer.result == outcome::failed && waiters_.bells().note_unreadable(answer.why)) {
     answer = execute_one(with, sql_, row_sql_, asked);
     ++answer.statements;
     return answer;
@@ -262,7 +264,7 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
   // MySQL tells the waiter also where the row is not ours.
   if (const auto sleeper = mysql_insert_id(with.handle()); sleeper != 0) {
     ++answer.statements;
-    if (waiters_.ring(with, sleeper)) answer.waiters = 1;
+    if (waiters_.bells().ring(with, sleeper)) answer.waiters = 1;
   }
   return answer;
 }
@@ -282,13 +284,13 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   unsigned statements = 0;  // in vain
   if (requests.size() > 1 && one_statement_can(requests)) {
     if (execute_in_one(with, sql_, row_sql_, requests, replies, client_.can_skip_locked())) {
-      if (settings_.wake) waiters_.wake_first(with, requests, replies);
+      if (settings_.wake) waiters_.bells().ring_first(with, requests, replies);
       return;
     }
     statements = replies.front().statements;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
-    if (settings_.wake && waiters_.looks(with, requests[i])) {
+    if (settings_.wake && waiters_.bells().looks(with, requests[i])) {
       replies[i] = reply_or_in_doubt(with, "lock", [&] { return release_and_wake(with, requests[i]); });
       replies[i].statements += std::exchange(statements, 0);
       continue;

@@ -63,6 +63,11 @@ WHERE :which
 
 }  // namespace
 
+void append_literal(std::string& list, const std::string& literal) {
+  if (!list.empty()) list += ',';
+  list += literal;
+}
+
 void add_waiter_names(sql::table_names& to) {
   using traits = odb::access::object_traits_impl<entities::waiter_entity, odb::id_mysql>;
   using waiter = odb::query_columns<entities::waiter_entity, odb::id_mysql, traits>;

@@ -27,6 +27,9 @@ struct waiter_sql {
   bool others_release = false;
 };
 
+/// Of what follows an IN, without its brackets.
+void append_literal(std::string& list, const std::string& literal);
+
 /// {waiter}, {waiter.<column>} and {sleeper}.
 void add_waiter_names(sql::table_names& to);
 

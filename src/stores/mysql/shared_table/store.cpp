@@ -99,7 +99,7 @@ void shared_table_store::execute(connection& connection, std::span<const request
   auto* const others = waiters();
   if (others == nullptr) return;
   // Where a request holds the key through several processes, its release may not have been the last.
-  others->wake_first(with, requests, replies, requests.front().request_id.empty());
+  others->bells().ring_first(with, requests, replies, requests.front().request_id.empty());
   others->note_done(requests, replies);
 }
 
@@ -206,7 +206,7 @@ reply shared_table_store::count_waiters(connection& connection, std::vector<hold
   auto* const others = waiters();
   if (others == nullptr) return {.result = outcome::yes};
   auto& with = static_cast<native&>(connection);
-  return reply_or_in_doubt(with, "count the waiters", [&] { return others->count(with, of); });
+  return reply_or_in_doubt(with, "count the waiters", [&] { return others->bells().count(with, of); });
 }
 
 reply shared_table_store::waiters(connection& connection, std::string_view key, std::size_t,

@@ -2,7 +2,6 @@
 #include "stores/redis/client/key_channels.hpp"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -29,27 +28,11 @@ void wait(const base::wake_event& event, std::chrono::milliseconds limit) noexce
 
 // ---- for any thread -------------------------------------------------------------------------------------------------
 
-key_channels::~key_channels() {
-  stop_.request_stop();
-  changed_.raise();
-  if (!thread_.joinable()) return;
-  if (process_ == ::getpid()) {
-    thread_.join();
-  } else {
-    thread_.detach();  // it runs in the parent only
-  }
-}
-
-void key_channels::begin() {
-  if (thread_.joinable()) return;
-  process_ = ::getpid();
-  thread_ = std::thread([this, stop = stop_.get_token()] { run(stop); });
-}
-
 void key_channels::watch(std::string_view key, key_listener& listener) noexcept {
   try {
     const base::lock_guard lock(mutex_);
-    begin();
+    if (!thread_.started())
+      thread_.start([this](const std::stop_token& stop) { run(stop); }, [this] { changed_.raise(); });
     auto& channel = channels_[std::string(key)];
     channel.listeners.push_back(&listener);
     if (channel.works) {

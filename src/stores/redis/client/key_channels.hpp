@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <map>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/background_thread.hpp"
 #include "base/mutex.hpp"
 #include "base/wake_event.hpp"
 #include "dlock/store_interface/store.hpp"
@@ -34,7 +32,6 @@ class key_channels {
       : client_(client), prefix_(std::move(prefix)), says_(std::move(says)), frees_(std::move(frees)) {}
   key_channels(const key_channels&) = delete;
   key_channels& operator=(const key_channels&) = delete;
-  ~key_channels();
 
   void watch(std::string_view key, key_listener& listener) noexcept;
   void unwatch(std::string_view key, key_listener& listener) noexcept;
@@ -45,7 +42,6 @@ class key_channels {
     bool ask = false;    ///< subscribed or ended since the server was last informed
     bool works = false;  ///< the server has confirmed it
   };
-  void begin() DLOCK_REQUIRES(mutex_);
   void run(const std::stop_token& stop) noexcept;
   bool serve(const std::stop_token& stop) noexcept;
   bool serve(redis_connection& on, const std::stop_token& stop);
@@ -61,11 +57,9 @@ class key_channels {
   const judge frees_;
   std::string said_{};                         ///< by the thread
   const base::wake_event changed_{"eventfd"};  ///< ends a wait of the thread
-  std::stop_source stop_{};
   mutable base::mutex mutex_;
   std::map<std::string, heard_key, std::less<>> channels_ DLOCK_GUARDED_BY(mutex_){};
-  std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
-  pid_t process_ DLOCK_GUARDED_BY(mutex_) = 0;  // which has the thread
+  base::background_thread thread_{};  // ends before what it uses
 };
 
 }  // namespace dlock::stores::redis

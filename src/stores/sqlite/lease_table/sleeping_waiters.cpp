@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -32,31 +30,9 @@ wake_file::hash sleeping_waiters::hash_of(std::string_view key) const noexcept {
   return hash == 0 ? 1 : hash;
 }
 
-/// A child of fork() has the mutex as it was at that moment, maybe locked, and none of the other threads.
-bool sleeping_waiters::in_child() const noexcept {
-  const auto process = process_.load();
-  return process != 0 && process != ::getpid();
-}
-
-sleeping_waiters::~sleeping_waiters() {
-  if (in_child()) {
-    mutex_.assert_held();                      // no other thread can be in the way
-    if (thread_.joinable()) thread_.detach();  // it runs in the parent only
-    return;
-  }
-  std::thread thread;
-  {
-    const base::lock_guard lock(mutex_);
-    ends_ = true;
-    if (slot_ != nullptr) slot_->wake_self();
-    thread = std::move(thread_);
-  }
-  if (thread.joinable()) thread.join();
-}
-
 void sleeping_waiters::say_once(const std::string& why) noexcept try {
   {
-    const base::lock_guard lock(notes_mutex_);
+    const base::lock_guard lock(said_mutex_);
     if (said_ == why) return;
     said_ = why;
   }
@@ -80,11 +56,12 @@ bool sleeping_waiters::begin() {
   auto opened = file_.open(true, why);
   if (opened == nullptr) return give_up("waiters poll: " + why);
   if (!opened->claim_slot()) return give_up("waiters poll: no slot of the wake file is free, or can be locked");
-  if (thread_.joinable()) thread_.join();  // it has ended, being idle
-  process_ = ::getpid();
   slot_ = std::move(opened);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_.start([this](const std::stop_token& stop) { run(stop); },
+                  [file = std::weak_ptr(slot_)] {
+                    if (const auto slot = file.lock()) slot->wake_self();
+                  });
   } catch (const std::exception&) {
     slot_->leave_slot();
     slot_.reset();
@@ -94,30 +71,23 @@ bool sleeping_waiters::begin() {
 }
 
 void sleeping_waiters::watch(std::string_view key, const id128& session, key_listener& listener) noexcept {
-  if (in_child()) return;
+  if (thread_.in_child()) return;
   try {
     const base::lock_guard lock(mutex_);
     if (!begin()) return;
     const auto place = keys_.try_emplace(std::string(key)).first;
     auto& about = place->second;
     if (about.entry < 0) {
-      {
-        const base::lock_guard noting(notes_mutex_);
-        taken_[std::string(key)] = false;
-        watched_ = taken_.size();
-      }
+      notes_.begin(key);
       about.entry = slot_->enter(hash_of(key), session);
       if (about.entry < 0) {  // the slot is full: this key is polled
         keys_.erase(place);
-        const base::lock_guard noting(notes_mutex_);
-        taken_.erase(std::string(key));
-        watched_ = taken_.size();
+        notes_.end(key);
         return;
       }
       if (keys_.size() == 1) look_at_ = clock::now() + slice;
     }
-    about.listeners.push_back(&listener);
-    about.works = false;  // the new one has not heard yet that it works
+    about.listeners.add(listener);
     write_held(place->first, about);
     slot_->wake_self();
   } catch (const std::exception&) {
@@ -126,21 +96,13 @@ void sleeping_waiters::watch(std::string_view key, const id128& session, key_lis
 }
 
 void sleeping_waiters::unwatch(std::string_view key, key_listener& listener) noexcept {
-  if (in_child()) return;
+  if (thread_.in_child()) return;
   const base::lock_guard lock(mutex_);
   const auto found = keys_.find(key);
   if (found == keys_.end()) return;
-  std::erase(found->second.listeners, &listener);
-  if (!found->second.listeners.empty()) return;
-  bool taken = false;
-  {
-    const base::lock_guard noting(notes_mutex_);
-    if (const auto note = taken_.find(key); note != taken_.end()) {
-      taken = note->second;
-      taken_.erase(note);
-    }
-    watched_ = taken_.size();
-  }
+  std::erase(found->second.listeners.all, &listener);
+  if (!found->second.listeners.all.empty()) return;
+  const bool taken = notes_.end(key);
   const int entry = found->second.entry;
   keys_.erase(found);
   if (slot_ == nullptr || entry < 0) return;
@@ -150,7 +112,7 @@ void sleeping_waiters::unwatch(std::string_view key, key_listener& listener) noe
 }
 
 void sleeping_waiters::changed(std::string_view key) noexcept {
-  if (watched_.load(std::memory_order_relaxed) == 0 || in_child()) return;
+  if (notes_.empty() || thread_.in_child()) return;
   try {
     const base::lock_guard lock(mutex_);
     if (const auto found = keys_.find(key); found != keys_.end()) write_held(found->first, found->second);
@@ -161,9 +123,9 @@ void sleeping_waiters::changed(std::string_view key) noexcept {
 
 /// At once, so that a thread whose wait has ended is in no circle any more. Whoever is the last to write closes one.
 void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
-  if (slot_ == nullptr || about.listeners.empty()) return;
+  if (slot_ == nullptr || about.listeners.all.empty()) return;
   std::vector<lock_held_meanwhile> all;
-  about.listeners.front()->list_held(all);
+  about.listeners.all.front()->list_held(all);
   std::vector<wake_file::opened::held_lock> held;
   for (const auto& each : all) held.push_back({.key = hash_of(each.key), .fence = each.fence, .session = each.session});
   if (held == about.held) return;
@@ -172,12 +134,6 @@ void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
   circles_at_ = {};
   circles_after_ = first_look;
   if (!about.held.empty()) slot_->wake_self();
-}
-
-void sleeping_waiters::note(std::string_view key, bool taken) noexcept {
-  if (watched_.load(std::memory_order_relaxed) == 0) return;
-  const base::lock_guard lock(notes_mutex_);
-  if (const auto note = taken_.find(key); note != taken_.end()) note->second = taken;
 }
 
 /// Null if no process has waited yet, or, as is said then, the file can't be used.
@@ -192,7 +148,7 @@ unsigned sleeping_waiters::released(std::string_view key) noexcept try {
   const auto file = file_if_there("a release wakes no waiter: ");
   const auto rung = file != nullptr ? file->ring(hash_of(key)) : wake_file::opened::rung::none;
   // This process comes first itself. If it leaves without the key, which it may have had, it wakes the next.
-  if (rung == wake_file::opened::rung::own) note(key, false);
+  if (rung == wake_file::opened::rung::own) notes_.set_taken(key, false);
   return rung == wake_file::opened::rung::other ? 1 : 0;
 } catch (const std::exception&) {
   return 0;  // no memory: the waiters poll in a while
@@ -207,7 +163,7 @@ bool sleeping_waiters::others_first(std::string_view key, bool registered, bool 
 
 /// Empty if the file does not exist yet or can't be read.
 std::vector<wake_file::opened::waiter> sleeping_waiters::all_waiters() {
-  if (in_child()) return {};
+  if (thread_.in_child()) return {};
   std::string why;
   const auto file = file_.open(false, why);
   return file == nullptr ? std::vector<wake_file::opened::waiter>{} : file->waiters();
@@ -237,22 +193,14 @@ void sleeping_waiters::session_ended() noexcept try {
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
 
-void sleeping_waiters::tell(watched_key& about, bool works) noexcept {
-  about.works = works;
-  for (auto* const listener : about.listeners) listener->may_be_free(works);
-}
-
 /// A listener that relies on notifications must learn when they stop.
 void sleeping_waiters::lost() noexcept {
   for (auto& [key, about] : keys_) {
-    about.entry = -1;
-    if (about.works) tell(about, false);
+    if (about.listeners.relied_on) about.listeners.notify(false);
   }
   keys_.clear();
   circles_.clear();
-  const base::lock_guard noting(notes_mutex_);
-  taken_.clear();
-  watched_ = 0;
+  notes_.clear();
 }
 
 /// What the file says. A lock whose key no such waiter waits for is in no circle, and left out.
@@ -280,9 +228,11 @@ bool sleeping_waiters::look_up_holders(std::vector<sql::nested_waiter>& waiters,
                                        std::map<std::string, sql::present_grant>& grants) {
   std::map<std::string, seen> holders;
   for (const auto& [key, claimed] : grants) holders[key];
-  mutex_.unlock();  // whoever watches a key must not wait for the database
-  const bool known = polls_(holders);
-  mutex_.lock();
+  bool known = false;
+  {
+    const base::unlocked others(mutex_);  // whoever watches a key must not wait for the database
+    known = polls_(holders);
+  }
   for (const auto& [key, holder] : holders) {
     const bool lives = holder.holder && !holder.gone && !holder.expired;
     grants[key] = lives ? sql::present_grant{holder.holder, holder.fence} : sql::present_grant{};
@@ -322,26 +272,27 @@ void sleeping_waiters::break_circles(clock::time_point now) try {
   }
   for (const auto& circle : circles_.found(std::move(found), now)) {
     const auto about = keys_.find(circle.waits_for);
-    if (about != keys_.end() && !about->second.listeners.empty())
-      about->second.listeners.front()->closes_circle(circle.held, circle.others);
+    if (about != keys_.end() && !about->second.listeners.all.empty())
+      about->second.listeners.all.front()->closes_circle(circle.held, circle.others);
   }
   if (!circles_.empty()) circles_at_ = now + circles_.lasts;
 } catch (const std::bad_alloc&) {
   // It is looked for again.
 }
 
-void sleeping_waiters::run() noexcept {
+void sleeping_waiters::run(const std::stop_token& stop) noexcept {
   const base::lock_guard lock(mutex_);
-  while (serve()) continue;
+  while (serve(stop)) continue;
   slot_->leave_slot();
   slot_.reset();
 }
 
 /// Notifies of what has happened, then sleeps. False: that was all.
-bool sleeping_waiters::serve() {
+bool sleeping_waiters::serve(const std::stop_token& stop) {
   const auto now = clock::now();
   std::uint32_t word = 0;
-  if (ends_ || !slot_->word(word)) {  // it is read before the rings
+  // The word is read before the rings, and before end() may change it.
+  if (!slot_->word(word) || stop.stop_requested()) {
     lost();
     return false;
   }
@@ -352,7 +303,7 @@ bool sleeping_waiters::serve() {
       return false;
     }
     const bool rung = slot_->was_rung(about.entry);
-    if (rung || looks || !about.works) tell(about, true);
+    if (rung || looks || !about.listeners.informed) about.listeners.notify(true);
   }
   if (looks) {
     look_at_ = now + slice;
@@ -366,9 +317,11 @@ bool sleeping_waiters::serve() {
   if (keys_.empty() && now >= idle_since_ + kept_idle) return false;
   const auto next = keys_.empty() ? idle_since_ + kept_idle : std::min(look_at_, circles_at_);
   const auto& file = *slot_;  // only this thread lets go of it
-  mutex_.unlock();
-  const bool slept = file.sleep(word, next - clock::now());
-  mutex_.lock();
+  bool slept = false;
+  {
+    const base::unlocked others(mutex_);
+    slept = file.sleep(word, next - clock::now());
+  }
   if (!slept) lost();
   return slept;
 }

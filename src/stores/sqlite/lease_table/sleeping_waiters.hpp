@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/types.h>
-
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/background_thread.hpp"
 #include "base/mutex.hpp"
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store.hpp"
+#include "stores/key_listeners.hpp"
 #include "stores/sql/waiting_circles.hpp"
 #include "stores/sqlite/client/wake_file.hpp"
 
@@ -49,7 +48,6 @@ class sleeping_waiters {
         unfit_(std::move(unfit)),
         polls_(std::move(polls)),
         says_(std::move(says)) {}
-  ~sleeping_waiters();
   sleeping_waiters(const sleeping_waiters&) = delete;
   sleeping_waiters& operator=(const sleeping_waiters&) = delete;
 
@@ -61,7 +59,7 @@ class sleeping_waiters {
 
   // What execute() does. It takes no lock that is held while a listener is notified.
   /// This process was granted the key.
-  void taken(std::string_view key) noexcept { note(key, true); }
+  void taken(std::string_view key) noexcept { notes_.set_taken(key, true); }
   /// The key was released: wakes its first waiter. How many of other processes that were.
   unsigned released(std::string_view key) noexcept;
   /// As wake_file::opened::others_first().
@@ -76,28 +74,24 @@ class sleeping_waiters {
  private:
   using clock = std::chrono::steady_clock;
   struct watched_key {
-    std::vector<key_listener*> listeners{};
+    key_listeners listeners{};
     int entry = -1;
-    bool works = false;                                ///< its listeners rely on notifications
     std::vector<wake_file::opened::held_lock> held{};  ///< as the file has it
   };
 
-  void note(std::string_view key, bool taken) noexcept;
   wake_file::hash hash_of(std::string_view key) const noexcept;
   std::shared_ptr<wake_file::opened> file_if_there(const char* without);
   std::vector<wake_file::opened::waiter> all_waiters();
-  bool in_child() const noexcept;
   bool begin() DLOCK_REQUIRES(mutex_);
   bool give_up(const std::string& why) DLOCK_REQUIRES(mutex_);
-  void run() noexcept;
-  bool serve() DLOCK_REQUIRES(mutex_);
+  void run(const std::stop_token& stop) noexcept;
+  bool serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void lost() noexcept DLOCK_REQUIRES(mutex_);
   void write_held(const std::string& key, watched_key& about) DLOCK_REQUIRES(mutex_);
   std::vector<sql::nested_waiter> nested_waiters() DLOCK_REQUIRES(mutex_);
   bool look_up_holders(std::vector<sql::nested_waiter>& waiters, std::map<std::string, sql::present_grant>& grants)
       DLOCK_REQUIRES(mutex_);
   void break_circles(clock::time_point now) DLOCK_REQUIRES(mutex_);
-  static void tell(watched_key& about, bool works) noexcept;
   void say_once(const std::string& why) noexcept;
 
   wake_file file_;
@@ -109,20 +103,17 @@ class sleeping_waiters {
   base::mutex mutex_{};  // held while a listener is notified, so that none is after unwatch()
   std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
   std::shared_ptr<wake_file::opened> slot_ DLOCK_GUARDED_BY(mutex_){};  // while the thread runs
-  std::thread thread_ DLOCK_GUARDED_BY(mutex_){};
   clock::time_point look_at_ DLOCK_GUARDED_BY(mutex_){};
   clock::time_point circles_at_ DLOCK_GUARDED_BY(mutex_) = clock::time_point::max();
   std::chrono::milliseconds circles_after_ DLOCK_GUARDED_BY(mutex_){first_look};
   sql::lasting_circles circles_ DLOCK_GUARDED_BY(mutex_){};
   clock::time_point off_until_ DLOCK_GUARDED_BY(mutex_){};
   clock::time_point idle_since_ DLOCK_GUARDED_BY(mutex_){};
-  bool ends_ DLOCK_GUARDED_BY(mutex_) = false;
-  std::atomic<pid_t> process_{0};  // which has the thread
 
-  base::mutex notes_mutex_{};  // never held while anything else is locked or called
-  std::map<std::string, bool, std::less<>> taken_ DLOCK_GUARDED_BY(notes_mutex_){};  // of the watched keys
-  std::string said_ DLOCK_GUARDED_BY(notes_mutex_){};
-  std::atomic<std::size_t> watched_{0};
+  key_notes notes_{};
+  base::mutex said_mutex_{};
+  std::string said_ DLOCK_GUARDED_BY(said_mutex_){};
+  base::background_thread thread_{};  // ends before what it uses
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+namespace dlock::base {
+
+/// The thread of an object, which begins when it is first needed and ends with the object. A child of fork() has a copy
+/// of the object but no such thread, and the object's mutexes as they were at that moment, maybe locked: the child must
+/// lock none of them, and the end of its copy waits for no thread. Thread safety: in_child() from any thread, the other
+/// functions from one at a time.
+class background_thread {
+ public:
+  background_thread() = default;
+  background_thread(const background_thread&) = delete;
+  background_thread& operator=(const background_thread&) = delete;
+  ~background_thread() { end(); }
+
+  /// Whether the thread runs in a parent of this process.
+  bool in_child() const noexcept {
+    const auto process = process_.load();
+    return process != 0 && process != ::getpid();
+  }
+  bool started() const noexcept { return thread_.joinable(); }
+  /// Runs `body` until it returns; end() requests its stop and calls `wake`, which ends a wait of the body.
+  /// Precondition: it was never started, or its body has ended or is about to. Throws std::system_error.
+  void start(std::function<void(const std::stop_token&)> body, std::function<void()> wake) {
+    if (thread_.joinable()) thread_.join();
+    process_ = ::getpid();
+    wake_ = std::move(wake);
+    thread_ = std::thread(std::move(body), stop_.get_token());
+  }
+  /// Waits until the body has ended. It can't be started again.
+  void end() noexcept {
+    if (!thread_.joinable()) return;
+    if (in_child()) return thread_.detach();
+    stop_.request_stop();
+    wake_();
+    thread_.join();
+  }
+
+ private:
+  std::stop_source stop_{};
+  std::function<void()> wake_{};
+  std::thread thread_{};
+  std::atomic<pid_t> process_{0};
+};
+
+}  // namespace dlock::base

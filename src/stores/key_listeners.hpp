@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store_interface/store.hpp"
+
+namespace dlock::stores {
+
+/// The waiters of this process for one key.
+struct key_listeners {
+  std::vector<key_listener*> all{};
+  bool informed = false;   ///< each of them knows that notifications work
+  bool relied_on = false;  ///< some rely on notifications and have stopped polling: they must learn when those stop
+
+  void add(key_listener& listener) {
+    if (all.empty()) relied_on = false;
+    all.push_back(&listener);
+    informed = false;
+  }
+  void notify(bool works) noexcept {
+    informed = relied_on = works;
+    for (auto* const each : all) each->may_be_free(works);
+  }
+};
+
+/// What this process has done with the keys that it watches. It calls nothing while its mutex is held, so execute() may
+/// use it. Thread-safe.
+class key_notes {
+ public:
+  /// Begins, or forgets what was done. Whether the key was taken. Throws std::bad_alloc.
+  bool begin(std::string_view key) {
+    const base::lock_guard lock(mutex_);
+    auto& note = notes_[std::string(key)];
+    count_ = notes_.size();
+    return std::exchange(note, {}).taken;
+  }
+  /// Whether the key was taken.
+  bool end(std::string_view key) noexcept {
+    const base::lock_guard lock(mutex_);
+    const auto found = notes_.find(key);
+    if (found == notes_.end()) return false;
+    const bool taken = found->second.taken;
+    notes_.erase(found);
+    count_ = notes_.size();
+    return taken;
+  }
+  void clear() noexcept {
+    const base::lock_guard lock(mutex_);
+    notes_.clear();
+    count_ = 0;
+  }
+
+  /// An atomic load.
+  bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+  void set_taken(std::string_view key, bool taken) noexcept {
+    note(key, [taken](noted& of) { of.taken = taken; });
+  }
+  /// Whether the key is watched.
+  bool set_released(std::string_view key) noexcept {
+    return note(key, [](noted& of) { of.released = true; });
+  }
+  /// Whether the key was released since the last call.
+  bool released(std::string_view key) noexcept {
+    bool was = false;
+    note(key, [&was](noted& of) { was = std::exchange(of.released, false); });
+    return was;
+  }
+
+ private:
+  struct noted {
+    bool taken = false;
+    bool released = false;
+  };
+  template <class Change>
+  bool note(std::string_view key, Change change) noexcept {
+    if (empty()) return false;
+    const base::lock_guard lock(mutex_);
+    const auto found = notes_.find(key);
+    if (found == notes_.end()) return false;
+    change(found->second);
+    return true;
+  }
+
+  base::mutex mutex_{};
+  std::map<std::string, noted, std::less<>> notes_ DLOCK_GUARDED_BY(mutex_){};
+  std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace dlock::stores

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/parked/parked_connection.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cctype>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/server.hpp"
+#include "stores/mysql/client/text.hpp"
+
+namespace dlock::stores::mysql::parked {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The server answers the parked statement later than its sleep ends.
+constexpr auto grace = 5s;
+/// A sleep that fails sooner will fail again.
+constexpr auto shortest_sleep = 100ms;
+constexpr int most_confirmations = 500;
+/// Of the name of the lock that the process has as long as it waits.
+constexpr std::string_view held_suffix = ".p";
+
+bool fail(fault& why, std::string text) {
+  why = make_own_fault(std::move(text));
+  return false;
+}
+
+/// False, where the reason is of no interest.
+bool broken(fault& why) {
+  why = {};
+  why.connection = true;
+  return false;
+}
+
+}  // namespace
+
+ring_result ring_sleeper(mysql_connection& by, std::uint64_t sleeper) noexcept {
+  constexpr int not_owner = 1095;
+  try {
+    fault why;
+    const auto said = by.query(fmt::format("KILL QUERY {}", sleeper), "wake a waiter", nullptr, nullptr, why);
+    if (said == outcome::yes) return ring_result::woken;
+    return why.native == not_owner ? ring_result::refused : ring_result::gone;
+  } catch (const std::exception&) {
+    return ring_result::gone;  // no memory: it looks by itself in a while
+  }
+}
+
+std::string parked_connection::bell_name(std::string_view suffix) const {
+  auto digits = bell_.hex();
+  std::transform(digits.begin(), digits.end(), digits.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return fmt::format("'dlock.{}{}'", digits, suffix);
+}
+
+bool parked_connection::alive() noexcept {
+  return connected() && parked_->usable() && helper_->usable() && (sleeps_ || parked_->alive()) && helper_->alive();
+}
+
+bool parked_connection::connect(mysql_client& client, const std::stop_token& stop, fault& why) {
+  const auto limit = client.settings().connect_timeout;
+  auto helper = client.open<mysql_connection>(limit, stop, why);
+  if (helper == nullptr) return broken(why);
+  auto parked = client.open<mysql_connection>(limit, stop, why);
+  if (parked == nullptr) return broken(why);
+  if (is_cluster(client.server())) {
+    return fail(why, "the server is a node of a cluster, and a wake-up reaches one node");
+  }
+  const auto &one = helper->identity(), &other = parked->identity();
+  // A fail-over between the two.
+  if (one.server != other.server || one.incarnation != other.incarnation) return broken(why);
+  bell_ = id128::random();
+  parked_ = std::move(parked);
+  helper_ = std::move(helper);
+  // Whoever keeps the order sees by this lock that the process is there, also between two sleeps.
+  return ask(fmt::format("DO GET_LOCK({}, 0)", bell_name(held_suffix)), "show that this process waits", nullptr, why);
+}
+
+void parked_connection::close() noexcept {
+  if (sleeps_ && parked_ != nullptr) parked_->interrupt();  // a server that sleeps reads no farewell
+  parked_.reset();
+  helper_.reset();
+  sleeps_ = has_bell_ = false;
+}
+
+void parked_connection::leave_to_parent() noexcept {
+  static_cast<void>(parked_.release());
+  static_cast<void>(helper_.release());
+}
+
+/// Sleeps by waiting for the lock that the other connection has. From the moment when another connection sees that the
+/// bell is held, KILL QUERY ends that. SLEEP() would do the same, but all sleeps of a MariaDB server share one mutex: a
+/// KILL that meets another sleeper there may hold up every KILL and every new connection for 2 s.
+bool parked_connection::sleep(fault& why) {
+  if (has_bell_ &&
+      parked_->query("DO RELEASE_LOCK(" + bell_name() + ")", "free the bell", nullptr, nullptr, why) != outcome::yes &&
+      !parked_->usable()) {
+    return broken(why);
+  }
+  const auto sql =
+      fmt::format("SELECT GET_LOCK({}, 0), GET_LOCK({}, {})", bell_name(), bell_name(held_suffix), slice.count());
+  if (!send_mysql(parked_->handle(), sql, "wait", why)) return broken(why);
+  has_bell_ = sleeps_ = true;
+  sleeps_until_ = clock::now() + slice;
+  return confirm(why);
+}
+
+bool parked_connection::confirm(fault& why) {
+  for (int tries = 0; tries != most_confirmations; ++tries) {
+    mysql_rows rows;
+    if (!ask(fmt::format("SELECT IS_USED_LOCK({})", bell_name()), "look for the bell", &rows, why)) return false;
+    if (const auto holder = unsigned_of(rows.at(0).at(0)); holder != 0) {
+      if (holder == parked_->identity().id) return true;
+      return fail(why, fmt::format("connection {} has the bell of connection {}: something between here and the server "
+                                   "shares connections",
+                                   holder, parked_->identity().id));
+    }
+    pollfd answer{descriptor(), POLLIN, 0};
+    if (::poll(&answer, 1, 1) > 0) return true;  // it is over already, and read_end() sees why
+  }
+  return broken(why);
+}
+
+parked_connection::clock::time_point parked_connection::latest_end() const noexcept { return sleeps_until_ + grace; }
+
+parked_connection::sleep_end parked_connection::read_end() {
+  fault why;
+  mysql_rows rows;
+  const bool said = read_mysql(parked_->handle(), "wait", &rows, why);
+  sleeps_ = false;
+  if (!said && why.connection) return sleep_end::broken;
+  constexpr int interrupted = 1317;
+  const auto waited = said && !rows.empty() ? rows.at(0).at(1) : std::nullopt;
+  if (waited == "1") return sleep_end::broken;  // the other connection is gone
+  if (said ? !waited : why.native == interrupted) return sleep_end::rung;
+  return said || clock::now() - (sleeps_until_ - slice) >= shortest_sleep ? sleep_end::over : sleep_end::broken;
+}
+
+}  // namespace dlock::stores::mysql::parked

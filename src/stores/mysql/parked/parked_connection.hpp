@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "stores/mysql/client/client.hpp"
+
+namespace dlock::stores::mysql::parked {
+
+/// Ends the sleep of a parked connection.
+enum class ring_result : std::uint8_t { woken, gone, refused };  // refused: this user may not
+ring_result ring_sleeper(mysql_connection& by, std::uint64_t sleeper) noexcept;
+
+/// Two connections to one server: one sleeps there while it has the process's bell, a named lock, until KILL QUERY ends
+/// that; the other one asks meanwhile. Functions that return false set `why`, whose `connection` says that new
+/// connections may help. One thread at a time.
+class parked_connection {
+ public:
+  using clock = std::chrono::steady_clock;
+  /// The longest sleep.
+  static constexpr std::chrono::seconds slice{10};
+
+  /// New connections, and a new bell.
+  bool connect(mysql_client& client, const std::stop_token& stop, fault& why);
+  bool connected() const noexcept { return parked_ != nullptr && helper_ != nullptr; }
+  bool alive() noexcept;
+  void close() noexcept;
+  /// In a child of fork(): the parent speaks on the same sockets.
+  void leave_to_parent() noexcept;
+
+  /// Executes a statement beside the sleep.
+  bool ask(const std::string& sql, const char* doing, mysql_rows* rows, fault& why) {
+    return helper_->query(sql, doing, rows, nullptr, why) == outcome::yes;
+  }
+  /// Ends the sleep of another process.
+  void ring(std::uint64_t sleeper) noexcept { ring_sleeper(*helper_, sleeper); }
+  /// Whether ask() and ring() can still work: as far as they have shown, and as far as can be seen.
+  bool usable() const noexcept { return helper_->usable(); }
+  bool can_ask() noexcept { return helper_ != nullptr && helper_->alive(); }
+
+  /// Begins to sleep, and returns once other connections can see that.
+  bool sleep(fault& why);
+  bool sleeps() const noexcept { return sleeps_; }
+  /// While it sleeps: can be read once the sleep has ended; -1: it does not.
+  int descriptor() noexcept { return sleeps_ ? mysql_socket(parked_->handle()) : -1; }
+  /// The sleep has ended by then, or the connection is broken.
+  clock::time_point latest_end() const noexcept;
+  enum class sleep_end : std::uint8_t { rung, over, broken };
+  /// The sleep has ended.
+  sleep_end read_end();
+  void end_sleep() noexcept {
+    if (sleeps_) ring_sleeper(*helper_, parked_->identity().id);
+  }
+
+  const id128& bell() const noexcept { return bell_; }
+
+ private:
+  std::string bell_name(std::string_view suffix = {}) const;
+  bool confirm(fault& why);
+
+  std::unique_ptr<mysql_connection> parked_{};
+  std::unique_ptr<mysql_connection> helper_{};
+  bool sleeps_ = false;    // and was seen to
+  bool has_bell_ = false;  // perhaps: to be freed before the next sleep
+  id128 bell_{};
+  clock::time_point sleeps_until_{};
+};
+
+}  // namespace dlock::stores::mysql::parked

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "dlock/store_interface/holder_info.hpp"
+#include "dlock/store_interface/store.hpp"
+#include "stores/mysql/client/client.hpp"
+#include "stores/mysql/parked/waiter_sql.hpp"
+
+namespace dlock::stores::mysql::parked {
+
+/// What statements do with the rows of waiters, on connections that are not parked: a release wakes the first waiter.
+/// It takes no lock that is held while a listener is notified. Thread safety: all functions from any thread.
+class waiter_bells {
+ public:
+  /// Why waiters can't be woken at present: said once for each reason.
+  using report = std::function<void(const std::string& why)>;
+
+  waiter_bells(const waiter_sql& sql, report says) : sql_(sql), says_(std::move(says)) {}
+
+  /// The bell of this process, which its own releases pass over. Zero: it has never waited.
+  id128 own() const noexcept {
+    const base::lock_guard lock(mutex_);
+    return own_;
+  }
+  void set_own(const id128& bell) noexcept {
+    const base::lock_guard lock(mutex_);
+    own_ = bell;
+  }
+  /// Whether there are rows of waiters to be read there.
+  bool can_read(const mysql_connection& by) const noexcept {
+    return by.sync_prefix().empty() && !unreadable_.load(std::memory_order_relaxed);
+  }
+  /// Whether the release looks for a waiter.
+  bool looks(const mysql_connection& by, const request& asked) const noexcept {
+    return asked.action == verb::release && asked.wake && asked.min_hold.count() <= 0 && can_read(by);
+  }
+  /// Whether that error says that there is no such table, or that this user lacks the right. Says it once.
+  bool lacks_table(const fault& why);
+  /// The same, of rows that can't be read. They are not read again.
+  bool note_unreadable(const fault& why);
+  /// Wakes a waiter. Whether that succeeded.
+  bool ring(mysql_connection& by, std::uint64_t sleeper) noexcept;
+  /// Wakes the first waiter of each key that was released by another statement. `held_too`: also where somebody has it
+  /// again, who may not know of waiters. What goes wrong here is no matter of the release.
+  void ring_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,
+                  bool held_too = true) noexcept;
+  /// Counts those of keys that are held. Where there are none to be seen, nothing is counted.
+  reply count(mysql_connection& by, std::vector<holder_info>& of);
+
+ private:
+  void ring_first(mysql_connection& by, const std::string& keys, std::span<const request> requests,
+                  std::span<reply> replies, bool held_too);
+
+  const waiter_sql& sql_;
+  const report says_;
+  mutable base::mutex mutex_;  // never held while anything else is locked or called
+  id128 own_ DLOCK_GUARDED_BY(mutex_){};
+  std::atomic<bool> unreadable_{false};
+  std::atomic<bool> said_lacks_{false};
+  std::atomic<bool> said_refused_{false};  // of some waiter, whose connection is another user's
+};
+
+}  // namespace dlock::stores::mysql::parked
