@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sql/named_sql.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <optional>
-#include <stdexcept>
-
-#include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::sql {
 

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "stores/sql/named_sql.hpp"
-
 namespace dlock::stores::sql {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <utility>
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <utility>
 
 #include "stores/mysql/bound/single_primary_check.hpp"
 #include "stores/mysql/client/errors.hpp"
@@ -29,10 +28,9 @@ lock_holding_connection::lock_holding_connection(std::unique_ptr<mysql_connectio
     : link_(std::move(link)), process_(::getpid()), timeout_(timeout) {}
 
 lock_holding_connection::~lock_holding_connection() {
-  if (process_ != ::getpid()) {
-    for (const auto& each : statements_) each->statement_.leave();
-  }
-  leave_to_parent(link_, process_);
+  if (process_ == ::getpid()) return;
+  for (const auto& each : statements_) each->statement_.leave();
+  static_cast<void>(link_.release());  // the parent speaks on the same socket
 }
 
 key_statement* lock_holding_connection::add(std::string sql, const char* doing, bool bytes, fault& why) {

@@ -9,7 +9,6 @@
 #include <concepts>
 #include <memory>
 #include <stop_token>
-#include <string>
 #include <utility>
 
 #include "base/mutex.hpp"

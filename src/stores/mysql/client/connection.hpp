@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -94,12 +91,6 @@ class mysql_connection : public connection {
   bool checked_ = false;  // alive() has just seen that its server is there
   unsigned as_text_ = 0;  // so many more are not tried to be prepared
 };
-
-/// Of a connection that was made in that process: a child of it, which has the same socket, must not say goodbye to the
-/// server.
-inline void leave_to_parent(std::unique_ptr<mysql_connection>& link, pid_t made_in) noexcept {
-  if (made_in != ::getpid()) static_cast<void>(link.release());
-}
 
 /// Ends what a lost connection still does at its server, and sees it gone. True only if that is certain. What
 /// store::terminate() asks.

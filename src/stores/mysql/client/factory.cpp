@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <odb/mysql/exceptions.hxx>
-#include <string>
 #include <utility>
 
 #include "base/text.hpp"

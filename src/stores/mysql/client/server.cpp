@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <string_view>
 
 #include "stores/mysql/client/errors.hpp"
 

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <cstring>
-#include <stdexcept>
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <stdexcept>
 #include <utility>
 
 #include "stores/mysql/bound/single_primary_check.hpp"

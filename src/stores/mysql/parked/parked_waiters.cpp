@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <optional>
-#include <utility>
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
@@ -30,6 +28,7 @@ constexpr auto kept_idle = 60s;
 constexpr auto dead_rows_every = 60s;
 /// So many keys, one after the other, may be found free without a ring: a release and a look may cross.
 constexpr unsigned most_missed = 3;
+
 }  // namespace
 
 // ---- for any thread -------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/background_thread.hpp"
 #include "base/mutex.hpp"
@@ -70,6 +69,7 @@ class parked_waiters {
     std::string held{};       ///< as its row has it
     bool asked = false;       ///< a look asks about it
   };
+
   void run(const std::stop_token& stop) noexcept;
   void serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   bool work(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql::t_lock {

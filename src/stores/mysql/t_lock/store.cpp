@@ -3,8 +3,6 @@
 
 #include <array>
 #include <charconv>
-#include <chrono>
-#include <string>
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"

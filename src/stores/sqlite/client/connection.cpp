@@ -7,7 +7,6 @@
 #include <odb/sqlite/exceptions.hxx>
 
 #include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/client/file.hpp"
 
 namespace dlock::stores::sqlite {
 

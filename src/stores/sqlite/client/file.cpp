@@ -2,13 +2,11 @@
 #include "stores/sqlite/client/file.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <memory>
 #include <utility>
 
 #include "stores/sqlite/client/errors.hpp"
