@@ -85,7 +85,7 @@ folder_rule() {
   case $1 in
     src/base/*) echo 2 base ;;
     src/key/*) echo 3 base key ;;
-    src/stores/sql/*) echo 4 stores/sql ;;
+    src/stores/sql/*) echo 4 stores/findings.hpp stores/sql ;;
     src/stores/memory/*) echo 4 stores/memory ;;
     src/stores/mysql/client/*) echo 4 stores/findings.hpp stores/mysql/client stores/name_lookup.hpp ;;
     src/stores/mysql/bound/*) echo 4 stores/key_listeners.hpp stores/mysql/bound stores/mysql/client ;;

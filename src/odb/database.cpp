@@ -13,7 +13,7 @@ namespace dlock {
 
 std::unique_ptr<odb::database> open_database(std::string_view url) {
   const auto store = open_store(url);
-  const auto* const application = dynamic_cast<const stores::sql::application_database*>(store.get());
+  const auto* const application = stores::sql::application_database_of(*store);
   if (application == nullptr) {
     throw std::invalid_argument(fmt::format("dlock: open_database: {} is no database", store->name()));
   }

@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 stores::sql::application_database& application_of(engine::service_core& home) {
   home.ensure_ready();
   auto& store = home.where();
-  auto* const application = dynamic_cast<stores::sql::application_database*>(&store);
-  if (application == nullptr || !store.caps().rows || store.transactions() == nullptr) {
+  auto* const application = stores::sql::application_database_of(store);
+  if (application == nullptr || !store.caps().rows) {
     throw std::invalid_argument(
         fmt::format("dlock: rows can be locked in place by a service whose locks live in the same database; {} is none",
                     store.name()));

@@ -39,8 +39,8 @@ std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lea
 
 const stores::sql::application_database& application_of(const engine::grant& grant) {
   auto& store = grant.home->where();
-  const auto* const application = dynamic_cast<const stores::sql::application_database*>(&store);
-  if (application == nullptr || store.transactions() == nullptr) {
+  const auto* const application = stores::sql::application_database_of(store);
+  if (application == nullptr) {
     throw std::logic_error(
         fmt::format("dlock: verify(): the locks live in {}, where no transaction of yours can see them", store.name()));
   }
@@ -114,7 +114,7 @@ void undo(odb::connection& connection, const std::vector<const lease*>& held,
     for (const auto* each : held) {
       const auto& grant = access::grant_of(*each);
       const auto* const application =
-          grant == nullptr ? nullptr : dynamic_cast<stores::sql::application_database*>(&grant->home->where());
+          grant == nullptr ? nullptr : stores::sql::application_database_of(grant->home->where());
       if (application != nullptr && application->glance(connection) != outcome::no &&
           application->transaction_on(connection) == stores::sql::transaction_state::open) {
         return application->break_off(connection);
@@ -168,15 +168,15 @@ class odb_watch final : public engine::transaction_watch {
  public:
   /// Nothing is sent on the caller's connection, which may be in the middle of an uncached result: where only the
   /// server could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
-  bool open_here(const store& store) noexcept override try {
+  bool open_here(store& store) noexcept override try {
     if (!odb::transaction::has_current()) return false;
-    const auto* const application = dynamic_cast<const stores::sql::application_database*>(&store);
+    const auto* const application = stores::sql::application_database_of(store);
     return application != nullptr && application->glance(odb::transaction::current().connection()) != outcome::no;
   } catch (...) {
     return false;
   }
 
-  bool at_end(const store& store, std::function<void()> ended) noexcept override try {
+  bool at_end(store& store, std::function<void()> ended) noexcept override try {
     if (!open_here(store)) return false;
     at_outcome(odb::transaction::current(), [ended = std::move(ended)](unsigned short /*event*/) { ended(); });
     return true;

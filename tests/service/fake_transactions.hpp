@@ -55,13 +55,13 @@ class fake_transaction {
 
   class as_seen final : public engine::transaction_watch {
    public:
-    bool open_here(const store& store) noexcept override {
+    bool open_here(store& store) noexcept override {
       const auto state = current().lock();
       if (state == nullptr || state->home != &store) return false;
       const std::lock_guard lock(state->mutex);
       return state->open;
     }
-    bool at_end(const store& store, std::function<void()> ended) noexcept override {
+    bool at_end(store& store, std::function<void()> ended) noexcept override {
       const auto state = current().lock();
       if (state == nullptr || !open_here(store)) return false;
       const std::lock_guard lock(state->mutex);

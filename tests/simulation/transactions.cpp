@@ -24,12 +24,12 @@ std::map<const fibre*, open_transaction*>& all_open() {
 
 class open_transaction::watch final : public engine::transaction_watch {
  public:
-  bool open_here(const store& where) noexcept override {
+  bool open_here(store& where) noexcept override {
     const auto at = all_open().find(fibre::current());
     const auto* const here = dynamic_cast<const simulated_store*>(&where);
     return at != all_open().end() && here != nullptr;
   }
-  bool at_end(const store& where, std::function<void()> ended) noexcept override {
+  bool at_end(store& where, std::function<void()> ended) noexcept override {
     if (!open_here(where)) return false;
     all_open()[fibre::current()]->ended_.push_back(std::move(ended));
     return true;

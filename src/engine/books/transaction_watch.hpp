@@ -20,10 +20,10 @@ class transaction_watch {
  public:
   virtual ~transaction_watch() = default;
   /// Whether the calling thread is in a transaction of a database that the store's locks live in. Never throws.
-  virtual bool open_here(const store& store) noexcept = 0;
+  virtual bool open_here(store& store) noexcept = 0;
   /// Calls `ended` once that transaction has an outcome, on the thread that ends it. False: there is none, or no
   /// memory.
-  virtual bool at_end(const store& store, std::function<void()> ended) noexcept = 0;
+  virtual bool at_end(store& store, std::function<void()> ended) noexcept = 0;
 };
 
 /// Set once, by dlock::odb when it is linked; never unset.

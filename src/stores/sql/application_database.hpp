@@ -2,7 +2,7 @@
 #pragma once
 
 /// What dlock::odb asks of a store that lives in a database which ODB serves: the database's dialect, and whether a
-/// connection of the application's leads to the same place. Stores derive from it beside `store`.
+/// connection of the application's leads to the same place.
 
 #include <dlock/detail/odb_compat.hpp>
 //
@@ -15,7 +15,7 @@
 #include <span>
 #include <string>
 
-#include "dlock/store_interface/store_types.hpp"
+#include "dlock/store_interface/transactional_store.hpp"
 
 namespace dlock::stores::sql {
 
@@ -36,10 +36,8 @@ enum class transaction_state {
 };
 
 /// Thread safety: all functions may be called from any thread.
-class application_database {
+class application_database : public transactional_store {
  public:
-  virtual ~application_database() = default;
-
   /// Whether a connection of the application's leads to the server (SQLite: the file) of this store. yes, no; failed or
   /// unknown: `why`. At most one statement, on that connection, which reads no table.
   virtual outcome shares(odb::connection& with, fault& why) const = 0;
@@ -89,5 +87,10 @@ class application_database {
   /// Adds the lock columns to a table that has none: ALTER TABLE statements.
   virtual std::string add_columns(const row_table& table) const = 0;
 };
+
+/// Null: the store is in no database that ODB serves.
+inline application_database* application_database_of(store& of) noexcept {
+  return dynamic_cast<application_database*>(of.transactions());
+}
 
 }  // namespace dlock::stores::sql

@@ -8,7 +8,10 @@
 #include <string_view>
 
 #include "dlock/store_interface/holder_info.hpp"
+#include "dlock/store_interface/row_table.hpp"
+#include "dlock/store_interface/store_overview.hpp"
 #include "held_lock_view.hpp"
+#include "stores/findings.hpp"
 
 namespace dlock::stores::sql {
 
@@ -71,6 +74,13 @@ LIMIT :most
 
 /// What an operator sees of a held lock. The time left is never negative; that since the grant is as it was read.
 holder_info described(const entities::held_lock_view& row);
+
+/// What examine() says of holders that are dead.
+void examine_dead_holders(const store_overview& all, findings& found);
+
+/// A table of the application's whose rows are locked in place by the columns of dlock::lock_columns, or, without
+/// `own_expiry`, of dlock::expiring_lock_columns. `quote`: of names.
+row_table make_row_table(std::string table, char quote, bool own_expiry, bool version);
 
 /// For messages: "host/pid label".
 std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label);

@@ -30,6 +30,17 @@ struct lock_table_settings {
   static lock_table_settings take(store_url& url);
 };
 
+/// What the URL of a server or file with lock tables says.
+template <class Server>
+struct lease_settings : Server, lock_table_settings {
+  /// Throws std::invalid_argument naming the parameter and its value.
+  static lease_settings parse(store_url url) {
+    lease_settings settings{Server::take(url), lock_table_settings::take(url)};
+    url.expect_no_more_params();
+    return settings;
+  }
+};
+
 /// Takes wake=, "on" or "off". Throws likewise.
 bool take_wake(store_url& url, bool fallback);
 

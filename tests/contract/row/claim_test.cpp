@@ -15,7 +15,7 @@ namespace dlock::test {
 namespace {
 
 const stores::sql::application_database& database_of(const row_actor& actor) {
-  const auto* const application = dynamic_cast<const stores::sql::application_database*>(actor.store.get());
+  const auto* const application = stores::sql::application_database_of(*actor.store);
   REQUIRE(application != nullptr);
   return *application;
 }
@@ -169,7 +169,7 @@ TEST_CASE("row: a holder whose session is in other lock tables keeps its row, an
   CHECK_FALSE(found[0].dead);
   CHECK(foreign->admin()->revoke(*connection, about(verb::poll, row)).result == outcome::no);
   // A claim neither takes the row nor finds it abandoned.
-  const auto& sql = dynamic_cast<const stores::sql::application_database&>(*foreign);
+  const auto& sql = *stores::sql::application_database_of(*foreign);
   const auto* const id = row.row();
   CHECK(s.app->run(sql.claim({*s.table, {&id, 1}, id128{{7}}, 4, 0us})) == 0);
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table + " WHERE " + sql.abandoned_rows(*s.table)) == "0");

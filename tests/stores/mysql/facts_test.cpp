@@ -151,7 +151,7 @@ TEST_CASE("mysql facts: a check in a snapshot older than the take-over sees it a
 TEST_CASE("mysql facts: a scan for abandoned rows decides nothing, so it steals from nobody", "[mysql][rows][e21]") {
   fact_scene s;
   row_actor c(s);
-  const auto& sql = dynamic_cast<const stores::sql::application_database&>(*s.b.store);
+  const auto& sql = *stores::sql::application_database_of(*s.b.store);
   const seen dead = s.dead();
   const auto found = s.app->all("SELECT id FROM " + s.table->table + " WHERE " + sql.abandoned_rows(*s.table));
   REQUIRE(found == std::vector<std::string>{"1"});

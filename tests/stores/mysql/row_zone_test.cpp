@@ -39,7 +39,7 @@ struct zone_scene : row_scene {
     return !app->all("SELECT id FROM " + table->table + " WHERE " + database_of(actor).free_rows(*table)).empty();
   }
   static const stores::sql::application_database& database_of(const row_actor& actor) {
-    return dynamic_cast<const stores::sql::application_database&>(*actor.store);
+    return *stores::sql::application_database_of(*actor.store);
   }
 
   const dst_zone zone;

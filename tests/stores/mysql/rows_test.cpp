@@ -39,7 +39,7 @@ struct odb_application {
 };
 
 stores::sql::application_database& database_of(row_actor& actor) {
-  return dynamic_cast<stores::sql::application_database&>(*actor.store);
+  return *stores::sql::application_database_of(*actor.store);
 }
 
 /// A line of what the server says of its way to execute a statement.

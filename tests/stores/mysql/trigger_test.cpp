@@ -156,7 +156,7 @@ TEST_CASE("mysql triggers: every grant of a row has the fence that is in it", "[
       CHECK(s.number(s.table->fence, row) == 3);
       CHECK(answer(b.release(row, 3)) == outcome::yes);
       // A claim's fences are read after it in any case.
-      const auto& sql = dynamic_cast<const stores::sql::application_database&>(*b.store);
+      const auto& sql = *stores::sql::application_database_of(*b.store);
       const auto* const id = row.row();
       CHECK(s.app->run(sql.claim({*s.table, {&id, 1}, b.id, ++b.nonce, ttl})) == 1);
       CHECK(b.at(row).fence == 4);

@@ -156,7 +156,7 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   CHECK(app.run(a.verify_text(row, fence)) == 1);
   CHECK(app.run(a.release_text(row, fence)) == 1);
   CHECK(app.run(a.release_text(lock_key("k"), 1)) == 1);
-  const auto& sql = dynamic_cast<const stores::sql::application_database&>(*a.store);
+  const auto& sql = *stores::sql::application_database_of(*a.store);
   CHECK(app.all("SELECT id FROM " + s.table->table + " WHERE " + sql.free_rows(*s.table) + " OR " +
                 sql.abandoned_rows(*s.table) + sql.lock_and_skip(*s.table)) == std::vector<std::string>{"1"});
   app.commit();

@@ -58,7 +58,7 @@ class shop final : public sqlite_file_fixture {
                       .renewal = row_renewal::column});
   }
 
-  application_database& application() const { return dynamic_cast<application_database&>(*store_); }
+  application_database& application() const { return *dlock::stores::sql::application_database_of(*store_); }
   lock_key order(std::int64_t id) const { return lock_key::of_row(orders, {id}); }
   lock_key nightly() const { return lock_key::of_row(jobs, {std::string("nightly")}); }
 

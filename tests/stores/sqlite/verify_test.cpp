@@ -123,7 +123,7 @@ TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and
 TEST_CASE("sqlite verify: in a transaction that has read before, others' writes make it fail", "[sqlite]") {
   bank fixture;
   auto store = fixture.open();
-  const auto& application = dynamic_cast<dlock::stores::sql::application_database&>(*store);
+  const auto& application = *dlock::stores::sql::application_database_of(*store);
   actor a(fixture), b(fixture);
   const auto check = a.store->transactions()->verification_of(grant_of(a, "k", a.acquire("k")));
   odb::sqlite::database database(fixture.path);
@@ -159,7 +159,7 @@ TEST_CASE("sqlite verify: in a transaction that has read before, others' writes 
 TEST_CASE("sqlite verify: errors of a connection are told as the store's own are", "[sqlite]") {
   bank fixture;
   auto store = fixture.open();
-  const auto& application = dynamic_cast<dlock::stores::sql::application_database&>(*store);
+  const auto& application = *dlock::stores::sql::application_database_of(*store);
   odb::sqlite::database database(fixture.path);
   const auto failure = [&](const std::string& sql) -> fault {
     try {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// What dlock::odb asks about connections and tables of the application's.
+#include "stores/mysql/lease_table/application_database.hpp"
+
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <odb/exceptions.hxx>
 #include <odb/mysql/exceptions.hxx>
@@ -15,8 +17,6 @@
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/lease_table/rows.hpp"
-#include "stores/mysql/lease_table/store.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
@@ -177,7 +177,67 @@ class table_description {
 
 }  // namespace
 
-std::string mysql_store::address(odb::database& database) const {
+// ---- statements for its transactions, and who has one open
+// -----------------------------------------------------------
+
+verification mysql_application_database::on_this_server(verification statement) const {
+  const auto condition = and_here();
+  statement.sql += condition;
+  statement.text += condition;
+  return statement;
+}
+
+verification mysql_application_database::about_key(const request& grant, const char* source,
+                                                   std::vector<sql::named_value> more) const {
+  return sql::about_key(grant, tables_.row_sql.names().expand(source), grant.fence, std::move(more),
+                        mysql_value_literal);
+}
+
+verification mysql_application_database::verification_of(const request& grant) const {
+  return on_this_server(grant.row != nullptr ? tables_.row_sql.verify(grant) : about_key(grant, sql::verify_source()));
+}
+
+verification mysql_application_database::release_of(const request& grant) const {
+  if (grant.row != nullptr) return on_this_server(tables_.row_sql.release(grant, zone()));
+  if (grant.min_hold.count() <= 0) return on_this_server(about_key(grant, sql::source_of(statement_id::release)));
+  return on_this_server(about_key(grant, sql::source_of(statement_id::release_min_hold),
+                                  {{"min_hold", std::int64_t{grant.min_hold.count()}}}));
+}
+
+reply mysql_application_database::blocker(connection& on, const request& key, connection_identity& out) noexcept {
+  return work_on(on, "look for a verified transaction", [&](lease_connection& with) {
+    reply answer;
+    answer.result = outcome::no;
+    // A row of the application's has no room for the number of a connection.
+    if (key.row != nullptr) return answer;
+    const auto text = sql::write_values(tables_.sql.text(text_id::verifiers), {{"key", mysql_literal(key.resource)}});
+    mysql_rows dirty;
+    mysql_rows committed;
+    // For the next statement alone. The dirty read comes first: what is committed in between is then no higher.
+    answer.result = with.query("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", "read uncommitted", nullptr, nullptr,
+                               answer.why);
+    if (answer.result == outcome::yes) {
+      answer = with.read(text, "read uncommitted", dirty);
+      if (answer.result != outcome::yes) with.interrupt();  // or the next statement of others would read so
+    }
+    if (answer.result == outcome::yes) answer = with.read(text, "read committed", committed);
+    if (answer.result != outcome::yes) return answer;
+    answer.result = outcome::no;
+    if (dirty.empty() || committed.empty()) return answer;
+    const auto number = [](const mysql_rows& from, std::size_t at) {
+      return std::strtoull(from.at(0).at(at).value_or("0").c_str(), nullptr, 10);
+    };
+    if (number(dirty, 1) <= number(committed, 1) || number(dirty, 0) == 0) return answer;
+    out = with.identity();
+    out.id = number(dirty, 0);
+    answer.result = outcome::yes;
+    return answer;
+  });
+}
+
+// ---- its connections and tables -------------------------------------------------------------------------------------
+
+std::string mysql_application_database::address(odb::database& database) const {
   if (database.id() != odb::id_mysql) return {};
   const auto& to = static_cast<const odb::mysql::database&>(database);
   const char* const socket = to.socket();
@@ -185,7 +245,7 @@ std::string mysql_store::address(odb::database& database) const {
                      to.charset());
 }
 
-std::string mysql_store::unfit_id(const row_table& table, std::span<const row_value> values) const {
+std::string mysql_application_database::unfit_id(const row_table& table, std::span<const row_value> values) const {
   const bool utf8 = table.charset.empty() || table.charset.starts_with("utf8");
   for (std::size_t i = 0; i < values.size() && i < table.id_text.size(); ++i) {
     // The server would compare as numbers, and take '1', '01' and '1.0' for the same row.
@@ -201,48 +261,49 @@ std::string mysql_store::unfit_id(const row_table& table, std::span<const row_va
   return {};
 }
 
-outcome mysql_store::glance(odb::connection& with) const noexcept {
+outcome mysql_application_database::glance(odb::connection& with) const noexcept {
   return of_mysql(with) ? outcome::unknown : outcome::no;
 }
 
-sql::transaction_state mysql_store::transaction_on(odb::connection& with) const noexcept {
+sql::transaction_state mysql_application_database::transaction_on(odb::connection& with) const noexcept {
   const unsigned status = static_cast<odb::mysql::connection&>(with).handle()->server_status;
   if ((status & SERVER_STATUS_IN_TRANS) != 0) return sql::transaction_state::open;
   return (status & SERVER_STATUS_AUTOCOMMIT) == 0 ? sql::transaction_state::pending : sql::transaction_state::none;
 }
 
-void mysql_store::break_off(odb::connection& with) const noexcept {
+void mysql_application_database::break_off(odb::connection& with) const noexcept {
   if (of_mysql(with)) ::shutdown(mysql_socket(static_cast<odb::mysql::connection&>(with).handle()), SHUT_RDWR);
 }
 
-void mysql_store::catch_up(odb::connection& with) const {
-  if (of_mysql(with) && is_cluster(client_.server())) with.execute(std::string(sync_prefix) + "SELECT 1");
+void mysql_application_database::catch_up(odb::connection& with) const {
+  if (of_mysql(with) && is_cluster(tables_.client.server())) with.execute(std::string(sync_prefix) + "SELECT 1");
 }
 
-std::string mysql_store::and_here() const {
-  const auto server = client_.server();
+std::string mysql_application_database::and_here() const {
+  const auto server = tables_.client.server();
   return server.id_sql.empty() ? "" : " AND " + server.id_sql + "=" + mysql_literal(server.id);
 }
 
-std::string mysql_store::claim(const sql::claim_request& request) const {
-  if (!row_sql_.tables().known()) fail(settings_.name, make_own_fault(no_tables_id(sql_.names().table("floor"))));
-  return row_sql_.claim(request, zone()) + and_here();
+std::string mysql_application_database::claim(const sql::claim_request& request) const {
+  if (!tables_.row_sql.tables().known())
+    fail(tables_.settings.name, make_own_fault(no_tables_id(tables_.sql.names().table("floor"))));
+  return tables_.row_sql.claim(request, zone()) + and_here();
 }
 
-session_zone mysql_store::zone() const noexcept {
-  return client_.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql;
+session_zone mysql_application_database::zone() const noexcept {
+  return tables_.client.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql;
 }
 
-outcome mysql_store::shares(odb::connection& with, fault& why) const {
-  auto* const theirs = native_of(with, settings_.name, why);
+outcome mysql_application_database::shares(odb::connection& with, fault& why) const {
+  auto* const theirs = native_of(with, tables_.settings.name, why);
   if (theirs == nullptr) return outcome::no;
   mysql_server server;
   if (!read_server(theirs->handle(), server, why)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
-  return server.id == client_.server().id ? outcome::yes : outcome::no;
+  return server.id == tables_.client.server().id ? outcome::yes : outcome::no;
 }
 
-outcome mysql_store::describe(odb::connection& with, row_table& table, fault& why) const {
-  auto* const theirs = native_of(with, settings_.name, why);
+outcome mysql_application_database::describe(odb::connection& with, row_table& table, fault& why) const {
+  auto* const theirs = native_of(with, tables_.settings.name, why);
   if (theirs == nullptr) return outcome::failed;
   table_description poll(table);
   mysql_rows rows;
@@ -265,9 +326,11 @@ outcome mysql_store::describe(odb::connection& with, row_table& table, fault& wh
   return outcome::yes;
 }
 
-std::unique_ptr<odb::database> mysql_store::open_database() const { return open_application_database(settings_); }
+std::unique_ptr<odb::database> mysql_application_database::open_database() const {
+  return open_application_database(tables_.settings);
+}
 
-fault mysql_store::fault_of(const std::exception& error) const {
+fault mysql_application_database::fault_of(const std::exception& error) const {
   if (const auto* const known = dynamic_cast<const odb::mysql::database_exception*>(&error)) {
     return make_mysql_fault(known->error(), known->sqlstate(), known->message(), "the application's statement");
   }
@@ -281,12 +344,12 @@ fault mysql_store::fault_of(const std::exception& error) const {
   return make_own_fault(error.what(), dynamic_cast<const odb::recoverable*>(&error) != nullptr);
 }
 
-bool mysql_store::may_be_done(const fault& why) const noexcept {
+bool mysql_application_database::may_be_done(const fault& why) const noexcept {
   return outcome_of_mysql_error(static_cast<unsigned>(why.native)) == outcome::unknown;
 }
 
-std::string mysql_store::lock_and_skip(const row_table& table) const {
-  if (!client_.can_skip_locked()) return " FOR UPDATE";
+std::string mysql_application_database::lock_and_skip(const row_table& table) const {
+  if (!tables_.client.can_skip_locked()) return " FOR UPDATE";
   if (locks_joined_rows()) return " FOR UPDATE SKIP LOCKED";
   return fmt::format(" FOR UPDATE OF {} SKIP LOCKED", quote_mysql_name(sql::bare_name(table.table, '`')));
 }

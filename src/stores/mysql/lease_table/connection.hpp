@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/statement.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 
@@ -101,5 +102,12 @@ class lease_connection final : public mysql_connection {
   std::size_t largest_text_ = 0;  // 0: not asked yet
   std::vector<mysql_statement> statements_{};
 };
+
+/// What `work` answers on such a connection; what it throws becomes the reply.
+template <class Work>
+reply work_on(connection& on, const char* doing, Work work) noexcept {
+  auto& with = static_cast<lease_connection&>(on);
+  return reply_or_in_doubt(with, doing, [&] { return work(with); });
+}
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -4,20 +4,17 @@
 //
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <odb/exceptions.hxx>
 #include <odb/mysql/exceptions.hxx>
 #include <odb/schema-catalog.hxx>
-#include <stdexcept>
-#include <utility>
+#include <optional>
 
 #include "dlock/detail/sha256.hpp"
 #include "dlock/error.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 
@@ -216,34 +213,31 @@ void run_schema(odb::mysql::database& database, sql::schema_mode mode, const pro
 }  // namespace
 
 void mysql_store::prepare() {
+  const auto& settings = tables_.settings;
+  auto& database = tables_.client.database();
   fault why;
-  const auto connection = open(settings_.connect_timeout, {}, why);
-  if (!connection) fail(settings_.name, why);
-  const probe tables{settings_.name, *connection, sql_.names()};
-  check_server(*connection, settings_.name);
-  if (settings_.schema == sql::schema_mode::none) return;
+  const auto connection = tables_.open(settings.connect_timeout, {}, why);
+  if (!connection) fail(settings.name, why);
+  const probe server{settings.name, *connection, tables_.sql.names()};
+  check_server(*connection, settings.name);
+  if (settings.schema == sql::schema_mode::none) return;
   try {
-    if (settings_.schema == sql::schema_mode::create) {
-      const schema_lock lock(tables, settings_.database);
-      finish_migration(tables, client_.database(), sql::schema_mode::create);
-      const bool new_tables = read_version(tables).version == 0;
-      run_schema(client_.database(), sql::schema_mode::create, tables);
-      tables.ensure_floor(sql::schema_mode::create, new_tables ? 0 : sql::above_lost_floor);
-      ensure_tables_id(tables, sql::schema_mode::create);
-    } else {
-      finish_migration(tables, client_.database(), sql::schema_mode::verify);
-      run_schema(client_.database(), sql::schema_mode::verify, tables);
-      tables.ensure_floor(sql::schema_mode::verify, 0);
-      ensure_tables_id(tables, sql::schema_mode::verify);
-    }
+    const bool makes = settings.schema == sql::schema_mode::create;
+    std::optional<schema_lock> lock;
+    if (makes) lock.emplace(server, settings.database);
+    finish_migration(server, database, settings.schema);
+    const bool new_tables = makes && read_version(server).version == 0;
+    run_schema(database, settings.schema, server);
+    server.ensure_floor(settings.schema, new_tables ? 0 : sql::above_lost_floor);
+    ensure_tables_id(server, settings.schema);
   } catch (const odb::mysql::database_exception& e) {
-    fail_schema(settings_.name, make_mysql_fault(e.error(), e.sqlstate(), e.message(), "the lock tables"));
+    fail_schema(settings.name, make_mysql_fault(e.error(), e.sqlstate(), e.message(), "the lock tables"));
   } catch (const odb::exception& e) {
-    fail_schema(settings_.name,
+    fail_schema(settings.name,
                 make_own_fault(fmt::format("the lock tables: {}", e.what()), true, !connection->usable()));
   }
-  tables.check_tables(settings_.schema);
-  if (const auto read = read_tables_id(*connection); read.result != outcome::yes) fail(settings_.name, read.why);
+  server.check_tables(settings.schema);
+  if (const auto read = tables_.read_id(*connection); read.result != outcome::yes) fail(settings.name, read.why);
 }
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -124,13 +124,6 @@ row_value id_value(const std::string& text, const text_column* column) {
 
 }  // namespace
 
-std::string no_tables_id(const std::string& floor_table) {
-  return fmt::format(
-      "table {} has no row with id {}, which says what these lock tables are called in rows: open the store with "
-      "schema=create to repair it",
-      floor_table, sql::tables_id::floor_row);
-}
-
 reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, const row_id& row,
                       std::vector<holder_info>& out) {
   mysql_rows rows;

@@ -26,7 +26,4 @@ reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, co
 reply find_held_rows(lease_connection& connection, const mysql_row_sql& sql,
                      const std::shared_ptr<const row_table>& table, std::size_t limit, std::vector<held_row>& out);
 
-/// For messages: the floor table has no row with the id of the lock tables.
-std::string no_tables_id(const std::string& floor_table);
-
 }  // namespace dlock::stores::mysql::lease_table

@@ -2,129 +2,56 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <string>
+#include <utility>
 
-#include "base/mutex.hpp"
-#include "dlock/store_interface/store_admin.hpp"
-#include "dlock/store_interface/transactional_store.hpp"
-#include "stores/mysql/client/client.hpp"
-#include "stores/mysql/lease_table/connection.hpp"
-#include "stores/mysql/lease_table/row_sql.hpp"
-#include "stores/mysql/lease_table/settings.hpp"
-#include "stores/mysql/lease_table/sql.hpp"
-#include "stores/mysql/parked/parked_waiters.hpp"
-#include "stores/sql/application_database.hpp"
-#include "stores/store_listeners.hpp"
+#include "stores/mysql/lease_table/admin.hpp"
+#include "stores/mysql/lease_table/application_database.hpp"
+#include "stores/mysql/lease_table/tables.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
-/// Where clean-up is on its way through the lock table.
-struct mysql_cleanup_cursor {
-  std::string after{};                   ///< it goes on behind this key; empty: it begins
-  std::set<std::string> dead{};          ///< sessions that were dead when it began, and were not met on the way
-  std::vector<std::string> forgotten{};  ///< those left at its end: nothing names them, so they may go
-};
-
 /// Locks in tables of MySQL or MariaDB. The rules that the comments name are those of docs/protocol.md.
-class mysql_store final : public store,
-                          private store_admin,
-                          private transactional_store,
-                          public sql::application_database {
+class mysql_store final : public store {
  public:
-  explicit mysql_store(lease_settings settings);
+  explicit mysql_store(lease_settings settings) : tables_(std::move(settings)) {}
 
-  const std::string& name() const noexcept override { return settings_.name; }
+  const std::string& name() const noexcept override { return tables_.settings.name; }
   capabilities caps() const noexcept override {
     return {.rows = true,
-            .wakes_one = settings_.wake,
+            .wakes_one = tables_.settings.wake,
             .passes_on = true,
-            .keeps_order = settings_.wake,
+            .keeps_order = tables_.settings.wake,
             .extends_unlocked = true};
   }
-  bool takes_wait() const noexcept override { return !client_.can_refuse_to_wait(); }
+  bool takes_wait() const noexcept override { return !tables_.client.can_refuse_to_wait(); }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
-    return open(limit, cancel, why);
+    return tables_.open(limit, cancel, why);
   }
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override {
-    if (settings_.wake) waiters_.watch(key, session, listener);
+    if (tables_.settings.wake) tables_.waiters.watch(key, session, listener);
   }
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    waiters_.unwatch(key, listener);
+    tables_.waiters.unwatch(key, listener);
   }
-  void waiters_changed(std::string_view key) noexcept override { waiters_.changed(key); }
-  void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
-  void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
+  void waiters_changed(std::string_view key) noexcept override { tables_.waiters.changed(key); }
+  void listen(store_listener& listener) noexcept override { tables_.listeners.add(listener); }
+  void unlisten(store_listener& listener) noexcept override { tables_.listeners.remove(listener); }
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
     return end_lost_connection(static_cast<native&>(on), lost);
   }
-  store_admin* admin() noexcept override { return this; }
-  transactional_store* transactions() noexcept override { return this; }
-
-  // sql::dialect
-  outcome shares(odb::connection& with, fault& why) const override;
-  outcome glance(odb::connection& with) const noexcept override;
-  sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
-  void break_off(odb::connection& with) const noexcept override;
-  std::string address(odb::database& of) const override;
-  void catch_up(odb::connection& with) const override;
-  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
-  std::unique_ptr<odb::database> open_database() const override;
-  std::string unfit_id(const row_table& table, std::span<const row_value> values) const override;
-  fault fault_of(const std::exception& error) const override;
-  bool may_be_done(const fault& why) const noexcept override;
-  std::string free_rows(const row_table& table) const override { return row_sql_.free_rows(table); }
-  std::string abandoned_rows(const row_table& table) const override { return row_sql_.abandoned_rows(table); }
-  std::string lock_and_skip(const row_table& table) const override;
-  bool locks_joined_rows() const noexcept override { return client_.is_mariadb(); }
-  /// Throws store_error if the id of the lock tables is not known.
-  std::string claim(const sql::claim_request& request) const override;
-  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
-    return row_sql_.rows_by_id(table, rows);
-  }
-  std::string add_columns(const row_table& table) const override { return row_sql_.add_columns(table); }
+  store_admin* admin() noexcept override { return &admin_; }
+  transactional_store* transactions() noexcept override { return &application_; }
 
  private:
-  // store_admin
-  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
-  reply list(connection& on, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& found) noexcept override;
-  reply revoke(connection& on, const request& key) noexcept override;
-  reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override;
-  reply overview(connection& on, std::size_t limit, store_overview& found) noexcept override;
-  reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
-  reply row_tables(connection& on, std::string_view name,
-                   std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
-  reply held_rows(connection& on, const std::shared_ptr<const row_table>& table, std::size_t limit,
-                  std::vector<held_row>& found) noexcept override;
-  reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
-
-  // transactional_store
-  verification verification_of(const request& grant) const override;
-  verification release_of(const request& grant) const override;
-  reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
-  bool caller_may_wait(fault&) const noexcept override { return true; }
-
   using native = lease_connection;
 
-  std::unique_ptr<native> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {
-    return client_.open<native>(limit, cancel, why, sql_);
-  }
-  /// For a condition of a statement that runs on a connection of the application's: " AND <this is our server>". Its
-  /// address may lead to another server by then, with a copy of our rows.
-  std::string and_here() const;
-  verification on_this_server(verification of) const;
-  verification about_key(const request& grant, const char* source, std::vector<sql::named_value> more = {}) const;
-  /// Of the sessions on connections of the application's.
-  session_zone zone() const noexcept;
-  /// Which lock tables these are, unless that is known. One statement.
-  reply read_tables_id(native& with);
   void execute_all(native& with, std::span<const request> requests, std::span<reply> replies) noexcept;
   /// take, take_over and poll with request::in_order.
   reply in_order(native& with, const request& asked);
@@ -132,23 +59,10 @@ class mysql_store final : public store,
   reply poll_in_order(native& with, const request& asked);
   /// A release that asks for a waiter in the same statement, and wakes it.
   reply release_and_wake(native& with, const request& asked);
-  /// Whether waiters are woken there, and so have rows that can be read.
-  bool knows_waiters(const native& with) const noexcept;
-  reply query_holders(native& on, const std::string& condition, std::string_view value, std::size_t limit,
-                      std::vector<holder_info>& out);
-  reply query_longest(native& on, std::size_t limit, std::vector<holder_info>& out);
-  reply query_counts(native& on, store_overview& found);
-  reply query_sessions(native& on, std::size_t limit, std::vector<session_info>& found);
-  reply describe_rows(native& on, const std::string& table, const std::string& columns, row_table& found);
 
-  lease_settings settings_;
-  lease_sql sql_;
-  mysql_row_sql row_sql_;
-  mysql_client client_;
-  store_listeners listeners_{};
-  parked::parked_waiters waiters_;  // ends before its client
-  base::mutex cleanup_mutex_;
-  mysql_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
+  lease_tables tables_;
+  mysql_application_database application_{tables_};
+  mysql_admin admin_{tables_, application_};
 };
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -10,9 +10,8 @@
 #include <iterator>
 #include <utility>
 
-#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/lease_table/store.hpp"
+#include "stores/mysql/lease_table/admin.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
@@ -332,13 +331,12 @@ WHERE {session.id} = :dead
 
 }  // namespace
 
-reply mysql_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
-  auto& with = static_cast<native&>(connection);
-  return reply_or_in_doubt(with, "sweep", [&] {
+reply mysql_admin::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
+  return work_on(connection, "sweep", [&](lease_connection& with) {
     // Another service on this store is at it: who closes must not wait for the other's statements.
     if (!cleanup_mutex_.try_lock()) return reply{.result = outcome::yes, .statements = 0};
     const base::lock_guard lock(cleanup_mutex_, std::adopt_lock);
-    return sweeper(with, sql_.names(), cleanup_cursor_, idle, std::max<std::size_t>(1, limit)).run();
+    return sweeper(with, tables_.sql.names(), cleanup_cursor_, idle, std::max<std::size_t>(1, limit)).run();
   });
 }
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "stores/mysql/client/granted_fence.hpp"
@@ -157,69 +156,53 @@ reply execute_after_asking(lease_connection& on, const lease_sql& statements, co
 
 }  // namespace
 
-reply mysql_store::read_tables_id(native& with) {
-  reply answer{.result = outcome::yes};
-  if (row_sql_.tables().known()) return answer;
-  mysql_rows rows;
-  answer.result =
-      with.query(row_sql_.read_tables_id(), "reading the id of the lock tables", &rows, nullptr, answer.why);
-  if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read
-  if (answer.result != outcome::yes) return answer;
-  if (rows.empty()) return refuse(no_tables_id(sql_.names().table("floor")));
-  row_sql_.tables(sql::tables_id(std::strtoull(rows.at(0).at(0).value_or("0").c_str(), nullptr, 10)));
-  return answer;
-}
-
-bool mysql_store::knows_waiters(const native& with) const noexcept {
-  return settings_.wake && waiters_.bells().can_read(with);
-}
-
 reply mysql_store::in_order(native& with, const request& asked) {
   auto answer = asked.action == verb::poll ? poll_in_order(with, asked) : take_in_order(with, asked);
-  if (answer.result != outcome::failed || !waiters_.bells().note_unreadable(answer.why)) return answer;
+  if (answer.result != outcome::failed || !tables_.waiters.bells().note_unreadable(answer.why)) return answer;
   const auto before = answer.statements;
-  answer = execute_one(with, sql_, row_sql_, asked);
+  answer = execute_one(with, tables_.sql, tables_.row_sql, asked);
   answer.statements += before;
   return answer;
 }
 
 reply mysql_store::take_in_order(native& with, const request& asked) {
-  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(waiters_.bells().own()));
+  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(tables_.waiters.bells().own()));
   const auto session = mysql_literal(bytes_of(asked.session)), nonce = std::to_string(asked.nonce);
   const auto own_ttl = asked.kind == lease_kind::session ? std::string("NULL") : std::to_string(asked.ttl.count());
   const auto* const registered = asked.registered ? "1" : "0";
   std::string text(with.quick_prefix());
   if (asked.action == verb::take) {
-    text += sql::write_values(sql_.take_in_order(), {{"key", key},
-                                                     {"session", session},
-                                                     {"nonce", nonce},
-                                                     {"own_ttl", own_ttl},
-                                                     {"bell", bell},
-                                                     {"registered", registered}});
+    text += sql::write_values(tables_.sql.take_in_order(), {{"key", key},
+                                                            {"session", session},
+                                                            {"nonce", nonce},
+                                                            {"own_ttl", own_ttl},
+                                                            {"bell", bell},
+                                                            {"registered", registered}});
   } else {
-    text += sql::write_values(sql_.take_over_in_order(), {{"key", key},
-                                                          {"session", session},
-                                                          {"nonce", nonce},
-                                                          {"own_ttl", own_ttl},
-                                                          {"holder", mysql_literal(bytes_of(asked.expected->holder))},
-                                                          {"seen_fence", std::to_string(asked.expected->fence)},
-                                                          {"bell", bell},
-                                                          {"registered", registered}});
+    text += sql::write_values(tables_.sql.take_over_in_order(),
+                              {{"key", key},
+                               {"session", session},
+                               {"nonce", nonce},
+                               {"own_ttl", own_ttl},
+                               {"holder", mysql_literal(bytes_of(asked.expected->holder))},
+                               {"seen_fence", std::to_string(asked.expected->fence)},
+                               {"bell", bell},
+                               {"registered", registered}});
   }
   auto answer = with.change(text, "take in order");
-  answer = granted(with, sql_, asked, mysql_insert_id(with.handle()), std::move(answer));
+  answer = granted(with, tables_.sql, asked, mysql_insert_id(with.handle()), std::move(answer));
   return unless_demoted(with, std::move(answer), asked.polled);
 }
 
 /// Who is to have the key first matters only if somebody can have it.
 reply mysql_store::poll_in_order(native& with, const request& asked) {
-  auto answer = execute_one(with, sql_, row_sql_, asked);
+  auto answer = execute_one(with, tables_.sql, tables_.row_sql, asked);
   const auto& holder = answer.holder;
   if (answer.result != outcome::yes || (holder.holder && !holder.gone && !holder.expired)) return answer;
-  const auto text =
-      sql::write_values(sql_.text(text_id::others_first), {{"key", mysql_literal(asked.resource)},
-                                                           {"bell", mysql_literal(bytes_of(waiters_.bells().own()))},
-                                                           {"registered", asked.registered ? "1" : "0"}});
+  const auto text = sql::write_values(tables_.sql.text(text_id::others_first),
+                                      {{"key", mysql_literal(asked.resource)},
+                                       {"bell", mysql_literal(bytes_of(tables_.waiters.bells().own()))},
+                                       {"registered", asked.registered ? "1" : "0"}});
   mysql_rows rows;
   auto others = with.read(text, "look for waiters", rows);
   others.statements += answer.statements;
@@ -233,82 +216,70 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
   // Whatever freed the key may have woken nobody.
   if (const auto sleeper = unsigned_of(rows.at(0).at(0)); sleeper != 0) {
     ++answer.statements;
-    waiters_.bells().ring(with, sleeper);
+    tables_.waiters.bells().ring(with, sleeper);
   }
   return answer;
 }
 
 reply mysql_store::release_and_wake(native& with, const request& asked) {
-  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(waiters_.bells().own()));
+  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(tables_.waiters.bells().own()));
   const auto text = asked.row != nullptr
-                        ? row_sql_.change(asked) + " AND " +
-                              sql::write_values(sql_.text(text_id::find_waiter), {{"key", key}, {"bell", bell}})
-                        : sql::write_values(sql_.text(text_id::release_and_wake),
+                        ? tables_.row_sql.change(asked) + " AND " +
+                              sql::write_values(tables_.sql.text(text_id::find_waiter), {{"key", key}, {"bell", bell}})
+                        : sql::write_values(tables_.sql.text(text_id::release_and_wake),
                                             {{"key", key},
                                              {"session", mysql_literal(bytes_of(asked.session))},
                                              {"fence", std::to_string(asked.fence)},
                                              {"bell", bell}});
-  reply answer;
-  std::uint64_t rows = 0;
-  answer.result = with.query(text, "release", nullptr, &rows, answer.why);
-  if (answer.result == outcome::failed && waiters_.bells().note_unreadable(answer.why)) {
-    answer = execute_one(with, sql_, row_sql_, asked);
+  auto answer = with.change(text, "release");
+  if (answer.result == outcome::failed && tables_.waiters.bells().note_unreadable(answer.why)) {
+    answer = execute_one(with, tables_.sql, tables_.row_sql, asked);
     ++answer.statements;
     return answer;
   }
   if (answer.result != outcome::yes) return answer;
-  if (rows == 0) {
-    answer.result = outcome::no;
-    return answer;
-  }
   // MySQL tells the waiter also where the row is not ours.
   if (const auto sleeper = mysql_insert_id(with.handle()); sleeper != 0) {
     ++answer.statements;
-    if (waiters_.bells().ring(with, sleeper)) answer.waiters = 1;
+    if (tables_.waiters.bells().ring(with, sleeper)) answer.waiters = 1;
   }
   return answer;
 }
 
 void mysql_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
   execute_all(static_cast<native&>(on), requests, replies);
-  if (settings_.wake) waiters_.note_done(requests, replies);
+  if (tables_.settings.wake) tables_.waiters.note_done(requests, replies);
 }
 
 void mysql_store::execute_all(native& with, std::span<const request> requests, std::span<reply> replies) noexcept {
   const bool rows =
       std::any_of(requests.begin(), requests.end(), [](const request& each) { return each.row != nullptr; });
-  if (rows && !row_sql_.tables().known()) {
-    const auto read = reply_or_in_doubt(with, "lock", [&] { return read_tables_id(with); });
+  if (rows && !tables_.row_sql.tables().known()) {
+    const auto read = reply_or_in_doubt(with, "lock", [&] { return tables_.read_id(with); });
     if (read.result != outcome::yes) return std::fill(replies.begin(), replies.end(), read);
   }
   unsigned statements = 0;  // in vain
   if (requests.size() > 1 && one_statement_can(requests)) {
-    if (execute_in_one(with, sql_, row_sql_, requests, replies, client_.can_skip_locked())) {
-      if (settings_.wake) waiters_.bells().ring_first(with, requests, replies);
+    if (execute_in_one(with, tables_.sql, tables_.row_sql, requests, replies, tables_.client.can_skip_locked())) {
+      if (tables_.settings.wake) tables_.waiters.bells().ring_first(with, requests, replies);
       return;
     }
     statements = replies.front().statements;
   }
   for (std::size_t i = 0; i != requests.size(); ++i) {
-    if (settings_.wake && waiters_.bells().looks(with, requests[i])) {
-      replies[i] = reply_or_in_doubt(with, "lock", [&] { return release_and_wake(with, requests[i]); });
-      replies[i].statements += std::exchange(statements, 0);
-      continue;
-    }
-    if (requests[i].in_order && knows_waiters(with)) {
-      replies[i] = reply_or_in_doubt(with, "lock", [&] { return in_order(with, requests[i]); });
-      replies[i].statements += std::exchange(statements, 0);
-      continue;
-    }
-    const auto run = asks_first(with, requests[i]) ? execute_after_asking : execute_one;
-    replies[i] = reply_or_in_doubt(with, "lock", [&] { return run(with, sql_, row_sql_, requests[i]); });
+    const auto& asked = requests[i];
+    replies[i] = reply_or_in_doubt(with, "lock", [&] {
+      if (tables_.settings.wake && tables_.waiters.bells().looks(with, asked)) return release_and_wake(with, asked);
+      if (asked.in_order && tables_.knows_waiters(with)) return in_order(with, asked);
+      const auto run = asks_first(with, asked) ? execute_after_asking : execute_one;
+      return run(with, tables_.sql, tables_.row_sql, asked);
+    });
     replies[i].statements += std::exchange(statements, 0);
   }
 }
 
 reply mysql_store::session(connection& on, session_verb action, const session_record& of) noexcept {
-  auto& with = static_cast<native&>(on);
-  return reply_or_in_doubt(with, "session", [&] {
+  return work_on(on, "session", [&](native& with) {
     auto& values = with.values();
     values.session.assign(bytes_of(of.id));
     values.ttl = of.ttl.count();
@@ -316,7 +287,7 @@ reply mysql_store::session(connection& on, session_verb action, const session_re
       case session_verb::open:
         // What follows may be a claim of rows, in a transaction of the application's. If this fails, the claim says
         // why.
-        static_cast<void>(read_tables_id(with));
+        static_cast<void>(tables_.read_id(with));
         values.host.assign(clip_utf8(of.host, 255));
         values.pid = of.pid;
         values.label.assign(clip_utf8(of.label, 64));

@@ -23,8 +23,9 @@
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 #include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/lease_table/admin.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
-#include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -111,7 +112,7 @@ std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()};
 
 }  // namespace
 
-reply sqlite_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
+reply sqlite_admin::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     if (key.row != nullptr) return find_row_holder(c, *key.row, found);
     const query name(query::_val<odb::sqlite::id_blob>(bytes(key.resource)));
@@ -119,7 +120,7 @@ reply sqlite_store::inspect(connection& connection, const request& key, std::vec
   });
 }
 
-reply sqlite_store::list(connection& connection, std::string_view after, std::size_t limit,
+reply sqlite_admin::list(connection& connection, std::string_view after, std::size_t limit,
                          std::vector<holder_info>& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     const auto& names = c.file().names;
@@ -133,15 +134,15 @@ reply sqlite_store::list(connection& connection, std::string_view after, std::si
       answer = select_held(c, query(names.expand("AND l.{lock.lock_key} >")) + start + order, made);
     }
     if (answer.result != outcome::yes) return answer;
-    if (knows_waiters()) waiters_.count(made);
+    if (c.file().knows_waiters()) waiters_.count(made);
     found = std::move(made);
     return answer;
   });
 }
 
-reply sqlite_store::revoke(connection& connection, const request& key) noexcept {
+reply sqlite_admin::revoke(connection& connection, const request& key) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) -> reply {
-    if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
+    if (fault why; !application_.caller_may_wait(why)) return {.why = std::move(why)};
     sqlite_busy_retry retry(c, lane::write);
     int code = SQLITE_DONE;
     if (key.row != nullptr) {
@@ -188,7 +189,7 @@ struct candidate_table {
 
 }  // namespace
 
-reply sqlite_store::overview(connection& connection, std::size_t limit, store_overview& found) noexcept {
+reply sqlite_admin::overview(connection& connection, std::size_t limit, store_overview& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     store_overview made;
     auto answer = read_limited(
@@ -226,11 +227,11 @@ reply sqlite_store::overview(connection& connection, std::size_t limit, store_ov
   });
 }
 
-reply sqlite_store::waiters(connection& connection, std::string_view key, std::size_t limit,
+reply sqlite_admin::waiters(connection& connection, std::string_view key, std::size_t limit,
                             waiter_overview& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     found = {};
-    if (!knows_waiters()) return reply{.result = outcome::yes};
+    if (!c.file().knows_waiters()) return reply{.result = outcome::yes};
     const auto all = waiters_.of_key(key);
     waiter_overview made{.known = true, .count = all.size()};
     for (const auto& each : all) {
@@ -256,7 +257,7 @@ reply sqlite_store::waiters(connection& connection, std::string_view key, std::s
   });
 }
 
-reply sqlite_store::row_tables(connection& connection, std::string_view name,
+reply sqlite_admin::row_tables(connection& connection, std::string_view name,
                                std::vector<std::shared_ptr<const row_table>>& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     std::vector<candidate_table> all;
@@ -285,16 +286,11 @@ ORDER BY m.name
       return answer;
     }
     for (const auto& each : all) {
-      auto table = std::make_shared<row_table>();
-      table->table = sql::quoted_name(each.name, '"');
-      table->owner = "\"lock_owner\"";
-      table->expires_at = each.own_expiry ? "\"lock_expires_at_us\"" : "\"lock_expire_time\"";
-      table->fence = each.own_expiry ? "\"lock_fence\"" : "\"version\"";
-      if (each.version) table->version = "\"version\"";
-      table->renewal = each.own_expiry ? row_renewal::session : row_renewal::column;
+      auto table = std::make_shared<row_table>(
+          sql::make_row_table(sql::quoted_name(each.name, '"'), '"', each.own_expiry, each.version));
       ++answer.statements;
       fault why;
-      const auto described = describe(c.odb(), *table, why);
+      const auto described = application_.describe(c.odb(), *table, why);
       if (described == outcome::yes) {
         found.push_back(std::move(table));
       } else if (!wanted.empty() || why.connection) {
@@ -307,7 +303,7 @@ ORDER BY m.name
   });
 }
 
-reply sqlite_store::held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
+reply sqlite_admin::held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
                               std::vector<held_row>& out) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     const auto columns = static_cast<int>(table->id.size());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-
-/// What dlock::odb asks of the store: its dialect, and what it knows of the application's database.
+#include "stores/sqlite/lease_table/application_database.hpp"
 
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,13 +14,15 @@
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/exceptions.hxx>
+#include <odb/sqlite/transaction.hxx>
+#include <vector>
 
 #include "base/text.hpp"
+#include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
-#include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -98,9 +100,85 @@ odb::sqlite::connection* as_sqlite(odb::connection& with) noexcept {
   return &static_cast<odb::sqlite::connection&>(with);
 }
 
+// Rule 12: holder and fence stay. An end that has passed already frees the key as well.
+constexpr const char* release_min_hold_text = R"(
+UPDATE {lock}
+SET {lock.expires_at_us} = {lock.acquired_at_us} + :min_hold
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :session
+  AND {lock.fence} = :fence
+)";
+
+verification about_key(const request& grant, const lease_file& file, const char* source,
+                       std::vector<sql::named_value> more = {}) {
+  return sql::about_key(grant, file.names.expand(source), static_cast<std::int64_t>(grant.fence), std::move(more),
+                        row_literal);
+}
+
+/// A statement about the row in place, if it is still ours.
+verification about_row(const request& grant, const lease_file& file, sql::row_statement which) {
+  const auto& row = *grant.row;
+  std::vector<sql::named_value> ids;
+  for (const auto& value : row.values) ids.push_back({"", row_argument(value)});
+  return sql::about_row(grant, row_text(*row.table, file.names).set_names().set("now", "datetime('now')").fill(which),
+                        {grant.session, grant.nonce, file.tables()}, static_cast<std::int64_t>(grant.fence),
+                        std::move(ids), row_literal);
+}
+
+/// Whether a connection has a write transaction open in the file, be it its main database or an attached one.
+bool writes_to(sqlite3* handle, const file_id& file) noexcept {
+#if SQLITE_VERSION_NUMBER >= 3039000
+  for (int i = 0; const char* schema = ::sqlite3_db_name(handle, i); ++i) {
+    if (::sqlite3_txn_state(handle, schema) != SQLITE_TXN_WRITE) continue;
+    if (file_id::of(::sqlite3_db_filename(handle, schema)) == file) return true;
+  }
+  return false;
+#else
+  return ::sqlite3_txn_state(handle, "main") == SQLITE_TXN_WRITE &&
+         file_id::of(::sqlite3_db_filename(handle, "main")) == file;
+#endif
+}
+
 }  // namespace
 
-std::string sqlite_store::address(odb::database& database) const {
+// ---- statements for its transactions
+// ---------------------------------------------------------------------------------
+
+verification sqlite_application_database::verification_of(const request& grant) const {
+  if (grant.row != nullptr) return about_row(grant, *file_, sql::row_statement::verify);
+  return about_key(grant, *file_, sql::verify_source(), {{"connection", std::int64_t{::getpid()}}});
+}
+
+verification sqlite_application_database::release_of(const request& grant) const {
+  if (grant.row != nullptr) return about_row(grant, *file_, sql::row_statement::release);
+  if (grant.min_hold.count() <= 0) return about_key(grant, *file_, sql::source_of(statement_id::release));
+  return about_key(grant, *file_, release_min_hold_text, {{"min_hold", std::int64_t{grant.min_hold.count()}}});
+}
+
+bool sqlite_application_database::caller_may_wait(fault& why) const noexcept try {
+  if (!odb::transaction::has_current()) return true;
+  odb::transaction& current = odb::transaction::current();
+  if (current.database().id() != odb::id_sqlite) return true;
+  auto& theirs = static_cast<odb::sqlite::connection&>(current.connection());
+  const std::string& path = file_->settings.path;
+  const file_id ours = file_id::of(path.c_str());
+  if (ours == file_id{} || !writes_to(theirs.handle(), ours)) return true;
+  why = {
+      .native = SQLITE_BUSY,
+      .text = fmt::format("SQLite file '{}': this thread's current transaction writes to that file, so waiting for a "
+                          "lock in it would wait for itself; take the lock before the transaction begins, or give "
+                          "the locks a separate file",
+                          path)};
+  return false;
+} catch (...) {
+  why = out_of_memory().why;
+  return false;
+}
+
+// ---- its connections and tables
+// --------------------------------------------------------------------------------------
+
+std::string sqlite_application_database::address(odb::database& database) const {
   if (database.id() != odb::id_sqlite) return {};
   const auto& path = static_cast<const odb::sqlite::database&>(database).name();
   const auto id = file_id::of(path.c_str());
@@ -108,7 +186,7 @@ std::string sqlite_store::address(odb::database& database) const {
   return fmt::format("{}:{}:{}", id.device, id.inode, path);
 }
 
-outcome sqlite_store::shares(odb::connection& with, fault& why) const {
+outcome sqlite_application_database::shares(odb::connection& with, fault& why) const {
   const std::string& path = file_->settings.path;
   if (as_sqlite(with) != nullptr && file_id::of(path.c_str()) == file_id{}) {
     why = sqlite_fault(SQLITE_CANTOPEN, path, "the file is not there any more");
@@ -117,7 +195,7 @@ outcome sqlite_store::shares(odb::connection& with, fault& why) const {
   return glance(with);
 }
 
-outcome sqlite_store::glance(odb::connection& with) const noexcept {
+outcome sqlite_application_database::glance(odb::connection& with) const noexcept {
   auto* const theirs = as_sqlite(with);
   if (theirs == nullptr) return outcome::no;
   const file_id ours = file_id::of(file_->settings.path.c_str());
@@ -128,13 +206,13 @@ outcome sqlite_store::glance(odb::connection& with) const noexcept {
   return moved != 0 ? outcome::no : outcome::yes;
 }
 
-sql::transaction_state sqlite_store::transaction_on(odb::connection& with) const noexcept {
+sql::transaction_state sqlite_application_database::transaction_on(odb::connection& with) const noexcept {
   using sql::transaction_state;
   auto& theirs = static_cast<odb::sqlite::connection&>(with);
   return ::sqlite3_get_autocommit(theirs.handle()) == 0 ? sql::transaction_state::open : sql::transaction_state::none;
 }
 
-outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& why) const {
+outcome sqlite_application_database::describe(odb::connection& with, row_table& table, fault& why) const {
   auto* const theirs = as_sqlite(with);
   const auto refuse = [&](std::string_view problem) {
     why = {.text = fmt::format("SQLite file '{}': table {} {}", file_->settings.path, table.table, problem)};
@@ -155,16 +233,16 @@ outcome sqlite_store::describe(odb::connection& with, row_table& table, fault& w
   return outcome::yes;
 }
 
-std::unique_ptr<odb::database> sqlite_store::open_database() const {
+std::unique_ptr<odb::database> sqlite_application_database::open_database() const {
   return open_application_database(file_->settings);
 }
 
-odb::transaction_impl* sqlite_store::begin_to_write(odb::connection& connection) const {
+odb::transaction_impl* sqlite_application_database::begin_to_write(odb::connection& connection) const {
   auto* const theirs = as_sqlite(connection);
   return theirs == nullptr ? connection.begin() : theirs->begin_immediate();
 }
 
-fault sqlite_store::fault_of(const std::exception& error) const {
+fault sqlite_application_database::fault_of(const std::exception& error) const {
   const std::string& path = file_->settings.path;
   if (const auto* e = dynamic_cast<const odb::sqlite::database_exception*>(&error)) {
     return sqlite_fault(e->extended_error(), path, e->message());
@@ -179,13 +257,13 @@ fault sqlite_store::fault_of(const std::exception& error) const {
   return {.text = fmt::format("SQLite file '{}': {}", path, error.what())};
 }
 
-bool sqlite_store::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
+bool sqlite_application_database::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
 
-std::string sqlite_store::free_rows(const row_table& table) const {
+std::string sqlite_application_database::free_rows(const row_table& table) const {
   return row_free(table, file_->names, file_->row_now(table, file_->now()));
 }
 
-std::string sqlite_store::abandoned_rows(const row_table& plain) const {
+std::string sqlite_application_database::abandoned_rows(const row_table& plain) const {
   const auto table = sql::qualified(plain, '"');
   if (sql::by_column(table)) return "FALSE";  // an expiry that has passed frees a row by itself
   return row_text(table, file_->names)
@@ -201,7 +279,7 @@ std::string sqlite_store::abandoned_rows(const row_table& plain) const {
 )");
 }
 
-std::string sqlite_store::claim(const sql::claim_request& request) const {
+std::string sqlite_application_database::claim(const sql::claim_request& request) const {
   const auto& table = request.table;
   const auto now = file_->row_now(table, file_->now());
   const auto end = now + request.own_ttl;
@@ -213,11 +291,11 @@ std::string sqlite_store::claim(const sql::claim_request& request) const {
       .fill(sql::row_statement::claim);
 }
 
-std::string sqlite_store::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
+std::string sqlite_application_database::rows_by_id(const row_table& table, std::span<const row_id* const> rows) const {
   return row_ids(table, rows);
 }
 
-std::string sqlite_store::add_columns(const row_table& table) const {
+std::string sqlite_application_database::add_columns(const row_table& table) const {
   const auto add = [&](const std::string& column, std::string_view type) {
     return fmt::format("ALTER TABLE {} ADD COLUMN {} {};\n", table.table, column, type);
   };

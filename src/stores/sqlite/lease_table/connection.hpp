@@ -7,7 +7,6 @@
 #include <memory>
 #include <odb/exceptions.hxx>
 #include <string_view>
-#include <utility>
 
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/client/errors.hpp"

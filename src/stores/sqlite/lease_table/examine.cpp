@@ -9,10 +9,12 @@
 #include <string>
 
 #include "stores/findings.hpp"
+#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/file.hpp"
-#include "stores/sqlite/lease_table/store.hpp"
+#include "stores/sqlite/lease_table/admin.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -147,7 +149,7 @@ class examination {
 
 }  // namespace
 
-reply sqlite_store::examine(connection& on, std::vector<store_finding>& out) noexcept {
+reply sqlite_admin::examine(connection& on, std::vector<store_finding>& out) noexcept {
   return reply_or_in_doubt(on, [&](lease_connection& c) {
     examination checks(c, out);
     auto answer = checks.run();
@@ -157,14 +159,7 @@ reply sqlite_store::examine(connection& on, std::vector<store_finding>& out) noe
     if (answer.result != outcome::yes) return answer;
     checks.found().good("size", fmt::format("keys: {}, held: {}, sessions: {}", all.keys, all.held,
                                             all.sessions_alive + all.sessions_dead));
-    if (all.held_dead == 0 && all.sessions_dead == 0) {
-      checks.found().good("dead holders", "none");
-    } else {
-      checks.found().note("dead holders",
-                          fmt::format("keys of dead sessions: {}, dead sessions: {}", all.held_dead, all.sessions_dead),
-                          "A program that asks for such a key gets it at once. Clean-up deletes the rows.",
-                          "dlock gc deletes them now.");
-    }
+    sql::examine_dead_holders(all, checks.found());
     return answer;
   });
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/row_sql.hpp"
@@ -15,15 +16,7 @@
 
 namespace dlock::stores::sqlite::lease_table {
 
-/// What an sqlite: URL says.
-struct lease_settings : sqlite_settings, sql::lock_table_settings {
-  /// Throws std::invalid_argument naming the parameter and its value.
-  static lease_settings parse(store_url url) {
-    lease_settings settings{sqlite_settings::take(url), sql::lock_table_settings::take(url)};
-    url.expect_no_more_params();
-    return settings;
-  }
-};
+using lease_settings = sql::lease_settings<sqlite_settings>;
 
 /// A file with lock tables.
 class lease_file final : public sqlite_file {
@@ -32,8 +25,14 @@ class lease_file final : public sqlite_file {
   lease_file(const lease_settings& from, std::shared_ptr<const sqlite_host> machine);
 
   const sql::schema_mode schema;
+  const bool wakes;
   const lease_sql sql;
   const sql::table_names& names;
+
+  /// Why no process can wake another one by a file beside the database; empty: it can.
+  std::string unfit_for_waking() const;
+  /// Whether waiters are woken there, and so can be read.
+  bool knows_waiters() const { return wakes && unfit_for_waking().empty(); }
 
   /// Added to the boot clock, gives the time that rows locked in place go by: about the wall clock's, but never set
   /// while this boot lasts. Known after prepare().

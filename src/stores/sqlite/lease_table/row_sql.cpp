@@ -6,10 +6,7 @@
 #include <array>
 #include <chrono>
 #include <type_traits>
-#include <utility>
 #include <vector>
-
-#include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 

@@ -4,10 +4,8 @@
 /// SQL text about rows of the application's that are locked in place.
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "dlock/store_interface/row_table.hpp"
 #include "dlock/store_interface/store_types.hpp"

@@ -6,7 +6,6 @@
 #include <array>
 #include <list>
 #include <memory>
-#include <string>
 
 #include "dlock/store_interface/store_types.hpp"
 #include "stores/sqlite/client/statement.hpp"

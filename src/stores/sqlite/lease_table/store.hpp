@@ -2,12 +2,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
-#include "base/mutex.hpp"
-#include "dlock/store_interface/store_admin.hpp"
-#include "dlock/store_interface/transactional_store.hpp"
-#include "stores/sql/application_database.hpp"
+#include "stores/sqlite/lease_table/admin.hpp"
+#include "stores/sqlite/lease_table/application_database.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/file.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
@@ -15,30 +15,20 @@
 
 namespace dlock::stores::sqlite::lease_table {
 
-/// Where the next step of clean-up begins.
-struct sqlite_cleanup_cursor {
-  bool sessions = true;    ///< there may be more of them
-  std::int64_t after = 0;  ///< the rowid of the last key that was looked at; 0: from the first one
-};
-
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
-class sqlite_store final : public store,
-                           private store_admin,
-                           private transactional_store,
-                           public sql::application_database {
+class sqlite_store final : public store {
  public:
   explicit sqlite_store(const lease_settings& settings, std::shared_ptr<const sqlite_host> host = sqlite_host::here())
       : file_(std::make_shared<lease_file>(settings, std::move(host))),
-        wakes_(settings.wake),
         waiters_(
-            settings.path, settings.prefix, [this] { return unfit_for_waking(); },
+            settings.path, settings.prefix, [this] { return file_->unfit_for_waking(); },
             [this](std::map<std::string, seen>& keys) { return poll_keys(keys); },
             [this](const std::string& why) { listeners_.waiters_poll(why); }) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
   /// Readers never wait, writers wait for any transaction that writes to the file.
   capabilities caps() const noexcept override {
-    return {.rows = true, .wakes_one = wakes_, .passes_on = true, .keeps_order = wakes_};
+    return {.rows = true, .wakes_one = file_->wakes, .passes_on = true, .keeps_order = file_->wakes};
   }
   bool takes_wait() const noexcept override { return true; }
   void prepare() override;
@@ -49,65 +39,22 @@ class sqlite_store final : public store,
   void execute(connection& connection, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& connection, session_verb action, const session_record& record) noexcept override;
   void watch(std::string_view key, const id128& session, key_listener& listener) noexcept override {
-    if (wakes_) waiters_.watch(key, session, listener);
+    if (file_->wakes) waiters_.watch(key, session, listener);
   }
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    if (wakes_) waiters_.unwatch(key, listener);
+    if (file_->wakes) waiters_.unwatch(key, listener);
   }
   void waiters_changed(std::string_view key) noexcept override { waiters_.changed(key); }
   void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
   void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
   /// A statement runs within the call that made it: when a connection is lost, nothing of it is left.
   bool terminate(connection&, const connection_identity&) noexcept override { return true; }
-  store_admin* admin() noexcept override { return this; }
-  transactional_store* transactions() noexcept override { return this; }
-
-  outcome shares(odb::connection& with, fault& why) const override;
-  outcome glance(odb::connection& with) const noexcept override;
-  sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
-  std::string address(odb::database& database) const override;
-  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
-  std::unique_ptr<odb::database> open_database() const override;
-  odb::transaction_impl* begin_to_write(odb::connection& connection) const override;
-  fault fault_of(const std::exception& error) const override;
-  bool may_be_done(const fault& why) const noexcept override;
-  std::string free_rows(const row_table& table) const override;
-  std::string abandoned_rows(const row_table& table) const override;
-  /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.
-  std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
-  std::string claim(const sql::claim_request& request) const override;
-  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
-  std::string add_columns(const row_table& table) const override;
+  store_admin* admin() noexcept override { return &admin_; }
+  transactional_store* transactions() noexcept override { return &application_; }
 
  private:
-  // store_admin
-  reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
-  reply list(connection& connection, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& found) noexcept override;
-  reply revoke(connection& connection, const request& key) noexcept override;
-  reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
-  reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept override;
-  reply waiters(connection& connection, std::string_view key, std::size_t limit,
-                waiter_overview& found) noexcept override;
-  reply row_tables(connection& connection, std::string_view name,
-                   std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
-  reply held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
-                  std::vector<held_row>& found) noexcept override;
-  reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
-
-  // transactional_store
-  verification verification_of(const request& grant) const override;
-  verification release_of(const request& grant) const override;
-  /// SQLite doesn't say which process has its file locked.
-  reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
-  bool caller_may_wait(fault& why) const noexcept override;
-
-  /// Why no process can wake another one by a file beside the database; empty: it can.
-  std::string unfit_for_waking() const;
   /// Sets who holds them. False: that can't be known at present.
   bool poll_keys(std::map<std::string, seen>& keys) noexcept;
-  /// Whether waiters are woken there, and so can be read.
-  bool knows_waiters() const { return wakes_ && unfit_for_waking().empty(); }
   /// Wakes those who wait for what was released.
   void note_done(std::span<const request> requests, std::span<reply> replies) noexcept;
   void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);
@@ -115,11 +62,10 @@ class sqlite_store final : public store,
   reply in_order(lease_connection& link, sqlite_busy_retry& retry, const request& asked);
 
   std::shared_ptr<lease_file> file_;
-  const bool wakes_;
   store_listeners listeners_{};
   sleeping_waiters waiters_;
-  base::mutex cleanup_mutex_{};
-  sqlite_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
+  sqlite_application_database application_{file_};
+  sqlite_admin admin_{waiters_, application_};
 };
 
 }  // namespace dlock::stores::sqlite::lease_table

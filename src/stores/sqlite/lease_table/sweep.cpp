@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/lease_table/store.hpp"
+#include "stores/sqlite/lease_table/admin.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -112,7 +113,7 @@ class sweeper {
 
 }  // namespace
 
-reply sqlite_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
+reply sqlite_admin::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& link) {
     const base::lock_guard lock(cleanup_mutex_);
     return sweeper(link, idle, limit, cleanup_cursor_).run();

@@ -176,7 +176,7 @@ void sqlite_store::note_done(std::span<const request> requests, std::span<reply>
       case verb::take_over: waiters_.taken(asked.resource); break;
       case verb::release:
         // A look costs a system call or two, which a short lease without waiters must not pay.
-        if (asked.min_hold.count() <= 0 && (asked.wake || !wakes_))
+        if (asked.min_hold.count() <= 0 && (asked.wake || !file_->wakes))
           replies[i].waiters = waiters_.released(asked.resource);
         break;
       case verb::cancel: waiters_.released(asked.resource); break;
@@ -201,7 +201,7 @@ void sqlite_store::execute_all(lease_connection& link, std::span<const request> 
     return;
   }
   const bool reads = requests.front().action == verb::poll;
-  if (fault why; !reads && !caller_may_wait(why)) {
+  if (fault why; !reads && !application_.caller_may_wait(why)) {
     std::fill(replies.begin(), replies.end(), reply{.why = why});
     return;
   }
@@ -237,7 +237,7 @@ reply sqlite_store::in_order(lease_connection& link, sqlite_busy_retry& retry, c
 
 reply sqlite_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& link) -> reply {
-    if (fault why; !caller_may_wait(why)) return {.why = std::move(why)};
+    if (fault why; !application_.caller_may_wait(why)) return {.why = std::move(why)};
     const bool renews = action == session_verb::renew;
     const auto& settings = file_->settings;
     sqlite_busy_retry retry(link, renews ? lane::renewal : lane::write,
