@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -157,6 +158,40 @@ TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait for several keys, or 
     CHECK(end_of(second).granted);
   }
   CHECK(is_free("b"));
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait behind a call for several keys, which queues for the others",
+                 "[circle]") {
+  std::promise<void> swapped, go;
+  actor second(
+      [&](const auto& then) {
+        std::optional<lease> a, b = locks->acquire("b");
+        then();
+        // At last the other call queues for `b` while it has the turn of `a`.
+        for (int i = 0; i != 2; ++i) {
+          a = locks->acquire("a");
+          b.reset();
+          REQUIRE(clock.at_rest({.callers = 1}));
+          b = locks->acquire("b");
+          a.reset();
+          REQUIRE(clock.at_rest({.callers = 1}));
+        }
+        swapped.set_value();
+        go.get_future().wait();
+        a = locks->acquire("a", {.wait = 10s});
+      },
+      [] {});
+  auto both = std::async(std::launch::async, [&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}).size(); });
+  REQUIRE(clock.at_rest({.callers = 1}));
+  second.waits();
+  swapped.get_future().wait();
+  REQUIRE(at_rest_after(15ms, {.callers = 1}));
+  go.set_value();
+  const auto refused = end_of(second);
+  CHECK_THAT(refused.deadlock, ContainsSubstring("dlock: key 'a': the wait would never end: another thread of "));
+  CHECK_THAT(refused.deadlock, EndsWith(" holds it and waits for 'b'; the calling thread holds 'b'"));
+  CHECK(while_time_passes([&] { return both.get(); }) == 2);
+  CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: what a distributed_mutex holds counts", "[circle]") {

@@ -360,7 +360,7 @@ void registered_waiters::found(const circles_seen& all) {
         for (const auto& [key, since] : confirmed) {
           auto* const row = to.waiters.find(key, own);
           if (row == nullptr || row->held.empty()) continue;
-          row->held = since + std::to_string(to.clock()) + row->held.substr(row->held.find(' '));
+          row->held = since + std::to_string(to.clock()) + row->held.substr(row->held.find_first_of("= "));
         }
         for (const auto& each : asked) to.waiters.ring(std::stoull(each));
         return 0;
@@ -375,7 +375,7 @@ void registered_waiters::look_later() {
 }
 
 std::string registered_waiters::held_by_waiters(const watched_key& about) const {
-  std::vector<lock_held_meanwhile> all;
+  held_meanwhile all;
   about.listeners.front()->list_held(all);
   return circles::write_held(all);
 }

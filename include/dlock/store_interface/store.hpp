@@ -36,11 +36,27 @@ class connection {
   virtual const connection_identity& identity() const noexcept = 0;
 };
 
+/// Names the grant of a row.
+struct row_grant {
+  id128 session{};
+  std::uint64_t nonce = 0;
+
+  explicit operator bool() const noexcept { return nonce != 0; }
+  friend bool operator==(const row_grant&, const row_grant&) noexcept = default;
+};
+
 /// A lock that a caller holds while it waits for another one.
 struct lock_held_meanwhile {
   std::string key{};
   id128 session{};
   std::uint64_t fence = 0;
+  std::uint64_t nonce = 0;  ///< of a row: session and nonce name its grant; 0: a key
+};
+
+/// What callers hold while they wait for one key.
+struct held_meanwhile {
+  std::vector<lock_held_meanwhile> locks{};
+  row_grant row{};  ///< the wait is for a row, which that grant has; none: it is for a key
 };
 
 /// A caller that waits, and holds what another one waits for.
@@ -60,10 +76,10 @@ class key_listener {
   /// Adds what threads of this process hold that wait for the key, and can't release before they have it: where the
   /// store tells other processes, circles of waiters are found. The store is told when it changes (waiters_changed()).
   /// Throws std::bad_alloc.
-  virtual void list_held(std::vector<lock_held_meanwhile>& /*all*/) const {}
+  virtual void list_held(held_meanwhile& /*all*/) const {}
   /// The thread that waits for the key and holds `held` is in a circle with these: the first of them holds the key, the
   /// next one what that waits for, and the last waits for `held`. Its wait ends with lock_deadlock. It only signals.
-  virtual void closes_circle(std::string_view /*held*/, std::span<const circle_link> /*others*/) noexcept {}
+  virtual void closes_circle(const lock_held_meanwhile& /*held*/, std::span<const circle_link> /*others*/) noexcept {}
 
  protected:
   ~key_listener() = default;

@@ -117,6 +117,8 @@ struct grant : std::enable_shared_from_this<grant> {
     }
     return false;
   }
+  /// Whether it ends though its owner waits for something else.
+  bool freed_by_time() const noexcept { return kind == lease_kind::expiring || cap != instant::max(); }
   /// As users see it: 0 where the store has no fences.
   std::uint64_t fence_shown() const noexcept { return fenced ? fence : 0; }
   /// A statement about this very grant.

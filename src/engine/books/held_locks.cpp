@@ -188,7 +188,7 @@ void held_locks::find_own(const owner_state& owner, std::vector<std::shared_ptr<
     const base::lock_guard lock(in.mutex);
     in.grants.for_each([&](grant& each) {
       if (each.owner.get() != &owner || each.leases == 0) return;
-      if (each.kind == lease_kind::expiring || each.cap != instant::max()) return;
+      if (each.freed_by_time()) return;
       const auto* const anchor = each.anchor.load(std::memory_order_relaxed);
       if (anchor != &grant::by_mutex && !on_own_stack(anchor)) return;
       if (auto alive = each.alive()) all.push_back(std::move(alive));

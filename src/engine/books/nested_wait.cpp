@@ -26,23 +26,47 @@ struct nested_waits {
 
   static nested_waits& all() { return one_per_process<nested_waits>(); }
 
-  const nested_wait* holder_of(const store& where, const lock_key& key) const DLOCK_REQUIRES(mutex) {
-    const auto [first, last] = holders.equal_range(key.hash());
-    const auto found = std::find_if(first, last, [&](const auto& each) { return each.second->holds(where, key); });
-    return found == last ? nullptr : found->second;
-  }
-  /// Those that wait for the key, and those that wait for what these hold, and so on.
+  /// Those that hold it, or have the turn before it.
   template <class Use>
-  void for_each_waiter(const store& where, const lock_key& key, const Use& use, const behind* holder = nullptr)
+  void for_each_holder(const nested_wait::awaited& what, const Use& use) const DLOCK_REQUIRES(mutex) {
+    const auto [first, last] = holders.equal_range(what.key->hash());
+    for (auto at = first; at != last; ++at) {
+      if (at->second->holds(what)) use(*at->second);
+    }
+  }
+  // The waits that have begun form no circle of locks that are still held, so what follows them ends.
+
+  /// Whether a wait for that is one for `whose`, which is then the end of `circle`.
+  bool leads_to(const nested_wait& whose, const nested_wait::awaited& what, std::vector<circle_link>& circle) const
       DLOCK_REQUIRES(mutex) {
-    const auto [first, last] = waiters.equal_range(key.hash());
+    bool found = false;
+    for_each_holder(what, [&](const nested_wait& holder) DLOCK_REQUIRES(mutex) {
+      if (found) return;
+      circle.push_back({.who = {}, .waits_for = std::string(holder.what_.key->view())});
+      found = whose.holds(holder.what_) || leads_to(whose, holder.what_, circle);
+      if (!found) circle.pop_back();
+    });
+    return found;
+  }
+  void list_ahead(const nested_wait::awaited& what, std::vector<std::string>& keys) const DLOCK_REQUIRES(mutex) {
+    keys.emplace_back(what.key->view());
+    for_each_holder(what, [&](const nested_wait& holder) DLOCK_REQUIRES(mutex) {
+      if (holder.what_.where == what.where) list_ahead(holder.what_, keys);
+    });
+  }
+  /// Those that wait for it, and those that wait for what these hold, and so on. Without a queue: in any.
+  template <class Use>
+  void for_each_waiter(const nested_wait::awaited& what, const Use& use, const behind* holder = nullptr)
+      DLOCK_REQUIRES(mutex) {
+    const auto [first, last] = waiters.equal_range(what.key->hash());
     for (auto at = first; at != last; ++at) {
       const behind here{*at->second, holder};
-      if (here.wait.where_ != &where || *here.wait.key_ != key) continue;
+      const auto& theirs = here.wait.what_;
+      if (theirs.where != what.where || *theirs.key != *what.key) continue;
+      if (what.queue != nullptr && theirs.queue != what.queue) continue;
       use(here);
-      // The waits that have begun form no circle of locks that are still held, so this ends.
       for (const auto& each : here.wait.held_) {
-        if (each.is_held()) for_each_waiter(*each.where, each.held->key, use, &here);
+        if (each.is_held()) for_each_waiter({each.where, each.queue, &each.key()}, use, &here);
       }
     }
   }
@@ -53,38 +77,34 @@ struct nested_waits {
   }
 };
 
-bool nested_wait::holds(const store& where, const lock_key& key) const noexcept {
+bool nested_wait::holds(const awaited& what) const noexcept {
   return std::any_of(held_.begin(), held_.end(), [&](const held_lock& each) {
-    return each.where == &where && each.held->key == key && each.is_held();
+    return each.where == what.where && (each.queue == nullptr || each.queue == what.queue) && each.key() == *what.key &&
+           each.is_held();
   });
 }
 
-std::vector<circle_link> nested_wait::begin(const store& where, const lock_key& key, std::vector<held_lock> held) {
+std::vector<circle_link> nested_wait::begin(const awaited& what, std::vector<held_lock> held) {
   end();
   held_ = std::move(held);
-  if (holds(where, key)) return {};  // it waits for itself, as reentry::busy wants, and says so when its wait has ended
+  if (holds(what)) return {};  // it waits for itself, as reentry::busy wants, and says so when its wait has ended
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
   circle_.clear();
   std::vector<circle_link> circle;
-  // The waits that have begun form no circle, so this ends.
-  for (auto* at = waits.holder_of(where, key); at != nullptr; at = waits.holder_of(*at->where_, *at->key_)) {
-    circle.push_back({.who = {}, .waits_for = std::string(at->key_->view())});
-    if (holds(*at->where_, *at->key_)) return circle;
-  }
-  where_ = &where;
-  key_ = &key;
-  waits.waiters.emplace(key.hash(), this);
-  for (const auto& each : held_) waits.holders.emplace(each.held->key.hash(), this);
+  if (waits.leads_to(*this, what, circle)) return circle;
+  what_ = what;
+  waits.waiters.emplace(what.key->hash(), this);
+  for (const auto& each : held_) waits.holders.emplace(each.key().hash(), this);
   return {};
 }
 
 void nested_wait::end() noexcept {
-  if (key_ == nullptr) return;
+  if (what_.key == nullptr) return;
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
-  nested_waits::remove(waits.waiters, std::exchange(key_, nullptr)->hash(), this);
-  for (const auto& each : held_) nested_waits::remove(waits.holders, each.held->key.hash(), this);
+  nested_waits::remove(waits.waiters, std::exchange(what_, {}).key->hash(), this);
+  for (const auto& each : held_) nested_waits::remove(waits.holders, each.key().hash(), this);
 }
 
 std::vector<circle_link> nested_wait::circle() const {
@@ -95,43 +115,59 @@ std::vector<circle_link> nested_wait::circle() const {
 
 std::vector<std::string> nested_wait::keys_ahead() const noexcept {
   std::vector<std::string> keys;
-  if (key_ == nullptr) return keys;
+  if (what_.key == nullptr) return keys;
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
   try {
-    for (const auto* at = this; at != nullptr && at->where_ == where_; at = waits.holder_of(*at->where_, *at->key_))
-      keys.emplace_back(at->key_->view());
+    waits.list_ahead(what_, keys);
   } catch (const std::bad_alloc&) {
     // The store finds out by itself in a while.
   }
   return keys;
 }
 
+namespace {
+
+lock_held_meanwhile shown(const grant& held) {
+  return {.key = std::string(held.key.view()),
+          .session = held.pin->id,
+          .fence = held.fence,
+          .nonce = held.key.row() != nullptr ? held.nonce : 0};
+}
+
+/// Whether shown() would say that of it. A store need not know the fence of a row.
+bool is_that(const lock_held_meanwhile& one, const grant& held) noexcept {
+  const bool same = one.nonce == 0 ? held.key.row() == nullptr && one.fence == held.fence
+                                   : held.key.row() != nullptr && one.nonce == held.nonce;
+  return same && one.session == held.pin->id && one.key == held.key.view();
+}
+
+}  // namespace
+
 void nested_wait::list_held(const store& where, const lock_key& key, std::vector<lock_held_meanwhile>& all) {
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
-  waits.for_each_waiter(where, key, [&](const nested_waits::behind& each) {
+  waits.for_each_waiter({.where = &where, .key = &key}, [&](const nested_waits::behind& each) {
     for (const auto& own : each.wait.held_) {
-      const auto& held = *own.held;
-      if (held.key.row() != nullptr || !held.pin || !own.is_held()) continue;
-      all.push_back({.key = std::string(held.key.view()), .session = held.pin->id, .fence = held.fence});
+      if (own.held != nullptr && own.held->pin && own.is_held()) all.push_back(shown(*own.held));
     }
   });
 }
 
-void nested_wait::closes_circle(const store& where, const lock_key& key, std::string_view held,
+void nested_wait::closes_circle(const store& where, const lock_key& key, const lock_held_meanwhile& held,
                                 std::span<const circle_link> others) noexcept {
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
-  waits.for_each_waiter(where, key, [&](const nested_waits::behind& each) {
+  waits.for_each_waiter({.where = &where, .key = &key}, [&](const nested_waits::behind& each) {
     auto& wait = each.wait;
-    const bool meant = std::any_of(wait.held_.begin(), wait.held_.end(),
-                                   [&](const held_lock& of) { return of.held->key.view() == held && of.is_held(); });
+    const bool meant = std::any_of(wait.held_.begin(), wait.held_.end(), [&](const held_lock& of) {
+      return of.held != nullptr && of.held->pin && of.is_held() && is_that(held, *of.held);
+    });
     if (!meant) return;
     try {
       wait.circle_.clear();
       for (const auto* at = each.holder; at != nullptr; at = at->holder)
-        wait.circle_.push_back({.who = {}, .waits_for = std::string(at->wait.key_->view())});
+        wait.circle_.push_back({.who = {}, .waits_for = std::string(at->wait.what_.key->view())});
       wait.circle_.insert(wait.circle_.end(), others.begin(), others.end());
       wait.thread_.wake();
     } catch (const std::bad_alloc&) {

@@ -10,6 +10,7 @@
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "engine/books/grant.hpp"
+#include "engine/books/wait_queue.hpp"
 
 namespace dlock::engine {
 
@@ -28,12 +29,23 @@ class nested_wait {
    protected:
     ~thread() = default;
   };
-  /// A lock that it holds.
+  /// A lock that it holds. Or, without a grant, its turn in the queue for a key, behind which other threads of that
+  /// service wait.
   struct held_lock {
     std::shared_ptr<grant> held{};
     const store* where = nullptr;
+    const lock_key* turn_of = nullptr;
+    const wait_queue* queue = nullptr;
 
-    bool is_held() const noexcept { return held->state.load() == grant_state::held; }
+    bool is_held() const noexcept { return held == nullptr || held->state.load() == grant_state::held; }
+    const lock_key& key() const noexcept { return held != nullptr ? held->key : *turn_of; }
+    friend bool operator==(const held_lock&, const held_lock&) noexcept = default;
+  };
+  /// A key of a store, in the queue of a service.
+  struct awaited {
+    const store* where = nullptr;
+    const wait_queue* queue = nullptr;
+    const lock_key* key = nullptr;
   };
 
   explicit nested_wait(thread& whose) noexcept : thread_(whose) {}
@@ -41,13 +53,10 @@ class nested_wait {
   nested_wait& operator=(const nested_wait&) = delete;
   ~nested_wait() { end(); }
 
-  /// The thread waits for that key of `where`, which must outlive the wait. `held`: the locks that the thread can't
-  /// release while it waits, and that no expiry frees. Returns the circle that the wait would close; empty: the wait
-  /// has begun.
-  std::vector<circle_link> begin(const store& where, const lock_key& key, std::vector<held_lock> held);
+  /// The thread waits for that, which must outlive the wait. `held`: the locks that the thread can't release while it
+  /// waits, and that no expiry frees. Returns the circle that the wait would close; empty: the wait has begun.
+  std::vector<circle_link> begin(const awaited& what, std::vector<held_lock> held);
   void end() noexcept;
-  /// The key that it waits for; null: none.
-  const lock_key* waits_for() const noexcept { return key_; }
   /// The circle of several processes that a store has reported; empty: none.
   std::vector<circle_link> circle() const;
 
@@ -58,16 +67,15 @@ class nested_wait {
   // Called by stores about the waits for one of their keys (key_listener): what do the waiting threads hold, and the
   // report of a circle. Whoever waits for a lock that such a thread holds counts as one of them.
   static void list_held(const store& where, const lock_key& key, std::vector<lock_held_meanwhile>& all);
-  static void closes_circle(const store& where, const lock_key& key, std::string_view held,
+  static void closes_circle(const store& where, const lock_key& key, const lock_held_meanwhile& held,
                             std::span<const circle_link> others) noexcept;
 
  private:
   friend struct nested_waits;
-  bool holds(const store& where, const lock_key& key) const noexcept;
+  bool holds(const awaited& what) const noexcept;
 
   thread& thread_;
-  const store* where_ = nullptr;
-  const lock_key* key_ = nullptr;
+  awaited what_{};  // no key: it does not wait
   std::vector<held_lock> held_{};
   std::vector<circle_link> circle_{};  // guarded by the mutex of all
 };

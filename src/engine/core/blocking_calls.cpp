@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "engine/books/nested_wait.hpp"
@@ -61,21 +63,31 @@ class circle_check final : public wait_check, private nested_wait::thread {
     driver.check_waits(*this);
   }
   ~circle_check() { end(); }
-  /// Whether the calling thread can be in a circle at all.
-  static bool needed() noexcept {
-    return !in_owner_scope() && current_owner()->grants.load(std::memory_order_relaxed) > 0;
+  /// Whether the calling thread can be in a circle at all. `several`: it holds some keys while it waits for others.
+  static bool needed(bool several) noexcept {
+    return !in_owner_scope() && (several || current_owner()->grants.load(std::memory_order_relaxed) > 0);
   }
 
-  bool never_ends(const lock_key& key, instant) override {
-    if (wait_.waits_for() == &key) {
+  bool never_ends(const operation& op, const lock_key& key) override {
+    std::vector<nested_wait::held_lock> taken;
+    op.list_taken(taken);
+    if (key_ == &key && taken == taken_) {
       circle_ = wait_.circle();
     } else {
       end();
-      circle_ = wait_.begin(core_.where(), key, held_here());
+      key_ = &key;
+      taken_ = taken;
+      circle_ = wait_.begin({&core_.where(), &core_.all().queue, &key}, held_here(std::move(taken)));
       tell_store(wait_.keys_ahead());
     }
-    key_ = &key;
     return !circle_.empty();
+  }
+  /// What has the turns of several keys gives them back if one is busy at the store.
+  void asks() noexcept override {
+    if (std::none_of(taken_.begin(), taken_.end(), [](const auto& each) { return each.held == nullptr; })) return;
+    end();
+    key_ = nullptr;
+    taken_.clear();
   }
   /// Of a wait that would never have ended.
   [[noreturn]] void refuse() const {
@@ -102,13 +114,13 @@ class circle_check final : public wait_check, private nested_wait::thread {
   void tell_store(const std::vector<std::string>& keys) const noexcept {
     for (const auto& each : keys) core_.where().waiters_changed(each);
   }
-  static std::vector<nested_wait::held_lock> held_here() {
+  static std::vector<nested_wait::held_lock> held_here(std::vector<nested_wait::held_lock> all) {
     const auto& owner = *current_owner();
-    std::vector<nested_wait::held_lock> all;
+    if (owner.grants.load(std::memory_order_relaxed) == 0) return all;
     for (const auto& core : service_core::living()) {
       std::vector<std::shared_ptr<grant>> found;
       core->all().table.find_own(owner, found);
-      for (auto& each : found) all.push_back({std::move(each), &core->where()});
+      for (auto& each : found) all.push_back({.held = std::move(each), .where = &core->where()});
     }
     return all;
   }
@@ -117,7 +129,8 @@ class circle_check final : public wait_check, private nested_wait::thread {
   blocking_driver& driver_;
   nested_wait wait_{*this};
   std::vector<circle_link> circle_{};
-  const lock_key* key_ = nullptr;
+  const lock_key* key_ = nullptr;  // that was waited for last
+  std::vector<nested_wait::held_lock> taken_{};
 };
 
 }  // namespace
@@ -147,7 +160,7 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   acquisition_of<Keys> op(core.all(), keys, request_of(terms, begun, wait_mode), driver.signal(), room...);
   std::optional<circle_check> circles;
-  if (circle_check::needed()) circles.emplace(core, driver);
+  if (circle_check::needed(std::is_same_v<Keys, lock_keys>)) circles.emplace(core, driver);
   try {
     auto result = result_of(op, driver.run(op, begun));
     if (in_transaction(core)) tell_in_transaction(core, result);

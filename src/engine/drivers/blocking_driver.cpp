@@ -9,13 +9,18 @@ instant blocking_driver::run(operation& op, instant begun) {
   auto at = begun;
   for (auto next = op.start(at); next.what != action::kind::finished;) {
     if (next.what == action::kind::send) {
+      if (check_ != nullptr) check_->asks();
       at = send(next);
       next = op.resume(at);
     } else {
       if (check_ != nullptr && check_at_ == instant::max()) check_at_ = at + short_wait;
-      auto why = wait(at < check_at_ ? std::min(next.until, check_at_) : next.until);
-      at = now();
-      if (!why && at >= check_at_ && never_ends(op, at)) why = interruption::deadlock;
+      std::optional<interruption> why;
+      if (at >= check_at_ && never_ends(op)) {
+        why = interruption::deadlock;
+      } else {
+        why = wait(at < check_at_ ? std::min(next.until, check_at_) : next.until);
+        at = now();
+      }
       next = why ? op.interrupt(*why, at) : op.resume(at);
     }
   }
@@ -34,9 +39,9 @@ instant blocking_driver::send(const action& next) {
 }
 
 /// The key may have been granted meanwhile. Then no waiting thread holds it, and the check finds no circle.
-bool blocking_driver::never_ends(const operation& op, instant now) {
+bool blocking_driver::never_ends(const operation& op) {
   const auto* const key = op.waits_for();
-  if (interrupted_ || key == nullptr || !check_->never_ends(*key, now)) return false;
+  if (interrupted_ || key == nullptr || !check_->never_ends(op, *key)) return false;
   interrupted_ = true;
   return true;
 }

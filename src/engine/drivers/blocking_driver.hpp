@@ -38,9 +38,11 @@ class wake_signal final : public waker {
 /// Looks at waits that last.
 class wait_check {
  public:
-  /// The calling thread waits for that key, and has waited for `blocking_driver::short_wait` at least. Called again
-  /// each time that the wait goes on. True: the wait would never end, and ends now by interruption::deadlock.
-  virtual bool never_ends(const lock_key& key, instant now) = 0;
+  /// `op` waits for that key, and has waited for `blocking_driver::short_wait` at least, for this key or others. Called
+  /// again each time that the wait goes on. True: the wait would never end, and ends now by interruption::deadlock.
+  virtual bool never_ends(const operation& op, const lock_key& key) = 0;
+  /// `op` does not wait now, but asks the store.
+  virtual void asks() noexcept = 0;
 
  protected:
   ~wait_check() = default;
@@ -74,7 +76,7 @@ class blocking_driver {
   /// The time when all are answered.
   instant send(const action& next);
   std::optional<interruption> wait(instant until);
-  bool never_ends(const operation& op, instant now);
+  bool never_ends(const operation& op);
 
   engine_services& services_;
   const std::stop_token closing_;

@@ -106,6 +106,19 @@ const lock_key* multi_acquisition::waits_for() const noexcept {
   }
 }
 
+void multi_acquisition::list_taken(std::vector<nested_wait::held_lock>& all) const {
+  if (doing_ != doing::queued && doing_ != doing::one_by_one) return;
+  const auto& where = services_.statements.where();
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const auto& here = slots_[i];
+    if (here.held != nullptr) {
+      if (!here.entered_again && !here.held->freed_by_time()) all.push_back({.held = here.held, .where = &where});
+    } else if (here.turn) {
+      all.push_back({.where = &where, .turn_of = &keys_[i], .queue = &services_.queue});
+    }
+  }
+}
+
 /// Those that the owner holds already; then the others.
 action multi_acquisition::enter_held(action next, instant now) {
   for (;;) {

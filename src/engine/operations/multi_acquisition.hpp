@@ -14,7 +14,8 @@
 
 namespace dlock::engine {
 
-/// One acquire of several keys, all or none: does what multi_machine wants. Nothing is held while one is waited for.
+/// One acquire of several keys, all or none: does what multi_machine wants. Nothing is held while one is waited for,
+/// but in the end those before it in the order of all processes, or of the queues of this one.
 class multi_acquisition final : public operation {
  public:
   /// What is held of one key.
@@ -30,6 +31,7 @@ class multi_acquisition final : public operation {
   action resume(instant now) override;
   action interrupt(interruption why, instant now) override;
   const lock_key* waits_for() const noexcept override;
+  void list_taken(std::vector<nested_wait::held_lock>& all) const override;
 
   /// After action::kind::finished: one for each key. Empty: one was busy until the wait ended. Throws as acquisition.
   std::vector<key_slot> result(instant now);

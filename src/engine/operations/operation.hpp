@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
+#include "engine/books/nested_wait.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {
@@ -58,6 +60,8 @@ class operation {
   virtual action interrupt(interruption why, instant now) = 0;
   /// While it waits: the key that another owner has, as far as it knows; null: it waits for something else.
   virtual const lock_key* waits_for() const noexcept { return nullptr; }
+  /// Adds what it has taken itself, and keeps while it waits for that key.
+  virtual void list_taken(std::vector<nested_wait::held_lock>& /*all*/) const {}
 };
 
 }  // namespace dlock::engine

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/release_subscription.hpp"
 
+#include <utility>
+
 #include "engine/books/nested_wait.hpp"
 
 namespace dlock::engine {
@@ -15,13 +17,32 @@ void release_subscription::begin(const lock_key& key, const id128& session) noex
   services_.statements.where().watch(key.view(), session, *this);
 }
 
-void release_subscription::list_held(std::vector<lock_held_meanwhile>& all) const {
-  // The text of a row may be that of a key as well, which is another lock.
-  if (key_->row() == nullptr) nested_wait::list_held(services_.statements.where(), *key_, all);
+void release_subscription::list_held(held_meanwhile& all) const {
+  if (key_->row() != nullptr) {
+    const base::lock_guard lock(mutex_);
+    if (!shown_) return;
+    all.row = shown_;
+  }
+  nested_wait::list_held(services_.statements.where(), *key_, all.locks);
 }
 
-void release_subscription::closes_circle(std::string_view held, std::span<const circle_link> others) noexcept {
+void release_subscription::closes_circle(const lock_held_meanwhile& held,
+                                         std::span<const circle_link> others) noexcept {
   nested_wait::closes_circle(services_.statements.where(), *key_, held, others);
+}
+
+/// A row that changes hands at each poll is in no circle, so its holders are not worth a statement.
+void release_subscription::saw(const seen& holder) noexcept {
+  const row_grant now{.session = holder.holder, .nonce = holder.nonce};
+  show(std::exchange(seen_, now) == now ? now : row_grant{});
+}
+
+void release_subscription::show(const row_grant& holder) noexcept {
+  {
+    const base::lock_guard lock(mutex_);
+    if (std::exchange(shown_, holder) == holder) return;
+  }
+  services_.statements.where().waiters_changed(key_->view());
 }
 
 void release_subscription::end() noexcept {
@@ -30,6 +51,9 @@ void release_subscription::end() noexcept {
   key_ = nullptr;  // not before: until then the store may ask about it
   works_ = false;
   pause_.forget();
+  seen_ = {};
+  const base::lock_guard lock(mutex_);
+  shown_ = {};
 }
 
 }  // namespace dlock::engine

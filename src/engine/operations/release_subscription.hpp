@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/mutex.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "engine/machines/fair_share.hpp"
 #include "engine/operations/lock_request.hpp"
@@ -43,14 +44,19 @@ class release_subscription final : private key_listener {
     if (!works) stopped_ = true;
     pause_.tell();
   }
-  void list_held(std::vector<lock_held_meanwhile>& all) const override;
-  void closes_circle(std::string_view held, std::span<const circle_link> others) noexcept override;
+  void list_held(held_meanwhile& all) const override;
+  void closes_circle(const lock_held_meanwhile& held, std::span<const circle_link> others) noexcept override;
+  void show(const row_grant& holder) noexcept;
+  void saw(const seen& holder) noexcept;
 
   engine_services& services_;
   poll_wait& pause_;
   const lock_key* key_ = nullptr;  // while it watches
   id128 session_{};
   instant first_pause_{};  // zero: none yet
+  row_grant seen_{};       // has the row, as the last poll has shown it
+  mutable base::mutex mutex_{};
+  row_grant shown_ DLOCK_GUARDED_BY(mutex_){};  // the store knows it: it was seen twice
   std::atomic<bool> works_{false};
   std::atomic<bool> stopped_{false};
   std::atomic<bool> changed_{false};
@@ -72,6 +78,7 @@ instant release_subscription::pause_until(const lock_key& key, const id128& sess
     return now + std::min<microseconds>(machine.pause(), wake_knowledge::quiet);
   }
   if (request.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet) begin(key, session);
+  if (key_ != nullptr && key.row() != nullptr) saw(machine.holder());
   return now + (replaces_polls() ? machine.pause_if_registered(now) : machine.pause());
 }
 

@@ -44,28 +44,48 @@ struct edge {
   const lock_held_meanwhile* held = nullptr;
 };
 
+/// A row's text may be that of a key, or of a row of another table. Its grant is of that row alone.
+using lock_name = std::tuple<std::string_view, id128, std::uint64_t>;
+
+lock_name name_of(const lock_held_meanwhile& held) {
+  return {held.key, held.nonce != 0 ? held.session : id128{}, held.nonce};
+}
+lock_name waited_for(const nested_waiter& by) { return {by.waits_for, by.row.session, by.row.nonce}; }
+
 }  // namespace
 
-std::string write_held(const std::vector<lock_held_meanwhile>& held) {
+std::string write_held(const held_meanwhile& held) {
   std::string text;
-  for (const auto& each : held) text += fmt::format(" {}:{}:{:x}", hex(each.key), each.session.hex(), each.fence);
+  if (held.row && !held.locks.empty()) text = fmt::format("={}:{:x}", held.row.session.hex(), held.row.nonce);
+  for (const auto& each : held.locks) {
+    text += fmt::format(" {}:{}:{:x}", hex(each.key), each.session.hex(), each.fence);
+    if (each.nonce != 0) text += fmt::format(":{:x}", each.nonce);
+  }
   return text;
 }
 
 bool read_held(std::string_view text, nested_waiter& into) {
-  auto times = next(text, ' ');
+  auto row = next(text, ' ');
+  auto times = next(row, '=');
   const bool again = times.find('+') != std::string_view::npos;
   if (!read_number(next(times, '+'), 10, into.since)) return false;
   into.confirmed = into.since;
   if (again && !read_number(times, 10, into.confirmed)) return false;
+  if (!row.empty()) {
+    const auto session = next(row, ':');
+    if (!read_bytes(session, into.row.session.bytes.data(), into.row.session.bytes.size()) ||
+        !read_number(row, 16, into.row.nonce)) {
+      return false;
+    }
+  }
   while (!text.empty()) {
     auto part = next(text, ' ');
     auto& lock = into.held.emplace_back();
-    const auto key = next(part, ':'), session = next(part, ':');
+    const auto key = next(part, ':'), session = next(part, ':'), fence = next(part, ':');
     lock.key.resize(key.size() / 2);
     if (!read_bytes(key, reinterpret_cast<unsigned char*>(lock.key.data()), lock.key.size()) ||
         !read_bytes(session, lock.session.bytes.data(), lock.session.bytes.size()) ||
-        !read_number(part, 16, lock.fence)) {
+        !read_number(fence, 16, lock.fence) || (!part.empty() && !read_number(part, 16, lock.nonce))) {
       return false;
     }
   }
@@ -74,26 +94,25 @@ bool read_held(std::string_view text, nested_waiter& into) {
 
 found_circles find_circles(const std::vector<nested_waiter>& waiters,
                            const std::map<std::string, present_grant>& grants, std::string_view process) {
-  std::map<std::string_view, edge> by_held;
+  std::map<lock_name, edge> by_held;
   for (const auto& waiter : waiters) {
     for (const auto& lock : waiter.held) {
       const auto present = grants.find(lock.key);
-      if (present == grants.end() || present->second.fence != lock.fence || present->second.session != lock.session) {
-        continue;
-      }
-      by_held.emplace(lock.key, edge{&waiter, &lock});
+      const bool read =
+          present != grants.end() && present->second.fence == lock.fence && present->second.session == lock.session;
+      if (lock.nonce != 0 || read) by_held.emplace(name_of(lock), edge{&waiter, &lock});
     }
   }
   found_circles found;
-  for (const auto& [key, mine] : by_held) {
+  for (const auto& [name, mine] : by_held) {
     const auto& own = *mine.waiter;
     if (own.process != process) continue;
     // Others may form a circle that this waiter is not in.
     std::vector<const nested_waiter*> others;
-    auto at = by_held.find(own.waits_for);
+    auto at = by_held.find(waited_for(own));
     while (at != by_held.end() && at->second.held != mine.held && others.size() < by_held.size()) {
       others.push_back(at->second.waiter);
-      at = by_held.find(at->second.waiter->waits_for);
+      at = by_held.find(waited_for(*at->second.waiter));
     }
     if (others.empty() || at == by_held.end() || at->second.held != mine.held) continue;
     const auto age = [](const nested_waiter* each) { return std::pair(each->since, std::string_view(each->process)); };
@@ -103,7 +122,7 @@ found_circles find_circles(const std::vector<nested_waiter>& waiters,
       if (own.confirmed < youngest.first) found.to_confirm[own.waits_for] = own.since;
       continue;
     }
-    waiting_circle circle{.waits_for = own.waits_for, .held = mine.held->key, .others = {}};
+    waiting_circle circle{.waits_for = own.waits_for, .held = *mine.held, .others = {}};
     bool certain = true;
     for (const auto* const each : others) {
       const bool here = each->process == process;

@@ -2,6 +2,7 @@
 #pragma once
 
 /// Circles of processes that wait for each other, from what they say of their waits and of what they hold meanwhile.
+/// Who has a key is read by any of them; who has a row, only by those that wait for it.
 
 #include <chrono>
 #include <cstdint>
@@ -10,11 +11,15 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "dlock/store_interface/store.hpp"
 
 namespace dlock::stores::sql {
+
+/// Of a waiter of which no session is known.
+inline constexpr std::string_view unknown_process = "a process without a session";
 
 /// A process that holds locks while it waits for a key.
 struct nested_waiter {
@@ -25,10 +30,11 @@ struct nested_waiter {
   /// When its process last said that all of this was still so.
   std::uint64_t confirmed = std::numeric_limits<std::uint64_t>::max();
   std::vector<lock_held_meanwhile> held{};
+  row_grant row{};  ///< as in held_meanwhile
 };
 
 /// As a column has it: without the time, which the server writes before it. Empty: nothing is held.
-std::string write_held(const std::vector<lock_held_meanwhile>& held);
+std::string write_held(const held_meanwhile& held);
 /// The opposite, with the time, and maybe with that of a confirmation after a '+'. False: it is not of this form.
 bool read_held(std::string_view text, nested_waiter& into);
 
@@ -41,11 +47,11 @@ struct present_grant {
 /// A circle that a process has to break, because its wait is the youngest.
 struct waiting_circle {
   std::string waits_for{};
-  std::string held{};
+  lock_held_meanwhile held{};
   std::vector<circle_link> others{};
 
   friend bool operator<(const waiting_circle& a, const waiting_circle& b) noexcept {
-    return a.waits_for != b.waits_for ? a.waits_for < b.waits_for : a.held < b.held;
+    return std::tie(a.waits_for, a.held.key, a.held.nonce) < std::tie(b.waits_for, b.held.key, b.held.nonce);
   }
 };
 
@@ -58,7 +64,8 @@ struct found_circles {
   std::set<std::string> to_ask{};  ///< processes that have not confirmed theirs, so that the own wait can't be refused
 };
 
-/// A lock that `grants` does not have as the waiter said counts as released.
+/// A key that `grants` does not have as the waiter said counts as released, and so does a row whose waiters have seen
+/// another grant.
 found_circles find_circles(const std::vector<nested_waiter>& waiters,
                            const std::map<std::string, present_grant>& grants, std::string_view process);
 

@@ -1,70 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Processes that wait for each other. Each service has a store of its own, as a process has. Of stores with
-/// capabilities::wakes_one that find such circles.
+/// Of stores with capabilities::wakes_one that find circles of processes.
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "contract/store_fixture.hpp"
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
-#include "dlock/multi_lease.hpp"
-#include "support/eventually.hpp"
+#include "contract/store/circle_scene.hpp"
 #include "support/granted.hpp"
-#include "support/recording_observer.hpp"
 
 namespace dlock::test {
 
 namespace {
 
-using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 
-struct circle_fixture {
-  std::unique_ptr<store_fixture> fixture = make_store_fixture();
-  std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
-
-  std::unique_ptr<lock_service> process(const std::string& label) {
-    return std::make_unique<lock_service>(
-        fixture->url(), service_options{.label = label, .close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen});
-  }
-  /// So many locks are held by threads that wait for others, as their processes have said.
-  bool nested(std::size_t count) {
-    return eventually([&] { return fixture->held_by_waiters() == count; });
-  }
-  /// What a wait for `key` ends with; `several`: for another key together with it.
-  static std::string end_of_wait(lock_service& locks, const std::string& key, std::chrono::milliseconds wait = 60s,
-                                 bool several = false) {
-    try {
-      if (several) {
-        const auto got = locks.acquire_all({key, "with " + key}, {.wait = wait});
-      } else {
-        const auto got = locks.acquire(key, {.wait = wait});
-      }
-      return "granted";
-    } catch (const lock_deadlock& circle) {
-      return circle.what();
-    } catch (const lock_timeout&) {
-      return "timeout";
-    }
-  }
-  /// The same, while the thread holds `first`.
-  static std::future<std::string> waits(lock_service& locks, const std::string& first, const std::string& key,
-                                        std::promise<void>& holds, std::chrono::milliseconds wait = 60s,
-                                        bool several = false) {
-    return std::async(std::launch::async, [&locks, &holds, first, key, wait, several] {
-      const auto held = locks.acquire(first);
-      holds.set_value();
-      return end_of_wait(locks, key, wait, several);
-    });
-  }
+struct own_place {
+  std::unique_ptr<store_fixture> place = make_store_fixture();
+};
+struct circle_fixture : own_place, circle_scene {
+  circle_fixture() : circle_scene(*place) {}
 };
 
 }  // namespace
@@ -74,35 +35,9 @@ TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the yo
   const std::size_t size = GENERATE(2, 3, 8);
   const bool several = GENERATE(false, true);
   CAPTURE(size, several);
-  std::vector<std::unique_ptr<lock_service>> processes;
-  std::vector<std::promise<void>> holds(size);
-  std::vector<std::future<std::string>> ends;
-  const auto key = [&](std::size_t i) { return "k" + std::to_string(i % size); };
-  for (std::size_t i = 0; i != size; ++i) processes.push_back(process("p" + std::to_string(i)));
-  // The last one holds its key, so that each of the others waits for the next.
-  std::promise<void> last_holds, last_waits;
-  auto last = std::async(std::launch::async, [&] {
-    const auto held = processes.back()->acquire(key(size - 1));
-    last_holds.set_value();
-    last_waits.get_future().wait();
-    return end_of_wait(*processes.back(), key(0), 60s, several);
-  });
-  last_holds.get_future().wait();
-  for (std::size_t i = size - 1; i-- > 0;) {
-    ends.push_back(waits(*processes[i], key(i), key(i + 1), holds[i], 60s, several));
-    holds[i].get_future().wait();
-    REQUIRE(nested(size - 1 - i));
-  }
-  last_waits.set_value();
-  const auto refused = last.get();
-  CHECK_THAT(refused, ContainsSubstring("dlock: key 'k0': the wait would never end: "));
-  for (std::size_t i = 0; i + 1 != size; ++i) {
-    CHECK_THAT(refused, ContainsSubstring(" p" + std::to_string(i) + " holds " + (i == 0 ? "it" : "'" + key(i) + "'") +
-                                          " and waits for '" + key(i + 1) + "'"));
-  }
-  CHECK_THAT(refused, ContainsSubstring("; the calling thread holds '" + key(size - 1) + "'"));
-  for (auto& each : ends) CHECK(each.get() == "granted");
-  CHECK(seen->count(event::kind::deadlock) == 1);
+  std::vector<lock_key> keys;
+  for (std::size_t i = 0; i != size; ++i) keys.emplace_back("k" + std::to_string(i));
+  break_circle(keys, several);
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key of its process closes it",
@@ -197,6 +132,28 @@ TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on
   CHECK(mine.get());
   CHECK(front.get());
   CHECK(seen->count(event::kind::deadlock) == 0);
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: a call for several keys is part of it once it keeps what it has taken",
+                 "[contract][circle]") {
+  const auto one = process("one"), other = process("other");
+  std::optional<lease> a, b = other->acquire("b");
+  auto both = std::async(std::launch::async, [&] { return one->acquire_all({"a", "b"}, {.wait = 60s}).size(); });
+  const auto waits_for = [&](const char* key) { return eventually([&] { return one->waiters(key).count == 1; }); };
+  REQUIRE(waits_for("b"));
+  CHECK(end_of_wait(*other, "a", 1s) == "granted");  // it holds nothing so far
+  a = other->acquire("a");
+  b.reset();
+  REQUIRE(waits_for("a"));
+  CHECK(nested(0));
+  b = other->acquire("b");
+  a.reset();
+  REQUIRE(nested(1));
+  CHECK_THAT(end_of_wait(*other, "a"),
+             ContainsSubstring(" one holds it and waits for 'b'; the calling thread holds 'b'"));
+  b.reset();
+  CHECK(both.get() == 2);
+  CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: a wait that holds nothing is no part of one", "[contract][circle]") {

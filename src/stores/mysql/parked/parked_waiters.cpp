@@ -254,7 +254,7 @@ bool parked_waiters::enter_held() {
 }
 
 std::string parked_waiters::held_by_waiters(const watched_key& about) const {
-  std::vector<lock_held_meanwhile> all;
+  held_meanwhile all;
   about.listeners.all.front()->list_held(all);
   return sql::write_held(all);
 }
@@ -281,16 +281,19 @@ bool parked_waiters::break_circles(clock::time_point now) {
     sql::nested_waiter waiter{
         .process = row.at(0).value_or(""),
         .who = row.at(3) ? sql::describe_holder(*row.at(3), integer_of(row.at(4)), row.at(5).value_or(""))
-                         : "a process without a session",
+                         : std::string(sql::unknown_process),
         .waits_for = row.at(1).value_or("")};
     if (!sql::read_held(row.at(2).value_or(""), waiter)) continue;
-    for (const auto& each : waiter.held) append_literal(keys, mysql_literal(each.key));
+    for (const auto& each : waiter.held) {
+      if (each.nonce == 0) append_literal(keys, mysql_literal(each.key));
+    }
     sleepers[waiter.process] = unsigned_of(row.at(6));
     waiters.push_back(std::move(waiter));
   }
-  if (keys.empty()) return true;
+  rows.clear();
   // After the waiters, so that a lock that was released meanwhile is not taken for one that is held.
-  if (!ask(sql::write_values(sql_.present_grants, {{"keys", keys}}), "look for circles of waiters", &rows)) {
+  if (!keys.empty() &&
+      !ask(sql::write_values(sql_.present_grants, {{"keys", keys}}), "look for circles of waiters", &rows)) {
     return false;
   }
   std::map<std::string, sql::present_grant> grants;

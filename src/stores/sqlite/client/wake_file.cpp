@@ -67,6 +67,7 @@ struct file_nested {
   std::uint32_t held_count;
   std::uint32_t name_size;
   char name[256];  ///< of the key that they wait for
+  row_grant row;   ///< has it, if it is a row
   std::array<wake_file::opened::held_lock, wake_file::held_of_key> held;
 };
 
@@ -77,7 +78,7 @@ constexpr std::size_t nested_after = page + wake_file::slots * sizeof(entries);
 constexpr std::size_t file_size = nested_after + wake_file::slots * wake_file::keys_of_slot * sizeof(file_nested);
 constexpr off_t locks_at = 1 << 30;  // bytes behind the end, one for each slot
 static_assert(std::is_trivially_copyable_v<file_table> && sizeof(file_table) <= page && sizeof(file_entry) == 40);
-static_assert(std::is_trivially_copyable_v<file_nested> && sizeof(file_nested) == 528);
+static_assert(std::is_trivially_copyable_v<file_nested> && sizeof(file_nested) == 552);
 static_assert(wake_file::keys_of_slot == 64, "opened::taken_ has a bit for each");
 
 constexpr std::size_t head_at(std::size_t slot) noexcept {
@@ -425,6 +426,7 @@ std::vector<wake_file::opened::nested_waiter> wake_file::opened::nested_waiters(
                      .key = each.key,
                      .name = {there.name, there.name_size},
                      .since = there.since,
+                     .row = there.row,
                      .held = {there.held.begin(), there.held.begin() + there.held_count}});
   });
   return found;
@@ -492,13 +494,15 @@ bool wake_file::opened::leave(int entry) noexcept {
   return read(at + offsetof(file_entry, rung), &value, sizeof value) && value != 0;
 }
 
-void wake_file::opened::set_held(int entry, std::string_view name, std::span<const held_lock> held) noexcept {
+void wake_file::opened::set_held(int entry, std::string_view name, std::span<const held_lock> held,
+                                 const row_grant& row) noexcept {
   const auto slot = static_cast<std::size_t>(slot_.load()), at = static_cast<std::size_t>(entry);
   file_nested made{};
   made.since = boot_time();
   made.held_count = static_cast<std::uint32_t>(std::min(held.size(), made.held.size()));
   made.name_size = static_cast<std::uint32_t>(std::min(name.size(), sizeof made.name));
   name.copy(made.name, made.name_size);
+  made.row = row;
   std::copy_n(held.begin(), made.held_count, made.held.begin());
   const std::uint32_t nested = made.held_count != 0 ? 1 : 0;
   if (nested != 0 && !write(nested_at(slot, at), &made, sizeof made)) return;

@@ -13,6 +13,7 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/id128.hpp"
+#include "dlock/store_interface/store.hpp"
 #include "stores/sqlite/client/file.hpp"
 
 namespace dlock::stores::sqlite {
@@ -82,7 +83,7 @@ class wake_file::opened {
   /// A lock that is held by a thread that waits.
   struct held_lock {
     hash key = 0;
-    std::uint64_t fence = 0;
+    std::uint64_t number = 0;  ///< the fence; of a row the nonce
     id128 session{};
 
     friend bool operator==(const held_lock&, const held_lock&) noexcept = default;
@@ -92,6 +93,7 @@ class wake_file::opened {
     hash key = 0;
     std::string name{};      ///< of the key; whatever the file says
     std::int64_t since = 0;  ///< by CLOCK_BOOTTIME, ns: when it was written what is held
+    row_grant row{};         ///< as in held_meanwhile
     std::vector<held_lock> held{};
   };
   /// Those that live and hold locks. Throws std::bad_alloc.
@@ -104,7 +106,7 @@ class wake_file::opened {
   /// The place of the entry; -1: the slot is full, or the file can't be written.
   int enter(hash key, const id128& session) noexcept;
   /// What threads hold that wait for the key of that entry, which has that name. Of more than held_of_key the first.
-  void set_held(int entry, std::string_view name, std::span<const held_lock> held) noexcept;
+  void set_held(int entry, std::string_view name, std::span<const held_lock> held, const row_grant& row = {}) noexcept;
   /// Whether it was rung since. It may have been for this key.
   bool leave(int entry) noexcept;
   /// Whether it was rung since the last call.

@@ -5,14 +5,19 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <new>
 #include <odb/exceptions.hxx>
 #include <odb/result.hxx>
 #include <odb/sqlite/exceptions.hxx>
 #include <odb/sqlite/query.hxx>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "dlock/lock_key.hpp"
@@ -254,6 +259,17 @@ reply sqlite_admin::waiters(connection& connection, std::string_view key, std::s
         });
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;
+  });
+}
+
+reply sqlite_admin::name_sessions(connection& connection, std::map<id128, std::string>& sessions) noexcept {
+  return reply_or_in_doubt(connection, [&](lease_connection& c) {
+    return read_limited(
+        c, names_of_sessions, 0, [] {},
+        [&](const sqlite_statement& s) {
+          const auto found = sessions.find(s.id(0));
+          if (found != sessions.end()) found->second = sql::describe_holder(s.text(1), s.integer(2), s.text(3));
+        });
   });
 }
 

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
@@ -38,6 +41,8 @@ class sqlite_admin final : public store_admin {
   reply held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
                   std::vector<held_row>& found) noexcept override;
   reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
+  /// Says which processes have those sessions. One that is not there keeps its text.
+  reply name_sessions(connection& connection, std::map<id128, std::string>& sessions) noexcept;
 
  private:
   sleeping_waiters& waiters_;

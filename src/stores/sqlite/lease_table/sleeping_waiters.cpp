@@ -18,8 +18,9 @@ constexpr auto kept_idle = 60s;
 
 }  // namespace
 
-/// FNV-1a of the tables' prefix and the key. Two keys with one hash cost a wake-up, no more.
-wake_file::hash sleeping_waiters::hash_of(std::string_view key) const noexcept {
+/// FNV-1a of the tables' prefix and the key. Two keys with one hash cost a wake-up, no more. A row has another hash
+/// only as a lock that is held.
+wake_file::hash sleeping_waiters::hash_of(std::string_view key, bool row) const noexcept {
   wake_file::hash hash = 0xcbf29ce484222325U;
   const auto add = [&hash](std::string_view text) {
     for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
@@ -27,6 +28,7 @@ wake_file::hash sleeping_waiters::hash_of(std::string_view key) const noexcept {
   add(tables_);
   add(std::string_view("\0", 1));
   add(key);
+  if (row) add(std::string_view("\0row", 4));
   return hash == 0 ? 1 : hash;
 }
 
@@ -124,13 +126,17 @@ void sleeping_waiters::changed(std::string_view key) noexcept {
 /// At once, so that a thread whose wait has ended is in no circle any more. Whoever is the last to write closes one.
 void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
   if (slot_ == nullptr || about.listeners.all.empty()) return;
-  std::vector<lock_held_meanwhile> all;
+  held_meanwhile all;
   about.listeners.all.front()->list_held(all);
   std::vector<wake_file::opened::held_lock> held;
-  for (const auto& each : all) held.push_back({.key = hash_of(each.key), .fence = each.fence, .session = each.session});
-  if (held == about.held) return;
-  slot_->set_held(about.entry, key, held);
+  for (const auto& each : all.locks) {
+    const bool row = each.nonce != 0;
+    held.push_back({.key = hash_of(each.key, row), .number = row ? each.nonce : each.fence, .session = each.session});
+  }
+  if (held == about.held && (held.empty() || all.row == about.row)) return;
+  slot_->set_held(about.entry, key, held, all.row);
   about.held = std::move(held);
+  about.row = all.row;
   circles_at_ = {};
   circles_after_ = first_look;
   if (!about.held.empty()) slot_->wake_self();
@@ -207,17 +213,29 @@ void sleeping_waiters::lost() noexcept {
 std::vector<sql::nested_waiter> sleeping_waiters::nested_waiters() {
   auto all = slot_->nested_waiters();
   std::erase_if(all, [this](const auto& each) { return hash_of(each.name) != each.key; });
-  std::map<wake_file::hash, std::string_view> names;
-  for (const auto& each : all) names.emplace(each.key, each.name);
+  struct waited_for {
+    std::string_view name{};
+    bool row = false;
+  };
+  std::map<wake_file::hash, waited_for> names;
+  for (const auto& each : all) {
+    const bool row{each.row};
+    names.emplace(hash_of(each.name, row), waited_for{each.name, row});
+  }
   std::vector<sql::nested_waiter> waiters;
   for (const auto& each : all) {
     auto& waiter = waiters.emplace_back();
     waiter.process = std::to_string(each.slot);
     waiter.waits_for = each.name;
     waiter.since = static_cast<std::uint64_t>(each.since);
+    waiter.row = each.row;
     for (const auto& lock : each.held) {
-      if (const auto name = names.find(lock.key); name != names.end())
-        waiter.held.push_back({.key = std::string(name->second), .session = lock.session, .fence = lock.fence});
+      const auto found = names.find(lock.key);
+      if (found == names.end()) continue;
+      auto& held = waiter.held.emplace_back();
+      held.key = found->second.name;
+      held.session = lock.session;
+      (found->second.row ? held.nonce : held.fence) = lock.number;
     }
   }
   return waiters;
@@ -228,19 +246,21 @@ bool sleeping_waiters::look_up_holders(std::vector<sql::nested_waiter>& waiters,
                                        std::map<std::string, sql::present_grant>& grants) {
   std::map<std::string, seen> holders;
   for (const auto& [key, claimed] : grants) holders[key];
+  std::map<id128, std::string> sessions;
+  for (const auto& waiter : waiters) {
+    for (const auto& lock : waiter.held) sessions[lock.session] = sql::unknown_process;
+  }
   bool known = false;
   {
     const base::unlocked others(mutex_);  // whoever watches a key must not wait for the database
-    known = polls_(holders);
+    known = polls_(holders, sessions);
   }
   for (const auto& [key, holder] : holders) {
     const bool lives = holder.holder && !holder.gone && !holder.expired;
     grants[key] = lives ? sql::present_grant{holder.holder, holder.fence} : sql::present_grant{};
   }
   for (auto& waiter : waiters) {
-    for (const auto& lock : waiter.held) {
-      if (const auto& holder = holders[lock.key]; holder.holder == lock.session) waiter.who = holder.who;
-    }
+    for (const auto& lock : waiter.held) waiter.who = sessions[lock.session];
   }
   return known;
 }
@@ -260,6 +280,7 @@ void sleeping_waiters::break_circles(clock::time_point now) try {
   std::map<std::string, sql::present_grant> grants;
   for (const auto& waiter : waiters) {
     for (const auto& lock : waiter.held) {  // of several that claim it, one can be right: the last that was granted
+      if (lock.nonce != 0) continue;
       auto& grant = grants[lock.key];
       if (lock.fence >= grant.fence) grant = {lock.session, lock.fence};
     }

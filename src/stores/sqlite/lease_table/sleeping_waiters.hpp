@@ -37,8 +37,8 @@ class sleeping_waiters {
   /// Why waiters can't be woken at present: said once for each reason.
   using report = std::function<void(const std::string& why)>;
 
-  /// Who holds these keys in the database now. False: that can't be known at present.
-  using poll = std::function<bool(std::map<std::string, seen>& keys)>;
+  /// Who holds these keys in the database now, and who has these sessions. False: that can't be known at present.
+  using poll = std::function<bool(std::map<std::string, seen>& keys, std::map<id128, std::string>& sessions)>;
 
   /// `tables` tells apart lock tables in one database. `unfit`: why no file can be made there; empty: it can.
   sleeping_waiters(std::string database, std::string tables, std::function<std::string()> unfit, poll polls,
@@ -77,9 +77,10 @@ class sleeping_waiters {
     key_listeners listeners{};
     int entry = -1;
     std::vector<wake_file::opened::held_lock> held{};  ///< as the file has it
+    row_grant row{};                                   ///< likewise
   };
 
-  wake_file::hash hash_of(std::string_view key) const noexcept;
+  wake_file::hash hash_of(std::string_view key, bool row = false) const noexcept;
   std::shared_ptr<wake_file::opened> file_if_there(const char* without);
   std::vector<wake_file::opened::waiter> all_waiters();
   bool begin() DLOCK_REQUIRES(mutex_);

@@ -28,7 +28,7 @@ constexpr std::chrono::seconds poll_limit{1};
 
 }  // namespace
 
-bool sqlite_store::poll_keys(std::map<std::string, seen>& keys) noexcept try {
+bool sqlite_store::poll_keys(std::map<std::string, seen>& keys, std::map<id128, std::string>& sessions) noexcept try {
   // On a connection of its own, which is closed at once: this is for circles of waiters, and those are rare.
   fault why;
   const auto by = connect(poll_limit, why);
@@ -36,13 +36,13 @@ bool sqlite_store::poll_keys(std::map<std::string, seen>& keys) noexcept try {
   std::vector<request> polls;
   for (const auto& [key, holder] : keys) polls.push_back({.action = verb::poll, .resource = key});
   std::vector<reply> replies(polls.size());
-  execute(*by, polls, replies);
+  if (!polls.empty()) execute(*by, polls, replies);
   auto at = keys.begin();
   for (const auto& each : replies) {
     if (each.result != outcome::yes && each.result != outcome::absent) return false;
     (at++)->second = each.holder;
   }
-  return true;
+  return admin_.name_sessions(*by, sessions).result == outcome::yes;
 } catch (const std::bad_alloc&) {
   return false;
 }

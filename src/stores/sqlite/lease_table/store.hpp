@@ -22,7 +22,7 @@ class sqlite_store final : public store {
       : file_(std::make_shared<lease_file>(settings, std::move(host))),
         waiters_(
             settings.path, settings.prefix, [this] { return file_->unfit_for_waking(); },
-            [this](std::map<std::string, seen>& keys) { return poll_keys(keys); },
+            [this](auto& keys, auto& sessions) { return poll_keys(keys, sessions); },
             [this](const std::string& why) { listeners_.waiters_poll(why); }) {}
 
   const std::string& name() const noexcept override { return file_->settings.name; }
@@ -53,8 +53,8 @@ class sqlite_store final : public store {
   transactional_store* transactions() noexcept override { return &application_; }
 
  private:
-  /// Sets who holds them. False: that can't be known at present.
-  bool poll_keys(std::map<std::string, seen>& keys) noexcept;
+  /// Sets who holds the keys, and who has the sessions. False: that can't be known at present.
+  bool poll_keys(std::map<std::string, seen>& keys, std::map<id128, std::string>& sessions) noexcept;
   /// Wakes those who wait for what was released.
   void note_done(std::span<const request> requests, std::span<reply> replies) noexcept;
   void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);

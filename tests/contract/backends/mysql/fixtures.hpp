@@ -9,6 +9,12 @@
 
 namespace dlock::test {
 
+/// How many locks threads hold that wait for others, as the waiter table has it.
+inline std::size_t held_by_waiters_of(const mysql_fixture& tables) {
+  return std::stoul(raw_mysql::root().one(
+      "SELECT COALESCE(SUM(LENGTH(held) - LENGTH(REPLACE(held, ' ', ''))), 0) FROM " + tables.table("waiter")));
+}
+
 /// Tables of their own on the server that the environment names.
 class mysql_store_fixture final : public url_fixture {
  public:
@@ -16,11 +22,7 @@ class mysql_store_fixture final : public url_fixture {
   explicit mysql_store_fixture(std::string with = {}) : more(std::move(with)) {}
   std::string url() const override { return tables.url(more); }
   bool may_be_contended() const override { return true; }  // rows are waited for, but not for long
-  std::size_t held_by_waiters() override {
-    const auto found = raw_mysql::root().rows(
-        "SELECT COALESCE(SUM(LENGTH(held) - LENGTH(REPLACE(held, ' ', ''))), 0) FROM " + tables.table("waiter"));
-    return std::stoul(found.at(0).at(0).value_or("0"));
-  }
+  std::size_t held_by_waiters() override { return held_by_waiters_of(tables); }
 
   mysql_fixture tables{};
   std::string more;  ///< parameters of the stores to come
@@ -58,6 +60,7 @@ class mysql_row_fixture final : public row_fixture {
   std::string plain_expiry(int seconds) const override;
   std::string expiry(microseconds from_now) const override;
   bool locks_rows() const override { return true; }
+  std::size_t held_by_waiters() override { return held_by_waiters_of(locks); }
   void wait_long_for_locks(connection& on) override;
   std::string tables_id() const override;
   std::shared_ptr<store> open_other_tables() override { return other_locks_.emplace().open(more); }

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "contract/backends/sqlite/held_by_waiters.hpp"
 #include "contract/row/row_contract.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/stores/sqlite.hpp"
@@ -68,6 +69,7 @@ class sqlite_row_fixture final : public row_fixture {
   }
   std::unique_ptr<application> connect() override { return std::make_unique<sqlite_application>(path_); }
   bool locks_rows() const override { return false; }
+  std::size_t held_by_waiters() override { return held_by_waiters_of(path_); }
   std::string tables_id() const override {
     return stores::sql::tables_id(std::stoull(raw_sqlite(path_).text("SELECT fence FROM dlock_floor WHERE id = 4")))
         .text();

@@ -22,6 +22,10 @@ lock_held_meanwhile held(const std::string& key, std::uint64_t fence = 7) {
   return {.key = key, .session = session_of(1), .fence = fence};
 }
 
+lock_held_meanwhile held_row(const std::string& text, unsigned char session, std::uint64_t nonce) {
+  return {.key = text, .session = session_of(session), .fence = 7, .nonce = nonce};
+}
+
 nested_waiter waiter(const std::string& process, const std::string& who, const std::string& waits_for,
                      std::uint64_t since, const std::vector<lock_held_meanwhile>& all) {
   return {.process = process, .who = who, .waits_for = waits_for, .since = since, .held = all};
@@ -43,7 +47,7 @@ std::vector<waiting_circle> broken_by(const std::vector<nested_waiter>& waiters,
 TEST_CASE("waiting circles: what is held is read as it was written", "[circle]") {
   const std::vector<lock_held_meanwhile> all{held("a"), held(std::string("\0 :\xff", 4), ~0ULL)};
   nested_waiter waiter;
-  REQUIRE(read_held("1234" + write_held(all), waiter));
+  REQUIRE(read_held("1234" + write_held({.locks = all}), waiter));
   CHECK(waiter.since == 1234);
   REQUIRE(waiter.held.size() == 2);
   for (std::size_t i = 0; i != all.size(); ++i) {
@@ -53,15 +57,45 @@ TEST_CASE("waiting circles: what is held is read as it was written", "[circle]")
   }
   CHECK(waiter.confirmed == 1234);
   CHECK(write_held({}).empty());
-  REQUIRE(read_held("1234+5678" + write_held(all), waiter));
+  REQUIRE(read_held("1234+5678" + write_held({.locks = all}), waiter));
   CHECK(waiter.since == 1234);
   CHECK(waiter.confirmed == 5678);
 }
 
+TEST_CASE("waiting circles: a row is read as it was written, and so is the grant that a waiter for one has seen",
+          "[circle]") {
+  const auto row = held_row("orders:7", 2, 0xabc);
+  nested_waiter waiter;
+  REQUIRE(read_held("1234" + write_held({.locks = {held("a"), row}, .row = {session_of(3), 0xdef}}), waiter));
+  CHECK(waiter.row == row_grant{session_of(3), 0xdef});
+  REQUIRE(waiter.held.size() == 2);
+  CHECK(waiter.held[0].nonce == 0);
+  CHECK(waiter.held[1].key == row.key);
+  CHECK(waiter.held[1].session == row.session);
+  CHECK(waiter.held[1].nonce == row.nonce);
+  CHECK(write_held({.row = {session_of(3), 1}}).empty());
+}
+
+TEST_CASE("waiting circles: a row is held by the grant that its waiter has seen, and by no other", "[circle]") {
+  std::vector<nested_waiter> waiters{waiter("A", "one", "orders:7", 1, {held("a")}),
+                                     waiter("B", "two", "a", 2, {held_row("orders:7", 2, 5)})};
+  const auto grants = grants_of({"a", "orders:7"});
+  CHECK(broken_by(waiters, grants, "B").empty());  // that is the key of the same text
+  waiters[0].row = {session_of(2), 5};
+  const auto found = broken_by(waiters, grants, "B");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].held.nonce == 5);
+  waiters[0].row = {session_of(2), 4};
+  CHECK(broken_by(waiters, grants, "B").empty());
+  waiters[0].row = {session_of(3), 5};
+  CHECK(broken_by(waiters, grants, "B").empty());
+}
+
 TEST_CASE("waiting circles: another text is refused", "[circle]") {
-  const auto lock = write_held({held("a")});
-  for (const std::string& text : std::vector<std::string>{"", "x", lock, "12+" + lock, "+12" + lock, "12 61",
-                                                          "12 61:01", "12" + lock + "g", "12 6" + lock.substr(3)}) {
+  const auto lock = write_held({.locks = {held("a")}});
+  for (const std::string& text :
+       std::vector<std::string>{"", "x", lock, "12+" + lock, "+12" + lock, "12 61", "12 61:01", "12" + lock + "g",
+                                "12" + lock + ":g", "12=01:1" + lock, "12 6" + lock.substr(3)}) {
     nested_waiter waiter;
     CAPTURE(text);
     CHECK_FALSE(read_held(text, waiter));
@@ -78,7 +112,7 @@ TEST_CASE("waiting circles: the youngest wait breaks it, and no other", "[circle
   const auto found = broken_by(waiters, grants, "B");
   REQUIRE(found.size() == 1);
   CHECK(found[0].waits_for == "c");
-  CHECK(found[0].held == "b");
+  CHECK(found[0].held.key == "b");
   REQUIRE(found[0].others.size() == 2);
   CHECK(found[0].others[0].who == "three");
   CHECK(found[0].others[0].waits_for == "a");
