@@ -313,10 +313,9 @@ void application::nest(const lease& outer) {
   auto how = fit(options_by_chance(), {key});
   if (often(50)) how.wait = std::chrono::milliseconds{scene_.in.random.between(1'000, 8'000)};
   const auto& grant = grant_of(outer);
-  const bool certain = grant->kind == lease_kind::session && grant->cap == instant::max() &&
-                       grant->key.row() == nullptr && key.row() == nullptr;
+  const bool certain = grant->kind != lease_kind::expiring && grant->cap == instant::max();
   asking now(*this, key, true);
-  auto& waits = scene_.sees.nest_begins(process_, {grant}, std::string(key.view()), certain);
+  auto& waits = scene_.sees.nest_begins(process_, {grant}, {std::string(key.view())}, certain);
   bool refused = false;
   lease inner;
   try {
@@ -393,9 +392,22 @@ void application::lock_several(const lock_options& how, bool once) {
   const auto service = service_;
   const auto options = fit(how, keys);
   const bool quiet = often(80);
-  auto held = bounded(once ? "try_acquire_all" : "acquire_all", once ? 0ms : *how.wait, [&] {
-    return once || quiet ? service->try_acquire_all(keys, options) : service->acquire_all(keys, options);
-  });
+  std::vector<std::string> names;
+  for (const auto& key : keys) names.emplace_back(key.view());
+  auto& waits = scene_.sees.nest_begins(process_, {}, names, false);
+  multi_lease held;
+  try {
+    held = bounded(once ? "try_acquire_all" : "acquire_all", once ? 0ms : *how.wait, [&] {
+      return once || quiet ? service->try_acquire_all(keys, options) : service->acquire_all(keys, options);
+    });
+  } catch (const lock_deadlock&) {
+    scene_.sees.nest_ends(waits, true);
+    throw;
+  } catch (...) {
+    scene_.sees.nest_ends(waits, false);
+    throw;
+  }
+  scene_.sees.nest_ends(waits, false);
   if (!held) return;
   for (const auto& key : keys) took(held[key]);
   linger(20 * millisecond);

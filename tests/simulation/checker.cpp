@@ -171,21 +171,31 @@ namespace {
 constexpr moment circle_found_after = second;
 }  // namespace
 
+bool checker::holds(const nest& other, const nest& wait, const std::string& key) const {
+  const auto row = server_.data.locks().find(key);
+  const bool by_server = row != server_.data.locks().end() && !server_.data.over(row->second, server_.clock());
+  if (other.held
+          .empty()) {  // a call for several keys: it may have the turn before other threads, or have been granted it
+    if (&other == &wait || std::count(other.waits_for.begin(), other.waits_for.end(), key) == 0) return false;
+    if (other.by == wait.by) return true;
+    const auto of = by_server ? sessions_of_.find(row->second.session) : sessions_of_.end();
+    return of != sessions_of_.end() && of->second == other.by;
+  }
+  // Of its own threads a process knows what they hold, and may know it longer than the server.
+  return std::any_of(other.held.begin(), other.held.end(), [&](const auto& grant) {
+    if (grant->key.view() != key) return false;
+    if (other.by == wait.by && grant->state.load() == engine::grant_state::held) return true;
+    return by_server && grant->pin->id == row->second.session &&
+           (grant->nonce == row->second.nonce || grant->fence == row->second.fence);
+  });
+}
+
 std::vector<checker::nest*> checker::circle_of(nest& youngest) {
   std::vector<nest*> path{&youngest};
   for (;;) {
     const auto& wait = *path.back();
-    const auto row = server_.data.locks().find(wait.waits_for);
-    const bool by_server = row != server_.data.locks().end() && !server_.data.over(row->second, server_.clock());
-    // Of its own threads a process knows what they hold, and may know it longer than the server.
-    const auto holds_it = [&](const nest& other, const engine::grant& grant) {
-      if (grant.key.view() != wait.waits_for) return false;
-      if (other.by == wait.by && grant.state.load() == engine::grant_state::held) return true;
-      return by_server && grant.pin->id == row->second.session &&
-             (grant.nonce == row->second.nonce || grant.fence == row->second.fence);
-    };
     const auto next = std::find_if(nests_.begin(), nests_.end(), [&](const nest& each) {
-      return std::any_of(each.held.begin(), each.held.end(), [&](const auto& grant) { return holds_it(each, *grant); });
+      return !each.held.empty() && holds(each, wait, wait.waits_for.front());
     });
     if (next == nests_.end()) return {};
     if (&*next == &youngest) return path;
@@ -194,43 +204,58 @@ std::vector<checker::nest*> checker::circle_of(nest& youngest) {
   }
 }
 
+bool checker::may_wait_for(const nest& whose, const nest& from, std::set<std::uint64_t>& met) const {
+  if (!met.insert(from.number).second) return false;
+  return std::any_of(from.waits_for.begin(), from.waits_for.end(), [&](const std::string& key) {
+    return std::any_of(nests_.begin(), nests_.end(), [&](const nest& each) {
+      return holds(each, from, key) && (&each == &whose || may_wait_for(whose, each, met));
+    });
+  });
+}
+
 checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
-                                    const std::string& waits_for, bool certain) {
-  nests_.push_back(
-      {.number = ++last_nest_, .by = &by, .held = std::move(meanwhile), .waits_for = waits_for, .certain = certain});
+                                    std::vector<std::string> waits_for, bool certain) {
+  nests_.push_back({.number = ++last_nest_,
+                    .by = &by,
+                    .held = std::move(meanwhile),
+                    .waits_for = std::move(waits_for),
+                    .certain = certain});
   auto& mine = nests_.back();
+  if (mine.held.empty()) return mine;
   const auto circle = circle_of(mine);
   if (circle.empty()) return mine;
   const auto refused = std::make_shared<unsigned>(0);
   std::vector<std::uint64_t> numbers;
-  // A thread that waits for one of several keys may stand behind a call that waits for another of them.
-  bool sure = !plan_.has(hazard::several);
+  bool sure = true;
   for (auto* const each : circle) {
     each->in_circle = true;
     each->refused = refused;
     numbers.push_back(each->number);
     sure = sure && each->certain && !each->by->dead() && (plan_.caps().wakes_one || each->by == &by);
   }
-  world_.tell(by.name(), [&] { return fmt::format("key {}: closes a circle of {}", waits_for, circle.size()); });
+  world_.tell(by.name(),
+              [&] { return fmt::format("key {}: closes a circle of {}", mine.waits_for.front(), circle.size()); });
   const auto limit = circle_found_after + 100 * plan_.longest_travel() + 11 * plan_.first_pause * millisecond;
   const auto begun = world_.now();
   if (!sure) return mine;
-  world_.after(limit, [this, numbers, begun, waits_for, limit] {
+  world_.after(limit, [this, numbers, begun, waited_for = mine.waits_for.front(), limit] {
     const bool lasts = std::all_of(numbers.begin(), numbers.end(), [&](std::uint64_t number) {
       return std::any_of(nests_.begin(), nests_.end(), [&](const nest& each) { return each.number == number; });
     });
     if (!lasts || world_.quiet_from() > begun) return;
-    fail("circle", waits_for,
+    fail("circle", waited_for,
          fmt::format("{} waits form a circle for {} ms, and none is refused", numbers.size(), limit / millisecond));
   });
   return mine;
 }
 
 void checker::nest_ends(nest& which, bool refused) {
-  if (refused && !which.in_circle)
-    fail("circle", which.waits_for, fmt::format("{} is refused, and is in no circle", which.by->name()));
+  const auto& key = which.waits_for.front();
+  std::set<std::uint64_t> met;
+  if (refused && !which.in_circle && !may_wait_for(which, which, met))
+    fail("circle", key, fmt::format("{} is refused, and is in no circle", which.by->name()));
   if (refused && which.in_circle && ++*which.refused > 1 && world_.quiet_from() <= world_.now() - 5 * second)
-    fail("circle", which.waits_for, fmt::format("{} is refused, though another one was", which.by->name()));
+    fail("circle", key, fmt::format("{} is refused, though another one was", which.by->name()));
   nests_.remove_if([&](const nest& each) { return &each == &which; });
 }
 

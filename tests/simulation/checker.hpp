@@ -44,10 +44,10 @@ class checker final : public history {
   void wait_begins(const process& by, std::string_view key);
   void wait_ends(const process& by, std::string_view key, bool granted);
   /// A thread that holds these waits for another key from now on, until nest_ends(). `certain`: it releases none of
-  /// them before, and nothing else does.
+  /// them before, and nothing else does. For several keys: it may hold some of them while it waits for another.
   struct nest;
   nest& nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
-                    const std::string& waits_for, bool certain);
+                    std::vector<std::string> waits_for, bool certain);
   /// `refused`: because it closed a circle.
   void nest_ends(nest& which, bool refused);
   /// Something that the key protects is written, under that grant.
@@ -119,8 +119,11 @@ class checker final : public history {
   moment longest_free() const noexcept;
   /// With fairness::fifo nobody overtakes a process that waits for longer, unless that leaves the key alone.
   void in_turn(const request& by, const lock_row& row);
-  /// Those in a circle that its wait has closed; empty: none.
+  bool holds(const nest& other, const nest& wait, const std::string& key) const;
+  /// Those in a circle that its wait has closed; empty: none. Without calls for several keys.
   std::vector<nest*> circle_of(nest& youngest);
+  /// Whether `from` may wait for `whose`, or for one that does.
+  bool may_wait_for(const nest& whose, const nest& from, std::set<std::uint64_t>& met) const;
   /// It is free since then. Those who wait have had the time to take it.
   void not_left_free(std::string_view key, const key_state& at, moment since, const process* by);
   void fail(const std::string& rule, std::string_view key, const std::string& text);
@@ -142,7 +145,7 @@ struct checker::nest {
   std::uint64_t number = 0;
   const process* by = nullptr;
   std::vector<std::shared_ptr<engine::grant>> held{};
-  std::string waits_for{};
+  std::vector<std::string> waits_for{};
   bool certain = false;
   bool in_circle = false;
   std::shared_ptr<unsigned> refused{};  ///< how many of its circle were
