@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <new>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -18,6 +20,7 @@ class store_listeners {
     try {
       const base::lock_guard lock(mutex_);
       all_.push_back(&listener);
+      if (!unheard_.empty()) listener.waiters_poll(std::exchange(unheard_, {}));
     } catch (const std::bad_alloc&) {
       // It hears nothing, and notices losses at its renewals alone.
     }
@@ -38,11 +41,18 @@ class store_listeners {
   void waiters_poll(std::string_view why) noexcept {
     const base::lock_guard lock(mutex_);
     for (auto* each : all_) each->waiters_poll(why);
+    if (!all_.empty()) return;
+    try {
+      unheard_ = why;
+    } catch (const std::bad_alloc&) {
+      // Waiters poll all the same.
+    }
   }
 
  private:
   base::mutex mutex_{};
   std::vector<store_listener*> all_ DLOCK_GUARDED_BY(mutex_){};
+  std::string unheard_ DLOCK_GUARDED_BY(mutex_){};  ///< by prepare(), which comes before the first listener
 };
 
 }  // namespace dlock::stores

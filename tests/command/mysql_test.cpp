@@ -185,6 +185,29 @@ TEST_CASE("dlock on MySQL: doctor finds tables that are half migrated, and table
   CHECK(missing.out.find(s.fixture.prefix() + "floor") != std::string::npos);
 }
 
+TEST_CASE("dlock on MySQL: doctor finds a waiter table that is missing or lacks a column, with what to do",
+          "[command]") {
+  const mysql_scene s;
+  raw_mysql owner(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  const auto table = s.fixture.table("waiter");
+  CHECK(s.check("waiter table").at("level") == "ok");
+  owner.run("ALTER TABLE " + table + " DROP COLUMN held");
+  const auto lacks = s.check("waiter table");
+  CHECK(lacks.at("level") == "warning");
+  CHECK(lacks.at("value").get<std::string>().find("'w.held'") != std::string::npos);
+  CHECK(s.does({"doctor"}).code == 0);
+  CHECK(s.does({"doctor", "--strict"}).code == 1);
+  owner.run(lacks.at("advice").get<std::string>());
+  CHECK(s.check("waiter table").at("level") == "ok");
+  owner.run("DROP TABLE " + table);
+  const auto missing = s.check("waiter table");
+  CHECK(missing.at("level") == "warning");
+  CHECK(missing.at("advice").get<std::string>().find(table) != std::string::npos);
+  CHECK(missing.at("advice").get<std::string>().find("dlock schema") != std::string::npos);
+  CHECK(dlock_does({"doctor", "--json"}, {{"DLOCK_URL", s.url + "&wake=off"}}).out.find("waiter table") ==
+        std::string::npos);
+}
+
 TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables and on those of each scheme",
           "[command]") {
   const mysql_fixture fixture;
@@ -236,7 +259,15 @@ TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables 
       CHECK(eventually([&] { return locks.waiters("k").count == 0; }));
       CHECK(dlock_does({"doctor"}, {{"DLOCK_URL", url}}).code == 0);
     }
-    if (shared) owner.run("DROP TABLE `dlock_waiter_" + table + "`");
+    if (shared) {
+      url_scene s;
+      s.url = url;
+      CHECK(s.check("waiter table").at("level") == "ok");
+      owner.run("ALTER TABLE `dlock_waiter_" + table + "` DROP COLUMN session_id");
+      CHECK(s.check("waiter table").at("level") == "warning");
+      owner.run("DROP TABLE `dlock_waiter_" + table + "`");
+      CHECK(s.check("waiter table").at("level") == "warning");
+    }
     if (!own && scheme != "named_lock") owner.run("DROP TABLE `" + table + "`");
   }
   root.run(fmt::format("DROP USER '{}'@'127.0.0.1'", user));

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <future>
 #include <memory>
 #include <optional>
@@ -190,6 +191,43 @@ TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, an
   held.reset();
   CHECK(waits.get());
   CHECK(waiter.listener.yes == 0);
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a waiter table that lacks a column is said at the start, with what to do",
+                 "[wake]") {
+  const std::string lacks = GENERATE("held", "session_id", "the table");
+  CAPTURE(lacks);
+  const auto columns = [&] { return root.rows("SHOW COLUMNS FROM " + table("waiter") + " LIKE 'held'"); };
+  const auto before = columns();
+  if (lacks == "the table") {
+    root.run("DROP TABLE " + table("waiter"));
+  } else {
+    root.run("ALTER TABLE " + table("waiter") + " DROP COLUMN " + lacks);
+  }
+  // The first service hears what the store said before there was any.
+  const auto store = open_store(fixture.url() + "&schema=create");
+  store->prepare();
+  store->prepare();
+  heard said;
+  store->listen(said);
+  CHECK(said.reasons == 1);
+  CHECK_THAT(said.text(), Catch::Matchers::ContainsSubstring(table("waiter")));
+  if (lacks != "the table") CHECK_THAT(said.text(), Catch::Matchers::ContainsSubstring("'w." + lacks + "'"));
+  lock_service one(store, {.close_limit = 0ms}), other(fixture.url(), {.close_limit = 0ms});
+  std::optional<lease> held = one.acquire("k");
+  auto waits = std::async(std::launch::async, [&] { return granted(other.acquire("k", {.wait = 60s})); });
+  REQUIRE(eventually([&] { return other.statements() > 5; }));
+  CHECK(one.waiters("k").count == 0);
+  held.reset();
+  CHECK(waits.get());
+  CHECK(said.reasons == 1);
+  store->unlisten(said);
+  if (lacks != "held") return;
+  const auto text = said.text();
+  root.run(text.substr(text.find("ALTER TABLE")));
+  CHECK(columns() == before);
+  waiting_store waiter(fixture);
+  CHECK(waiter.works());
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: the example of docs/waiting.md", "[wake]") {

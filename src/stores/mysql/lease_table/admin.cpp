@@ -268,6 +268,9 @@ reply mysql_admin::examine(connection& on, std::vector<store_finding>& out) noex
     } else {
       found.good("tables", fmt::format("version {}", version));
     }
+    if (tables_.settings.wake) {
+      if (answer = tables_.waiters.bells().examine_table(with, out); answer.result != outcome::yes) return answer;
+    }
 
     store_overview all;
     if (answer = query_counts(with, tables_, all); answer.result != outcome::yes) return answer;

@@ -237,6 +237,7 @@ void mysql_store::prepare() {
                 make_own_fault(fmt::format("the lock tables: {}", e.what()), true, !connection->usable()));
   }
   server.check_tables(settings.schema);
+  if (settings.wake) tables_.waiters.bells().check_table(*connection);
   if (const auto read = tables_.read_id(*connection); read.result != outcome::yes) fail(settings.name, read.why);
 }
 

@@ -37,6 +37,7 @@ constexpr sql::named_part words[] = {
      "WHERE w.{waiter.lock_key} = :key AND w.{waiter.bell} <> :bell AND {sleeper} IS NOT NULL "
      "ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell} "
      "LIMIT 1), 0))) IS NOT NULL"},
+    {"and_held", ", w.{waiter.held}"},
     {"with_lock", "LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}"},
     {"is_free", "(l.{lock.lock_key} IS NOT NULL AND l.{lock.session_id} IS NULL)"},
     // Those that come first, in the order of the waiter table: of a process that is registered itself, the place of its

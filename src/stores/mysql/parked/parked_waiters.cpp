@@ -198,7 +198,12 @@ bool parked_waiters::ask(const std::string& sql, const char* doing, mysql_rows* 
 bool parked_waiters::connected(const std::stop_token& stop) {
   if (link_.alive()) return true;
   lost();
-  if (!at_server([&](fault& why) { return link_.connect(client_, stop, why); })) return false;
+  if (!at_server([&](fault& why) {
+        return link_.connect(client_, stop, why) && link_.ask(sql_.fits, "look at the waiter table", nullptr, why);
+      })) {
+    return false;
+  }
+  bells_.set_readable();
   bells_.set_own(link_.bell());
   return true;
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/parked/waiter_bells.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "stores/findings.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/parked/parked_connection.hpp"
@@ -17,9 +21,50 @@ bool waiter_bells::note_unreadable(const fault& why) {
 }
 
 bool waiter_bells::lacks_table(const fault& why) {
-  const bool lacks = why.native == 1146 || why.native == 1142 || why.native == 1143;
-  if (lacks && !said_lacks_.exchange(true)) says_(why.text);
-  return lacks;
+  const auto advice = remedy(why);
+  if (advice.empty()) return false;
+  if (!said_lacks_.exchange(true)) says_(fmt::format("{}. {}", why.text, advice));
+  return true;
+}
+
+std::string waiter_bells::remedy(const fault& why) const {
+  switch (why.native) {
+    case 1142:
+    case 1143: return fmt::format("GRANT SELECT, INSERT, UPDATE, DELETE ON {} to the user.", sql_.table);
+    case 1146: return fmt::format("Make the table {} by the statement that dlock schema prints.", sql_.table);
+    case 1054:
+      if (why.text.find("'w.held'") != std::string::npos)
+        return fmt::format("ALTER TABLE {} ADD COLUMN `held` MEDIUMTEXT CHARACTER SET ascii NULL", sql_.table);
+      if (why.text.find("'w.") != std::string::npos)  // else it is a column of the application's
+        return fmt::format("Drop the table {}, and make it again by the statement that dlock schema prints.",
+                           sql_.table);
+      break;
+    default: break;
+  }
+  return {};
+}
+
+bool waiter_bells::fits_table(mysql_connection& by, fault& why) const {
+  return by.query(sql_.fits, "look at the waiter table", nullptr, nullptr, why) == outcome::yes;
+}
+
+void waiter_bells::check_table(mysql_connection& by) {
+  fault why;
+  if (!fits_table(by, why)) note_unreadable(why);
+}
+
+reply waiter_bells::examine_table(mysql_connection& by, std::vector<store_finding>& found) const {
+  reply answer;
+  if (fits_table(by, answer.why)) {
+    findings(found).good("waiter table", sql_.table);
+  } else if (auto advice = remedy(answer.why); !advice.empty()) {
+    findings(found).warning("waiter table", answer.why.text,
+                            "No release wakes a waiter: waiters poll, keep no order, and find no circles of processes.",
+                            std::move(advice));
+  } else {
+    return answer;
+  }
+  return {.result = outcome::yes};
 }
 
 bool waiter_bells::ring(mysql_connection& by, std::uint64_t sleeper) noexcept {

@@ -12,6 +12,7 @@
 #include "base/mutex.hpp"
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store.hpp"
+#include "dlock/store_interface/store_overview.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/parked/waiter_sql.hpp"
 
@@ -43,10 +44,16 @@ class waiter_bells {
   bool looks(const mysql_connection& by, const request& asked) const noexcept {
     return asked.action == verb::release && asked.wake && asked.min_hold.count() <= 0 && can_read(by);
   }
-  /// Whether that error says that there is no such table, or that this user lacks the right. Says it once.
+  /// Whether that error says that the table is missing or lacks a column, or that this user lacks a right. Says it
+  /// once.
   bool lacks_table(const fault& why);
-  /// The same, of rows that can't be read. They are not read again.
+  /// The same, of rows that can't be read. They are not read again before set_readable().
   bool note_unreadable(const fault& why);
+  void set_readable() noexcept { unreadable_ = false; }
+  /// Before anybody waits: says it if the waiter table is not as it must be.
+  void check_table(mysql_connection& by);
+  /// The same for `dlock doctor`.
+  reply examine_table(mysql_connection& by, std::vector<store_finding>& found) const;
   /// Wakes a waiter. Whether that succeeded.
   bool ring(mysql_connection& by, std::uint64_t sleeper) noexcept;
   /// Wakes the first waiter of each key that was released by another statement. `held_too`: also where somebody has it
@@ -57,6 +64,9 @@ class waiter_bells {
   reply count(mysql_connection& by, std::vector<holder_info>& of);
 
  private:
+  bool fits_table(mysql_connection& by, fault& why) const;
+  /// What to do about it. Empty: it is about something else.
+  std::string remedy(const fault& why) const;
   void ring_first(mysql_connection& by, const std::string& keys, std::span<const request> requests,
                   std::span<reply> replies, bool held_too);
 

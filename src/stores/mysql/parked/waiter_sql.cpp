@@ -12,6 +12,12 @@ constexpr sql::named_part words[] = {
     {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
 };
 
+constexpr const char* fits_sql = R"(
+SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}, w.{waiter.session_id}{and_held}
+FROM {waiter} w
+WHERE 1 = 0
+)";
+
 constexpr const char* enter_sql = R"(
 INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.bell}, {waiter.session_id})
 SELECT new_key, {now}, :bell, new_session
@@ -82,7 +88,9 @@ void add_waiter_names(sql::table_names& to) {
 
 waiter_sql make_waiter_sql(const sql::table_names& names, const char* look) {
   const auto text = [&](const char* sql) { return sql::in_one_line(names.expand(sql)); };
-  return {.enter = text(enter_sql),
+  return {.table = names.expand("{waiter}"),
+          .fits = text(fits_sql),
+          .enter = text(enter_sql),
           .leave = text(leave_sql),
           .look = text(look),
           .first = text(first_sql),

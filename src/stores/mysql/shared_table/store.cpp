@@ -30,6 +30,7 @@ parked::waiter_sql make_waiter_sql(const scheme_sql& sql, const std::string& wai
   parked::add_waiter_names(names);
   names.add_text("waiter", quote_mysql_name(waiter_table));
   names.add_text("now", server_clock);
+  names.add_text("and_held", "");
   names.add_text("with_lock", "");
   names.add_text("is_free",
                  fmt::format("NOT EXISTS (SELECT 1 FROM {} WHERE {} = {} AND {})", sql.table, sql.key.quoted(),
@@ -74,6 +75,7 @@ void shared_table_store::prepare() {
         client_, make_waiter_sql(*made, settings_.waiter_table),
         [this](const std::string& reason) { listeners_.waiters_poll(reason); });
   }
+  if (waiters_ != nullptr) waiters_->bells().check_table(*prepared);
   if (sql_ != nullptr) former_.push_back(sql_);
   sql_ = std::move(made);
 }
@@ -239,7 +241,12 @@ reply shared_table_store::revoke(connection& connection, const request& key) noe
 
 reply shared_table_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
   auto& with = static_cast<native&>(connection);
-  return reply_or_in_doubt(with, "examine", [&] { return examine_server(with, settings_, found); });
+  return reply_or_in_doubt(with, "examine", [&] {
+    auto answer = examine_server(with, settings_, found);
+    if (auto* const others = waiters(); others != nullptr && answer.result == outcome::yes)
+      answer = others->bells().examine_table(with, found);
+    return answer;
+  });
 }
 
 /// The clean-up job of the published designs. It finds rows by a read without locks, and frees each by its primary key,

@@ -5,11 +5,9 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <new>
 #include <odb/exceptions.hxx>
 #include <odb/result.hxx>
 #include <odb/sqlite/exceptions.hxx>
