@@ -193,6 +193,40 @@ TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, an
   CHECK(waiter.listener.yes == 0);
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: a look that saw the row of an earlier wait says nothing to the present one",
+                 "[wake]") {
+  const auto fence = holder.acquire("k");
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  const auto waits_for_table = [&](const std::string& statement) {
+    raw_mysql other = raw_mysql::root();
+    return eventually([&] {
+      return !other
+                  .rows(
+                      "SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%' AND INFO "
+                      "LIKE '" +
+                      statement + "%" + fixture.tables.prefix() + "waiter%'")
+                  .empty();
+    });
+  };
+  root.run("LOCK TABLES " + table("waiter") + " WRITE");
+  REQUIRE(waits_for_table("SELECT"));
+  // Meanwhile the wait ends with the key, and the process waits again.
+  REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+  const auto on = connect(*waiter.store, 5s);
+  const request ask{.action = verb::take, .resource = "k", .session = holder.id, .nonce = 77};
+  REQUIRE(answer(executed(*waiter.store, *on, ask)) == outcome::yes);
+  waiter.unwatch();
+  counting_listener again;
+  waiter.store->watch("k", id128::random(), again);
+  root.run("LOCK TABLES " + table("waiter") + " READ");
+  CHECK(waits_for_table("DELETE"));
+  CHECK(again.yes == 0);
+  root.run("UNLOCK TABLES");
+  CHECK(eventually([&] { return again.yes > 0; }));
+  waiter.store->unwatch("k", {}, again);
+}
+
 TEST_CASE_METHOD(wake_fixture, "wake: a waiter table that lacks a column is said at the start, with what to do",
                  "[wake]") {
   const std::string lacks = GENERATE("held", "session_id", "the table");

@@ -411,7 +411,8 @@ bool parked_waiters::look(clock::time_point now) {
     if (found == keys_.end()) continue;
     auto& about = found->second;
     about.asked = false;
-    if (about.listeners.all.empty()) continue;
+    // What was read of a stale row is not about the present wait, which would take that row's place in the order.
+    if (about.listeners.all.empty() || about.stale) continue;
     const bool released = row.at(1).value_or("0") == "1", dead = row.at(2).value_or("0") == "1";
     // A row of the application's is in no table that is known here: its waiter asks at each look.
     const bool known = row.at(3).has_value();
