@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # Installs what dlock needs to build and to test, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#   scripts/setup.sh [bench|format|galera|package|site]   "bench" adds etcd and gRPC, "format" clang-format, "galera" the provider of
-#                                           Galera clusters, "package" what makes Debian packages; "site" installs what the web site
-#                                           needs, and nothing else
+#   scripts/setup.sh [bench|format|galera|model|package|site]   "bench" adds etcd and gRPC, "format" clang-format, "galera" the
+#                                           provider of Galera clusters, "package" what makes Debian packages; "model" installs
+#                                           Spin, "site" what the web site needs, and nothing else
 # It asks dpkg first and does nothing (no root, no apt) when everything is there. No package script may
 # start a service while it installs: the tests run a MariaDB server of their own, never the system's.
 #
@@ -86,7 +86,7 @@ missing_packages() {
   for package in "${base_packages[@]}"; do
     if [ -z "$(installed "$package")" ]; then printf '%s\n' "$package"; fi
   done
-  if [ -n "${site_only:-}" ]; then return 0; fi
+  if [ -n "${alone:-}" ]; then return 0; fi
   for package in $(odb_gcc); do
     if [ -z "$(installed "$package")" ]; then printf '%s\n' "$package"; fi
   done
@@ -182,7 +182,7 @@ boost_package() {
 install_missing() {
   local package wanted=()
   update_lists
-  if [ -z "${site_only:-}" ]; then add_suites; fi
+  if [ -z "${alone:-}" ]; then add_suites; fi
   while read -r package; do
     case $package in
       boost) wanted+=("$(boost_package)") ;;
@@ -207,8 +207,9 @@ main() {
     bench) base_packages+=(etcd-server libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc) ;;
     format) base_packages+=(clang-format) ;;
     galera) base_packages+=(galera-4) ;;
+    model) base_packages=(spin gcc) alone=1 ;;
     package) base_packages+=(dpkg-dev file) ;;
-    site) base_packages=(python3 mkdocs mkdocs-material doxygen) site_only=1 ;;
+    site) base_packages=(python3 mkdocs mkdocs-material doxygen) alone=1 ;;
   esac
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     die "this script knows apt only; the head of it lists what to install by hand"
