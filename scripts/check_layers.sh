@@ -89,7 +89,7 @@ folder_rule() {
     src/stores/memory/*) echo 4 stores/memory ;;
     src/stores/mysql/client/*) echo 4 stores/findings.hpp stores/mysql/client stores/name_lookup.hpp ;;
     src/stores/mysql/bound/*) echo 4 stores/key_listeners.hpp stores/mysql/bound stores/mysql/client ;;
-    src/stores/mysql/parked/*) echo 4 stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/sql ;;
+    src/stores/mysql/parked/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/sql ;;
     src/stores/mysql/lease_table/*) echo 4 stores/findings.hpp stores/store_listeners.hpp stores/mysql/client stores/mysql/lease_table stores/mysql/parked stores/sql ;;
     src/stores/mysql/shared_table/*) echo 4 stores/store_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/sql ;;
     src/stores/mysql/t_lock/*) echo 4 stores/store_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;

@@ -4,7 +4,7 @@
 # Checks the models in this folder by Spin (package spin), one line for each run: what was expected, the states, the time.
 #   tests/model/run.sh [NAME...]     all runs, or those named
 #   holds   no state of the model breaks a property
-#   part    too large for that: no error in the states that were visited in PART seconds (default 20)
+#   part    too large for that: no error in the states that were visited in PART seconds (default 10)
 #   fails   a mistake is planted by -D, and Spin finds it
 # Exit code 1 if a run is not as expected; its last steps are printed.
 set -euo pipefail
@@ -59,7 +59,7 @@ check() { # name expected model option...
   local name=$1 expected=$2 model=$3 found verdict=ok limit=600 search=(-DCOLLAPSE)
   shift 3
   if [ "$expected" = fails ]; then set -- "$@" "-D$name=1"; fi
-  if [ "$expected" = part ]; then search=(-DBITSTATE) limit=${PART:-20}; fi
+  if [ "$expected" = part ]; then search=(-DBITSTATE) limit=${PART:-10}; fi
   rm -f ./*
   cp "$here/$model.pml" .
   spin -a "$@" "$model.pml" >build.log 2>&1 || { cat build.log; return 1; }

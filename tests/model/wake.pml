@@ -100,7 +100,7 @@
 typedef order { byte at[N], rows }   /* the places of processes, from 1 on; 0: it has none */
 
 /* ---- at the server ---- */
-byte holder, fence;              /* the row of the key: a session, or 0; */
+byte holder, fence;              /* the row of the key; 0: it is free */
 bool looks;                      /* the release of this grant looks for a waiter */
 byte session[SESSIONS + 2];
 order table;                     /* the waiter table */
