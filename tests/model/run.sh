@@ -58,14 +58,14 @@ surprises=0
 check() { # name expected model option...
   local name=$1 expected=$2 model=$3 found verdict=ok limit=600 search=(-DCOLLAPSE)
   shift 3
-  if [ "$expected" = fails ]; then set -- "$@" "-D$name=1"; fi
+  if [ "$expected" = fails ]; then set -- "$@" "-D$name=1"; search=(-DBITSTATE); fi
   if [ "$expected" = part ]; then search=(-DBITSTATE) limit=${PART:-10}; fi
   rm -f ./*
   cp "$here/$model.pml" .
   spin -a "$@" "$model.pml" >build.log 2>&1 || { cat build.log; return 1; }
   cc -w -O2 -DSAFETY -DNOREDUCE -DMEMLIM=4000 "${search[@]}" -o pan pan.c
   local began=${EPOCHREALTIME/./}
-  timeout -s INT "$limit" ./pan -m100000 -w24 >out 2>&1 || true
+  timeout -s INT "$limit" ./pan -m100000 -w26 >out 2>&1 || true
   local tenths=$(((${EPOCHREALTIME/./} - began) / 100000))
   if grep -q '^pan:1:' out; then
     found=fails
