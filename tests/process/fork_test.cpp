@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
+
 // A forked child owns nothing of its parent's. Not for the thread sanitizer, which does not follow forks of a process
 // with threads.
-#include <unistd.h>
 
+#include <unistd.h>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,16 +18,13 @@
 #include <utility>
 
 #include "dlock/distributed_mutex.hpp"
+#include "service/async_fixture.hpp"
 #include "service/engine_fixture.hpp"
 #include "support/gate.hpp"
 #include "support/in_child.hpp"
 
-namespace {
-
-using namespace dlock;
 using namespace dlock::test;
-
-}  // namespace
+using namespace dlock;
 
 TEST_CASE_METHOD(engine_fixture, "fork: the child's lease and service end without doing anything", "[fork][T47]") {
   auto locks = service();
@@ -201,4 +200,31 @@ TEST_CASE_METHOD(engine_fixture, "fork: a request is one owner in the child as w
         }) == 0);
   CHECK(owner::current() == parents);
   CHECK_NOTHROW(held.ensure_held());
+}
+
+// Asynchronous calls and fork(): what waits belongs to the parent.
+
+TEST_CASE_METHOD(async_fixture, "fork: the child can't call, and is told nothing of what its parent waits for",
+                 "[fork][async]") {
+  const auto rival = foreign();
+  auto theirs = rival->acquire("k", {.ttl = 1h});
+  async_lock mine(*this, "k", {.wait = 1h});
+  lease held = home->acquire("held");
+  mine.acquire();
+  settle();
+  const auto child = [&] {
+    const auto none = [](const std::exception_ptr&, const lease&) { ::_exit(1); };
+    const auto refused = thrown([&] { home->async_acquire("x", {}, none); });
+    const auto not_released = thrown([&] { async_release(std::move(held), [](const std::exception_ptr&) {}); });
+    held = {};
+    home.reset();
+    return refused == errc::forked && not_released == errc::forked && !mine.over() ? 0 : 2;
+  };
+  CHECK(in_child(child) == 0);
+  CHECK(fence_of("held") == held.fencing_token());
+  theirs.release();
+  clock.advance(1s);
+  settle();
+  CHECK(mine.over());
+  CHECK(mine.held());
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
+
 #include <catch2/catch_test_macros.hpp>
 
 #include "contract/store_fixture.hpp"
+#include "dlock/lock_service.hpp"
 #include "process/hold_log.hpp"
+#include "process/taker.hpp"
 #include "process/torture/driver.hpp"
 
-using namespace std::chrono_literals;
-
 namespace dlock::test {
+
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -101,6 +104,19 @@ TEST_CASE("torture: the check of the log finds a key that was not free at once",
   const auto freed = good_and({at('A', 0, 33, 7, 3), at('H', 3, 40, 7, 3), at('A', 0, 41, 9), at('H', 4, 45, 9)});
   CHECK(check_freed(freed, {{"k", 35, 7}}, 10).empty());
   CHECK(check_freed(freed, {{"k", 35, 7}}, 9).size() == 1);
+}
+
+TEST_CASE("process: a forked child is refused the SQLite file that its parent has open, and harms nobody",
+          "[crash][sqlite][T47]") {
+  const auto fixture = make_store_fixture();
+  taker parent(fixture->url());
+  const auto mine = parent.take();
+  CHECK(parent.ask("fork own", "child") == std::vector<std::string>{"child", "0"});
+  CHECK(parent.expect("child-error").at(1) == "store_failed");
+  CHECK_FALSE(parent.said("child-held"));
+  CHECK(parent.ask("check", "trusted").size() == 2);
+  CHECK(parent.ask("release", "released").size() == 1);
+  CHECK(parent.take().fence == mine.fence + 1);
 }
 
 }  // namespace dlock::test

@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: BSL-1.0
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "dlock/distributed_mutex.hpp"
+#include "dlock/lock_service.hpp"
+#include "dlock/stores/memory.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/torture.hpp"
+#include "support/eventually.hpp"
+#include "support/faulty_store.hpp"
+
+using namespace dlock::test;
+using namespace dlock;
+using namespace std::chrono_literals;
 
 namespace {
-
-using namespace dlock;
-using namespace dlock::test;
 
 void visit(guarded& data, const lease& held) {
   data.enter(held.fencing_token());
@@ -135,4 +144,173 @@ TEST_CASE("concurrency: threads that lock several mutexes in different orders ta
   // Two to take, two to free, and as much again for each round that failed. Without pauses these are many more.
   UNSCOPED_INFO(locks.statements());
   CHECK(locks.statements() <= 12 * threads * rounds);
+}
+
+namespace {
+
+std::ptrdiff_t threads_now() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator{});
+}
+
+/// Without those that connect: they end as soon as they have done so.
+std::ptrdiff_t threads_at_rest() {
+  constexpr std::ptrdiff_t resting = 1 + 3 + 3;  // this one, and the services under test and of the fixture
+  static_cast<void>(eventually([] { return threads_now() <= resting; }, std::chrono::seconds{5}));
+  return threads_now();
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture,
+                 "scale: ten thousand held locks need no more connections, threads or renewals than one",
+                 "[scale][T21][T69]") {
+  constexpr int locks_held = 10'000;
+  auto settings = options();
+  settings.connections = 3;
+  settings.observer = nullptr;
+  const auto locks = service(settings);
+  std::vector<lease> held;
+  held.push_back(locks->acquire("first"));
+  const auto threads = threads_at_rest();
+  for (int i = 1; i < locks_held; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
+  CHECK(threads_at_rest() == threads);
+  CHECK(store->most_connections() <= 3 + 1);  // and that of the keeper
+  CHECK(store->opened().size() == 1);
+
+  CHECK(live_on(held.back(), 60s, 30s));
+  CHECK(store->count(session_verb::renew) == 6);  // one for each third of the ttl
+  for (const auto& each : held) each.ensure_held();
+  CHECK(threads_at_rest() == threads);
+
+  held.clear();
+  CHECK(store->count(verb::release) == locks_held);
+  CHECK(locks->held_keys().empty());
+}
+
+TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four threads", "[scale][T68]") {
+  auto settings = options();
+  settings.connections = 1;
+  settings.observer = nullptr;
+  const auto locks = service(settings);
+  std::atomic<int> done{0};
+  on_threads(64, [&](int i) {
+    const owner_scope here;
+    for (int round = 0; round < 20; ++round) {
+      const auto own = locks->acquire("own" + std::to_string(i), {.wait = 1h});
+      const auto common = locks->acquire("common", {.wait = 1h});
+      ++done;
+    }
+  });
+  CHECK(done == 64 * 20);
+  CHECK(store->most_connections() <= 2);
+  CHECK(locks->held_keys().empty());
+}
+
+TEST_CASE_METHOD(engine_fixture, "scale: a hundred thousand keys neither block each other nor stay behind",
+                 "[scale][T05]") {
+  const auto locks = service([](auto& settings) { settings.observer = nullptr; });
+  constexpr int batches = 100;
+  constexpr int each_batch = 1'000;
+  int refused = 0;
+  for (int batch = 0; batch < batches; ++batch) {
+    std::vector<lease> held;
+    held.reserve(each_batch);
+    for (int i = 0; i < each_batch; ++i) {
+      const owner_scope here;
+      held.push_back(locks->try_acquire("key:" + std::to_string(batch * each_batch + i)));
+      if (!held.back()) ++refused;
+    }
+  }
+  CHECK(refused == 0);
+  CHECK(locks->held_keys().empty());
+  CHECK(store->count(verb::insert) == batches * each_batch);
+  CHECK(store->count(verb::release) == batches * each_batch);
+}
+
+TEST_CASE_METHOD(engine_fixture, "scale: an idle service is quiet", "[scale]") {
+  const auto locks = service();
+  const auto held = locks->acquire("k");
+  CHECK(live_on(held, 60s, 30s));
+  CHECK(locks->statements() == 3);
+  CHECK(store->count(session_verb::renew) == 6);
+  CHECK(store->count(verb::cancel) + store->count(verb::release) == 0);
+}
+
+// The threads of a service under the real clock: a virtual one asks so often that it hides a wake-up that is missing.
+
+namespace {
+
+struct real_fixture {
+  std::shared_ptr<faulty_store> store = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>());
+  std::vector<std::unique_ptr<lock_service>> services{};
+
+  lock_service& service() {
+    return *services.emplace_back(std::make_unique<lock_service>(store, service_options{.close_limit = 0ms}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(real_fixture, "real time: every new service notices that its first lease is lost", "[real][T92]") {
+  std::vector<lease> held;
+  store->next(session_verb::renew, {.times = 1000, .before = std::make_shared<gate>()});  // hangs: the alarm is left
+  for (int i = 0; i < 16; ++i) held.push_back(service().acquire("k" + std::to_string(i), {.ttl = 1s}));
+  const auto begun = std::chrono::steady_clock::now();
+  for (const auto& each : held) CHECK(eventually([&] { return each.lost_token().stop_requested(); }));
+  CHECK(std::chrono::steady_clock::now() - begun < 6s);
+}
+
+TEST_CASE_METHOD(real_fixture, "real time: an expiry of its own is noticed when it comes", "[real][T92]") {
+  auto& locks = service();
+  int prompt = 0;
+  for (int i = 0; i < 20; ++i) {
+    const auto held = locks.acquire("k", {.ttl = 20ms, .wait = 20s, .renewal = renewal::none});
+    const auto begun = std::chrono::steady_clock::now();
+    REQUIRE(eventually([&] { return held.lost_token().stop_requested(); }));
+    if (std::chrono::steady_clock::now() - begun < 200ms) ++prompt;
+    REQUIRE(eventually([&] { return !locks.holder("k"); }));
+  }
+  CHECK(prompt >= 10);  // a machine may stall now and then
+}
+
+TEST_CASE_METHOD(real_fixture, "real time: what hangs is interrupted, also the first statement of a service",
+                 "[real][T63]") {
+  const auto opening = store->hold(session_verb::open);
+  auto& locks = service();
+  const auto begun = std::chrono::steady_clock::now();
+  CHECK(locks.acquire("k", {.wait = 20s}));
+  CHECK(std::chrono::steady_clock::now() - begun < 15s);
+}
+
+TEST_CASE_METHOD(real_fixture, "real time: waiters are woken by a release, a cancellation and the end of the wait",
+                 "[real][T33][T35]") {
+  auto& locks = service();
+  for (int i = 0; i < 50; ++i) {
+    auto held = locks.acquire("k");
+    std::stop_source stop;
+    std::atomic<bool> over{false};
+    std::thread waiter([&] {
+      try {
+        const auto mine = locks.acquire("k", {.wait = i % 3 == 0 ? 5ms : 60'000ms, .cancel = stop.get_token()});
+      } catch (const error&) {
+      }
+      over = true;
+    });
+    if (i % 3 == 1) held.release();
+    if (i % 3 == 2) stop.request_stop();
+    REQUIRE(eventually([&] { return over.load(); }));
+    waiter.join();
+  }
+}
+
+TEST_CASE_METHOD(real_fixture, "real time: a service ends at once when nothing is held", "[real][T89]") {
+  int prompt = 0;
+  for (int i = 0; i < 20; ++i) {
+    service().acquire("k").release();
+    const auto begun = std::chrono::steady_clock::now();
+    services.pop_back();
+    if (std::chrono::steady_clock::now() - begun < 250ms) ++prompt;
+  }
+  CHECK(prompt >= 10);  // a machine may stall now and then
+  CHECK(store->connections() == 0);
 }

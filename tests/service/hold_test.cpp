@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
+
 // How long a lease lasts when it does not last as long as its holder: expiry of its own, max_hold, min_hold.
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
 
-using namespace dlock;
 using namespace dlock::test;
+using namespace dlock;
 
 TEST_CASE_METHOD(engine_fixture, "renewal::none: ends ttl after it was asked for, whatever happens",
                  "[hold][T10][T37]") {
@@ -272,4 +277,106 @@ TEST_CASE_METHOD(engine_fixture, "max_hold: a callback that blocks does not keep
   CHECK(is_free_after("second", 1s, {.busy = 1}));
   go_on = true;
   CHECK(is_lost(second));
+}
+
+TEST_CASE_METHOD(engine_fixture, "holds: the current owner's leases, by no statement", "[holds]") {
+  const auto locks = service();
+  CHECK_FALSE(locks->holds("k"));
+  auto held = locks->acquire("k");
+  const auto sent = locks->statements();
+  CHECK(locks->holds("k"));
+  CHECK(locks->holds(lock_key("k")));
+  CHECK_FALSE(locks->holds("l"));
+  CHECK([&] { return locks->holds("k"); }());
+  CHECK_FALSE(elsewhere([&] { return locks->holds("k"); }));
+  CHECK_FALSE(service()->holds("k"));  // of another service
+  {
+    const owner_scope task;
+    CHECK_FALSE(locks->holds("k"));
+  }
+  CHECK(locks->statements() == sent);
+  {
+    const auto inner = locks->acquire("k");
+    CHECK(locks->holds("k"));
+    held = lease{};
+    CHECK_FALSE(locks->holds("k"));  // nor would it be entered again
+  }
+  CHECK_FALSE(locks->holds("k"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "holds: not a lease that is lost, or one that its thread could not enter", "[holds]") {
+  const auto locks = service();
+  const auto brief = locks->acquire("k", {.ttl = 1s, .renewal = renewal::none});
+  CHECK(locks->holds("k"));
+  clock.advance(1s);
+  CHECK_FALSE(locks->holds("k"));
+  const auto on_heap = std::make_unique<lease>(locks->acquire("l"));
+  CHECK_FALSE(locks->holds("l"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "holds: a task's owner wherever it runs, and the owner of a mutex", "[holds]") {
+  const auto locks = service();
+  const owner me;
+  std::unique_ptr<lease> held;
+  {
+    const owner_scope here{me};
+    held = std::make_unique<lease>(locks->acquire("k"));
+  }
+  CHECK_FALSE(locks->holds("k"));
+  CHECK(elsewhere([&] {
+    const owner_scope there{me};
+    return locks->holds("k");
+  }));
+  distributed_mutex door{*locks, "door"};
+  {
+    const std::lock_guard guard{door};
+    CHECK(locks->holds("door"));
+    CHECK_FALSE(elsewhere([&] { return locks->holds("door"); }));
+  }
+  CHECK_FALSE(locks->holds("door"));
+}
+
+// What an operator takes away; on each store: contract/service/service_contract.hpp.
+
+TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody who has the key after him", "[force]") {
+  const auto locks = service();
+  const auto rival = foreign();
+  const auto first = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
+  lease second;
+  store->next(verb::release, {.ahead = [&] {
+                clock.advance(10s);
+                second = rival->acquire("k", {.ttl = 1min, .renewal = renewal::none});
+              }});
+  CHECK_FALSE(locks->force_release("k"));
+  CHECK(fence_of("k") == 2);
+  CHECK(second.loss() == loss_reason::none);
+}
+
+TEST_CASE_METHOD(engine_fixture, "force: one statement by session, three by an expiry of its own, two for nobody",
+                 "[force][cost]") {
+  const auto locks = service();
+  const auto rival = foreign();
+  const auto kept = rival->acquire("kept");
+  const auto own = rival->acquire("own", {.ttl = 1min, .renewal = renewal::manual});
+  const auto cost = [&](const char* key, bool forced) {
+    const auto before = locks->statements();
+    CHECK(locks->force_release(key) == forced);
+    return locks->statements() - before;
+  };
+  CHECK(cost("kept", true) == 1);
+  CHECK(fence_of("kept") == kept.fencing_token());  // until its session has ended
+  CHECK(cost("own", true) == 3);
+  CHECK(fence_of("own") == 0);
+  CHECK(cost("own", false) == 2);
+  CHECK(cost("never used", false) == 2);
+}
+
+TEST_CASE_METHOD(engine_fixture, "force: what is unknown is said, and forced by the next call", "[force]") {
+  const auto locks = service();
+  const auto own = foreign()->acquire("k", {.ttl = 1min, .renewal = renewal::manual});
+  store->next(verb::poll, {.what = fate::drop});
+  CHECK(thrown([&] { return locks->force_release("k"); }) == errc::outcome_unknown);
+  CHECK(fence_of("k") == 1);
+  CHECK(locks->force_release("k"));
+  CHECK(fence_of("k") == 0);
 }

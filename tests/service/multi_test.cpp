@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
+
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "service/multi_fixture.hpp"
 #include "support/granted.hpp"
 
-using namespace dlock;
 using namespace dlock::test;
+using namespace dlock;
 
 TEST_CASE_METHOD(multi_fixture, "multi: known free keys are taken and released by one batch each", "[multi]") {
   known({"a", "b", "c"});
@@ -220,4 +225,352 @@ TEST_CASE_METHOD(multi_fixture, "multi: a key held before that is lost while the
           return locks->acquire_all({"a", "b", "c"}, {.ttl = 1s, .wait = 1h, .renewal = renewal::none});
         }) == errc::lost);
   CHECK(eventually([&] { return all_free({"a", "c"}); }));
+}
+
+namespace {
+
+/// The rival has b.
+struct rival_fixture : multi_fixture {
+  lease theirs{};
+
+  void let_go() { theirs = lease(); }
+  /// From now on: in each of two rounds b looks free to the one who waits, and is gone again when all are taken.
+  /// `granted`: how many others a round gets, which it gives back.
+  void two_rounds_in_vain(unsigned granted) {
+    theirs = rival->acquire("b");
+    for (int i = 0; i < 2; ++i) {
+      store->next(verb::poll, {});  // of the round
+      store->next(verb::poll, {.during = [this] { theirs = rival->acquire("b", {.wait = 0ms}); }});
+      if (granted > 1) store->next(verb::cancel, {.times = granted - 1});
+      store->next(verb::cancel, {.during = [this] { let_go(); }});
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its holder, nothing is held",
+                 "[multi][T32][T76]") {
+  const auto theirs = rival->acquire("b", {.ttl = 1h});
+  const auto begun = clock.now();
+  const auto text = while_time_passes([&] {
+    return message_of([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1s}); });
+  });
+  CHECK(clock.now() - begun >= 1s);
+  CHECK(text.starts_with("dlock: key 'b': still busy after "));
+  CHECK(text.find(", held by ") != std::string::npos);
+  CHECK(is_free("a"));
+  CHECK(is_free("c"));
+  CHECK(seen->count(event::kind::busy) == 1);
+  // wait = 0 is one attempt.
+  CHECK(thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 0ms}); }) == errc::timed_out);
+  CHECK(is_free("a"));
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: who waits holds nothing, looks at the busy key only, and gets all",
+                 "[multi][T76]") {
+  known({"a", "b", "c"});
+  auto theirs = rival->acquire("b");
+  const auto before = store->count(verb::poll);
+  multi_lease held;
+  while_time_passes([&] {
+    std::thread waiter([&] { held = locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); });
+    CHECK(eventually([&] { return store->count(verb::poll) >= before + 4; }));
+    CHECK(store->count(verb::take) == 2 * 3);  // known(), and one round
+    CHECK(is_free("a"));
+    CHECK(is_free("c"));
+    CHECK(elsewhere([&] { return granted(locks->try_acquire("a")); }));  // nor a turn
+    theirs.release();
+    waiter.join();
+  });
+  REQUIRE(held.size() == 3);
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK(held["b"].fencing_token() == 3);
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind", "[multi][T33][T76]") {
+  known({"a", "b", "c"});
+  const bool here = GENERATE(true, false);  // held in this process, or in another
+  auto& holder = here ? *locks : *rival;
+  const auto theirs = holder.acquire("b");
+  std::stop_source stop;
+  std::error_code end;
+  std::atomic<bool> over{false};
+  std::thread waiter([&] {
+    end = thrown([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1h, .cancel = stop.get_token()}); });
+    over = true;
+  });
+  CHECK(clock.at_rest({.callers = 1}));  // in the queue, or between two polls
+  CHECK_FALSE(over);
+  stop.request_stop();
+  const bool at_once = eventually([&] { return over.load(); });  // no time has passed
+  CHECK(at_once);
+  if (!at_once) clock.advance(2h);  // so that the test can end
+  waiter.join();
+  CHECK(end == errc::cancelled);
+  CHECK(all_free({"a", "c"}));
+  CHECK_NOTHROW(theirs.ensure_held());
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one begins", "[multi][T17]") {
+  known({"a", "b"});
+  const auto theirs = rival->acquire("b");
+  const auto polls = store->count(verb::poll);
+  const auto end = while_time_passes([&] {
+    std::error_code code;
+    std::thread waiter([&] { code = thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}); }); });
+    CHECK(eventually([&] { return store->count(verb::poll) > polls; }));
+    locks->close(0ms);
+    waiter.join();
+    return code;
+  });
+  CHECK(end == errc::closed);
+  CHECK(is_free("a"));
+  CHECK(thrown([&] { return locks->acquire_all({"a", "c"}); }) == errc::closed);
+  CHECK(thrown([&] { return locks->try_acquire_all({"a", "c"}); }) == errc::closed);
+}
+
+TEST_CASE_METHOD(rival_fixture, "multi: after three rounds in vain they are taken one by one, holding those before",
+                 "[multi][T76]") {
+  known({"a", "b", "c"});
+  two_rounds_in_vain(2);
+  const auto takes = store->batches(verb::take);
+  multi_lease held;
+  while_time_passes([&] {
+    std::thread waiter([&] { held = locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); });
+    // The third round has failed: a is held from now on, and b waited for.
+    CHECK(eventually([&] { return store->batches(verb::take) == takes + 3 + 1; }));
+    const auto polls = store->count(verb::poll);
+    CHECK(eventually([&] { return store->count(verb::poll) > polls + 2; }));
+    CHECK_FALSE(is_free("a"));
+    CHECK(is_free("c"));
+    let_go();
+    waiter.join();
+  });
+  REQUIRE(held.size() == 3);
+  CHECK_NOTHROW(held.ensure_held());
+  held.release();
+  CHECK(all_free({"a", "b", "c"}));
+}
+
+TEST_CASE_METHOD(rival_fixture, "multi: what was taken one by one in vain is free at once, whatever min_hold says",
+                 "[multi][T76]") {
+  known({"a", "b"});
+  two_rounds_in_vain(1);
+  const auto takes = store->batches(verb::take);
+  CHECK(thrown_as_time_passes([&] {
+          return locks->acquire_all({"a", "b"}, {.wait = 30s, .min_hold = 1h});
+        }) == errc::timed_out);
+  REQUIRE(store->batches(verb::take) >= takes + 3 + 1);  // a was held
+  CHECK(eventually([&] { return is_free("a"); }));
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: the wait for a key that this process holds keeps no other from its threads",
+                 "[multi][T76]") {
+  known({"a", "b"});
+  auto mine = locks->acquire("b");
+  multi_lease held;
+  while_time_passes([&] {
+    std::thread waiter([&] { held = locks->acquire_all({"a", "b"}, {.wait = 1h}); });
+    // Other threads get a again and again.
+    for (int i = 0; i < 20; ++i) CHECK(thrown([&] { return locks->acquire("a", {.wait = 1h}); }) == std::error_code());
+    CHECK(store->batches(verb::cancel) == 0);
+    CHECK(elsewhere([&] {
+      mine.release();
+      return true;
+    }));
+    waiter.join();
+  });
+  CHECK(held.size() == 2);
+}
+
+TEST_CASE_METHOD(rival_fixture, "multi: keys with an expiry of their own that are taken one by one get the same one",
+                 "[multi][T76]") {
+  known({"a", "b"});
+  const auto ttl = GENERATE(2000ms, 60'000ms);  // a ends while b is waited for, or does not
+  two_rounds_in_vain(1);
+  const auto takes = store->batches(verb::take);
+  multi_lease held;
+  while_time_passes([&] {
+    std::thread waiter([&] {
+      held = locks->acquire_all({"a", "b"}, {.ttl = ttl, .wait = 24h, .renewal = renewal::none});
+    });
+    CHECK(eventually([&] { return store->batches(verb::take) >= takes + 3 + 1; }));
+    const auto until = clock.now() + 5s;  // the short one ends meanwhile
+    CHECK(eventually([&] { return clock.now() > until; }));
+    let_go();
+    waiter.join();
+  });
+  REQUIRE(held.size() == 2);
+  CHECK(held["a"].remaining() + 1s >= held["b"].remaining());
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: a key that another thread of the same owner gets meanwhile is entered again",
+                 "[multi][T44]") {
+  known({"a", "b"});
+  const auto home = core();
+  const owner who;
+  const auto at = store->hold(verb::take);
+  lease first;
+  multi_lease all;
+  std::thread early([&] {
+    const owner_scope here(who);
+    first = home.acquire("b", {}, false);
+  });
+  CHECK(at->reached());
+  std::thread late([&] {
+    const owner_scope here(who);
+    all = home.acquire(lock_keys{"a", "b"}, {.wait = 1h}, false);
+  });
+  CHECK(eventually([&] { return home.waiting() == 1; }));
+  at->open();
+  early.join();
+  late.join();
+  REQUIRE(all.size() == 2);
+  CHECK(all["b"].reentered());
+  CHECK(all["b"].fencing_token() == first.fencing_token());
+  CHECK_FALSE(all["a"].reentered());
+  all.release();
+  CHECK(is_free("a"));
+  CHECK_FALSE(is_free("b"));
+  first.release();
+  home.close(0ms);
+  home.finish();
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: the loss of one is the loss of all", "[multi]") {
+  const auto outer = locks->acquire("b", {.max_hold = 1s});
+  auto held = locks->acquire_all({"a", "b", "c"});
+  clock.advance(1s);
+  CHECK(held["a"].remaining() > 1s);
+  CHECK(held.remaining() == 0us);
+  CHECK(held.loss() == loss_reason::max_hold);
+  CHECK(is_lost(held));
+  CHECK(thrown([&] { return held.ensure_held(), 0; }) == errc::lost);
+  // The others are freed all the same.
+  CHECK(thrown([&] { return held.release(), 0; }) == errc::lost);
+  CHECK_FALSE(held);
+  CHECK(eventually([&] { return all_free({"a", "c"}); }));
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: a key that was lost before can't be entered again, nothing is taken",
+                 "[multi][T42]") {
+  const auto outer = locks->acquire("b", {.ttl = 300ms, .renewal = renewal::none});
+  clock.advance(400ms);
+  CHECK(thrown([&] { return locks->acquire_all({"a", "b"}); }) == errc::lost);
+  CHECK(is_free("a"));
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: they are released last first, and told so", "[multi]") {
+  locks->acquire_all({"b", "c", "a"}).release();
+  CHECK(keys_of(event::kind::granted) == "abc");
+  CHECK(keys_of(event::kind::released) == "cba");
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: a release without an answer is repeated", "[multi][T07][T08]") {
+  auto held = locks->acquire_all({"a", "b", "c"});
+  store->next(verb::release, {.what = GENERATE(fate::drop, fate::ghost, fate::vanish), .skip = 1});
+  CHECK_NOTHROW(while_time_passes([&] { held.release(); }));
+  const auto theirs = rival->try_acquire_all({"a", "b", "c"});
+  CHECK(theirs);
+  store->run_ghosts();
+  CHECK_NOTHROW(theirs.ensure_held());
+  CHECK(fence_of("b") == theirs["b"].fencing_token());
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: a release that fails for one key frees the others, and says so", "[multi]") {
+  auto held = locks->acquire_all({"a", "b", "c"});
+  store->next(verb::release, {.what = fate::fail, .why = denied, .skip = 1});
+  CHECK(thrown([&] { return held.release(), 0; }) == errc::outcome_unknown);
+  CHECK(is_free("a"));
+  CHECK(is_free("c"));
+  CHECK(keys_of(event::kind::release_failed) == "b");
+  const auto end = clock.now() + 5s;  // long before its session would end
+  CHECK(eventually([&] {
+    if (clock.now() < end) clock.advance(100ms);
+    return is_free("b");
+  }));
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: released after a loss, it throws lock_lost and touches nobody's keys",
+                 "[multi][T05]") {
+  auto held = locks->acquire_all({"a", "b"}, {.ttl = 1s});
+  store->cut();
+  clock.advance(2s);
+  const auto theirs = rival->acquire_all({"a", "b"}, {.wait = 0ms});
+  store->cut(false);
+  CHECK(thrown([&] { return held.release(), 0; }) == errc::lost);
+  CHECK_NOTHROW(theirs.ensure_held());
+  CHECK(fence_of("a") == theirs["a"].fencing_token());
+}
+
+TEST_CASE_METHOD(multi_fixture,
+                 "multi: a release that takes longer than the leases live finds them expired, and no split",
+                 "[multi][T06]") {
+  auto held = locks->acquire_all({"a", "b"}, {.ttl = 10s, .renewal = renewal::none});
+  lease theirs;
+  store->next(verb::release, {.ahead = [&] {
+                clock.advance(11s);
+                theirs = rival->acquire("b", {.wait = 0ms});
+              }});
+  CHECK(caught<lock_lost>([&] { held.release(); }).reason() == loss_reason::expired);
+  CHECK(locks->count(event::kind::split_brain) == 0);
+  CHECK_NOTHROW(theirs.ensure_held());
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: it may outlive its service, and its keys are freed with it", "[multi][T17]") {
+  auto held = locks->acquire_all({"a", "b"});
+  locks.reset();
+  CHECK_NOTHROW(held.ensure_held());
+  CHECK_FALSE(is_free("a"));
+  held = multi_lease();
+  CHECK(all_free({"a", "b"}));
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: min_hold keeps all of them, max_hold ends all", "[multi][T20]") {
+  locks->acquire_all({"a", "b"}, {.min_hold = 1s}).release();
+  CHECK_FALSE(is_free("a"));
+  CHECK_FALSE(is_free("b"));
+  clock.advance(1s);
+  CHECK(all_free({"a", "b"}));
+  const auto held = locks->acquire_all({"a", "b"}, {.max_hold = 1s});
+  clock.advance(1s);
+  CHECK(held.loss() == loss_reason::max_hold);
+  CHECK(is_lost(held));
+  CHECK(is_free_after("a", 1500ms));
+  CHECK(is_free("b"));
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: it may be released by a callback of its own loss", "[multi]") {
+  auto held = locks->acquire_all({"a", "b"}, {.ttl = 1s});
+  std::atomic<bool> over{false};
+  const std::stop_callback on_loss(held.lost_token(), [&] {
+    static_cast<void>(thrown([&] { return held.release(), 0; }));
+    over = true;
+  });
+  clock.advance(2s);
+  CHECK(eventually([&] { return over.load(); }));
+  CHECK_FALSE(held);
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: its end does not wait for a callback of its loss that runs", "[multi]") {
+  auto held = locks->acquire_all({"a", "b"}, {.ttl = 1s});
+  gate slow;
+  {
+    const std::stop_callback on_loss(held.lost_token(), [&] { slow.pass(); });
+    clock.advance(2s);
+    CHECK(slow.reached());
+    held = multi_lease();  // would hang
+    slow.open();
+  }
+  CHECK_FALSE(held);
+}
+
+TEST_CASE_METHOD(multi_fixture, "multi: nothing hangs on the session any more, whether it was granted or not",
+                 "[multi][T80]") {
+  const lock_options options{.ttl = 1s, .wait = 0ms};
+  const auto theirs = rival->acquire("b", {.ttl = 1h});
+  CHECK_FALSE(locks->try_acquire_all({"a", "b"}, options));
+  locks->acquire_all({"a", "c"}, options).release();
+  CHECK(idle_session_ends());
 }

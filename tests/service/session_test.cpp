@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
+
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
 
-namespace {
+namespace dlock::test {
 
-using namespace dlock;
-using namespace dlock::test;
+namespace {
 
 const lock_options by_hand{.ttl = 1h, .renewal = renewal::manual};
 
@@ -175,3 +179,155 @@ TEST_CASE_METHOD(engine_fixture, "session: the same server again is no change", 
   CHECK_NOTHROW(kept.ensure_held());
   CHECK(seen->count(event::kind::session_lost) == 0);
 }
+
+// Clean-up as the background does it: how often, how much at one time, and what it must not hold up.
+
+namespace {
+
+struct sweep_fixture : engine_fixture {
+  service_options sweeping() {
+    auto settings = options();
+    settings.cleanup_interval = 1min;
+    settings.key_retention = 10min;
+    return settings;
+  }
+  /// So many keys that nobody will ask for again, idle for long.
+  void leave_keys(int many) {
+    const auto busy = foreign();
+    for (int i = 0; i != many; ++i) busy->acquire("order:" + std::to_string(i)).release();
+    clock.advance(20min);
+  }
+  std::size_t sweeps() const { return store->count(other_verb::cleanup); }
+  /// Time passes until so many sweeps are over.
+  bool pass_until_sweep(std::size_t many) {
+    return eventually([&] {
+      if (sweeps() < many) clock.advance(many == 1 ? 1s : 5ms);
+      return sweeps() >= many;
+    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(sweep_fixture, "sweep: goes on while there is work, not once a minute", "[sweep][T58]") {
+  leave_keys(1000);
+  const auto locks = service(sweeping());
+  REQUIRE(pass_until_sweep(1));
+  const auto begun = clock.now();
+  for (std::size_t step = 2; step <= 51; ++step) REQUIRE(pass_until_sweep(step));
+  CHECK(clock.now() - begun < 10min);
+  const auto left = foreign();
+  for (const char* key : {"order:0", "order:500", "order:999"}) CHECK(left->acquire(key).fencing_token() == 2);
+  // With nothing left it looks once a minute again.
+  clock.advance(59s);
+  CHECK(sweeps() == 51);
+  CHECK(pass_until_sweep(52));
+  CHECK(locks->count(event::kind::cleanup) < 20);  // not one for each step
+}
+
+TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the background need not wait for a step",
+                 "[sweep]") {
+  leave_keys(200);
+  auto options = sweeping();
+  options.margin = 1ms;  // so long a lost key stays
+  const auto locks = service(options);
+  REQUIRE(pass_until_sweep(1));
+  const auto held = locks->acquire("k", {.ttl = 20h, .renewal = renewal::none, .max_hold = 1h});
+  bool was_free = false;
+  // In the middle of the next step the time of a lease is over, and its key is to be freed.
+  store->next(other_verb::cleanup, {.during = [&] {
+                clock.advance(1h);
+                CHECK(is_lost(held));
+                clock.advance(1ms);  // the margin that its holder has
+                was_free = eventually([&] { return is_free("k"); });
+              }});
+  REQUIRE(pass_until_sweep(2));
+  CHECK(was_free);
+  CHECK(sweeps() == 2);
+}
+
+TEST_CASE_METHOD(sweep_fixture, "sweep: the end of a service does not wait for one", "[sweep]") {
+  leave_keys(5);
+  auto locks = service(sweeping());
+  const auto hanging = store->hold(other_verb::cleanup);  // and is never opened
+  REQUIRE(as_time_passes([&] { return hanging->is_reached(); }, 1min));
+  locks.reset();
+  CHECK(eventually([&] { return store->connections() == 0; }));
+}
+
+TEST_CASE_METHOD(sweep_fixture, "sweep: keys are idle for as long as the option says", "[sweep][T10]") {
+  auto options = sweeping();
+  options.key_retention = 17min;
+  const auto locks = service(options);
+  REQUIRE(pass_until_sweep(1));
+  CHECK(store->idle() == 17min);
+}
+
+TEST_CASE_METHOD(sweep_fixture, "sweep: a failure is tried again with the next look, not at once", "[sweep]") {
+  leave_keys(100);
+  const auto locks = service(sweeping());
+  store->next(other_verb::cleanup, {.what = fate::fail, .why = {.native = 1205, .transient = true, .text = "busy"}});
+  REQUIRE(pass_until_sweep(1));
+  clock.advance(59s);
+  CHECK(sweeps() == 1);
+  CHECK(pass_until_sweep(2));
+}
+
+// Objects that live as long as their thread lock and let go when that ends, after what the library keeps for the
+// thread.
+
+namespace {
+
+/// Destroyed at the end of its thread. What was made before the thread first locked is destroyed after all that the
+/// library has made for it then.
+struct last_will {
+  std::function<void()> act{};
+  ~last_will() {
+    if (act) act();
+  }
+};
+thread_local last_will will{};
+
+void at_the_end_of_a_thread(std::function<void()> begin, std::function<void()> end) {
+  std::thread([&] {
+    will.act = std::move(end);
+    begin();
+  }).join();
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "thread end: what is locked and let go there is taken and freed", "[owner]") {
+  const auto locks = service();
+  int entered = 0;
+  at_the_end_of_a_thread([&] { locks->acquire("k").release(); },
+                         [&] {
+                           const auto mine = locks->acquire("k");
+                           if (locks->acquire("k").reentered()) ++entered;
+                           const owner_scope here{owner{}};
+                           if (locks->acquire("other")) ++entered;
+                         });
+  CHECK(entered == 2);
+  CHECK(is_free("k"));
+  CHECK(is_free("other"));
+}
+
+TEST_CASE_METHOD(engine_fixture, "thread end: a lease that lives as long as the thread is let go with it", "[owner]") {
+  const auto locks = service();
+  std::optional<lease> held;
+  at_the_end_of_a_thread([&] { held = locks->acquire("k"); }, [&] { held.reset(); });
+  CHECK(is_free("k"));
+  CHECK(store->count(verb::release) == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "thread end: a mutex that is locked until then is unlocked there", "[owner][mutex]") {
+  const auto locks = service();
+  distributed_mutex door(*locks, "k");
+  distributed_mutex gate(*locks, "g");
+  at_the_end_of_a_thread([&] { const std::scoped_lock both(door, gate); },
+                         [&] { const std::scoped_lock both(gate, door); });
+  CHECK(is_free("k"));
+  CHECK(is_free("g"));
+}
+
+}  // namespace dlock::test

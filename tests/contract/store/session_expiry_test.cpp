@@ -3,9 +3,12 @@
 /// Sessions whose expiry stands in the store: when they end, and who ends them.
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "contract/store/crowd.hpp"
+#include "contract/store/store_contract.hpp"
 #include "contract/store/two_actors.hpp"
 
 namespace dlock::test {
@@ -61,6 +64,335 @@ TEST_CASE("store: a revoked session keeps its locks until it expires and is not 
   const reply taken = b.take_over("k", b.at("k"));
   REQUIRE(answer(taken) == outcome::yes);
   CHECK(taken.fence == fence + 1);
+}
+
+// Grants that a session keeps: how they are shown, and what becomes of them when it ends. Of stores with
+// capabilities::session_leases.
+
+TEST_CASE_METHOD(two_actors, "store: extend is refused to a kept grant, which has no expiry", "[contract]") {
+  const auto fence = a.acquire("k");
+  CHECK(answer(a.extend("k", fence, 1ms)) == outcome::no);
+  CHECK(b.at("k").kind == lease_kind::session);
+}
+
+TEST_CASE_METHOD(two_actors, "store: a kept grant writes no expiry over the one from before", "[contract]") {
+  a.acquire("k", for_moments);
+  pass_until(*fixture, [&] { return b.at("k").expired; });
+  REQUIRE(answer(b.take("k")) == outcome::yes);
+  CHECK(b.at("k").kind == lease_kind::session);
+  fixture->pass(for_moments);
+  CHECK(answer(a.take("k")) == outcome::no);
+  CHECK(a.at("k").holder == b.id);
+
+  const auto fence = b.at("k").fence;
+  REQUIRE(answer(b.release("k", fence)) == outcome::yes);
+  a.acquire("k", for_moments);
+  pass_until(*fixture, [&] { return b.at("k").expired; });
+  REQUIRE(answer(b.take_over("k", b.at("k"))) == outcome::yes);
+  CHECK(b.at("k").kind == lease_kind::session);
+}
+
+TEST_CASE_METHOD(two_actors, "store: a kept grant outlives any time as long as its session does", "[contract]") {
+  a.acquire("k");
+  fixture->pass(for_moments);
+  const seen now = b.at("k");
+  CHECK_FALSE(now.expired);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(b.kill(a.id) == outcome::no);
+  CHECK(answer(b.take_over("k", now)) == outcome::no);
+  CHECK(a.renew(for_long) == outcome::yes);
+  CHECK(a.at("k").holder == a.id);
+}
+
+TEST_CASE("store: a kept grant frees only when its session is gone", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture, for_moments), b(*fixture);
+  const auto fence = a.acquire("k");
+  pass_until(*fixture, [&] { return b.at("k").expired; });
+  const seen expired = b.at("k");
+  CHECK(expired.holder == a.id);
+  CHECK(expired.kind == lease_kind::session);
+  CHECK_FALSE(expired.gone);
+  CHECK(expired.remaining == 0us);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(answer(b.take_over("k", expired)) == outcome::no);  // expired, but not killed
+
+  CHECK(b.kill(a.id) == outcome::yes);
+  CHECK(b.kill(a.id) == outcome::no);
+  const seen gone = b.at("k");
+  CHECK(gone.gone);
+  CHECK(gone.holder == a.id);
+  CHECK(answer(b.take("k")) == outcome::no);  // a take never decides by another's session
+
+  const reply taken = b.take_over("k", gone);
+  REQUIRE(answer(taken) == outcome::yes);
+  CHECK(taken.fence == fence + 1);
+  CHECK(b.at("k").holder == b.id);
+}
+
+TEST_CASE_METHOD(two_actors, "store: closing a session gives its kept grants away", "[contract]") {
+  a.acquire("k");
+  CHECK(a.close() == outcome::yes);
+  CHECK(a.close() == outcome::no);
+  const seen now = b.at("k");
+  CHECK(now.gone);
+  CHECK(answer(b.take_over("k", now)) == outcome::yes);
+}
+
+TEST_CASE("store: a take-over by stale sight is refused", "[contract][T57]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), b(*fixture), c(*fixture);
+  a.acquire("k");
+  const seen first = b.at("k");
+  a.close();
+  REQUIRE(answer(c.take_over("k", first)) == outcome::yes);
+
+  CHECK(answer(b.take_over("k", first)) == outcome::no);  // another holder
+  seen mixed = first;
+  mixed.fence = c.at("k").fence;
+  CHECK(answer(b.take_over("k", mixed)) == outcome::no);  // the holder from before, the new fence
+  mixed = c.at("k");
+  mixed.fence = first.fence;
+  c.close();
+  CHECK(answer(b.take_over("k", mixed)) == outcome::no);  // the holder, a fence from before
+  CHECK(answer(b.take_over("k", b.at("k"))) == outcome::yes);
+}
+
+TEST_CASE_METHOD(two_actors, "store: inspect shows a holder whose session is gone, with nothing left", "[contract]") {
+  a.acquire("k");
+  a.close();
+  const auto gone = b.inspected("k");
+  REQUIRE(gone.size() == 1);
+  CHECK(gone[0].session == a.id);
+  CHECK(gone[0].host.empty());
+  CHECK(gone[0].pid == 0);
+  CHECK(gone[0].remaining == 0us);
+  CHECK(gone[0].dead);
+}
+
+TEST_CASE("store: inspect and list call a holder dead whose session has expired, and nobody else", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture, for_moments), b(*fixture);
+  a.acquire("dead");
+  a.acquire("own", 20min);
+  b.acquire("alive");
+  pass_until(*fixture, [&] { return b.at("dead").expired; });
+  std::vector<holder_info> found;
+  REQUIRE(b.store->admin() != nullptr);
+  REQUIRE(answer(b.store->admin()->list(*b.connection, "", 10, found)) == outcome::yes);
+  REQUIRE(found.size() == 3);
+  CHECK_FALSE(found[0].dead);  // alive
+  CHECK(found[1].dead);        // dead
+  CHECK_FALSE(found[2].dead);  // an expiry of its own needs no session
+  CHECK(found[1].host == "host-a");
+  CHECK(found[1].remaining == 0us);
+  CHECK(b.inspected("dead").at(0).dead);
+  CHECK_FALSE(b.inspected("own").at(0).dead);
+  // The next one who asks gets it.
+  REQUIRE(b.kill(a.id) == outcome::yes);
+  CHECK(answer(b.take_over("dead", b.at("dead"))) == outcome::yes);
+  CHECK_FALSE(b.inspected("dead").at(0).dead);
+}
+
+// Many at once that end one session.
+
+TEST_CASE("store: of many that steal from one dead session exactly one wins, and the fence grows by one",
+          "[contract][T57]") {
+  const auto fixture = make_store_fixture();
+  auto who = crowd(*fixture, 100);
+  actor dead(*fixture, for_moments);
+  const auto fence = dead.acquire("k");
+  pass_until(*fixture, [&] { return who[0]->at("k").expired; });
+  const seen holder = who[0]->at("k");
+  const auto replies = all_at_once(who, [&](actor& a) {
+    a.store->session(*a.connection, session_verb::remove_expired, {.id = holder.holder});
+    return a.take_over("k", holder);
+  });
+  REQUIRE(count_yes(replies) == 1);
+  CHECK(who[0]->at("k").fence == fence + 1);
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    INFO(replies[i].why.text);
+    if (replies[i].result == outcome::yes) {
+      CHECK(replies[i].fence == fence + 1);
+      CHECK(who[0]->at("k").holder == who[i]->id);
+    } else {
+      CHECK((replies[i].result == outcome::no || contended(*fixture, replies[i])));
+    }
+  }
+}
+
+TEST_CASE("store: a session that is renewed and killed at the same time is lost or alive, never both", "[contract]") {
+  const auto fixture = make_store_fixture();
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::unique_ptr<actor>> who;
+    who.push_back(std::make_unique<actor>(*fixture, for_moments));
+    who.push_back(std::make_unique<actor>(*fixture));
+    actor& owner = *who[0];
+    const std::string key = "round:" + std::to_string(round);
+    owner.acquire(key);
+    // Either may win: close to the expiry.
+    pass_until(*fixture, [&] { return who[1]->at(key).remaining < for_moments / 3; });
+    const auto replies = all_at_once(who, [&](actor& a) {
+      const bool renews = &a == &owner;
+      reply r;
+      for (int i = 0; i < 10 && (renews ? i == 0 : r.result != outcome::yes); ++i) {
+        r = a.store->session(*a.connection, renews ? session_verb::renew : session_verb::remove_expired,
+                             {.id = owner.id, .ttl = for_long});
+      }
+      return r;
+    });
+    INFO("renewed " << replies[0].result << ", killed " << replies[1].result);
+    CHECK_FALSE((replies[0].result == outcome::yes && replies[1].result == outcome::yes));
+    CHECK(who[1]->at(key).gone == (replies[1].result == outcome::yes));
+  }
+}
+
+// sweep: clean-up. Of stores with capabilities::session_leases, whose dead sessions leave keys behind.
+
+namespace {
+
+/// How many rows went.
+std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit = 100) {
+  REQUIRE(actor.store->admin() != nullptr);
+  const reply r = actor.store->admin()->cleanup(*actor.connection, idle, limit);
+  CHECK(answer(r) == outcome::yes);
+  return r.fence;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(two_actors, "store: a key that was swept starts above its last fence", "[contract][T50][T58]") {
+  std::uint64_t last = 0;
+  for (int i = 0; i < 3; ++i) {
+    last = a.acquire("k");
+    REQUIRE(answer(a.release("k", last)) == outcome::yes);
+  }
+  fixture->pass(5ms);
+  CHECK(sweep(b, 1ms) == 1);
+  CHECK(answer(b.poll("k")) == outcome::absent);
+  CHECK(answer(b.take("k")) == outcome::no);
+  const reply again = b.insert("k");
+  REQUIRE(answer(again) == outcome::yes);
+  CHECK(again.fence == last + 1);
+  CHECK(answer(a.release("k", last)) == outcome::no);
+  CHECK(b.at("k").holder == b.id);
+}
+
+TEST_CASE("store: the highest fence that was swept is the floor for every new key", "[contract][T58]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
+  for (int i = 0; i < 4; ++i) REQUIRE(answer(a.release("often", a.acquire("often"))) == outcome::yes);
+  REQUIRE(answer(a.release("once", a.acquire("once"))) == outcome::yes);
+  fixture->pass(5ms);
+  CHECK(sweep(a, 1ms) == 2);
+  CHECK(a.acquire("once") == 5);
+}
+
+TEST_CASE_METHOD(two_actors, "store: sweeping leaves held keys, recent ones and live sessions", "[contract]") {
+  const auto kept = a.acquire("kept");
+  a.acquire("own", for_long);
+  a.acquire("held on", 0us);
+  REQUIRE(answer(a.release("held on", 1, for_long)) == outcome::yes);
+  REQUIRE(answer(a.release("recent", a.acquire("recent"))) == outcome::yes);
+  CHECK(sweep(b, for_long) == 0);
+  fixture->pass(5ms);
+  CHECK(sweep(b, 1ms) == 1);  // "recent" is not recent any more
+  CHECK(answer(b.poll("recent")) == outcome::absent);
+  CHECK(b.at("kept").holder == a.id);
+  CHECK(b.at("own").holder == a.id);
+  CHECK(b.at("held on").holder == a.id);
+  CHECK(a.renew(for_long) == outcome::yes);
+  CHECK(b.renew(for_long) == outcome::yes);
+  CHECK(answer(a.release("kept", kept)) == outcome::yes);
+}
+
+TEST_CASE("store: sweeping with idle zero leaves all keys", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
+  REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
+  fixture->pass(5ms);
+  CHECK(sweep(a, 0us) == 0);
+  CHECK(a.at("k").fence == 1);
+}
+
+TEST_CASE("store: sweeping deletes dead sessions that hold nothing, and no others", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor idle(*fixture, for_moments), holding(*fixture, for_moments), b(*fixture);
+  holding.acquire("k");
+  pass_until(*fixture, [&] { return b.at("k").expired; });
+  fixture->pass(2 * for_moments);
+  CHECK(sweep(b, for_long) == 1);
+  CHECK(b.kill(idle.id) == outcome::no);  // not there any more
+  const seen now = b.at("k");
+  CHECK(now.holder == holding.id);
+  CHECK_FALSE(now.gone);
+  CHECK(b.kill(holding.id) == outcome::yes);
+}
+
+TEST_CASE("store: sweeping deletes keys of the dead that nobody asks for any more", "[contract][T58]") {
+  const auto fixture = make_store_fixture();
+  actor dead(*fixture, for_moments), b(*fixture);
+  const auto last = dead.acquire("forsaken");
+  dead.acquire("expired", for_moments);
+  pass_until(*fixture, [&] { return b.at("forsaken").expired && b.at("expired").expired; });
+  fixture->pass(2 * for_moments);
+  CHECK(sweep(b, for_long) == 0);  // not idle for so long
+  CHECK(sweep(b, 1ms) >= 2);
+  sweep(b, 1ms);
+  CHECK(answer(b.poll("forsaken")) == outcome::absent);
+  CHECK(answer(b.poll("expired")) == outcome::absent);
+  CHECK(b.kill(dead.id) == outcome::no);  // and their session with them
+  CHECK(b.acquire("forsaken") > last);
+}
+
+TEST_CASE("store: sweeping deletes at most as many rows as it was answered", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture);
+  for (const char* key : {"1", "2", "3", "4", "5"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
+  fixture->pass(5ms);
+  CHECK(sweep(a, 1ms, 2) == 2);
+  CHECK(sweep(a, 1ms, 2) == 2);
+  CHECK(sweep(a, 1ms, 2) == 1);
+  CHECK(sweep(a, 1ms, 2) == 0);
+}
+
+TEST_CASE("store: clean-up step by step comes to an end, and leaves no idle key", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), dead(*fixture, for_moments);
+  std::vector<std::string> names;
+  for (int i = 0; i != 7; ++i) {
+    names.push_back("idle " + std::to_string(i));
+    REQUIRE(answer(a.release(names.back(), a.acquire(names.back()))) == outcome::yes);
+  }
+  dead.acquire("of the dead");
+  pass_until(*fixture, [&] { return a.at("of the dead").expired; });
+  fixture->pass(3 * for_moments);
+  std::uint64_t gone = 0;
+  for (int steps = 0;; ++steps) {
+    REQUIRE(steps < 100);
+    const reply r = a.store->admin()->cleanup(*a.connection, 1ms, 2);
+    REQUIRE(answer(r) == outcome::yes);
+    gone += r.fence;
+    if (!r.more && r.fence < 2) break;
+  }
+  CHECK(gone >= names.size());
+  for (const auto& each : names) CHECK(answer(a.poll(each)) == outcome::absent);
+}
+
+TEST_CASE("store: an overview counts dead sessions, and the keys that they left behind", "[contract]") {
+  const auto fixture = make_store_fixture();
+  actor a(*fixture), dead(*fixture, for_moments);
+  a.acquire("of the living");
+  dead.acquire("of the dead");
+  pass_until(*fixture, [&] { return a.at("of the dead").expired; });
+  store_overview all;
+  CHECK(answer(a.store->admin()->overview(*a.connection, 10, all)) == outcome::yes);
+  CHECK(all.held == 2);
+  CHECK(all.held_dead == 1);
+  CHECK(all.sessions_alive == 1);
+  CHECK(all.sessions_dead == 1);
+  for (const auto& each : all.sessions) CHECK(each.dead == (each.id == dead.id));
+  for (const auto& each : all.longest) CHECK(each.dead == (each.key == "of the dead"));
 }
 
 }  // namespace dlock::test

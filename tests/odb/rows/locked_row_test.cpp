@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "odb/rows/row_fixture.hpp"
-//
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 #include <future>
 #include <odb/exceptions.hxx>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "dlock/odb/claim.hpp"
+#include "dlock/odb/database.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/verify.hpp"
+#include "odb/rows/order_in_hand.hpp"
+#include "odb/rows/row_fixture.hpp"
 
-using namespace std::chrono_literals;
 using namespace dlock::test;
+using namespace std::chrono_literals;
 using dlock::lock_row;
 using dlock::try_lock_row;
 
@@ -202,4 +208,205 @@ TEST_CASE("locked row: an empty one refuses what needs the entity", "[rows]") {
   CHECK_THROWS_AS(none.commit(), std::logic_error);
   CHECK_THROWS_AS(none.update(), std::logic_error);
   CHECK_THROWS_AS(none.release(), std::logic_error);
+}
+
+// Writes of locked rows that fail: what becomes of the row, of the entity in memory, and of the transaction.
+
+namespace {
+
+struct refused_by_test : std::runtime_error {
+  refused_by_test() : std::runtime_error("refused by the test") {}
+};
+
+void fail_once(int& calls) {
+  if (++calls == 1) throw odb::deadlock();
+}
+
+}  // namespace
+
+TEST_CASE("row write: a commit that met a deadlock after its write is tried again, and writes", "[rows]") {
+  rows r;
+  order_in_hand in_hand(r);
+  int calls = 0;
+  CHECK_NOTHROW(
+      dlock::detail::commit_row(r.db, std::move(in_hand.held), in_hand.write_and([&calls] { fail_once(calls); })));
+  CHECK(calls == 2);
+  CHECK(r.load<order>(1)->status == "shipped");
+  CHECK(r.load<order>(1)->version == in_hand.entity->version);
+  CHECK(try_lock_row<order>(r.others, r.db, 1));
+}
+
+TEST_CASE("row write: an update that met a deadlock after its write is tried again, and writes", "[rows]") {
+  rows r;
+  order_in_hand in_hand(r);
+  int calls = 0;
+  CHECK_NOTHROW(dlock::detail::update_row(r.db, in_hand.held, in_hand.write_and([&calls] { fail_once(calls); })));
+  CHECK(calls == 2);
+  CHECK(r.load<order>(1)->status == "shipped");
+  CHECK_FALSE(try_lock_row<order>(r.others, r.db, 1));
+}
+
+TEST_CASE("row write: an update that failed can be called again with the same entity", "[rows]") {
+  rows r;
+  order_in_hand in_hand(r);
+  const auto version = in_hand.entity->version;
+  const auto refuse = in_hand.write_and([] { throw refused_by_test(); });
+  CHECK_THROWS_AS(dlock::detail::update_row(r.db, in_hand.held, refuse), refused_by_test);
+  CHECK(in_hand.entity->version == version);
+  CHECK(r.load<order>(1)->status == "paid");
+  CHECK_NOTHROW(dlock::detail::update_row(r.db, in_hand.held, in_hand.write_and([] {})));
+  CHECK(in_hand.entity->version == version + 1);
+  CHECK(r.load<order>(1)->status == "shipped");
+}
+
+TEST_CASE("row write: an update whose transaction is rolled back can be done again with the same entity", "[rows]") {
+  paid_order r;
+  auto row = lock_row<order>(r.locks, r.db, 1);
+  const auto version = row->version;
+  const int writes = GENERATE(1, 2);
+  const bool by_destructor = GENERATE(false, true);
+  CAPTURE(writes, by_destructor);
+  {
+    odb::transaction mine(r.db.begin());
+    for (int i = 0; i != writes; ++i) row.update(mine);
+    CHECK(row->version == version + static_cast<unsigned>(writes));
+    if (!by_destructor) mine.rollback();
+  }
+  CHECK(row->version == version);
+  row->status = "packed";
+  {
+    odb::transaction mine(r.db.begin());
+    row.update(mine);
+    mine.commit();
+  }
+  CHECK(row->version == version + 1);
+  row->status = "shipped";
+  CHECK_NOTHROW(row.commit());
+  CHECK(r.load<order>(1)->status == "shipped");
+}
+
+TEST_CASE("row write: an entity may be gone when the transaction that wrote it is rolled back", "[rows]") {
+  paid_order r;
+  odb::transaction mine(r.db.begin());
+  {
+    auto row = lock_row<order>(r.locks, r.db, 1);
+    row.update(mine);
+  }
+  mine.rollback();
+  CHECK(lock_row<order>(r.others, r.db, 1)->status == "paid");
+}
+
+TEST_CASE("row write: an update is done in the transaction it is given, though another one is current", "[rows][T75]") {
+  paid_order r;
+  auto row = lock_row<order>(r.locks, r.db, 1);
+  row->status = "shipped";
+  odb::transaction current(r.db.begin());
+  odb::transaction given(r.db.begin(), false);
+  row.update(given);
+  CHECK(&odb::transaction::current() == &current);
+  current.rollback();
+  CHECK(r.load<order>(1)->status == "paid");
+  given.commit();
+  CHECK(r.load<order>(1)->status == "shipped");
+}
+
+TEST_CASE("row write: when its write throws, the caller's transaction is rolled back and the current one stays",
+          "[rows]") {
+  rows r;
+  order_in_hand in_hand(r);
+  r.add(order{.id = 2, .status = "paid"});
+  odb::transaction current(r.db.begin());
+  odb::transaction given(r.db.begin(), false);
+  const auto refuse = in_hand.write_and([] { throw refused_by_test(); });
+  CHECK_THROWS_AS(dlock::detail::update_row(given, in_hand.held, refuse), refused_by_test);
+  CHECK(given.finalized());
+  CHECK(&odb::transaction::current() == &current);
+  current.rollback();
+  CHECK(r.load<order>(1)->status == "paid");
+  CHECK_NOTHROW(in_hand.held.release());
+}
+
+TEST_CASE("row write: a write that ends its own transaction is told, and the row is free afterwards", "[rows]") {
+  rows r;
+  order_in_hand in_hand(r);
+  const auto end = in_hand.write_and([&] { r.db.execute("COMMIT"); });
+  SECTION("by commit") {
+    CHECK_THROWS_AS(dlock::detail::commit_row(r.db, std::move(in_hand.held), end), std::logic_error);
+    CHECK(r.locks.count(dlock::event::kind::split_brain) == 0);
+  }
+  SECTION("by update") {
+    CHECK_THROWS_AS(dlock::detail::update_row(r.db, in_hand.held, end), std::logic_error);
+    in_hand.held.release();
+  }
+  SECTION("by update in the caller's transaction") {
+    odb::transaction mine(r.db.begin());
+    CHECK_THROWS_AS(dlock::detail::update_row(mine, in_hand.held, end), std::logic_error);
+    CHECK(mine.finalized());
+    in_hand.held.release();
+  }
+  CHECK(try_lock_row<order>(r.others, r.db, 1));
+}
+
+// Rows that are deleted while they are locked.
+
+TEST_CASE("deleted row: its lock ends with it, and its holder writes nothing any more", "[rows]") {
+  paid_order r;
+  auto row = lock_row<order>(r.locks, r.db, 1);
+  row->status = "shipped";
+  REQUIRE(r.sql("DELETE FROM orders WHERE id = 1") == 1);
+  SECTION("by commit") { CHECK_THROWS_AS(row.commit(), dlock::lock_lost); }
+  SECTION("by update") { CHECK_THROWS_AS(row.update(), dlock::lock_lost); }
+  SECTION("by update in the caller's transaction, which is rolled back") {
+    r.add(order{.id = 2, .status = "paid"});
+    odb::transaction mine(dlock::begin_write(r.db));
+    r.db.execute("UPDATE orders SET status = 'late' WHERE id = 2");
+    CHECK_THROWS_AS(row.update(mine), dlock::lock_lost);
+    CHECK(mine.finalized());
+    CHECK(r.load<order>(2)->status == "paid");
+  }
+  SECTION("by a release, whose text does not say that somebody took it") {
+    std::string text;
+    try {
+      row.release();
+    } catch (const dlock::lock_lost& lost) {
+      text = lost.what();
+    }
+    CHECK_THAT(text, Catch::Matchers::ContainsSubstring("or its row was deleted"));
+    CHECK_THAT(text, !Catch::Matchers::ContainsSubstring("taken over"));
+  }
+  CHECK_FALSE(r.locks.holder(dlock::row<order>(r.locks, r.db, 1)));
+  CHECK_THROWS_AS(try_lock_row<order>(r.others, r.db, 1), dlock::lock_refused);
+}
+
+TEST_CASE("deleted row: one that is inserted anew under the same id is another row, free, and safe from its old holder",
+          "[rows]") {
+  paid_order r;
+  auto old = lock_row<order>(r.locks, r.db, 1);
+  r.sql("DELETE FROM orders WHERE id = 1");
+  r.add(order{.id = 1, .status = "new"});
+  auto mine = try_lock_row<order>(r.others, r.db, 1);
+  REQUIRE(mine);
+  CHECK(mine.held().fencing_token() == 1);  // counted from the beginning: the number was in the row
+  CHECK(old.held().fencing_token() == 1);
+  old->status = "late";
+  const bool by_commit = GENERATE(true, false);
+  CAPTURE(by_commit);
+  if (by_commit) {
+    CHECK_THROWS_AS(old.commit(), dlock::lock_lost);
+  } else {
+    CHECK_THROWS_AS(old.release(), dlock::lock_lost);
+  }
+  CHECK(r.load<order>(1)->status == "new");
+  CHECK_NOTHROW(mine.held().ensure_held());
+  mine->status = "paid";
+  CHECK_NOTHROW(mine.commit());
+}
+
+TEST_CASE("deleted row: a waiter is told that it is gone, and a claim takes the others", "[rows]") {
+  rows r;
+  for (int id = 1; id <= 3; ++id) r.add(order{.id = id});
+  const auto held = lock_row<order>(r.locks, r.db, 1);
+  r.sql("DELETE FROM orders WHERE id = 1");
+  CHECK_THROWS_AS(lock_row<order>(r.others, r.db, 1), dlock::lock_refused);
+  CHECK(dlock::claim<order>(r.others, r.db, odb::query<order>("ORDER BY id"), 5).size() == 2);
 }

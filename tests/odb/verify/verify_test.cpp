@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
+
 // Leases that are proved inside transactions of the application's, on every store that can.
+
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <odb/database.hxx>  // first: what dlock::odb brings makes ODB's headers compile in any order
+#include <odb/exception.hxx>
+#include <odb/transaction.hxx>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
+#include "dlock/odb/database.hpp"
 #include "odb/verify/verify_scene.hpp"
 #include "support/undisturbed.hpp"
 
+namespace dlock::test {
+
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
-
-namespace dlock::test {
 
 TEST_CASE_METHOD(verify_scene, "verify: a match lets the transaction commit and the lease go on", "[verify]") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
@@ -347,6 +354,261 @@ TEST_CASE_METHOD(verify_scene, "verify: an attempt at a key whose verified trans
   // Who could be granted it, but for that transaction: where it locks the whole file, that is waited for.
   CHECK(within(fixture->locks_rows() ? 500ms : 2500ms, "wallet:1"));
   t.commit();
+}
+
+// A check proves something only inside a transaction that is still open.
+
+TEST_CASE_METHOD(verify_scene, "verify: on a connection where no transaction was begun it is refused as a mistake",
+                 "[verify]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  const odb::connection_ptr plain = bank->connection();
+  CHECK_THROWS_AS(verify(*plain, mine), std::logic_error);
+  CHECK_THROWS_WITH(verify(*plain, mine), ContainsSubstring("wallet:1") && ContainsSubstring("no transaction is open"));
+  CHECK_NOTHROW(mine.ensure_held());
+  // The connection is as it was: a transaction can be begun on it, and verified.
+  plain->execute(is_sqlite(*bank) ? "BEGIN IMMEDIATE" : "BEGIN");
+  CHECK_NOTHROW(verify(*plain, mine));
+  plain->execute("COMMIT");
+  CHECK_THROWS_AS(verify(*plain, mine), std::logic_error);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a transaction that was ended behind ODB's back is refused as a mistake",
+                 "[verify]") {
+  const auto end = GENERATE(as<std::string>{}, "COMMIT", "ROLLBACK");
+  CAPTURE(end);
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  odb::transaction t(begin(*bank));
+  write(*bank, 1, 90);
+  bank->execute(end);
+  CHECK_THROWS_AS(mine.verify(t), std::logic_error);
+  CHECK(t.finalized());
+  CHECK_THROWS_AS(write(*bank, 1, 666), odb::not_in_transaction);
+  CHECK(seen(1) == (end == "COMMIT" ? 90 : balance));
+  CHECK_NOTHROW(mine.release());
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a row locked in place is refused where no transaction is open, as a key is",
+                 "[verify][rows]") {
+  auto mine = locks.acquire(wallet_key(locks, *bank, 2), {.ttl = 5s});
+  const odb::connection_ptr plain = bank->connection();
+  CHECK_THROWS_AS(verify(*plain, mine), std::logic_error);
+  CHECK_NOTHROW(mine.release());
+}
+
+TEST_CASE_METHOD(verify_scene,
+                 "verify: a lease that ends in a verified transaction that is not the current one is held",
+                 "[verify][T70]") {
+  // No other transaction tells the lease to wait: only the check itself did.
+  auto mine = locks.acquire("wallet:1", {.ttl = 60s});
+  const auto fence = mine.fencing_token();
+  odb::transaction t(begin(*bank));
+  odb::transaction::reset_current();
+  verify(t, mine);
+  mine.release();
+  CHECK(busy_elsewhere("wallet:1"));
+  t.commit();
+  CHECK(take_elsewhere("wallet:1").fencing_token() == fence + 1);
+}
+
+TEST_CASE_METHOD(verify_scene,
+                 "verify: a lease that another thread ends is held until the transaction that verified it ends",
+                 "[verify][T70]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 60s});
+  odb::transaction t(begin(*bank));
+  mine.verify(t);
+  elsewhere([&] { mine.release(); });
+  CHECK(busy_elsewhere("wallet:1"));
+  t.rollback();
+  CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: an older grant of the same session proves nothing", "[verify]") {
+  // The fence must be equal: with ">=" or "<=" one of these two would pass.
+  std::string older;
+  {
+    auto first = locks.acquire("wallet:1", {.ttl = 5s});
+    older = first.verification().text;
+  }
+  auto second = locks.acquire("wallet:1", {.ttl = 5s});
+  const auto newer = second.verification().text;
+  REQUIRE(second.fencing_token() == 2);
+  odb::transaction t(begin(*bank));
+  CHECK(bank->execute(older) == 0);
+  CHECK(bank->execute(newer) == 1);
+  t.rollback();
+  second.release();
+  auto third = others.acquire("wallet:1", {.ttl = 5s, .wait = 20s});
+  odb::transaction again(begin(*bank));
+  CHECK(bank->execute(newer) == 0);
+}
+
+// Leases that end inside a transaction of the application's: the key is not free before its outcome.
+
+TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside the transaction is held until the commit",
+                 "[verify][T70]") {
+  const bool verified = GENERATE(true, false);
+  const auto end = GENERATE(as<std::string>{}, "release", "destructor");
+  CAPTURE(verified, end);
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  const auto fence = mine.fencing_token();
+  odb::transaction t(begin(*bank));
+  if (verified) mine.verify(t);
+  write(*bank, 1, 90, fence);
+  if (end == "release") {
+    CHECK_NOTHROW(mine.release());
+  } else {
+    mine = lease();
+  }
+  CHECK_FALSE(mine);
+  CHECK(busy_elsewhere("wallet:1"));
+  const auto holder = others.holder("wallet:1");
+  REQUIRE(holder);
+  CHECK(holder->fence == fence);
+  {
+    const auto again = locks.acquire("wallet:1", {.ttl = 5s});  // ours still
+    CHECK(again.reentered());
+    CHECK(again.fencing_token() == fence);
+  }
+  auto next = std::async(std::launch::async, [&] {
+    const auto theirs = others.acquire("wallet:1", {.ttl = 5s, .wait = 20s});
+    return std::pair(theirs.fencing_token(), read(*bank, 1).balance);
+  });
+  t.commit();
+  CHECK(next.get() == std::pair<std::uint64_t, std::int64_t>(fence + 1, 90));
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside a transaction is freed by its rollback as well",
+                 "[verify][T70]") {
+  const auto ending = GENERATE(as<std::string>{}, "rollback", "destructor");
+  CAPTURE(ending);
+  auto mine = locks.acquire("wallet:1", {.ttl = 60s});
+  const auto fence = mine.fencing_token();
+  {
+    odb::transaction t(begin(*bank));
+    mine.verify(t);
+    write(*bank, 1, 90);
+    mine.release();
+    if (ending == "rollback") t.rollback();
+  }
+  const auto theirs = take_elsewhere("wallet:1");
+  CHECK(theirs.fencing_token() == fence + 1);
+  CHECK(seen(1) == balance);
+}
+
+TEST_CASE_METHOD(verify_scene,
+                 "verify: a lease of another thread's that ends inside the transaction is held until the commit, too",
+                 "[verify][T70]") {
+  auto theirs = elsewhere([&] { return locks.acquire("wallet:1", {.ttl = 5s}); });
+  const auto fence = theirs.fencing_token();
+  odb::transaction t(begin(*bank));
+  {
+    const auto mine = std::move(theirs);
+    mine.verify(t);
+    write(*bank, 1, 90);
+  }
+  CHECK(busy_elsewhere("wallet:1"));
+  t.commit();
+  CHECK(take_elsewhere("wallet:1").fencing_token() == fence + 1);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: inside the transaction a renewal by hand says at once that it can't be",
+                 "[verify][T19]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 30s, .renewal = renewal::manual});
+  odb::transaction t(begin(*bank));
+  mine.verify(t);
+  const auto refused = [&] { CHECK_THROWS_AS(mine.renew(), std::logic_error); };
+  CHECK(undisturbed(500ms, refused) < 500ms);  // it would wait for a second
+  write(*bank, 1, 90);
+  t.commit();
+  CHECK_NOTHROW(mine.renew());
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: what it holds back is freed when verifying another lease fails",
+                 "[verify][T70]") {
+  auto good = locks.acquire("wallet:1", {.ttl = 60s});
+  auto bad = overslept("wallet:2");
+  REQUIRE(expired("wallet:2"));
+  const auto theirs = take_elsewhere("wallet:2");
+  odb::transaction t(begin(*bank));
+  good.verify(t);
+  good.release();
+  CHECK_THROWS_AS(bad.verify(t), lock_lost);
+  CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
+}
+
+TEST_CASE_METHOD(verify_scene,
+                 "verify: a lock that is taken inside a transaction sends nothing on the transaction's connection",
+                 "[verify]") {
+  // What the caller's connection is in the middle of would be lost: here the rest of an uncached result.
+  odb::transaction t(bank->begin());
+  int found = 0;
+  const auto found_all = wallets_one_by_one(*bank, [&] {
+    if (++found != 1) return;
+    const auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+    CHECK(observer->count(event::kind::in_transaction) == 1);
+  });
+  CHECK(found_all == 4);
+  t.commit();
+  CHECK(take_elsewhere("wallet:1").fencing_token() == 2);  // it was released with the transaction's outcome
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a lock that is taken inside an open transaction is warned about", "[verify]") {
+  // On SQLite a transaction that writes would make the acquire wait for itself; one that reads is warned about.
+  odb::transaction t(bank->begin());
+  static_cast<void>(load(*bank, 1));
+  CHECK(observer->count(event::kind::in_transaction) == 0);
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  CHECK(observer->count(event::kind::in_transaction) == 1);
+  auto again = locks.acquire("wallet:1", {.ttl = 5s});
+  CHECK(observer->count(event::kind::in_transaction) == 1);  // re-entry changes nothing
+  t.commit();
+  auto outside = locks.acquire("wallet:2", {.ttl = 5s});
+  CHECK(observer->count(event::kind::in_transaction) == 1);
+}
+
+// The application's database, from the URL of its locks.
+
+TEST_CASE_METHOD(verify_scene, "database: from the locks' URL it is the place where they can be verified", "[verify]") {
+  const auto db = open_database(fixture->locks());
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  odb::transaction t{begin_write(*db)};
+  CHECK_NOTHROW(mine.verify(t));
+  mine.release();
+  CHECK(busy_elsewhere("wallet:1"));
+  t.commit();
+  CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
+}
+
+TEST_CASE_METHOD(verify_scene, "database: a transaction that is begun for writing is not refused for having read",
+                 "[verify]") {
+  const auto db = open_database(fixture->bank());
+  odb::transaction t{begin_write(*db)};
+  const auto before = load(*db, 1).balance;
+  auto other = std::async(std::launch::async, [&] {  // waits, where there is one writer at a time
+    odb::transaction theirs{begin_write(*db)};
+    write(*db, 2, 50);
+    theirs.commit();
+  });
+  if (fixture->locks_rows()) other.wait();
+  CHECK_NOTHROW(write(*db, 1, before - 10));
+  t.commit();
+  other.get();
+  CHECK(seen(1) == balance - 10);
+  CHECK(seen(2) == 50);
+}
+
+TEST_CASE_METHOD(verify_scene, "database: any ODB database can begin a transaction for writing", "[verify]") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  odb::transaction t{begin_write(*bank)};
+  static_cast<void>(load(*bank, 1));
+  mine.verify(t);
+  t.commit();
+}
+
+TEST_CASE("database: what is no database, or no URL, is refused at the call", "[verify]") {
+  CHECK_THROWS_AS(open_database("memory:"), std::invalid_argument);
+  CHECK_THROWS_AS(open_database("sqlite:x.db?colour=red"), std::invalid_argument);
+  CHECK_THROWS_AS(open_database("nothing"), std::invalid_argument);
 }
 
 }  // namespace dlock::test

@@ -5,26 +5,35 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <fmt/format.h>
-
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <future>
 #include <odb/mysql/database.hxx>
 #include <odb/mysql/exceptions.hxx>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
+#include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
+#include "stores/mysql/long_lock_wait.hpp"
 #include "stores/sql/application_database.hpp"
+#include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
 
-namespace {
-
 using Catch::Matchers::ContainsSubstring;
+using enum outcome;
+
+namespace {
 
 /// The application's database through ODB.
 struct odb_application {
@@ -310,6 +319,331 @@ TEST_CASE("mysql rows: a shared expiry is never earlier than asked for, whoever 
   check("extend", [&] { CHECK(answer(a.extend(row, fence, 10'100ms)) == outcome::yes); });
   CHECK(answer(a.release(row, fence)) == outcome::yes);
   check("claim", [&] { CHECK(s.app->run(sql.claim({*s.table, {&id, 1}, a.id, ++a.nonce, 10'100ms})) == 1); });
+}
+
+// Many rows of one table in one statement, where the server, a trigger or the network does not do its part. What holds
+// on every database is in contract/row.
+
+namespace {
+
+constexpr std::size_t many = 6;
+
+/// Six rows with the ids 0 to 5, and requests about them.
+struct row_batch : row_scene {
+  row_batch() {
+    for (std::size_t i = 0; i != many; ++i) rows.push_back(make(static_cast<std::int64_t>(i)));
+  }
+  void trigger(const std::string& body) { make_trigger(table->table, "BEFORE UPDATE", body); }
+
+  std::vector<request> takes() { return a.takes(rows); }
+  std::vector<request> frees(std::vector<request> asked, verb action) {
+    for (auto& each : asked) {
+      each.action = action;
+      each.fence = 1;
+    }
+    return asked;
+  }
+
+  row_actor a{*this};
+  std::vector<lock_key> rows{};
+};
+
+}  // namespace
+
+TEST_CASE("mysql row batch: what a trigger refuses for one row is done for the others, which are told apart",
+          "[mysql][rows][triggers]") {
+  row_batch s;
+  s.trigger("IF NEW.id=3 AND NEW.lock_owner LIKE '%/%' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT='no!'; END IF");
+  const auto replies = s.a.run(s.takes());
+  for (std::size_t i = 0; i != many; ++i) {
+    INFO(i << ": " << replies[i].why.text);
+    CHECK(replies[i].result == (i == 3 ? failed : yes));
+    CHECK(replies[i].fence == (i == 3 ? 0u : 1u));
+  }
+  CHECK_THAT(replies[3].why.text, ContainsSubstring("no!"));
+  CHECK(s.number(s.table->fence, s.rows[3]) == 0);
+  CHECK(s.number(s.table->fence, s.rows[4]) == 1);
+  CHECK(s.a.connection->usable());
+}
+
+TEST_CASE("mysql row batch: a grant that a trigger has changed is in doubt, and the others have their fences",
+          "[mysql][rows][triggers]") {
+  row_batch s;
+  s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
+  const auto replies = s.a.run(s.takes());
+  for (std::size_t i = 0; i != many; ++i) {
+    INFO(i << ": " << replies[i].why.text);
+    CHECK(replies[i].result == (i == 3 ? unknown : yes));
+    CHECK(replies[i].fence == (i == 3 ? 0u : 1u));
+  }
+  CHECK(statements(replies) == 2);
+  CHECK_FALSE(s.a.connection->usable());
+}
+
+TEST_CASE("mysql row batch: the fences behind a trigger are those in the rows", "[mysql][rows][triggers]") {
+  row_batch s;
+  s.set("lock_fence=40", s.rows[2]);
+  audit watching(static_cast<mysql_row_fixture&>(*s.fixture).locks);
+  watching.watch(s.table->table, "AFTER UPDATE");
+  const auto replies = s.a.run(s.takes());
+  for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].fence == (i == 2 ? 41u : 1u));
+  CHECK(watching.lines() == std::to_string(many));
+}
+
+TEST_CASE("mysql row batch: a row that others take as soon as it is released counts as released",
+          "[mysql][rows][triggers]") {
+  row_batch s;
+  const auto asked = s.takes();
+  for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
+  // What a waiter does, at the moment of the release.
+  s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
+  auto back = s.frees(asked, verb::release);
+  back[1].fence = 9;  // never ours
+  const auto replies = s.a.run(back);
+  for (std::size_t i = 0; i != many; ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
+  CHECK(statements(replies) == 2);
+}
+
+TEST_CASE("mysql row batch: of two rows that others have, one freed just now, neither is told that it was lost",
+          "[mysql][rows][triggers]") {
+  row_batch s;
+  const auto asked = s.takes();
+  for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
+  s.set("lock_owner='somebody'", s.rows[1]);
+  s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
+  const auto replies = s.a.run(s.frees(asked, verb::release));
+  for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].result == (i == 1 || i == 3 ? unknown : yes));
+  // As after any answer that did not come: once more, on another connection.
+  const auto other = connect(*s.a.store, 5s);
+  for (const auto& each : executed(*s.a.store, *other, s.frees({asked[1], asked[3]}, verb::release)))
+    CHECK(answer(each) == no);
+}
+
+TEST_CASE("mysql row batch: a renewal that must not wait passes over the row that another program has locked",
+          "[mysql][rows]") {
+  row_batch s;
+  auto asked = s.takes();
+  for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
+  for (auto& each : asked) {
+    each.action = verb::extend;
+    each.fence = 1;
+    each.ttl = 60s;
+    each.no_wait = true;
+  }
+  const auto expiring = s.a.run(asked);  // a session keeps them: there is no expiry to be moved
+  for (const auto& each : expiring) CHECK(answer(each) == no);
+  for (const auto& row : s.rows) s.set("lock_expires_at_us=9000000000000000", row);
+  CHECK(statements(s.a.run(asked)) == 1);
+  auto other = raw_mysql::root();
+  other.run("BEGIN");
+  other.run("SELECT * FROM " + s.table->table + " WHERE id=3 FOR UPDATE");
+  const auto replies = without_waiting(*s.a.connection, [&] { return s.a.run(asked); });
+  for (std::size_t i = 0; i != many; ++i) {
+    INFO(i << ": " << replies[i].why.text);
+    CHECK(replies[i].result == (i == 3 ? failed : yes));
+    CHECK(replies[i].why.contended == (i == 3));
+  }
+  other.run("ROLLBACK");
+  for (const auto& each : s.a.run(asked)) CHECK(answer(each) == yes);
+}
+
+TEST_CASE("mysql row batch: without an answer all members are in doubt, ended once and cancelled in one statement",
+          "[mysql][rows]") {
+  for (const bool granted : {false, true}) {
+    INFO((granted ? "it was done later" : "it was ended"));
+    row_batch s;
+    auto root = raw_mysql::root();
+    root.run("LOCK TABLES " + s.table->table + " WRITE");  // of row locks a batch waits for none
+    const auto asked = s.takes();
+    const auto lost = s.a.connection->identity();
+    auto replies = std::async(std::launch::async, [&] { return s.a.run(asked); });
+    auto watch = raw_mysql::root();
+    pass_until(*s.fixture, [&] {
+      return watch.one(
+                 "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE '%metadata lock%' AND id=" +
+                 std::to_string(lost.id)) == "1";
+    });
+    s.a.connection->interrupt();
+    for (const auto& each : replies.get()) {
+      CHECK(each.result == unknown);
+      CHECK(each.why.connection);
+    }
+    const auto other = connect(*s.a.store, 5s);
+    if (!granted) CHECK(s.a.store->terminate(*other, lost));
+    root.run("UNLOCK TABLES");
+    if (granted) pass_until(*s.fixture, [&] { return !s.owner(s.rows[many - 1]).empty(); });
+    CHECK(s.a.store->terminate(*other, lost));
+    const auto cancelled = executed(*s.a.store, *other, s.frees(asked, verb::cancel));
+    CHECK(statements(cancelled) <= (granted ? 1u : 2u));
+    for (std::size_t i = 0; i != many; ++i) {
+      CHECK(answer(cancelled[i]) == (granted ? yes : no));
+      CHECK(s.owner(s.rows[i]).empty());
+    }
+    for (const auto& each : executed(*s.a.store, *other, s.takes())) CHECK(answer(each) == yes);
+  }
+}
+
+TEST_CASE("mysql row batch: a text id that the column's characters can't write is no row, and spoils no other",
+          "[mysql][rows]") {
+  row_scene s({.id = row_id_kind::text});
+  row_actor a(s);
+  s.app->run("ALTER TABLE " + s.table->table + " MODIFY id VARCHAR(60) CHARACTER SET latin1 COLLATE latin1_swedish_ci");
+  auto latin = *s.table;
+  latin.id_text = {{"latin1", "latin1_swedish_ci"}};
+  s.table = std::make_shared<const row_table>(latin);
+  const std::vector<lock_key> rows = {s.make("gr\xc3\xbc\xc3\x9f"), s.key({std::string("\xe6\x97\xa5")}), s.make("?"),
+                                      s.make("plain")};
+  auto asked = a.takes(rows);
+  auto replies = a.run(asked);
+  for (std::size_t i = 0; i != rows.size(); ++i) {
+    INFO(i);
+    CHECK(answer(replies[i]) == (i == 1 ? no : yes));
+  }
+  // MariaDB refuses the statement for all of them then.
+  for (auto& each : asked) each.action = verb::release;
+  for (auto& each : asked) each.fence = 1;
+  replies = a.run(asked);
+  for (std::size_t i = 0; i != rows.size(); ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
+}
+
+TEST_CASE("mysql row batch: rows of two tables, and other ttls, are never one statement", "[mysql][rows]") {
+  row_batch s;
+  const auto other = s.fixture->make_table({});
+  s.app->run("INSERT INTO " + other->table + " (id) VALUES (0)");
+  const auto row = lock_key::of_row(other, {std::int64_t{0}});
+  auto asked = s.takes();
+  asked.push_back(s.a.about(verb::take, row));
+  auto replies = s.a.run(asked);
+  for (const auto& each : replies) CHECK(answer(each) == yes);
+  CHECK(statements(replies) == many + 1);
+  for (const auto& each : s.a.run(s.frees(asked, verb::release))) CHECK(answer(each) == yes);
+  asked = s.takes();
+  asked[2].kind = lease_kind::expiring;
+  asked[2].ttl = for_long;
+  replies = s.a.run(asked);
+  for (const auto& each : replies) CHECK(answer(each) == yes);
+  for (std::size_t i = 0; i != many; ++i) CHECK(s.value(s.table->expires_at, s.rows[i]).empty() == (i != 2));
+}
+
+// The moment in which a row's lock ends, on a server whose clock stands still for us.
+
+namespace {
+
+void stop_clock(row_actor& actor, const std::string& at) {
+  fault why;
+  auto& native = static_cast<stores::mysql::mysql_connection&>(*actor.connection);
+  REQUIRE(native.query("SET timestamp=" + at, "", nullptr, nullptr, why) == outcome::yes);
+}
+
+}  // namespace
+
+TEST_CASE("mysql rows: a lock with an expiry is given away at that microsecond and not before", "[mysql][rows][T30]") {
+  constexpr std::int64_t now = 2'000'000'000'000'001;
+  row_scene s;
+  row_actor a(s), b(s);
+  const auto row = s.make(1);
+  stop_clock(a, "2000000000.000001");
+  stop_clock(b, "2000000000.000001");
+  const auto end_at = [&](std::int64_t when) { s.set(fmt::format("lock_expires_at_us={}", when), row); };
+  const auto fence = a.acquire(row, 10s);
+  CHECK(s.number("lock_expires_at_us", row) == now + 10'000'000);
+  CHECK(answer(a.extend(row, fence, 20s)) == outcome::yes);
+  CHECK(s.number("lock_expires_at_us", row) == now + 20'000'000);
+  end_at(now + 1);
+  CHECK(answer(b.take(row)) == outcome::no);
+  CHECK(answer(b.take_over(row, b.at(row))) == outcome::no);
+  CHECK(answer(a.extend(row, fence, 20s)) == outcome::yes);
+  end_at(now);
+  CHECK(answer(a.extend(row, fence, 20s)) == outcome::no);
+  CHECK(answer(b.take(row, 5s)) == outcome::yes);
+  CHECK(s.number("lock_expires_at_us", row) == now + 5'000'000);
+  end_at(now);
+  CHECK(answer(a.take_over(row, a.at(row))) == outcome::yes);
+}
+
+TEST_CASE("mysql rows: a lock that a column keeps is given away in the second after it, as others do",
+          "[mysql][rows][T30]") {
+  row_scene s({.renewal = row_renewal::column});
+  row_actor a(s), b(s);
+  const auto row = s.make(1);
+  stop_clock(a, "2000000000.9");
+  stop_clock(b, "2000000000.9");
+  s.app->run("SET timestamp=2000000000.9");
+  const auto end_in = [&](int seconds) {
+    s.set(fmt::format("lock_expire_time=now()+INTERVAL {} SECOND", seconds), row);
+  };
+  end_in(-10);
+  const auto fence = a.acquire(row, 10s);
+  CHECK(s.number("UNIX_TIMESTAMP(lock_expire_time)", row) == 2000000011);
+  end_in(0);
+  CHECK(answer(b.take(row, 10s)) == outcome::no);
+  CHECK(answer(b.take_over(row, b.at(row), 10s)) == outcome::no);
+  CHECK(answer(a.extend(row, fence, 10s)) == outcome::yes);
+  end_in(-1);
+  CHECK(answer(a.extend(row, fence, 10s)) == outcome::no);
+  CHECK(answer(b.take_over(row, b.at(row), 10s)) == outcome::yes);
+  end_in(-1);
+  CHECK(answer(a.take(row, 10s)) == outcome::yes);
+}
+
+// Statements about shared expiry columns that run in sessions of the application's, whose time zone has an hour in
+// which each local time comes twice.
+
+namespace {
+
+constexpr row_shape shared{.renewal = row_renewal::column, .owner_not_null = true, .fence_is_version = true};
+
+/// The application's session, at any time that a test chooses.
+struct zone_scene : row_scene {
+  zone_scene() : row_scene(shared) {}
+
+  void at(const std::string& of_zone, std::int64_t second) {
+    app->run("SET time_zone='" + of_zone + "'");
+    app->run("SET timestamp=" + std::to_string(second));
+  }
+  /// When the row's lock ends, in seconds from the session's present.
+  std::int64_t left(const lock_key& row) {
+    return std::stoll(value("CAST(UNIX_TIMESTAMP(lock_expire_time) AS SIGNED)-UNIX_TIMESTAMP()", row));
+  }
+  std::uint64_t claim(row_actor& actor, const lock_key& row, microseconds ttl) {
+    const auto* const id = row.row();
+    return app->run(database_of(actor).claim({*table, {&id, 1}, actor.id, ++actor.nonce, ttl}));
+  }
+  bool free(row_actor& actor) {
+    return !app->all("SELECT id FROM " + table->table + " WHERE " + database_of(actor).free_rows(*table)).empty();
+  }
+  static const stores::sql::application_database& database_of(const row_actor& actor) {
+    return *stores::sql::application_database_of(*actor.store);
+  }
+
+  const dst_zone zone;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(zone_scene, "mysql rows: a claim lasts as long as asked for at every time of every zone",
+                 "[mysql][rows][T26][T27]") {
+  row_actor a(*this);
+  const auto row = make(1);
+  const auto zone_name = GENERATE(as<std::string>{}, dst_zone::name, "SYSTEM", "+05:30", "-11:00");
+  const auto change = GENERATE(dst_zone::to_summer, dst_zone::to_winter);
+  // Before the change, in the first and in the second pass of the hour, at its very ends, and after it.
+  const auto offset = GENERATE(-7200, -3600, -1800, -5, -1, 0, 1, 1800, 3595, 3600, 7200);
+  CAPTURE(zone_name, change, offset);
+  at(zone_name, change + offset);
+  REQUIRE(claim(a, row, 20s) == 1);
+  CHECK(left(row) == 20);
+  CHECK_FALSE(free(a));
+  CHECK(claim(a, row, 20s) == 0);
+  at(zone_name, change + offset + 20);
+  CHECK_FALSE(free(a));  // passed is what now() is greater than
+  at(zone_name, change + offset + 21);
+  CHECK(free(a));
+  CHECK(claim(a, row, 20s) == 1);
+  CHECK(left(row) == 20);
+  CHECK(app->run(a.release_text(row, 0)) == 1);
+  CHECK(left(row) == 0);
+  CHECK(free(a));
 }
 
 }  // namespace dlock::test

@@ -2,21 +2,32 @@
 
 /// schema=create|verify|none, the prefix, and users with few privileges.
 
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <fmt/format.h>
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <odb/mysql/database.hxx>
+#include <odb/schema-catalog.hxx>
+#include <odb/transaction.hxx>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
+#include "dlock/lock_service.hpp"
 #include "support/mysql_user.hpp"
+#include "support/sql_file.hpp"
 
 namespace dlock::test {
 
-namespace {
-
 using Catch::Matchers::ContainsSubstring;
+
+namespace {
 
 /// What prepare() says; empty: nothing.
 std::string complaint(const std::string& url) {
@@ -233,6 +244,160 @@ TEST_CASE("mysql schema: two prefixes in one database know nothing of each other
   actor a(here), b(there);
   CHECK(a.acquire("k") == 1);
   CHECK(b.acquire("k") == 1);
+}
+
+// sql/schema-mysql.sql and sql/grants.sql, which are for people, beside what schema=create makes and what the users of
+// these tests may do.
+
+namespace {
+
+/// All that is there of the tables with that prefix, one line for each table and row. The short id of the tables, which
+/// no other prefix has, is shown as that.
+std::vector<std::string> contents(raw_mysql& client, const std::string& prefix) {
+  std::vector<std::string> lines;
+  const auto id =
+      client.one("SELECT CONV(LEFT(SHA2(CONCAT(DATABASE(), '." + prefix + "'), 256), 8), 16, 10) & 1048575");
+  for (const char* name : {"floor", "lock", "schema_version", "session", "waiter"}) {
+    const auto shown = client.rows("SHOW CREATE TABLE `" + prefix + name + "`").at(0).at(1).value_or("");
+    lines.push_back(replaced(shown, prefix, "dlock_"));
+    for (const auto& row : client.rows("SELECT * FROM `" + prefix + name + "` ORDER BY 1")) {
+      lines.push_back(name);
+      for (const auto& value : row)
+        lines.back() += " " + (value == id ? "the id of the tables" : value.value_or("NULL"));
+    }
+  }
+  return lines;
+}
+
+/// "GRANT a, b ON `locks`.* TO ..." as {"a", "b"}; nothing if it is about another place.
+std::set<std::string> rights_in(const std::string& statement, const std::string& where) {
+  const auto end = statement.find(" ON " + where + " TO ");
+  if (statement.rfind("GRANT ", 0) != 0 || end == std::string::npos) return {};
+  std::set<std::string> rights;
+  for (std::size_t at = 6; at < end;) {
+    const auto comma = std::min(statement.find(", ", at), end);
+    rights.insert(statement.substr(at, comma - at));
+    at = comma + 2;
+  }
+  return rights;
+}
+
+/// What grants.sql gives to @OWNER@ or @APP@.
+std::set<std::string> rights_given(const std::string& role) {
+  std::set<std::string> rights;
+  for (const auto& statement : statements_of("grants.sql")) {
+    if (statement.find("TO '@" + role + "@'@'@HOST@'") != std::string::npos) {
+      rights.merge(rights_in(statement, "`@LOCKS@`.*"));
+    }
+  }
+  return rights;
+}
+
+/// What the server says that the user of that URL may do with the lock tables.
+std::set<std::string> rights_had(const char* variable) {
+  const auto url = mysql_setting(variable);
+  raw_mysql as(url);
+  std::set<std::string> rights;
+  for (const auto& row : as.rows("SHOW GRANTS FOR CURRENT_USER()")) {
+    rights.merge(rights_in(row.at(0).value_or(""), "`" + store_url::parse(url).path + "`.*"));
+  }
+  return rights;
+}
+
+}  // namespace
+
+TEST_CASE("mysql schema: sql/schema-mysql.sql makes what schema=create makes", "[mysql]") {
+  mysql_store_fixture by_hand;
+  auto raw = owner();
+  for (const auto& statement : statements_of("schema-mysql.sql")) {
+    raw.run(replaced(statement, "dlock_", by_hand.tables.prefix()));
+  }
+  mysql_store_fixture created;
+  created.open();
+  CHECK(contents(raw, by_hand.tables.prefix()) == contents(raw, created.tables.prefix()));
+  by_hand.more = "&schema=verify";
+  actor a(by_hand), b(by_hand);
+  CHECK(a.acquire("k") == 1);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(answer(a.release("k", 1)) == outcome::yes);
+}
+
+TEST_CASE("mysql schema: the users of these tests have the rights of sql/grants.sql and no more", "[mysql]") {
+  // So what other tests show of them, that they can make the tables and that they can lock, is true of that file.
+  CHECK_FALSE(rights_given("OWNER").empty());
+  CHECK_FALSE(rights_given("APP").empty());
+  CHECK(rights_had("DLOCK_TEST_MYSQL_OWNER_URL") == rights_given("OWNER"));
+  CHECK(rights_had("DLOCK_TEST_MYSQL_URL") == rights_given("APP"));
+}
+
+TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock and to clean up", "[mysql]") {
+  mysql_store_fixture fixture;
+  fixture.open();
+  mysql_user user(fixture.tables.prefix() + "narrow");
+  std::ifstream in(DLOCK_TEST_SQL_FOLDER "/grants.sql");
+  std::vector<std::string> narrow;
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("-- GRANT ", 0) == 0 && line.find("`@LOCKS@`.`dlock_") != std::string::npos)
+      narrow.push_back(line.substr(3));
+  }
+  REQUIRE(narrow.size() == 5);
+  for (auto& grant : narrow) {
+    grant.pop_back();
+    grant = replaced(replaced(grant, "@LOCKS@", store_url::parse(fixture.url()).path), "@HOST@", "%");
+    user.root().run(replaced(replaced(grant, "@APP@", user.name()), "dlock_", fixture.tables.prefix()));
+  }
+  const auto as_narrow = [&](const std::string& more) {
+    auto store = open_store(user.url(fixture.tables.url(more)));
+    store->prepare();
+    return store;
+  };
+  as_narrow("&schema=verify");
+  const auto store = as_narrow("");
+  {
+    lock_service locks(store, {.label = "narrow"});
+    CHECK(locks.acquire("k", {.ttl = 1s}).fencing_token() == 1);
+    CHECK(locks.acquire("k", {.ttl = 1s, .renewal = renewal::manual}).fencing_token() == 2);
+    CHECK(locks.held_keys().empty());
+  }
+  const auto connection = connect(*store, 5s);
+  const auto swept = store->admin()->cleanup(*connection, microseconds{1}, 10);
+  CHECK(swept.result == outcome::yes);
+  CHECK(swept.fence > 0);
+}
+
+// A program that uses ODB itself: its transactions and schemas are its own.
+
+TEST_CASE("mysql odb: a transaction of the caller stays current and untouched by prepare, inspect and list",
+          "[mysql]") {
+  mysql_store_fixture fixture;
+  actor a(fixture);
+  a.acquire("k");
+  const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  odb::mysql::database theirs(url.user, url.password, url.path, url.hosts.at(0).host, url.hosts.at(0).port);
+  const auto table = "`" + fixture.tables.prefix() + "theirs`";
+  raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  raw.run("CREATE TABLE " + table + " (id INT PRIMARY KEY) ENGINE=InnoDB");
+  {
+    odb::transaction outer(theirs.begin());
+    theirs.execute("INSERT INTO " + table + " VALUES (1)");
+    fixture.open();  // prepares
+    std::vector<holder_info> found;
+    CHECK(answer(a.store->admin()->inspect(*a.connection, {.resource = "k"}, found)) == outcome::yes);
+    CHECK(found.size() == 1);
+    CHECK(answer(a.store->admin()->list(*a.connection, "", 10, found)) == outcome::yes);
+    REQUIRE(odb::transaction::has_current());
+    CHECK(&odb::transaction::current() == &outer);
+    CHECK(raw.one("SELECT COUNT(*) FROM " + table) == "0");  // not committed by us
+    outer.rollback();
+  }
+  CHECK(raw.one("SELECT COUNT(*) FROM " + table) == "0");
+  CHECK_FALSE(odb::transaction::has_current());
+  raw.run("DROP TABLE " + table);
+}
+
+TEST_CASE("mysql odb: the lock tables are a schema of their own in ODB's catalogue", "[mysql]") {
+  CHECK(odb::schema_catalog::exists(odb::id_mysql, "dlock"));
+  CHECK_FALSE(odb::schema_catalog::exists(odb::id_mysql, ""));
 }
 
 }  // namespace dlock::test

@@ -2,18 +2,27 @@
 
 /// What only a real server can show of a whole service.
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <functional>
+#include <limits>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/multi_lease.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/lease_table/sql.hpp"
+#include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_fixture.hpp"
+#include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
 
@@ -172,6 +181,271 @@ TEST_CASE("mysql service: a batch reads the rows of its keys and no others, howe
         CHECK(std::stoi(step.at(rows).value_or("999")) <= many);
       }
     }
+  }
+}
+
+// Several keys at once, counted at the server.
+
+namespace {
+
+/// Statements that the server got while `call` ran; the least of some runs, since renewals and other clients come
+/// between.
+long statements_of(raw_mysql& client, const std::function<void()>& prepare, const std::function<void()>& call) {
+  const auto count = [&] {
+    return std::stol(client.rows("SHOW GLOBAL STATUS LIKE 'Questions'").at(0).at(1).value_or("0"));
+  };
+  long least = std::numeric_limits<long>::max();
+  for (int i = 0; i < 5; ++i) {
+    prepare();
+    const auto before = count();
+    call();
+    least = std::min(least, count() - before - 1);  // the second SHOW itself
+  }
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("mysql several keys: eight known free keys are two statements, their release is one", "[mysql][T76]") {
+  const mysql_fixture fixture;
+  auto root = raw_mysql::root();
+  // A release of keys that were held for long may look for waiters, by one statement more.
+  lock_service locks(fixture.open("&wake=off"), {.cleanup_interval = 0ms});
+  std::vector<std::string> names;
+  for (int i = 0; i < 8; ++i) names.push_back("k" + std::to_string(i));
+  const lock_keys keys(names);
+  locks.acquire_all(keys).release();
+  multi_lease held;
+  CHECK(statements_of(
+            root, [&] { held = multi_lease(); }, [&] { held = locks.acquire_all(keys); }) == 2);
+  CHECK(statements_of(
+            root, [&] { held = locks.acquire_all(keys); }, [&] { held.release(); }) == 1);
+  // The service counts the same.
+  const auto before = locks.statements();
+  held = locks.acquire_all(keys);
+  CHECK(locks.statements() == before + 2);
+  held.release();
+  CHECK(locks.statements() == before + 3);
+}
+
+TEST_CASE("mysql several keys: bytes of every kind are batched as they are", "[mysql][T76]") {
+  const mysql_fixture fixture;
+  lock_service locks(fixture.open(), {.cleanup_interval = 0ms});
+  lock_service others(fixture.open(), {.cleanup_interval = 0ms});
+  const lock_keys keys{"a'b", "a\\b", "a\"b", std::string_view("a\0b", 3), "\xff\xfe", "ü",
+                       "a ",  "a",    "A",    std::string(300, 'x')};
+  locks.acquire_all(keys).release();
+  const auto held = locks.acquire_all(keys);
+  REQUIRE(held.size() == 10);
+  for (const auto& each : held) {
+    CHECK(each.fencing_token() == 2);
+    const auto row = others.holder(lock_key::from_stored(each.key()));
+    REQUIRE(row);
+    CHECK(row->fence == 2);
+  }
+}
+
+TEST_CASE("mysql several keys: two processes in opposite order neither deadlock nor starve", "[mysql][T76]") {
+  const mysql_fixture fixture;
+  lock_service first(fixture.open(), {.cleanup_interval = 0ms});
+  lock_service second(fixture.open(), {.cleanup_interval = 0ms});
+  int turns = 0;  // guarded by the locks
+  const auto work = [&](lock_service& locks, const std::vector<std::string>& names) {
+    for (int i = 0; i < 50; ++i) {
+      const auto held = locks.acquire_all(names, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
+      ++turns;
+    }
+  };
+  std::thread other([&] { work(second, {"b", "a"}); });
+  work(first, {"a", "b"});
+  other.join();
+  CHECK(turns == 100);
+}
+
+// A row that somebody's transaction has locked, in a batch.
+
+namespace {
+
+constexpr std::size_t many = 16, locked = 7;
+const id128 somebody{{7, 7}};
+
+/// Sixteen keys, and another program who can lock the row of one.
+struct batch_scene {
+  batch_scene() {
+    for (std::size_t i = 0; i != many; ++i) {
+      keys.push_back("k" + std::string(i < 10 ? "0" : "") + std::to_string(i));
+      REQUIRE(answer(a.release(keys[i], a.acquire(keys[i]))) == outcome::yes);
+    }
+  }
+
+  void lock_one() {
+    foreign.run("BEGIN");
+    foreign.run("SELECT fence FROM " + fixture.tables.table("lock") + " WHERE lock_key='" + keys[locked] +
+                "' FOR UPDATE");
+  }
+
+  /// Nonces are 1000 and more.
+  std::vector<request> about_all(verb action, std::uint64_t fence) const {
+    std::vector<request> requests;
+    for (std::size_t i = 0; i != many; ++i) {
+      requests.push_back(
+          {.action = action, .resource = keys[i], .session = a.id, .nonce = 1000 + i, .fence = fence, .ttl = 0us});
+    }
+    return requests;
+  }
+
+  /// Sends one batch, and sees that nobody waited for the row that is locked.
+  std::vector<reply> at_once(verb action, std::uint64_t fence) {
+    auto replies = without_waiting(*a.connection, [&] { return a.run(about_all(action, fence)); });
+    CHECK(statements(replies) <= 3);
+    return replies;
+  }
+
+  /// In the session of the connection that sends the batches.
+  void a_session(const char* sql) {
+    fault why;
+    auto& native = static_cast<stores::mysql::mysql_connection&>(*a.connection);
+    REQUIRE(native.query(sql, "", nullptr, nullptr, why) == outcome::yes);
+  }
+
+  /// What a waiter does, at the moment that key i is released.
+  void take_when_free(std::size_t i) {
+    make_trigger("`locks`." + fixture.tables.table("lock"), "BEFORE UPDATE",
+                 "IF NEW.lock_key='" + keys[i] + "' AND NEW.session_id IS NULL THEN SET NEW.session_id=" +
+                     hex(somebody) + ", NEW.nonce=7, NEW.fence=NEW.fence+1; END IF");
+  }
+
+  /// All were done but the locked one, which counts as busy.
+  void check(const std::vector<reply>& replies) {
+    for (std::size_t i = 0; i != many; ++i) {
+      INFO("key " << i << ": " << replies[i].why.text);
+      CHECK(replies[i].result == (i == locked ? outcome::failed : outcome::yes));
+      CHECK(replies[i].why.contended == (i == locked));
+      CHECK_FALSE(replies[i].why.connection);
+    }
+  }
+
+  mysql_store_fixture fixture;
+  actor a{fixture};
+  raw_mysql foreign{mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")};
+  std::vector<std::string> keys{};
+};
+
+}  // namespace
+
+TEST_CASE("mysql batch: takes beside a row that another program's transaction has locked are answered at once",
+          "[mysql]") {
+  batch_scene s;
+  s.lock_one();
+  const auto replies = s.at_once(verb::take, 0);
+  s.check(replies);
+  for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].fence == (i == locked ? 0u : 2u));
+  s.foreign.run("ROLLBACK");
+  CHECK_FALSE(s.a.at(s.keys[locked]).holder);
+  CHECK(s.a.at(s.keys[locked]).fence == 1);
+}
+
+TEST_CASE("mysql batch: another program's lock on a held row makes a batch of takes no less exact", "[mysql]") {
+  batch_scene s;
+  actor b(s.fixture);
+  b.acquire(s.keys[locked]);
+  b.acquire(s.keys[3]);
+  s.lock_one();
+  const auto replies = s.at_once(verb::take, 0);
+  for (std::size_t i = 0; i != many; ++i) {
+    if (i == locked || i == 3) {
+      CHECK(replies[i].result != outcome::yes);
+      CHECK(replies[i].result != outcome::unknown);
+    } else {
+      CHECK(replies[i].result == outcome::yes);
+    }
+  }
+  s.foreign.run("ROLLBACK");
+  CHECK(s.a.at(s.keys[locked]).holder == b.id);
+}
+
+TEST_CASE("mysql batch: releases and cancels beside a locked row are done at once, and that one is not told to be free",
+          "[mysql]") {
+  for (const verb action : {verb::release, verb::cancel}) {
+    batch_scene s;
+    for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
+    s.lock_one();
+    s.check(s.at_once(action, 2));
+    for (std::size_t i = 0; i != many; ++i) CHECK(s.a.at(s.keys[i]).holder == (i == locked ? s.a.id : id128{}));
+    s.foreign.run("ROLLBACK");
+    CHECK(answer(s.a.release(s.keys[locked], 2)) == outcome::yes);
+  }
+}
+
+TEST_CASE("mysql batch: a key that others take as soon as it is released counts as released", "[mysql][triggers]") {
+  for (const verb action : {verb::release, verb::cancel}) {
+    batch_scene s;
+    for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
+    s.take_when_free(3);
+    s.lock_one();
+    auto asked = s.about_all(action, 2);
+    if (action == verb::release) asked[1].fence = 9;  // never ours
+    const auto replies = s.a.run(asked);
+    for (std::size_t i = 0; i != many; ++i) {
+      INFO(i << ": " << replies[i].why.text);
+      const bool wrong = i == 1 && action == verb::release;
+      CHECK(replies[i].result == (i == locked ? outcome::failed : wrong ? outcome::no : outcome::yes));
+      CHECK(replies[i].why.contended == (i == locked));
+    }
+    CHECK(statements(replies) <= 3);
+    CHECK(s.a.connection->usable());
+  }
+}
+
+TEST_CASE("mysql batch: a key that has no row counts as not released", "[mysql]") {
+  batch_scene s;
+  for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
+  auto asked = s.about_all(verb::release, 2);
+  asked[3].resource = "never made";
+  const auto replies = s.a.run(asked);
+  for (std::size_t i = 0; i != many; ++i) CHECK(answer(replies[i]) == (i == 3 ? outcome::no : outcome::yes));
+}
+
+TEST_CASE("mysql batch: of two keys that others have, one released just now, neither is told that it was lost",
+          "[mysql][triggers]") {
+  batch_scene s;
+  for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
+  s.foreign.run("UPDATE " + s.fixture.tables.table("lock") + " SET session_id=" + hex(somebody) +
+                ", fence=fence+1 WHERE lock_key='" + s.keys[1] + "'");
+  s.take_when_free(3);
+  const auto replies = s.a.run(s.about_all(verb::release, 2));
+  for (std::size_t i = 0; i != many; ++i) {
+    CHECK(replies[i].result == (i == 1 || i == 3 ? outcome::unknown : outcome::yes));
+  }
+  CHECK_FALSE(s.a.connection->usable());
+  // As after any answer that did not come: once more, on another connection.
+  const auto other = connect(*s.a.store, 5s);
+  const auto all = s.about_all(verb::release, 2);
+  for (const auto& each : executed(*s.a.store, *other, {all[1], all[3]})) CHECK(answer(each) == outcome::no);
+}
+
+TEST_CASE("mysql batch: what was done and can't be read is in doubt, and ends the connection", "[mysql][triggers]") {
+  for (const verb action : {verb::take, verb::release}) {
+    batch_scene s;
+    if (action == verb::release) {
+      for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
+    }
+    // After the change a SELECT of more than a row is refused, and nothing else of that connection.
+    s.a_session("SET SESSION sql_big_selects=0");
+    const auto table = "`locks`." + s.fixture.tables.table("lock");
+    make_trigger(table, "AFTER UPDATE", "SET SESSION max_join_size=1");
+    raw_mysql::root().rows("ANALYZE TABLE " + table);  // else it may take the table for empty
+    auto asked = s.about_all(action, 2);
+    if (action == verb::release) asked[1].fence = 9;  // else nothing is read
+    for (const auto& each : s.a.run(asked)) {
+      INFO(each.why.text);
+      CHECK(each.result == outcome::unknown);
+      CHECK(each.why.native == 1104);
+      CHECK(each.why.connection);
+      CHECK(each.why.transient);
+    }
+    // Whoever settles it ends that connection at the server: nobody may go on with it.
+    CHECK_FALSE(s.a.connection->usable());
   }
 }
 

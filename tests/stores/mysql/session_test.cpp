@@ -3,7 +3,6 @@
 /// A server whose defaults, or whose init_connect, would change what our statements mean.
 
 #include <fmt/format.h>
-
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -14,14 +13,20 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "floor_entity-odb-mysql.hxx"
+#include "lock_entity-odb-mysql.hxx"
+#include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/lease_table/sql.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/mysql_user.hpp"
 
 namespace dlock::test {
 
-namespace {
-
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+namespace {
 
 /// Every kind of statement on one connection, about keys that nobody used before; others see at once what it did.
 void use_everything(mysql_store_fixture& fixture) {
@@ -175,6 +180,309 @@ TEST_CASE("mysql session: a connection that got into a transaction is given up b
     CHECK_THAT(r.why.text, ContainsSubstring("transaction"));
     CHECK_FALSE(c.connection->usable());
     CHECK(answer(b.poll("new")) == outcome::absent);
+  }
+}
+
+// The expression that is the time of every statement.
+
+namespace {
+
+/// A time zone of the server's in which an hour comes twice: local time goes back from 02:00 to 01:00 at 2026-10-25
+/// 01:00 UTC. Gone at the end.
+class summer_time {
+ public:
+  summer_time() {
+    root_.run("INSERT INTO mysql.time_zone (Time_zone_id, Use_leap_seconds) VALUES (4711, 'N')");
+    root_.run("INSERT INTO mysql.time_zone_name VALUES ('dlock/summer', 4711)");
+    root_.run("INSERT INTO mysql.time_zone_transition_type VALUES (4711, 0, 3600, 1, 'DST'), (4711, 1, 0, 0, 'STD')");
+    root_.run(
+        "INSERT INTO mysql.time_zone_transition VALUES (4711, -1, 1), (4711, 1774746000, 0), (4711, 1792890000, 1)");
+  }
+  ~summer_time() {
+    root_.run("DELETE FROM mysql.time_zone_name WHERE Time_zone_id=4711");
+    for (const char* table : {"time_zone", "time_zone_transition_type", "time_zone_transition"}) {
+      root_.run(std::string("DELETE FROM mysql.") + table + " WHERE Time_zone_id=4711");
+    }
+  }
+  summer_time(const summer_time&) = delete;
+  summer_time& operator=(const summer_time&) = delete;
+
+ private:
+  raw_mysql root_ = raw_mysql::root();
+};
+
+}  // namespace
+
+TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a local clock jumps",
+          "[mysql][T26][T27]") {
+  raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_URL"));
+  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
+  const auto now = sql.names().expand("SELECT {now}");
+  // Half an hour before, at, and half an hour after both changes of a year in Europe: 2026-03-29 and 2026-10-25,
+  // 01:00 UTC.
+  const summer_time twice;
+  raw.run("SET time_zone='dlock/summer'");
+  raw.run("SET timestamp=1792888200");
+  const auto summer = raw.one("SELECT NOW()");
+  raw.run("SET timestamp=1792891800");
+  REQUIRE(raw.one("SELECT NOW()") == summer);  // an hour later, and the clock on the wall says the same
+  for (const long long second :
+       {1774744200LL, 1774746000LL, 1774747800LL, 1792888200LL, 1792890000LL, 1792891800LL, 2147483646LL}) {
+    for (const char* const zone : {"SYSTEM", "+00:00", "+01:00", "+02:00", "-11:30", "+13:00", "dlock/summer"}) {
+      INFO(second << " in " << zone);
+      raw.run(std::string("SET time_zone='") + zone + "'");
+      raw.run("SET timestamp=" + std::to_string(second) + ".000001");
+      CHECK(raw.one(now) == std::to_string(second) + "000001");
+    }
+  }
+}
+
+TEST_CASE("mysql time: every time is the server's, whatever the clock of this machine says", "[mysql][T23]") {
+  mysql_store_fixture fixture;
+  actor a(fixture, 60s);
+  // The server's clock, as this connection has it, stands years from now.
+  constexpr std::int64_t now = 2'000'000'000'000'001;
+  fault why;
+  auto& native = static_cast<stores::mysql::mysql_connection&>(*a.connection);
+  REQUIRE(native.query("SET timestamp=2000000000.000001", "", nullptr, nullptr, why) == outcome::yes);
+  auto root = raw_mysql::root();
+  const auto number = [&](const std::string& column, const std::string& table) {
+    return std::stoll(root.one("SELECT " + column + " FROM " + fixture.tables.table(table)));
+  };
+  root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
+  CHECK(a.renew(60s) == outcome::yes);
+  CHECK(number("expires_at_us", "session") == now + 60'000'000);
+  CHECK(a.kill(a.id) == outcome::no);
+  CHECK(answer(a.insert("k", 10s)) == outcome::yes);
+  CHECK(number("acquired_at_us", "lock") == now);
+  CHECK(number("expires_at_us", "lock") == now + 10'000'000);
+  CHECK(a.at("k").remaining == 10s);
+  CHECK(answer(a.extend("k", 1, 20s)) == outcome::yes);
+  CHECK(number("expires_at_us", "lock") == now + 20'000'000);
+  CHECK(answer(a.release("k", 1, 30s)) == outcome::yes);  // min_hold
+  CHECK(number("expires_at_us", "lock") == now + 30'000'000);
+  CHECK(answer(a.take("k")) == outcome::no);
+  // The very microsecond in which it ends is the first in which it may be given away.
+  const auto end_at = [&](std::int64_t when) {
+    root.run("UPDATE " + fixture.tables.table("lock") + " SET expires_at_us=" + std::to_string(when));
+  };
+  end_at(now + 1);
+  CHECK(answer(a.take("k")) == outcome::no);
+  const seen before = a.at("k");
+  CHECK(before.remaining == 1us);
+  CHECK(answer(a.take_over("k", before)) == outcome::no);
+  end_at(now);
+  CHECK(answer(a.take("k", 5s)) == outcome::yes);
+  CHECK(number("expires_at_us", "lock") == now + 5'000'000);
+  end_at(now);
+  CHECK(answer(a.take_over("k", a.at("k"))) == outcome::yes);
+  const std::string second = "l";
+  REQUIRE(answer(a.insert(second, 1s)) == outcome::yes);
+  REQUIRE(answer(a.release("k", a.at("k").fence)) == outcome::yes);
+  end_at(now + 1);
+  const std::array<request, 2> asked{request{.action = verb::take, .resource = "k", .session = a.id, .nonce = 70},
+                                     request{.action = verb::take, .resource = second, .session = a.id, .nonce = 71}};
+  std::array<reply, 2> replies;
+  a.store->execute(*a.connection, asked, replies);
+  CHECK(replies[0].result == outcome::yes);
+  CHECK(replies[1].result == outcome::no);
+  root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));
+  CHECK(a.kill(a.id) == outcome::no);
+  root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now));
+  CHECK(a.renew(60s) == outcome::no);
+  CHECK(a.kill(a.id) == outcome::yes);
+  const auto id = id128::random();
+  CHECK(answer(a.store->session(*a.connection, session_verb::open, {.id = id, .ttl = 60s})) == outcome::yes);
+  CHECK(number("expires_at_us", "session") == now + 60'000'000);
+}
+
+// Which server a store talks to, and how: TLS, several hosts, replicas, time zones, timeouts.
+
+namespace {
+
+struct attempt_result {
+  bool connected = false;
+  fault why{};
+};
+
+attempt_result attempt(const std::string& url, microseconds limit = 5s) {
+  attempt_result result;
+  result.connected = open_store(url)->connect(limit, result.why) != nullptr;
+  return result;
+}
+
+store_url owner_url() { return store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")); }
+
+/// The owner's URL with other hosts or another password.
+std::string variant(const std::string& hosts, const std::string& password) {
+  const auto url = owner_url();
+  return "mysql://" + url.user + ":" + password + "@" + hosts + "/" + url.path;
+}
+
+std::string good_host() {
+  const auto url = owner_url();
+  return url.hosts.at(0).host + ":" + std::to_string(url.hosts.at(0).port);
+}
+
+}  // namespace
+
+TEST_CASE("mysql connect: TLS that was asked for and is not offered is an error", "[mysql][mariadb]") {
+  if (raw_mysql::root().one("SELECT @@have_ssl") == "YES") SKIP("this server offers TLS");
+  const mysql_fixture fixture;
+  for (const char* const mode : {"&tls=require", "&tls=verify"}) {
+    const auto refusal = attempt(fixture.url(mode));
+    INFO(refusal.why.text);
+    CHECK_FALSE(refusal.connected);
+    CHECK_FALSE(refusal.why.transient);
+    CHECK(refusal.why.connection);
+    CHECK_THAT(refusal.why.text, ContainsSubstring("TLS") || ContainsSubstring("SSL"));
+  }
+  CHECK(attempt(fixture.url("&tls=prefer")).connected);
+  CHECK(attempt(fixture.url("&tls=off")).connected);
+}
+
+TEST_CASE("mysql connect: a wrong password is told without any password", "[mysql]") {
+  const auto refusal = attempt(variant(good_host(), "wr0ng"));
+  CHECK_FALSE(refusal.connected);
+  CHECK(refusal.why.native == 1045);
+  CHECK_FALSE(refusal.why.transient);
+  CHECK_THAT(refusal.why.text, !ContainsSubstring("wr0ng") && ContainsSubstring("***"));
+  try {
+    open_store(variant(good_host(), "wr0ng"))->prepare();
+    FAIL("it was prepared");
+  } catch (const store_error& e) {
+    CHECK(e.native_code() == 1045);
+    CHECK(e.code() == errc::store_failed);
+    CHECK_THAT(std::string(e.what()), !ContainsSubstring("reached") && StartsWith("dlock: mysql://"));
+    CHECK_THAT(std::string(e.what()), !ContainsSubstring("wr0ng"));
+  }
+}
+
+TEST_CASE("mysql connect: a database that is not there, or is not for this user, is told as such", "[mysql]") {
+  mysql_user user(mysql_fixture().prefix() + "stranger");
+  const auto code_of_refusal = [&](const std::string& database) {
+    try {
+      open_store(user.url("mysql://u:p@" + good_host() + "/" + database))->prepare();
+    } catch (const store_error& e) {
+      CHECK(e.code() == errc::store_failed);
+      CHECK_FALSE(e.transient());
+      CHECK_THAT(std::string(e.what()), !ContainsSubstring("reached"));
+      return e.native_code();
+    }
+    return 0;
+  };
+  CHECK(code_of_refusal(owner_url().path) == 1044);
+  user.grant("SELECT ON *.*");
+  CHECK(code_of_refusal(user.name() + "_nowhere") == 1049);
+}
+
+TEST_CASE("mysql connect: nobody there is unreachable and may pass", "[mysql]") {
+  const auto refusal = attempt(variant("127.0.0.1:1", "x"));
+  CHECK_FALSE(refusal.connected);
+  CHECK(refusal.why.connection);
+  CHECK(refusal.why.transient);
+  try {
+    open_store(variant("127.0.0.1:1", "x"))->prepare();
+    FAIL("it was prepared");
+  } catch (const store_error& e) {
+    CHECK(e.code() == errc::store_unreachable);
+    CHECK(e.transient());
+  }
+}
+
+TEST_CASE("mysql connect: of several hosts the first that answers is used, all failures are told", "[mysql]") {
+  const auto url = owner_url();
+  CHECK(attempt(variant("127.0.0.1:1," + good_host(), url.password)).connected);
+  const auto refusal = attempt(variant("127.0.0.1:1,127.0.0.1:2", "x"));
+  CHECK_THAT(refusal.why.text, ContainsSubstring("127.0.0.1:1") && ContainsSubstring("127.0.0.1:2"));
+  CHECK(refusal.why.text.find("mysql://") == refusal.why.text.rfind("mysql://"));
+  CHECK(refusal.why.text.find("dlock:") == refusal.why.text.rfind("dlock:"));
+}
+
+TEST_CASE("mysql connect: a value that is longer than its place is cut off", "[mysql]") {
+  mysql_store_fixture fixture;
+  actor a(fixture);
+  auto& on = static_cast<stores::mysql::mysql_connection&>(*a.connection);
+  const std::string sql = "SELECT 'abcdefgh', X'0102030405', 'ab', NULL";
+  stores::mysql::mysql_bytes<4> text, bytes, fits, none;
+  none.size = 4;
+  const std::array row{stores::mysql::mysql_field::text(text), stores::mysql::mysql_field::bytes(bytes),
+                       stores::mysql::mysql_field::text(fits), stores::mysql::mysql_field::text(none)};
+  stores::mysql::mysql_statement statement(sql, "a long value", {});
+  fault why;
+  REQUIRE(on.fetch(statement, row, why) == outcome::yes);
+  CHECK(text.view() == "abcd");
+  CHECK(bytes.view() == "\x01\x02\x03\x04");
+  CHECK(fits.view() == "ab");
+  CHECK(none.view().empty());
+}
+
+TEST_CASE("mysql connect: a server that takes no writes is refused in words", "[mysql]") {
+  mysql_store_fixture fixture;
+  actor a(fixture);
+  a.acquire("k");
+  const global_setting replica("read_only", "1");
+  const auto refusal = attempt(fixture.tables.app_url());
+  CHECK_FALSE(refusal.connected);
+  CHECK(refusal.why.transient);
+  CHECK_THAT(refusal.why.text, ContainsSubstring("read_only"));
+}
+
+TEST_CASE("mysql connect: a primary that steps down ends the connection, so that another host is tried", "[mysql]") {
+  const mysql_fixture fixture;
+  fixture.open();
+  const auto store = open_store(fixture.app_url());
+  const auto connection = connect(*store, 5s);
+  const request q{.action = verb::insert, .resource = "k", .session = id128::random(), .nonce = 1};
+  reply r;
+  {
+    const global_setting replica("read_only", "1");
+    r = executed(*store, *connection, q);
+  }
+  CHECK(r.result == outcome::failed);
+  CHECK(r.why.native == 1290);
+  CHECK_FALSE(connection->usable());
+  r = executed(*store, *connection, q);
+  CHECK(r.result == outcome::failed);
+  CHECK(r.why.connection);
+}
+
+TEST_CASE("mysql connect: connections to one server have one identity and numbers of their own", "[mysql]") {
+  mysql_store_fixture fixture;
+  actor a(fixture), b(fixture);
+  CHECK_FALSE(a.connection->identity().server.empty());
+  CHECK(a.connection->identity().server == b.connection->identity().server);
+  CHECK(a.connection->identity().incarnation == b.connection->identity().incarnation);
+  CHECK(a.connection->identity().id != b.connection->identity().id);
+  CHECK(a.store->name().find("owner-pw") == std::string::npos);
+}
+
+TEST_CASE("mysql connect: the session has the isolation and the bounds of the protocol", "[mysql]") {
+  const bool mariadb = raw_mysql::root().is_mariadb();
+  const global_setting isolation(mariadb ? "tx_isolation" : "transaction_isolation", "'SERIALIZABLE'");
+  const global_setting mode("sql_mode", "''");
+  mysql_store_fixture fixture;
+  // prepare() checks the isolation itself; a row with an oversized label would be cut off in a lax mode.
+  actor a(fixture);
+  CHECK(a.acquire("k") == 1);
+}
+
+TEST_CASE("mysql connect: time zones of server and session change nothing", "[mysql][T26]") {
+  mysql_store_fixture fixture;
+  actor before(fixture);
+  before.acquire("kept");
+  before.acquire("own", 20s);
+  for (const char* const zone : {"'+13:00'", "'-12:00'"}) {
+    const global_setting elsewhere("time_zone", zone);
+    actor b(fixture);
+    CHECK(answer(b.take("kept")) == outcome::no);
+    CHECK(answer(b.take("own")) == outcome::no);
+    const seen own = b.at("own");
+    CHECK_FALSE(own.expired);
+    CHECK(own.remaining <= 20s);
+    CHECK(own.remaining > 10s);
+    CHECK(b.kill(before.id) == outcome::no);
+    CHECK(before.renew(for_long) == outcome::yes);
   }
 }
 

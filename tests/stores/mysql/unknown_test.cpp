@@ -2,6 +2,11 @@
 
 /// Connections that break in mid-statement: what is unknown is said to be unknown, and it can be cleaned up.
 
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
@@ -10,9 +15,14 @@
 #include <thread>
 
 #include "contract/backends/mysql/fixtures.hpp"
+#include "dlock/lock_service.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
+#include "support/eventually.hpp"
+#include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {
+
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -196,6 +206,205 @@ TEST_CASE("mysql unknown: a host's name and a label of any bytes are stored", "[
   const std::string host(400, '\xff'), label = std::string(70, 'x') + "\xc3\xa4";
   const session_record record{.id = id, .ttl = 60s, .host = host, .pid = 1, .label = label};
   CHECK(answer(a.store->session(*a.connection, session_verb::open, record)) == outcome::yes);
+}
+
+// Servers that refuse what they usually do: no more prepared statements, offline, a handshake that breaks.
+
+namespace {
+
+std::string server_name() {
+  const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  return fmt::format("{}:{}", url.hosts.at(0).host, url.hosts.at(0).port);
+}
+
+/// Between a client and the server: passes the server's greeting on, and ends the connection when the client answers.
+class breaking_proxy {
+ public:
+  explicit breaking_proxy(bool reset) : listener_(::socket(AF_INET, SOCK_STREAM, 0)), reset_(reset) {
+    sockaddr_in to = local(0);
+    REQUIRE(::bind(listener_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
+    REQUIRE(::listen(listener_, 8) == 0);
+    thread_ = std::thread([this] {
+      for (int client = ::accept(listener_, nullptr, nullptr); client >= 0;
+           client = ::accept(listener_, nullptr, nullptr)) {
+        serve(client);
+      }
+    });
+  }
+  ~breaking_proxy() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  breaking_proxy(const breaking_proxy&) = delete;
+  breaking_proxy& operator=(const breaking_proxy&) = delete;
+
+  std::uint16_t port() const {
+    sockaddr_in at{};
+    socklen_t size = sizeof at;
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&at), &size);
+    return ntohs(at.sin_port);
+  }
+
+ private:
+  static sockaddr_in local(std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    return address;
+  }
+  void serve(int client) const {
+    const int server = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to = local(store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")).hosts.at(0).port);
+    std::array<char, 4096> bytes{};
+    if (::connect(server, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) {
+      const auto greeting = ::recv(server, bytes.data(), bytes.size(), 0);
+      if (greeting > 0) ::send(client, bytes.data(), static_cast<std::size_t>(greeting), MSG_NOSIGNAL);
+      ::recv(client, bytes.data(), bytes.size(), 0);
+    }
+    const linger at_once{reset_ ? 1 : 0, 0};
+    ::setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    ::close(client);
+    ::close(server);
+  }
+
+  int listener_;
+  bool reset_;
+  std::thread thread_{};
+};
+
+}  // namespace
+
+TEST_CASE("mysql refusals: where the server prepares nothing more, the statements are sent as text", "[mysql]") {
+  mysql_store_fixture fixture;
+  fixture.open();
+  fixture.more = "&schema=none";  // how ODB asks for the schema is always prepared
+  actor before(fixture);
+  before.acquire("before");
+  const global_setting none_left("max_prepared_stmt_count", "0");
+  actor a(fixture, for_long, "K\xc3\xb6ln"), b(fixture);
+  CHECK(a.take("before").result == outcome::no);
+  const std::string key("a?'\\\0\xff", 6);
+  const auto fence = a.acquire(key);
+  CHECK(fence == 1);
+  const seen held = b.at(key);
+  CHECK(held.holder == a.id);
+  CHECK(held.kind == lease_kind::session);
+  CHECK_FALSE(held.gone);
+  CHECK(held.remaining > for_long - 5min);
+  CHECK(held.who == "host-a/4242 K\xc3\xb6ln");
+  CHECK(answer(b.poll("never")) == outcome::absent);
+  CHECK(a.renew(for_long) == outcome::yes);
+  CHECK(answer(a.release(key, fence, 1h)) == outcome::yes);  // min_hold
+  CHECK(b.at(key).kind == lease_kind::expiring);
+  CHECK(answer(b.take(key)) == outcome::no);
+  CHECK(answer(b.insert("own", 10s)) == outcome::yes);
+  CHECK(b.at("own").remaining > 5s);
+  CHECK(answer(b.extend("own", 1, 20s)) == outcome::yes);
+  CHECK(answer(b.cancel("own", b.nonce)) == outcome::yes);
+  CHECK(answer(a.insert("own")) == outcome::no);
+  CHECK(answer(a.take("own")) == outcome::yes);
+  CHECK(b.kill(a.id) == outcome::no);
+  CHECK(a.close() == outcome::yes);
+  const reply over = b.take_over("own", b.at("own"));
+  CHECK(over.fence == 3);
+  CHECK(a.connection->usable());
+  // A service, too, as long as it need not begin.
+  lock_service locks(open_store(fixture.tables.url("&schema=none")), {.cleanup_interval = 0ms});
+  auto lease = locks.acquire("service", {.ttl = 10s});
+  CHECK(eventually([&] { return lease.remaining() > 8s; }));
+  lease.release();
+}
+
+TEST_CASE("mysql refusals: a server that has room again is asked to prepare again", "[mysql]") {
+  mysql_store_fixture fixture;
+  fixture.open();
+  fixture.more = "&schema=none";
+  auto root = raw_mysql::root();
+  const auto prepared = [&] { return root.rows("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'").at(0).at(1); };
+  std::optional<global_setting> none_left;
+  none_left.emplace("max_prepared_stmt_count", "0");
+  actor a(fixture);
+  const auto before = prepared();
+  a.acquire("k");
+  none_left.reset();
+  for (int i = 0; i != 120; ++i) a.at("k");
+  CHECK(prepared() != before);
+}
+
+TEST_CASE("mysql refusals: every fault says which server it was", "[mysql]") {
+  mysql_store_fixture fixture;
+  actor a(fixture), b(fixture);
+  a.acquire("k");
+  auto root = raw_mysql::root();
+  root.run("BEGIN");
+  root.run("SELECT * FROM " + fixture.tables.table("lock") + " FOR UPDATE");
+  CHECK_THAT(b.take("k").why.text, ContainsSubstring(server_name() + ": take"));
+  CHECK_THAT(a.release("k", 1).why.text, ContainsSubstring(server_name() + ": release") && ContainsSubstring("(1205)"));
+  root.run("COMMIT");
+  raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")).run("DROP TABLE " + fixture.tables.table("lock"));
+  CHECK_THAT(a.take("k").why.text, ContainsSubstring(server_name()));
+  std::vector<holder_info> found;
+  CHECK_THAT(a.store->admin()->inspect(*a.connection, {.resource = "k"}, found).why.text,
+             ContainsSubstring(server_name()));
+  CHECK_THAT(a.store->admin()->cleanup(*a.connection, 1h, 1).why.text, ContainsSubstring(server_name()));
+  root.run("KILL " + std::to_string(connection_id(b)));
+  reply lost;
+  pass_until(fixture, [&] {
+    lost = b.poll("k");
+    return lost.why.connection;
+  });
+  CHECK_THAT(lost.why.text, ContainsSubstring(server_name()));
+}
+
+TEST_CASE("mysql refusals: a server that goes offline is left, and may come back", "[mysql][mysql9]") {
+  mysql_store_fixture fixture;
+  actor a(fixture);
+  a.acquire("k");
+  const auto url = fixture.tables.url();
+  {
+    const global_setting offline("offline_mode", "1");
+    fault why;
+    CHECK(open_store(url)->connect(5s, why) == nullptr);
+    INFO(why.text);
+    CHECK(why.transient);
+    CHECK(why.connection);
+    CHECK_THAT(why.text, ContainsSubstring("offline"));
+    const reply ended = a.take("k");
+    INFO(ended.why.text);
+    CHECK(ended.result == outcome::failed);
+    CHECK(ended.why.connection);
+    CHECK(ended.why.transient);
+  }
+  fault why;
+  CHECK(open_store(url)->connect(5s, why) != nullptr);
+}
+
+TEST_CASE("mysql refusals: a TLS handshake that breaks is tried again, a certificate that is refused is not",
+          "[mysql][mysql9]") {
+  const mysql_fixture fixture;
+  const auto parts = store_url::parse(fixture.url());
+  const auto with = [&](std::uint16_t port, const std::string& mode) {
+    return fmt::format("mysql://{}:{}@127.0.0.1:{}/{}?tls={}", parts.user, parts.password, port, parts.path, mode);
+  };
+  for (const bool reset : {false, true}) {
+    const breaking_proxy proxy(reset);
+    fault why;
+    CHECK(open_store(with(proxy.port(), "require"))->connect(5s, why) == nullptr);
+    INFO(why.text);
+    CHECK((why.native == 2026 || why.native == 2013));
+    CHECK(why.transient);
+    CHECK(why.connection);
+  }
+  fault why;
+  // With the system's authorities as a file: without one, newer libraries of MariaDB trust a server on this machine.
+  const std::string verify = "verify&tls_ca=/etc/ssl/certs/ca-certificates.crt";
+  CHECK(open_store(with(parts.hosts.at(0).port, verify))->connect(5s, why) == nullptr);
+  INFO(why.text);
+  CHECK(why.native == 2026);
+  CHECK_FALSE(why.transient);
+  CHECK(open_store(with(parts.hosts.at(0).port, "require"))->connect(5s, why) != nullptr);
 }
 
 }  // namespace dlock::test

@@ -2,9 +2,11 @@
 
 /// The SQLite store and its file: schema, prefixes, what can be wrong with a file, reboots.
 
+#include <dlock/detail/odb_compat.hpp>
+//
 #include <sys/resource.h>
 #include <sys/stat.h>
-
+#include <unistd.h>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -14,19 +16,28 @@
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <sstream>
 #include <thread>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
+#include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
+#include "dlock/lock_service.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/connection.hpp"
+#include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/client/file.hpp"
+#include "stores/sqlite/lock_rows.hpp"
+#include "stores/sqlite/sqlite_machine.hpp"
 #include "stores/sqlite/without_rights.hpp"
 #include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
 
-using namespace dlock;
 using namespace dlock::test;
+using namespace dlock;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
+using machine_ptr = std::shared_ptr<sqlite_machine>;
 
 namespace {
 
@@ -257,4 +268,407 @@ TEST_CASE("sqlite file: opening again in the same boot leaves everything as it i
   fixture.open();
   CHECK(another.at("kept").holder == kept.id);
   CHECK_FALSE(another.at("own").holder);
+}
+
+// Where an SQLite lock file is, who may write to it, and what it is: what is said where that is wrong.
+
+namespace {
+
+/// What prepare() threw; its code is in `code`.
+std::string refusal(store& store, errc expected = errc::store_failed) {
+  try {
+    store.prepare();
+  } catch (const store_error& e) {
+    CHECK(e.code() == make_error_code(expected));
+    CHECK_THAT(e.what(), ContainsSubstring("SQLite file '"));
+    return e.what();
+  }
+  FAIL("it was not refused");
+  return {};
+}
+
+std::string refusal(const std::string& url) { return refusal(*open_store(url)); }
+
+unsigned mode_of(const std::string& path) {
+  struct ::stat found {};
+  return ::stat(path.c_str(), &found) == 0 ? found.st_mode & 0777U : 0;
+}
+
+}  // namespace
+
+TEST_CASE("sqlite location: a file system that machines may share is refused before the file is made",
+          "[unit][sqlite]") {
+  scratch_folder folder;
+  const auto path = folder / "locks.db";
+  const auto [type, name] = GENERATE(table<std::uint32_t, const char*>({{0x6969, "NFS"},
+                                                                        {0xFF534D42, "CIFS"},
+                                                                        {0xFE534D42, "SMB"},
+                                                                        {0x01021997, "9p"},
+                                                                        {0x65735546, "FUSE"},
+                                                                        {0x0BD00BD0, "Lustre"},
+                                                                        {0x00C36400, "Ceph"},
+                                                                        {0x01161970, "GFS2"}}));
+  const auto machine = std::make_shared<sqlite_machine>("this");
+  machine->files = type;
+  const auto text = refusal(*open_on("sqlite:" + path, machine));
+  CHECK_THAT(text, ContainsSubstring(path));
+  CHECK_THAT(text, ContainsSubstring(std::string("(") + name + ")"));
+  CHECK_THAT(text, ContainsSubstring("filesystem=any"));
+  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK_NOTHROW(open_on("sqlite:" + path + "?filesystem=any", machine)->prepare());
+  // Of a file that is there it is asked too: it may be a link to elsewhere.
+  CHECK_THAT(refusal(*open_on("sqlite:" + path, machine)), ContainsSubstring(name));
+}
+
+TEST_CASE("sqlite location: file systems of one host are not refused", "[unit][sqlite]") {
+  // ext4, xfs, btrfs, tmpfs, overlayfs, zfs, f2fs, bcachefs, none that could be asked.
+  for (const std::uint32_t type :
+       {0xEF53U, 0x58465342U, 0x9123683EU, 0x01021994U, 0x794C7630U, 0x2FC12FC1U, 0xF2F52010U, 0xCA451A4EU, 0U}) {
+    CHECK(stores::sqlite::network_file_system(type) == nullptr);
+  }
+}
+
+TEST_CASE("sqlite location: the machine itself is asked", "[unit][sqlite]") {
+  const auto& machine = *stores::sqlite::sqlite_host::here();
+  scratch_folder folder;
+  const auto path = folder / "file";
+  std::ofstream(path) << "x";
+  CHECK(machine.file_system("/proc") == 0x9FA0);
+  CHECK(machine.file_system(path + "/nowhere") == 0);
+  CHECK(machine.mounted_alone("/proc"));
+  CHECK_FALSE(machine.mounted_alone(path));
+  CHECK_FALSE(machine.mounted_alone(path + "/nowhere"));
+  CHECK(machine.names(path) == 1);
+  std::filesystem::create_hard_link(path, folder / "other");
+  CHECK(machine.names(path) == 2);
+  CHECK_FALSE(machine.boot_id().empty());
+  CHECK_FALSE(machine.shifted_clock());
+}
+
+TEST_CASE("sqlite location: a file that is mounted without its folder is refused", "[unit][sqlite]") {
+  scratch_folder folder;
+  const auto url = "sqlite:" + (folder / "locks.db");
+  const auto machine = std::make_shared<sqlite_machine>("this");
+  machine->alone = true;
+  CHECK_NOTHROW(open_on(url, machine)->prepare());  // it is not there yet
+  const auto text = refusal(*open_on(url, machine));
+  CHECK_THAT(text, ContainsSubstring("mount the folder that it is in"));
+  CHECK_NOTHROW(open_on(url + "?filesystem=any", machine)->prepare());
+  machine->alone = false;
+  CHECK_NOTHROW(open_on(url, machine)->prepare());
+}
+
+TEST_CASE("sqlite location: a file with a second name is refused under either, a symbolic link is not",
+          "[unit][sqlite]") {
+  scratch_folder folder;
+  const auto path = folder / "locks.db", other = folder / "other.db", link = folder / "link.db";
+  open_store("sqlite:" + path)->prepare();
+  std::filesystem::create_hard_link(path, other);
+  for (const auto& name : {path, other}) CHECK_THAT(refusal("sqlite:" + name), ContainsSubstring("2 names"));
+  CHECK_NOTHROW(open_store("sqlite:" + path + "?filesystem=any")->prepare());
+  std::filesystem::remove(other);
+  std::filesystem::create_symlink(path, link);
+  lock_service first("sqlite:" + path), second("sqlite:" + link);
+  const auto held = first.acquire("k");
+  CHECK_FALSE(second.try_acquire("k"));
+}
+
+TEST_CASE("sqlite location: what is no SQLite file is said so, and not that it can't be reached", "[unit][sqlite]") {
+  scratch_folder folder;
+  const auto path = folder / "locks.db";
+  std::ofstream(path) << std::string(5000, 'x');
+  const auto text = refusal("sqlite:" + path);
+  CHECK_THAT(text, ContainsSubstring("file is not a database"));
+  CHECK_THAT(text, ContainsSubstring("a file of another kind, or an encrypted one"));
+  CHECK_THAT(text, !ContainsSubstring("reached"));
+
+  // Also if it has become so while a service runs: at once, not at the end of the wait.
+  std::filesystem::remove(path);
+  lock_service service("sqlite:" + path);
+  std::filesystem::remove(path);
+  std::ofstream(path) << std::string(5000, 'x');
+  try {
+    (void)service.acquire("k", {.wait = 20s});
+    FAIL("it was granted");
+  } catch (const store_error& e) {
+    CHECK(e.code() == make_error_code(errc::store_failed));
+    CHECK_THAT(e.what(), ContainsSubstring("file is not a database"));
+  }
+}
+
+TEST_CASE("sqlite location: the -wal and -shm get the file's own mode, whatever the umask", "[unit][sqlite]") {
+  scratch_folder folder;
+  const auto path = folder / "locks.db";
+  const auto before = ::umask(GENERATE(0002U, 0022U));
+  open_store("sqlite:" + path)->prepare();
+  CHECK(mode_of(path) == 0644);  // SQLite never gives more: a group has to be let in by chmod
+  REQUIRE(::chmod(path.c_str(), 0660) == 0);
+  lock_service service("sqlite:" + path);
+  const auto held = service.acquire("k");
+  for (const char* part : {"", "-wal", "-shm"}) CHECK(mode_of(path + part) == 0660);
+  ::umask(before);
+}
+
+TEST_CASE("sqlite location: a right that is missing is told, with whose file it is", "[unit][sqlite]") {
+  scratch_folder folder;
+  const auto path = folder / "locks.db";
+  open_store("sqlite:" + path)->prepare();
+  raw_sqlite other(path);  // keeps -wal and -shm there
+  other.run("UPDATE dlock_floor SET fence = fence");
+  ::chmod((folder / ".").c_str(), 0755);
+  const std::string part = GENERATE("", "-wal", "-shm");
+  std::filesystem::create_symlink(path, folder / "link");
+  for (const char* each : {"", "-wal", "-shm"}) ::chmod((path + each).c_str(), each == part ? 0444 : 0666);
+  const as_nobody now;
+  CHECK(stores::sqlite::not_writable(path) ==
+        "'" + path + part + "' has mode 0444, user " + std::to_string(::getuid()) + " and group " +
+            std::to_string(::getgid()) + ", and this process is user " + std::to_string(::geteuid()) + " and group " +
+            std::to_string(::getegid()));
+  const auto text = refusal("sqlite:" + path);
+  CHECK_THAT(text, ContainsSubstring("'" + path + part + "' has mode 0444"));
+  CHECK_THAT(refusal("sqlite:" + (folder / "link")), ContainsSubstring("'" + path + part + "' has mode 0444"));
+  CHECK_THAT(text, !ContainsSubstring("reached"));
+}
+
+TEST_CASE("sqlite location: a folder that may not be written to is told", "[unit][sqlite]") {
+  scratch_folder folder;
+  const auto inner = folder / "inner";
+  std::filesystem::create_directory(inner);
+  ::chmod((folder / ".").c_str(), 0755);
+  ::chmod(inner.c_str(), 0555);
+  {
+    const as_nobody now;
+    CHECK_THAT(refusal("sqlite:" + inner + "/locks.db"), ContainsSubstring("'" + inner + "' has mode 0555"));
+  }
+  ::chmod(inner.c_str(), 0755);
+}
+
+// What the SQLite store makes of boots: containers of one kernel that are told different ids, and what is left after a
+// reboot.
+
+namespace {
+
+constexpr std::int64_t at(microseconds time) { return time.count(); }
+
+/// A file with the table `orders`; stores on it take `machine` for theirs.
+class one_file final : public sqlite_machine_fixture {
+ public:
+  one_file() : sqlite_machine_fixture("first") {}
+  /// The machine boots, and its clock shows `time` when it is seen for the first time.
+  void boot(std::string id, microseconds time) {
+    machine = std::make_shared<sqlite_machine>(std::move(id));
+    machine->set(at(time));
+  }
+  lock_key order(std::int64_t id) const { return lock_key::of_row(orders_, {id}); }
+
+ private:
+  const std::shared_ptr<const row_table> orders_ = make_lock_table(path, "orders", 2);
+};
+
+}  // namespace
+
+TEST_CASE("sqlite boot: containers of one kernel with different boot ids never have two trusted leases",
+          "[unit][sqlite]") {
+  scratch_folder folder;
+  const auto url = "sqlite:" + (folder / "locks.db");
+  const auto in_container = [&](const char* boot) { return open_on(url, std::make_shared<sqlite_machine>(boot)); };
+  lock_service first(in_container("one"));
+  const auto kept = first.acquire("kept", {.ttl = 60s});
+  const auto own = first.acquire("own", {.ttl = 60s, .renewal = renewal::none});
+  const auto long_own = first.acquire("long own", {.ttl = 240h, .renewal = renewal::none});
+  lock_service second(in_container("two")), third(in_container("three"));
+  for (lock_service* const other : {&second, &third}) {
+    for (const char* key : {"kept", "own", "long own"}) {
+      INFO(key);
+      CHECK_FALSE(other->try_acquire(key));
+      CHECK(other->holder(key)->pid != 0);
+    }
+  }
+  for (const lease* const held : {&kept, &own, &long_own}) CHECK_NOTHROW(held->ensure_held());
+  CHECK(second.acquire("another"));
+}
+
+TEST_CASE("sqlite boot: a container with another boot id changes nothing that is alive", "[unit][sqlite]") {
+  one_file fixture;
+  fixture.boot("one", 100h);
+  actor kept(fixture, 30s), own(fixture), gone(fixture);
+  const auto fence = kept.acquire("kept");
+  own.acquire("own", 1h);
+  gone.acquire("gone", 1h);
+  REQUIRE(answer(kept.release("held on", kept.acquire("held on"), 1h)) == outcome::yes);
+  REQUIRE(answer(run(kept, verb::take, fixture.order(1))) == outcome::yes);
+  REQUIRE(answer(run(kept, verb::take, fixture.order(2), 1h)) == outcome::yes);
+  gone.close();
+  raw_sqlite raw(fixture.path);
+  const auto all = [&] {
+    return raw.column("SELECT lock_key || hex(session_id) || expires_at_us || acquired_at_us FROM dlock_lock");
+  };
+  const auto before = all();
+  const auto epoch = raw.text("SELECT fence FROM dlock_floor WHERE id = 3");
+
+  fixture.machine->pass(29s);
+  const auto now = fixture.machine->now();
+  fixture.boot("two", microseconds{now});
+  actor other(fixture);
+  CHECK(all() == before);
+  CHECK(raw.text("SELECT fence FROM dlock_floor WHERE id = 3") == epoch);  // rows would shift their expiries
+  for (const char* key : {"kept", "own", "gone", "held on"}) {
+    INFO(key);
+    CHECK(answer(other.take(key)) == outcome::no);
+    CHECK(answer(other.take_over(key, other.at(key))) == outcome::no);
+  }
+  CHECK(other.kill(kept.id) == outcome::no);
+  for (const std::int64_t id : {1, 2}) {
+    CHECK(answer(run(other, verb::take, fixture.order(id))) == outcome::no);
+    CHECK_FALSE(run(other, verb::poll, fixture.order(id)).holder.expired);
+  }
+  CHECK(answer(other.store->admin()->cleanup(*other.connection, 1us, 100)) == outcome::yes);
+  CHECK(all() == before);
+  // The clock of the kernel ends it like any other.
+  fixture.machine->pass(2s);
+  CHECK(other.kill(kept.id) == outcome::yes);
+  CHECK(answer(other.take_over("kept", other.at("kept"))) == outcome::yes);
+  CHECK(other.at("kept").fence == fence + 1);
+}
+
+TEST_CASE("sqlite boot: a renewal in the middle of another container's start is not taken for a time to come",
+          "[unit][sqlite]") {
+  one_file fixture;
+  fixture.boot("one", 1h);
+  actor a(fixture, 30s);
+  a.acquire("own", 1h);
+  const auto first = fixture.machine;
+  fixture.boot("two", 1h);
+  const auto second = fixture.machine;
+  int asked = 0;
+  second->before_now = [&] {
+    ++asked;
+    if (asked == 1) {  // it looks, by the time of now, at what is written after that
+      first->pass(1ms);
+      CHECK(a.renew(30s) == outcome::yes);
+    } else {
+      second->set(first->now());
+    }
+  };
+  const auto store = open_on("sqlite:" + fixture.path, second);
+  store->prepare();
+  second->before_now = {};
+  REQUIRE(asked > 1);
+  CHECK(a.at("own").holder == a.id);
+  CHECK(a.renew(30s) == outcome::yes);
+}
+
+TEST_CASE("sqlite boot: whoever is told no boot id is refused", "[unit][sqlite]") {
+  scratch_folder folder;
+  const auto store = open_on("sqlite:" + (folder / "l.db"), std::make_shared<sqlite_machine>(""));
+  CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring("boot_id")));
+}
+
+TEST_CASE("sqlite boot: a clock that a time namespace shifts is refused", "[unit][sqlite]") {
+  const auto shifted = [](const char* text) {
+    std::istringstream offsets(text);
+    return stores::sqlite::has_shifted_boot_clock(offsets);
+  };
+  CHECK_FALSE(shifted(""));  // a kernel without time namespaces has no such file
+  CHECK_FALSE(shifted("monotonic           0         0\nboottime            0         0\n"));
+  CHECK_FALSE(shifted("monotonic         100         5\nboottime            0         0\n"));  // not our clock
+  CHECK(shifted("monotonic           0         0\nboottime        86400         0\n"));
+  CHECK(shifted("monotonic           0         0\nboottime           -1         0\n"));
+  CHECK(shifted("boottime            0  60000000\nmonotonic           0         0\n"));
+
+  scratch_folder folder;
+  const auto machine = std::make_shared<sqlite_machine>("one");
+  machine->shifted = true;
+  const auto store = open_on("sqlite:" + (folder / "l.db"), machine);
+  CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring("time namespace")));
+}
+
+TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[unit][sqlite]") {
+  one_file fixture;
+  fixture.boot("one", 1h);
+  raw_sqlite raw(fixture.path);
+  std::uint64_t fence = 0;
+  {
+    actor kept(fixture), own(fixture), gone(fixture), revoked(fixture);
+    fence = kept.acquire("kept");
+    gone.acquire("gone", 720h);
+    gone.close();
+    const auto by_hand = own.acquire("by hand", 1h);
+    REQUIRE(answer(kept.release("held on", kept.acquire("held on"), 1h)) == outcome::yes);
+    revoked.acquire("revoked");
+    REQUIRE(answer(own.store->admin()->revoke(*own.connection, {.resource = "revoked"})) == outcome::yes);
+    for (int hour = 0; hour < 240; ++hour) {
+      fixture.machine->pass(30min);
+      REQUIRE(answer(own.extend("by hand", by_hand, 1h)) == outcome::yes);
+      for (actor* const each : {&kept, &own, &revoked}) each->renew(1h);
+    }
+    REQUIRE(answer(run(kept, verb::take, fixture.order(1))) == outcome::yes);
+  }
+  // Long before the time of those grants, between it and the end of the other boot, or just before that.
+  fixture.boot("two", GENERATE(microseconds{30s}, microseconds{2h}, 121h - 1us));
+  actor next(fixture);
+  for (const char* key : {"kept", "by hand", "held on", "revoked", "gone"}) {
+    INFO(key);
+    CHECK(answer(next.take(key)) == outcome::yes);
+  }
+  CHECK(next.at("kept").fence == fence + 1);
+  const seen row = run(next, verb::poll, fixture.order(1)).holder;
+  CHECK(row.gone);
+  CHECK(raw.text("SELECT COUNT(*) FROM dlock_session") == "1");
+  // Times of another boot would keep clean-up away from these keys for ever.
+  CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock WHERE acquired_at_us > " + std::to_string(fixture.machine->now())) ==
+        "0");
+}
+
+TEST_CASE(
+    "sqlite boot: a clock that is past what another boot wrote proves nothing, and keys are free within their ttl",
+    "[unit][sqlite]") {
+  one_file fixture;
+  fixture.boot("one", 1h);
+  actor kept(fixture, 30s), own(fixture);
+  kept.acquire("kept");
+  own.acquire("own", 20s);
+  fixture.boot("two", 1h + 1s);
+  actor next(fixture);
+  for (const char* key : {"kept", "own"}) {
+    CHECK_FALSE(next.at(key).expired);  // as if it were a container of the same kernel
+    CHECK(next.at(key).remaining < 30s);
+  }
+  fixture.machine->pass(30s);
+  CHECK(answer(next.take("own")) == outcome::yes);
+  CHECK(next.kill(kept.id) == outcome::yes);
+  CHECK(answer(next.take_over("kept", next.at("kept"))) == outcome::yes);
+}
+
+TEST_CASE("sqlite boot: a file without sessions tells a reboot too, so the expiries of rows stay what they were",
+          "[unit][sqlite]") {
+  one_file fixture;
+  fixture.boot("one", 200h);
+  actor a(fixture);
+  fixture.machine->pass(1min);
+  REQUIRE(answer(run(a, verb::take, fixture.order(1), 1h)) == outcome::yes);
+  REQUIRE(a.close() == outcome::yes);
+  CHECK(a.close() == outcome::no);
+  fixture.boot("two", 200h + 59s);
+  actor next(fixture);
+  const seen now = run(next, verb::poll, fixture.order(1)).holder;
+  // By the wall clock it was granted just now, and a minute later by the clock of the test.
+  CHECK(now.remaining <= 1h + 1min);
+  CHECK(now.remaining > 1h + 30s);
+}
+
+TEST_CASE("sqlite boot: whoever opens the file while it is busy finds what a reboot left once it is not",
+          "[unit][sqlite]") {
+  one_file fixture;
+  fixture.boot("one", 100h);
+  actor a(fixture);
+  a.acquire("k");
+  fixture.boot("two", 1min);
+  raw_sqlite foreign(fixture.path);
+  foreign.run("BEGIN IMMEDIATE");
+  const auto store = open_on("sqlite:" + fixture.path + "?busy_timeout=20", fixture.machine);
+  CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring("kept writing")));
+  foreign.run("ROLLBACK");
+  actor next(fixture);
+  CHECK(answer(next.take("k")) == outcome::yes);
 }

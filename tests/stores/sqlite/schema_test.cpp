@@ -11,11 +11,21 @@
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/error.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "dlock/stores/sqlite.hpp"
+#include "floor_entity-odb-sqlite.hxx"
+#include "lock_entity-odb-sqlite.hxx"
+#include "session_entity-odb-sqlite.hxx"
+#include "stores/sqlite/client/statement.hpp"
+#include "stores/sqlite/lease_table/row_sql.hpp"
+#include "stores/sqlite/lease_table/sql.hpp"
 #include "support/raw_sqlite.hpp"
+#include "support/scratch_folder.hpp"
+#include "support/sql_file.hpp"
 
-using namespace dlock;
+using namespace dlock::stores::sqlite::lease_table;
 using namespace dlock::test;
+using namespace dlock;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
@@ -155,4 +165,81 @@ TEST_CASE("sqlite schema: a table that is dropped while a service runs is told w
   REQUIRE(taken.result == outcome::failed);
   CHECK_THAT(taken.why.text, ContainsSubstring("no such table: dlock_lock"));
   CHECK_THAT(taken.why.text, ContainsSubstring("open the store once with schema=create"));
+}
+
+// sql/schema-sqlite.sql, which is for people, beside what schema=create makes.
+
+namespace {
+
+/// All that a file has in it, one line for each table, index and row.
+std::vector<std::string> contents(const std::string& path) {
+  raw_sqlite file(path);
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& sql) {
+    for (const auto& line : file.column(sql)) lines.push_back(line.value_or("-"));
+  };
+  add("SELECT name || ': ' || COALESCE(sql, '') FROM sqlite_master ORDER BY name");
+  add("SELECT name || ' ' || version || ' ' || migration FROM dlock_schema_version ORDER BY name");
+  add("SELECT id || ' ' || (id <> 1 OR fence = 0) FROM dlock_floor ORDER BY id");
+  add("SELECT id FROM dlock_session");
+  add("SELECT lock_key FROM dlock_lock");
+  add("PRAGMA journal_mode");
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("sqlite schema: sql/schema-sqlite.sql makes what schema=create makes", "[unit][sqlite]") {
+  sqlite_file_fixture by_hand;
+  {
+    raw_sqlite raw(by_hand.path);
+    for (const auto& statement : statements_of("schema-sqlite.sql")) raw.run(statement);
+  }
+  by_hand.parameters = "?schema=verify";
+  by_hand.open();  // rows 2 and 3 of the floor are made by whoever opens the file
+  sqlite_file_fixture created;
+  created.open();
+  CHECK(contents(by_hand.path) == contents(created.path));
+  actor a(by_hand), b(by_hand);
+  CHECK(a.acquire("k") == 1);
+  CHECK(answer(b.take("k")) == outcome::no);
+  CHECK(answer(a.release("k", 1)) == outcome::yes);
+}
+
+TEST_CASE("sqlite sql: each parameter of a statement has the number that it is bound by", "[sqlite]") {
+  sqlite_file_fixture fixture;
+  static_cast<void>(fixture.open());
+  raw_sqlite raw(fixture.path);
+  const lease_sql sql(dlock::stores::sql::make_table_names<odb::id_sqlite>("dlock_", '"'));
+  for (std::size_t i = 0; i != statement_count; ++i) {
+    const auto& text = sql.statement(static_cast<statement_id>(i));
+    INFO(text.name << ": " << text.sql);
+    sqlite3_stmt* prepared = nullptr;
+    REQUIRE(sqlite3_prepare_v2(raw.handle(), text.sql.c_str(), -1, &prepared, nullptr) == SQLITE_OK);
+    CHECK(sqlite3_bind_parameter_count(prepared) == static_cast<int>(text.parameters.size()));
+    for (std::size_t at = 0; at != text.parameters.size(); ++at) {
+      const char* const name = sqlite3_bind_parameter_name(prepared, static_cast<int>(at) + 1);
+      CHECK(std::string(name == nullptr ? "" : name) == ":" + std::string(parameter_names.at(text.parameters[at])));
+    }
+    sqlite3_finalize(prepared);
+  }
+}
+
+TEST_CASE("sqlite row sql: a text with zero bytes is the same as a literal and as a parameter, in every encoding",
+          "[unit][sqlite]") {
+  scratch_folder folder;
+  for (const char* encoding : {"UTF-8", "UTF-16le", "UTF-16be"}) {
+    INFO(encoding);
+    const auto path = folder / encoding;
+    make_sqlite_file(path, encoding);
+    raw_sqlite raw(path);
+    raw.run("CREATE TABLE t(name TEXT PRIMARY KEY)");
+    for (const std::string& name : {std::string("\0", 1), std::string("b'\0'\0\xc3\xa4", 7), std::string("a\0", 2)}) {
+      stores::sqlite::sqlite_statement insert;
+      REQUIRE(insert.prepare(raw.handle(), "INSERT INTO t VALUES(?1)") == SQLITE_OK);
+      insert.bind_text(1, name);
+      REQUIRE(insert.step() == SQLITE_DONE);
+      CHECK(raw.text("SELECT COUNT(*) FROM t WHERE name = " + stores::sqlite::lease_table::row_literal(name)) == "1");
+    }
+  }
 }

@@ -1,34 +1,45 @@
 // SPDX-License-Identifier: BSL-1.0
 
 /// Verification in an SQLite file: what a transaction that has verified means to others, where one writer has the whole
-/// file. What is the same on every database is in contract/row/verify_test.cpp.
+/// file. What is the same on every database is in contract/row/row_test.cpp.
 
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <unistd.h>
-
 #include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <deque>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <odb/exceptions.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
+#include <optional>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/stores/sqlite.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/bound_statement.hpp"
+#include "support/calls.hpp"
 #include "support/eventually.hpp"
 #include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
+#include "support/recording_observer.hpp"
+#include "support/scratch_folder.hpp"
 
-using namespace dlock;
-using namespace dlock::test;
+namespace dlock::test {
+
+using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using clock_type = std::chrono::steady_clock;
@@ -256,3 +267,178 @@ TEST_CASE("sqlite verify: another process that dies in a verified transaction le
   raw.run(next.verification().text);
   CHECK(raw.changes() == 1);
 }
+
+// The statements for transactions of the application's in an SQLite file, in both forms: with parameters, and as text.
+
+TEST_CASE("sqlite verification: both forms of the statement change the row of a lease that is ours", "[sqlite][T70]") {
+  sqlite_file_fixture fixture;
+  actor a(fixture), b(fixture);
+  const std::string key("k\0'?\xff", 5);
+  const auto fence = a.acquire(key);
+  const auto ours = a.store->transactions()->verification_of(grant_of(a, key, fence));
+  raw_sqlite raw(fixture.path);
+  CHECK(run_bound(raw, ours) == 1);
+  raw.run(ours.text);
+  CHECK(raw.changes() == 1);
+  CHECK(raw.text("SELECT verifies || ' ' || (verified_by = " + std::to_string(::getpid()) + ") FROM dlock_lock") ==
+        "2 1");
+  for (const auto& wrong : {grant_of(a, key, fence + 1), grant_of(b, key, fence), grant_of(a, "other", fence)}) {
+    CHECK(run_bound(raw, a.store->transactions()->verification_of(wrong)) == 0);
+    raw.run(a.store->transactions()->verification_of(wrong).text);
+    CHECK(raw.changes() == 0);
+  }
+}
+
+TEST_CASE("sqlite verification: both forms say the same of a row with a composite id, and of no other grant or row",
+          "[sqlite][T70]") {
+  sqlite_file_fixture fixture;
+  actor a(fixture);
+  raw_sqlite raw(fixture.path);
+  raw.run(
+      "CREATE TABLE seat(region INTEGER, name TEXT, o TEXT, e INTEGER, f INTEGER, v INTEGER, PRIMARY KEY(region, "
+      "name))");
+  raw.run("INSERT INTO seat(region, name, f, v) VALUES(1, 'a', 5, 1), (1, 'b', 5, 1), (2, 'a', 5, 1)");
+  const auto table = std::make_shared<const row_table>(row_table{.table = "seat",
+                                                                 .label = "seat",
+                                                                 .id = {"region", "name"},
+                                                                 .owner = "o",
+                                                                 .expires_at = "e",
+                                                                 .fence = "f",
+                                                                 .version = "v"});
+  const row_id row{table, {std::int64_t{1}, std::string("a")}};
+  request grant{.action = verb::take, .resource = "seat:1:a", .session = a.id, .row = &row, .nonce = 7};
+  const reply taken = a.run(grant);
+  REQUIRE(answer(taken) == outcome::yes);
+  REQUIRE(taken.fence == 6);
+  const auto expect = [&](const request& request, int rows) {
+    for (const auto& statement :
+         {a.store->transactions()->verification_of(request), a.store->transactions()->release_of(request)}) {
+      raw.run("BEGIN IMMEDIATE");
+      CHECK(run_bound(raw, statement) == rows);
+      raw.run("ROLLBACK");
+      raw.run("BEGIN IMMEDIATE");
+      raw.run(statement.text);
+      CHECK(raw.changes() == rows);
+      raw.run("ROLLBACK");
+    }
+  };
+  grant.fence = 6;
+  expect(grant, 1);
+  for (const std::uint64_t fence : {5U, 7U}) {
+    request other = grant;
+    other.fence = fence;
+    expect(other, 0);
+  }
+  request other = grant;
+  other.nonce = 8;
+  expect(other, 0);
+  other = grant;
+  other.session = id128::random();
+  expect(other, 0);
+  for (const row_id& wrong :
+       {row_id{table, {std::int64_t{1}, std::string("b")}}, row_id{table, {std::int64_t{2}, std::string("a")}}}) {
+    other = grant;
+    other.row = &wrong;
+    expect(other, 0);
+  }
+  // Twice: it changes the row each time, and is still ours.
+  for (int i = 0; i < 3; ++i) CHECK(run_bound(raw, a.store->transactions()->verification_of(grant)) == 1);
+  CHECK(run_bound(raw, a.store->transactions()->release_of(grant)) == 1);
+  CHECK(raw.text("SELECT o IS NULL FROM seat WHERE region = 1 AND name = 'a'") == "1");
+}
+
+// How long a service on an SQLite file waits while somebody else's transaction writes to it.
+
+namespace {
+
+struct limits_fixture {
+  /// Nobody can write to the file but whoever has this.
+  std::unique_ptr<raw_sqlite> foreign() const {
+    auto client = std::make_unique<raw_sqlite>(path);
+    client->run("BEGIN IMMEDIATE");
+    return client;
+  }
+  service_options options() const {
+    return {.release_limit = 200ms, .close_limit = 0ms, .cleanup_interval = 0ms, .observer = seen};
+  }
+
+  scratch_folder folder{};
+  const std::string path = folder / "locks.db";
+  std::shared_ptr<recording_observer> seen = std::make_shared<recording_observer>();
+};
+
+constexpr auto sluggish = 800ms;  // a busy machine; a statement's own limit would be a second
+
+/// Of three times: what it takes where nothing stalls.
+template <class F>
+auto least_of_three(F&& call) {
+  const auto first = duration_of(call), second = duration_of(call), third = duration_of(call);
+  return std::min({first, second, third});
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(limits_fixture, "sqlite limits: a release, a lease's end and a service's are bound by release_limit",
+                 "[sqlite][T10][T89]") {
+  std::array<std::optional<lock_service>, 3> locks;
+  std::vector<lease> first, second;
+  for (auto& each : locks) {
+    each.emplace("sqlite:" + path, options());
+    first.push_back(each->acquire("first" + std::to_string(first.size())));
+    second.push_back(each->acquire("second" + std::to_string(second.size())));
+  }
+  auto writing = foreign();
+  auto released = first.begin(), dropped = second.begin();
+  CHECK(least_of_three([&] { CHECK_THROWS_AS((released++)->release(), store_error); }) < 200ms + sluggish);
+  CHECK(least_of_three([&] { *dropped++ = lease{}; }) < 200ms + sluggish);
+  CHECK(seen->count(event::kind::release_failed) == 6);
+  SECTION("while it goes on") {}
+  SECTION("and what was not done is done later") {
+    writing->run("COMMIT");
+    lock_service others("sqlite:" + path, options());
+    for (const char* each : {"first0", "first1", "first2", "second0", "second1", "second2"}) {
+      CHECK(others.acquire(each, {.wait = 20s}));
+    }
+  }
+  auto ended = locks.begin();
+  CHECK(least_of_three([&] { (ended++)->reset(); }) < 200ms + sluggish);
+}
+
+TEST_CASE_METHOD(limits_fixture,
+                 "sqlite limits: an acquire waits little longer than it was told, an operator one second", "[sqlite]") {
+  lock_service locks("sqlite:" + path, options());
+  lock_service others("sqlite:" + path, options());
+  const auto theirs = others.acquire("theirs");
+  { const auto makes_the_session = locks.acquire("k"); }
+  const auto writing = foreign();
+  CHECK(least_of_three([&] { CHECK_THROWS_AS(locks.acquire("k", {.wait = 100ms}), lock_timeout); }) < 2s + sluggish);
+  CHECK(least_of_three([&] { CHECK_FALSE(locks.try_acquire("k")); }) < 2s + sluggish);
+  CHECK(least_of_three([&] { CHECK_THROWS_AS(locks.force_release("theirs"), store_error); }) < 1s + sluggish);
+  // Readers wait for nobody.
+  CHECK(least_of_three([&] { CHECK(locks.holder("theirs")); }) < sluggish);
+  CHECK(least_of_three([&] { CHECK(locks.held_keys().size() == 1); }) < sluggish);
+}
+
+TEST_CASE_METHOD(limits_fixture, "sqlite limits: a connection can be made while somebody writes", "[sqlite]") {
+  lock_service others("sqlite:" + path, options());
+  const auto theirs = others.acquire("theirs");
+  std::deque<lock_service> unconnected;
+  for (int i = 0; i < 3; ++i) unconnected.emplace_back("sqlite:" + path, options());
+  const auto writing = foreign();
+  auto next = unconnected.begin();
+  CHECK(least_of_three([&] { CHECK((next++)->holder("theirs")); }) < sluggish);
+}
+
+TEST_CASE_METHOD(limits_fixture, "sqlite limits: a file that was replaced costs no single attempt", "[sqlite]") {
+  lock_service locks("sqlite:" + path, options());
+  locks.acquire("k").release();
+  for (const char* const end : {"", "-wal", "-shm"}) std::filesystem::rename(path + end, path + ".old" + end);
+  { const lock_service makes_the_tables("sqlite:" + path, options()); }
+  // Of another file than its session's; whether that is seen before or after is no matter.
+  const auto held = locks.acquire("k", {.wait = 20s});
+  CHECK(seen->count(event::kind::acquire_failed) == 0);
+  CHECK(held.fencing_token() == 1);
+  CHECK(locks.try_acquire("other"));
+}
+
+}  // namespace dlock::test

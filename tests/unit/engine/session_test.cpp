@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSL-1.0
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/background/row_renewer.hpp"
+#include "engine/background/session_keeper.hpp"
+#include "engine/books/grant.hpp"
+#include "engine/machines/session_machine.hpp"
+#include "unit/engine/executor_fixture.hpp"
+
+using namespace dlock::test;
+using namespace dlock;
+using namespace std::chrono_literals;
+using engine::margin_for;
+using engine::row_renewer;
+using engine::session_keeper;
+using engine::session_machine;
+using engine::trust;
+using verdict = session_machine::verdict;
+
+namespace {
+
+constexpr instant start{1'000s};
+
+/// ttl 30 s, margin 1.5 s, opened at `start`: trusted until start + 28.5 s, due at start + 10 s.
+session_machine thirty() { return {30s, 1500ms, start}; }
+
+}  // namespace
+
+TEST_CASE("session_machine: trust counts from before the opening was sent", "[session_machine][T29]") {
+  const auto m = thirty();
+  CHECK(m.deadline() == start + 28500ms);
+  CHECK(m.due() == start + 10s);
+}
+
+TEST_CASE("session_machine: a confirmed renewal moves both times on from its sending", "[session_machine][T29]") {
+  auto m = thirty();
+  CHECK(m.renewed(outcome::yes, start + 10s, start + 25s) == verdict::live);
+  CHECK(m.deadline() == start + 38500ms);
+  CHECK(m.due() == start + 20s);
+}
+
+TEST_CASE("session_machine: without an answer nothing is gained and nothing lost", "[session_machine][T13]") {
+  const auto result = GENERATE(outcome::unknown, outcome::failed);
+  auto m = thirty();
+  CHECK(m.renewed(result, start + 10s, start + 12s) == verdict::late);
+  CHECK(m.deadline() == start + 28500ms);
+  CHECK(m.due() == start + 13s);  // soon again
+  CHECK(m.at(start + 28499ms) == verdict::live);
+  CHECK(m.renewed(outcome::yes, start + 13s, start + 13s) == verdict::live);
+  CHECK(m.deadline() == start + 41500ms);
+}
+
+TEST_CASE("session_machine: tries again soon, but not at once", "[session_machine][T32]") {
+  const auto pause_of = [](microseconds ttl) {
+    session_machine m(ttl, margin_for(ttl, 0us), start);
+    m.renewed(outcome::failed, start, start);
+    return m.due() - start;
+  };
+  CHECK(pause_of(100ms) == 20ms);
+  CHECK(pause_of(1s) == 50ms);
+  CHECK(pause_of(10s) == 500ms);
+  CHECK(pause_of(1h) == 1s);
+}
+
+TEST_CASE("session_machine: a refusal ends it", "[session_machine]") {
+  const auto result = GENERATE(outcome::no, outcome::absent);
+  auto m = thirty();
+  CHECK(m.renewed(result, start + 10s, start + 10s) == verdict::over);
+  CHECK(m.at(start + 10s) == verdict::over);
+  CHECK(m.renewed(outcome::yes, start + 11s, start + 11s) == verdict::over);
+}
+
+TEST_CASE("session_machine: at its deadline it is over, for ever", "[session_machine]") {
+  auto m = thirty();
+  CHECK(m.at(start + 28499999us) == verdict::live);
+  CHECK(m.at(start + 28500ms) == verdict::over);
+  CHECK(m.at(start) == verdict::over);
+}
+
+TEST_CASE("session_machine: a reply after the deadline revives nothing", "[session_machine][T38]") {
+  auto m = thirty();
+  CHECK(m.renewed(outcome::yes, start + 10s, start + 28500ms) == verdict::over);
+  CHECK(m.renewed(outcome::yes, start + 29s, start + 29s) == verdict::over);
+}
+
+TEST_CASE("session_machine: an old renewal never brings the deadline forward", "[session_machine][T42]") {
+  auto m = thirty();
+  m.renewed(outcome::yes, start + 20s, start + 20s);
+  m.renewed(outcome::yes, start + 10s, start + 21s);
+  CHECK(m.deadline() == start + 48500ms);
+}
+
+TEST_CASE("margin_for: 50 ms or a twentieth, a quarter of what is shorter, unless set", "[session_machine]") {
+  CHECK(margin_for(30s, 0us) == 1500ms);
+  CHECK(margin_for(1s, 0us) == 50ms);
+  CHECK(margin_for(100ms, 0us) == 25ms);
+  CHECK(margin_for(10ms, 0us) == 2500us);
+  CHECK(margin_for(30s, 200ms) == 200ms);
+  CHECK(margin_for(100ms, 200ms) == 25ms);
+}
+
+TEST_CASE("trust: once somebody was told that it is over, it is", "[session_machine]") {
+  trust t(start + 1s);
+  CHECK(t.remaining(start) == 1s);
+  CHECK(t.extend(start + 2s));
+  CHECK(t.remaining(start + 1s) == 1s);
+  CHECK(t.remaining(start + 2s) == 0us);
+  CHECK_FALSE(t.extend(start + 5s));
+  CHECK(t.remaining(start) == 0us);
+}
+
+TEST_CASE("trust: never moves back, and ends when told", "[session_machine][T42]") {
+  trust t(start + 2s);
+  CHECK(t.extend(start + 1s));
+  CHECK(t.remaining(start) == 2s);
+  t.end();
+  CHECK(t.remaining(start) == 0us);
+  CHECK_FALSE(t.extend(start + 5s));
+}
+
+TEST_CASE("trust: without a deadline it lasts", "[session_machine]") {
+  trust t;
+  CHECK(t.remaining(start + 24h * 365 * 100) > 24h);
+  CHECK(t.extend(start));
+  CHECK(t.remaining(start) > 24h);
+}
+
+// Which grants stand in the books of the sessions while one of these ends.
+
+namespace {
+
+/// Nobody else opens a session here, so nobody is told.
+class no_waiter final : public engine::opening_waiter {
+ public:
+  void wake() noexcept override {}
+};
+
+class keeper_fixture : public executor_fixture {
+ protected:
+  std::shared_ptr<engine::grant> held(const std::string& key, lease_kind kind) {
+    auto grant = std::make_shared<engine::grant>(nullptr, lock_key(key));
+    grant->kind = kind;
+    engine::session_opening open;
+    no_waiter nobody;
+    grant->pin = keeper.pin(30s, clock.now(), open, nobody);
+    if (open) {
+      sent_statement asked;
+      open.ask(asked);
+      asked.queue_deadline = clock.now() + 2s;
+      at->run(asked);
+      fault why;
+      grant->pin = open.answered(asked, why);
+    }
+    REQUIRE(grant->pin);
+    REQUIRE(keeper.link(*grant));
+    return grant;
+  }
+  std::vector<std::string> books() {
+    std::vector<std::string> found;
+    keeper.for_each_grant([&](const engine::grant& each) { found.emplace_back(each.key.view()); });
+    return found;
+  }
+
+  engine::service_context shared{service_options{.time = &clock}};
+  run_executor at{store, clock, 2};
+  engine::notifier news{shared, [] {}, [] {}};
+  std::function<void()> at_loss{};  // called for each grant that is lost
+  session_keeper keeper{shared,
+                        *at,
+                        news,
+                        {.lost = [this](const auto&, auto, auto) { at_loss(); },
+                         .over = [](const auto&, const auto&, auto, auto) {},
+                         .sooner = [](auto) {}}};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(keeper_fixture,
+                 "session_keeper: while a session's losses are told, its leases with an expiry of their own are in the "
+                 "books, and can end",
+                 "[session_keeper]") {
+  const auto stays = held("stays", lease_kind::expiring);
+  auto ends = held("ends", lease_kind::expiring);
+  const auto lost = held("lost", lease_kind::session);
+  std::vector<std::string> while_notified;
+  at_loss = [&] {
+    while_notified = books();
+    keeper.unlink(*ends);
+    ends.reset();
+  };
+  keeper.retire(lost->pin.get(), loss_reason::expired, clock.now());
+  CHECK(while_notified == std::vector<std::string>{"stays", "ends"});
+  CHECK(books() == std::vector<std::string>{"stays"});
+  keeper.unlink(*stays);
+  CHECK(books().empty());
+}
+
+TEST_CASE_METHOD(keeper_fixture,
+                 "session_keeper: one that another thread opens while a loss is told is used, and stays",
+                 "[session_keeper]") {
+  const auto before = held("before", lease_kind::session);
+  clock.advance(31s);
+  std::shared_ptr<engine::grant> meanwhile;
+  at_loss = [&] { meanwhile = held("meanwhile", lease_kind::session); };
+  engine::session_opening open;
+  no_waiter nobody;
+  const auto pin = keeper.pin(30s, clock.now(), open, nobody);
+  CHECK_FALSE(open);
+  REQUIRE(pin);
+  REQUIRE(meanwhile);
+  CHECK(pin->id == meanwhile->pin->id);
+  CHECK(books() == std::vector<std::string>{"meanwhile"});
+}
+
+TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the server changed is not used",
+                 "[session_keeper][T59]") {
+  keeper.connected({.server = "a"}, clock.now());
+  engine::session_opening open;
+  no_waiter nobody;
+  static_cast<void>(keeper.pin(30s, clock.now(), open, nobody));
+  REQUIRE(open);
+  sent_statement asked;
+  open.ask(asked);
+  asked.queue_deadline = clock.now() + 2s;
+  at->run(asked);
+  REQUIRE(asked.answer.result == outcome::yes);
+  keeper.connected({.server = "a"}, clock.now());
+  CHECK_FALSE(open.elsewhere());
+  keeper.connected({.server = "b"}, clock.now());
+  fault why;
+  CHECK_FALSE(open.answered(asked, why));
+  CHECK(why.transient);
+  CHECK(open.elsewhere());
+}
+
+// What renews leases that their own expiry keeps, once it has been stopped.
+
+namespace {
+
+class renewer_fixture : public executor_fixture {
+ protected:
+  /// A lease that is renewed, and is due next 10 s from now.
+  std::shared_ptr<engine::grant> held(const std::string& key) {
+    auto grant = std::make_shared<engine::grant>(nullptr, lock_key(key));
+    grant->kind = lease_kind::column;
+    grant->ttl = 30s;
+    grant->state = engine::grant_state::held;
+    grant->own_end.extend(clock.now() + 28s);
+    row_renewer::make_room(*grant);
+    renewer.add(grant, clock.now());
+    return grant;
+  }
+
+  engine::service_context shared{service_options{.time = &clock}};
+  run_executor at{store, clock, 2};
+  engine::notifier news{shared, [] {}, [] {}};
+  engine::held_locks grants{};
+  std::vector<instant> wanted{};  // when a tick was asked for
+  row_renewer renewer{
+      shared,
+      *at,
+      grants,
+      news,
+      {.lost = [](const auto&, auto, auto) {}, .sooner = [this](instant when) { wanted.push_back(when); }}};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(renewer_fixture, "row_renewer: a renewal is due after a third of the ttl", "[row_renewer]") {
+  const auto one = held("a");
+  CHECK(wanted == std::vector<instant>{clock.now() + 10s});
+  CHECK(renewer.tick(clock.now()) == clock.now() + 10s);
+  renewer.remove(*one);
+  CHECK(renewer.tick(clock.now()) == instant::max());
+}
+
+TEST_CASE_METHOD(renewer_fixture, "row_renewer: once stopped it asks for no tick, though a renewal is due",
+                 "[row_renewer]") {
+  const auto one = held("a");
+  renewer.stop();
+  clock.advance(10s);
+  CHECK(renewer.tick(clock.now()) == instant::max());  // else the caller would come back at once, again and again
+  CHECK(at->statements() == 0);
+  renewer.remove(*one);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSL-1.0
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "engine/books/deadline_heap.hpp"
+#include "engine/books/grant.hpp"
+#include "engine/machines/backoff.hpp"
+#include "engine/statements/concurrency_limit.hpp"
+
+using namespace dlock::engine;
+using namespace dlock;
+using namespace std::chrono_literals;
+using dlock::detail::retry_settings;
+using std::chrono::microseconds;
+
+namespace {
+
+std::vector<microseconds> pauses(const retry_settings& retry, std::uint64_t seed, int count) {
+  backoff b(retry, seed);
+  std::vector<microseconds> all;
+  for (int i = 0; i < count; ++i) all.push_back(b.next());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("backoff: pauses grow by the multiplier up to the longest", "[backoff]") {
+  const retry_settings retry{.pause = 10ms, .multiplier = 3.0, .max_pause = 100ms, .jitter = 0.0};
+  CHECK(pauses(retry, 1, 5) == std::vector<microseconds>{10ms, 30ms, 90ms, 100ms, 100ms});
+}
+
+TEST_CASE("backoff: a multiplier of one keeps the pause", "[backoff][T10]") {
+  const retry_settings retry{.pause = 50ms, .multiplier = 1.0, .max_pause = 50ms, .jitter = 0.0};
+  CHECK(pauses(retry, 1, 3) == std::vector<microseconds>{50ms, 50ms, 50ms});
+}
+
+TEST_CASE("backoff: the random part only ever shortens, and by no more than jitter says", "[backoff][T10]") {
+  const retry_settings retry{.pause = 100ms, .multiplier = 1.0, .max_pause = 100ms, .jitter = 0.5};
+  std::set<microseconds> different;
+  for (const auto each : pauses(retry, 7, 1000)) {
+    CHECK(each <= 100ms);
+    CHECK(each >= 50ms);
+    different.insert(each);
+  }
+  CHECK(different.size() > 900);
+  CHECK(*different.begin() < 51ms);
+  CHECK(*different.rbegin() > 99ms);
+}
+
+TEST_CASE("backoff: waiters with different seeds do not march in step", "[backoff][T34]") {
+  const retry_settings retry{};
+  CHECK(pauses(retry, 1, 10) == pauses(retry, 1, 10));
+  CHECK(pauses(retry, 1, 10) != pauses(retry, 2, 10));
+}
+
+TEST_CASE("backoff: never zero, so that a poll never follows a poll at once", "[backoff][T32]") {
+  const retry_settings retry{.pause = 1ms, .multiplier = 1.0, .max_pause = 1ms, .jitter = 1.0};
+  for (const auto each : pauses(retry, 3, 1000)) CHECK(each > 0us);
+}
+
+TEST_CASE("backoff: thousands of pauses overflow nothing", "[backoff]") {
+  const retry_settings retry{.pause = 1ms, .multiplier = 100.0, .max_pause = 24h, .jitter = 0.0};
+  CHECK(pauses(retry, 3, 5000).back() == 24h);
+}
+
+TEST_CASE("backoff: a brief pause is like the second, and is none of them", "[backoff]") {
+  const retry_settings retry{.pause = 10ms, .multiplier = 3.0, .max_pause = 100ms, .jitter = 0.0};
+  backoff b(retry, 1);
+  CHECK(b.brief() == 30ms);
+  CHECK(b.next() == 10ms);
+  CHECK(b.next() == 30ms);
+  CHECK(b.next() == 90ms);
+  CHECK(b.brief() == 30ms);
+  CHECK(b.next() == 100ms);
+  CHECK(backoff({.pause = 50ms, .max_pause = 60ms, .jitter = 0.0}, 1).brief() == 60ms);
+}
+
+TEST_CASE("backoff: grown, it pauses for the longest time at once", "[backoff]") {
+  backoff b({.pause = 10ms, .max_pause = 100ms, .jitter = 0.0}, 1);
+  b.grow();
+  CHECK(b.next() == 100ms);
+  CHECK(b.brief() == 20ms);
+}
+
+TEST_CASE("concurrency_limit: all connections are used until there are more statements than connections",
+          "[concurrency_limit]") {
+  concurrency_limit limit(8, true);
+  CHECK(limit.now() == 8);
+  for (int i = 0; i != 100; ++i) limit.formed(1, 8, 3);
+  CHECK(limit.now() == 8);
+  CHECK_FALSE(limit.holds_back());
+  limit.formed(2, 9, 0);
+  CHECK(limit.now() == 2);
+  CHECK(limit.holds_back());
+}
+
+TEST_CASE("concurrency_limit: a crowd is over some batches after its end, not at once", "[concurrency_limit]") {
+  concurrency_limit limit(8, true);
+  limit.formed(10, 64, 20);
+  for (int i = 0; i != 16; ++i) limit.formed(4, 5, 0);
+  CHECK(limit.now() == 2);
+  for (int i = 0; i != 32; ++i) limit.formed(4, 5, 0);
+  CHECK(limit.now() == 8);
+}
+
+TEST_CASE("concurrency_limit: what shares nothing with others gets connections of its own", "[concurrency_limit]") {
+  concurrency_limit limit(4, true);
+  limit.formed(1, 64, 40);
+  CHECK(limit.now() == 3);
+  limit.formed(1, 64, 40);
+  limit.formed(1, 64, 40);
+  CHECK(limit.now() == 4);
+  limit.formed(1, 64, 0);  // nothing was left that could have gone with it
+  CHECK(limit.now() == 4);
+  limit.formed(12, 64, 40);
+  limit.formed(12, 64, 40);
+  limit.formed(12, 64, 40);
+  CHECK(limit.now() == 2);
+}
+
+TEST_CASE("concurrency_limit: a store that serves one at a time, or a single connection, is not held back",
+          "[concurrency_limit]") {
+  concurrency_limit apart(8, false);
+  apart.formed(1, 64, 40);
+  CHECK(apart.now() == 8);
+  CHECK_FALSE(apart.holds_back());
+  concurrency_limit single(1, true);
+  single.formed(1, 64, 40);
+  CHECK(single.now() == 1);
+  CHECK_FALSE(single.holds_back());
+}
+
+namespace {
+
+struct item {
+  engine::deadline_heap<item>::link at{};
+  instant until{};
+};
+
+}  // namespace
+
+TEST_CASE("deadline heap: whoever leaves and comes, the first deadline is at the front", "[parts]") {
+  std::mt19937 random(7);
+  std::vector<item> all(200);
+  engine::deadline_heap<item> heap(&item::at);
+  CHECK(heap.first() == instant::max());
+  for (int step = 0; step < 20'000; ++step) {
+    auto& item = all[random() % all.size()];
+    if (item.at.set() && random() % 4 != 0) {
+      heap.remove(item);
+      CHECK_FALSE(item.at.set());
+    } else {  // it comes, or moves
+      item.until = instant{std::chrono::microseconds{static_cast<long>(random() % 50)}};
+      const bool is_first = heap.set(item, item.until);
+      REQUIRE(is_first == (&heap.front() == &item));
+    }
+    auto first = instant::max();
+    for (const auto& each : all) {
+      if (each.at.set()) first = std::min(first, each.until);
+    }
+    REQUIRE(heap.first() == first);
+    REQUIRE(heap.empty() == (first == instant::max()));
+    if (!heap.empty()) REQUIRE(heap.front().until == first);
+  }
+  auto remaining = std::count_if(all.begin(), all.end(), [](const item& each) { return each.at.set(); });
+  for (auto before = instant::min(); !heap.empty(); --remaining) {
+    auto& item = heap.take_first();
+    CHECK(before <= item.until);
+    before = item.until;
+  }
+  CHECK(remaining == 0);
+  CHECK(heap.first() == instant::max());
+}
+
+TEST_CASE("trust: without a deadline it is left for ever, also on a clock that is still below zero", "[unit]") {
+  // A machine that has just booted, seen by a client whose clock is behind.
+  trust until{};
+  CHECK(until.remaining(instant{-10min}) == microseconds::max());
+  CHECK(until.remaining(instant{10min}) == microseconds::max());
+}
+
+TEST_CASE("trust: what is left is counted to the deadline, and nothing once it has passed", "[unit]") {
+  trust until{instant{5s}};
+  CHECK(until.remaining(instant{-1s}) == microseconds{6s});
+  CHECK(until.remaining(instant{4s}) == microseconds{1s});
+  CHECK(until.remaining(instant{5s}) == microseconds{0});
+  CHECK(until.remaining(instant{4s}) == microseconds{0});  // it was told once that it had passed
+  CHECK_FALSE(until.extend(instant{9s}));
+}
