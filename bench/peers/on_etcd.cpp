@@ -17,7 +17,7 @@
 #include "contender.hpp"
 #include "etcd_lease.grpc.pb.h"
 #include "etcd_lock.grpc.pb.h"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/free_port.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/server_process.hpp"

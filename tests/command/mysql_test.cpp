@@ -4,22 +4,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <future>
-
 #include "command/program.hpp"
 #include "dlock/lock_service.hpp"
-#include "support/eventually.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/tcp_proxy.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 struct mysql_scene : url_scene {
   mysql_scene() {

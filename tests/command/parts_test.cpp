@@ -2,13 +2,6 @@
 
 /// Parts of the command dlock, without a process.
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <sstream>
-#include <stdexcept>
-#include <string>
-
 #include "command_line.hpp"
 #include "event_picture.hpp"
 #include "event_story.hpp"
@@ -17,6 +10,7 @@
 #include "output.hpp"
 #include "rates.hpp"
 #include "support/calls.hpp"
+#include "support/test.hpp"
 #include "times.hpp"
 
 namespace dlock::command {

@@ -7,21 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <future>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "dlock/lock_service.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -4,17 +4,14 @@
 /// commands.
 
 #include <fcntl.h>
-#include <algorithm>
-#include <optional>
 
 #include "command/program.hpp"
 #include "dlock/lock_service.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 class run_scene {
  public:

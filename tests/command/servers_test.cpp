@@ -15,8 +15,6 @@ namespace dlock::test {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 /// What works on every store.
 void check_verbs(const url_scene& s) {
   const auto ran = s.does({"run", "job", "--ttl", "10s", "--", "sh", "-c", "echo $DLOCK_KEY; exit 4"});

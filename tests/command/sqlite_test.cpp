@@ -2,18 +2,15 @@
 
 /// The verbs of the command dlock that look at locks, on an SQLite file.
 
-#include <algorithm>
-
 #include "command/program.hpp"
 #include "dlock/event_log.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/raw_sqlite.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 struct file_scene : url_scene {
   file_scene() { url = "sqlite:" + (folder / "locks.db"); }

@@ -3,21 +3,9 @@
 // The recipes of docs/cookbook.md. scripts/check_docs.sh compares the regions with the page; those that need a database
 // are in samples and in tests/odb/rows.
 
-#include <catch2/catch_test_macros.hpp>
-
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "dlock/dlock.hpp"
 #include "dlock/stores/memory.hpp"
+#include "support/test.hpp"
 
 namespace {
 

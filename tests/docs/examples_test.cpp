@@ -3,29 +3,12 @@
 // The examples of the pages in docs/, so that they compile and do what the pages say. scripts/check_docs.sh
 // compares the regions between "// [name]" and "// [/name]" with the pages.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <future>
-#include <memory>
-#include <mutex>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "dlock/dlock.hpp"
 #include "dlock/event_log.hpp"
 #include "dlock/metrics.hpp"
 #include "dlock/stores/memory.hpp"
 #include "dlock/trace.hpp"
+#include "support/test.hpp"
 
 namespace {
 

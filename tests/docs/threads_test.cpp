@@ -5,17 +5,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
 #include <csignal>
-#include <memory>
-#include <stop_token>
-#include <string>
-#include <thread>
 
 #include "dlock/dlock.hpp"
 #include "dlock/stores/memory.hpp"
+#include "support/test.hpp"
 
 namespace {
 

@@ -2,14 +2,9 @@
 
 // The example of docs/zh-CN/annotations.md.
 
-#include <catch2/catch_test_macros.hpp>
-
-#include <chrono>
-#include <memory>
-#include <string>
-
 #include "dlock/dlock.hpp"
 #include "dlock/stores/memory.hpp"
+#include "support/test.hpp"
 
 namespace {
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // What becomes of a key whose lock is bound to a connection, when its holder is killed or stopped.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <memory>
 
 #include "contract/backends/mysql/schemes.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
-
-using namespace std::chrono_literals;
+#include "support/test.hpp"
 
 namespace dlock::test {
 

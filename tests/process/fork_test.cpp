@@ -4,24 +4,13 @@
 // with threads.
 
 #include <unistd.h>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <exception>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <stdexcept>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <utility>
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/async_fixture.hpp"
 #include "service/engine_fixture.hpp"
 #include "support/gate.hpp"
 #include "support/in_child.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -2,21 +2,13 @@
 
 // What becomes of a key whose holder, or one of its waiters, is killed or stopped.
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 namespace {
 

@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cctype>
-#include <thread>
 
 #include "dlock/lock_service.hpp"
 #include "dlock/store_interface/store_url.hpp"
 #include "process/taker.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/mysql_user.hpp"
 #include "support/tcp_proxy.hpp"
-
-using namespace std::chrono_literals;
+#include "support/test.hpp"
 
 namespace dlock::test {
 

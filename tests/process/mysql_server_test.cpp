@@ -2,14 +2,11 @@
 // A server that stands still, and one that is restarted.
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-
 #include "process/taker.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/own_server.hpp"
-
-using namespace std::chrono_literals;
+#include "support/test.hpp"
 
 namespace dlock::test {
 

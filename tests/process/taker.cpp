@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "dlock/store_interface/clock.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 
 namespace dlock::test {
 

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-
 #include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/hold_log.hpp"
 #include "process/taker.hpp"
 #include "process/torture/driver.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 namespace {
 

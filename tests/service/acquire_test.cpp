@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <functional>
-#include <limits>
-#include <memory>
-#include <random>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "api/access.hpp"
 #include "dlock/dlock.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
 #include "support/running_clock.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-#include <functional>
-#include <memory>
-#include <stdexcept>
-#include <utility>
-#include <vector>
-
 #include "service/row_fixture.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,7 +2,6 @@
 
 // Locks as operations of Asio, and coroutines under a lock.
 
-#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -16,30 +15,18 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <cstddef>
-#include <exception>
 #include <fstream>
-#include <future>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "api/access.hpp"
 #include "dlock/asio.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/stores/memory.hpp"
 #include "service/async_fixture.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using namespace std::chrono_literals;
 
 namespace {
 

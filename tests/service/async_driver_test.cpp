@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Asynchronous calls, as the driver runs them: what waits, what is sent together, and what ends a wait.
-#include <algorithm>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <deque>
-#include <exception>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "service/async_fixture.hpp"
+#include "support/test.hpp"
 
 namespace {
 

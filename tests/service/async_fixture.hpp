@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <exception>
-#include <functional>
-#include <memory>
-#include <system_error>
-#include <thread>
-#include <utility>
-
 #include "dlock/async.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

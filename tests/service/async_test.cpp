@@ -2,28 +2,11 @@
 
 // What asynchronous calls promise: who is told, when, where, and of what.
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <cstdint>
-#include <exception>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <stdexcept>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "dlock/owner.hpp"
 #include "service/async_fixture.hpp"
 #include "service/fake_transactions.hpp"
 #include "support/gate.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

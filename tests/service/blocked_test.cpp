@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // A dead holder whose verified transaction is still open, and takes that may wait.
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <memory>
-#include <mutex>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "service/engine_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace {
 
 using namespace dlock;
 using namespace dlock::test;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 /// Keeps the texts of `blocked`, and when they came.
 struct witness final : observer {

@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Threads that wait for each other.
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <functional>
-#include <future>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <random>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace {
 
 using namespace dlock;
 using namespace dlock::test;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::EndsWith;
 
 /// How a wait has ended.
 struct ended {

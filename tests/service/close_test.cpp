@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <algorithm>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <condition_variable>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <system_error>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "api/access.hpp"
 #include "service/engine_fixture.hpp"
 #include "support/running_clock.hpp"
+#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
 #include <filesystem>
-#include <iterator>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <random>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "dlock/distributed_mutex.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/memory.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/torture.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/faulty_store.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using namespace std::chrono_literals;
 
 namespace {
 

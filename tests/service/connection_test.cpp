@@ -2,19 +2,9 @@
 // Connections that are closed, can't be had, or hang: what callers and leases notice of it.
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "dlock/with_lock.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/test.hpp"
 
 namespace {
 

@@ -1,31 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <concepts>
-#include <future>
-#include <memory>
-#include <string>
-#include <thread>
-#include <utility>
-
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/stores/memory.hpp"
 #include "service/inside.hpp"
 #include "support/calls.hpp"
 #include "support/clock_fixture.hpp"
-#include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
-#include "support/granted.hpp"
-#include "support/on_threads.hpp"
 #include "support/recording_observer.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 /// Runs on a thread of its own, that is: for another owner, and waits for its end. What `body` returns or throws comes
 /// back.

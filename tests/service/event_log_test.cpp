@@ -6,25 +6,19 @@
 
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <fstream>
-#include <set>
-#include <string>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/memory.hpp"
-#include "support/on_threads.hpp"
+#include "support/calls.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
 namespace {
 
 using kind = event::kind;
-using namespace std::chrono_literals;
 
 std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream in(path);

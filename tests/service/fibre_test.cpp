@@ -2,15 +2,9 @@
 // Fibres: calls on stacks that are not the thread's own. Not for the thread sanitizer, which does not follow them.
 #include <ucontext.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "service/engine_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace {
 

@@ -2,20 +2,10 @@
 
 // Attempts without an answer: they may have been executed, be executed later, or never.
 
-#include <algorithm>
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <memory>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "service/adopt_fixture.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

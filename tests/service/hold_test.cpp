@@ -2,18 +2,9 @@
 
 // How long a lease lasts when it does not last as long as its holder: expiry of its own, max_hold, min_hold.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <memory>
-#include <mutex>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
-
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

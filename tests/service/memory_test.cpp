@@ -2,19 +2,10 @@
 
 // The engine without memory: what the store has granted is handed out or freed, and what is let go is freed.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <exception>
-#include <functional>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "dlock/async.hpp"
 #include "dlock/distributed_mutex.hpp"
 #include "service/scarce_memory_fixture.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

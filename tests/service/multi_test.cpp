@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <memory>
-#include <set>
-#include <stdexcept>
-#include <stop_token>
-#include <string>
-#include <system_error>
-#include <thread>
-#include <vector>
-
 #include "service/multi_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

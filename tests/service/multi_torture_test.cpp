@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/torture.hpp"
+#include "support/test.hpp"
 
 namespace {
 

@@ -2,17 +2,10 @@
 
 // Waiting for a key at a store that tells when it may be free (store::watch).
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <stop_token>
-#include <thread>
-
 #include "service/engine_fixture.hpp"
 #include "service/row_fixture.hpp"
 #include "support/running_clock.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/observer.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <set>
-#include <stdexcept>
-#include <string_view>
-#include <thread>
-
 #include "service/engine_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace {
 

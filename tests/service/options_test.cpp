@@ -5,23 +5,13 @@
 // acquire_test; reentry: reentry_test; renewal, min_hold, max_hold, margin: hold_test; observer: observer_test; the
 // pauses of retry: small_parts_test.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "dlock/async.hpp"
 #include "dlock/locked.hpp"
 #include "dlock/owner.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/row_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // A thread that releases a lock passes it on to the next one of its process by one statement, where the store can.
-#include <array>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 #include "dlock/async.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace {
 

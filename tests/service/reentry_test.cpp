@@ -1,22 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 
 #include <pthread.h>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
 #include <coroutine>
 #include <cstdlib>
-#include <exception>
-#include <future>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "dlock/distributed_mutex.hpp"
 #include "dlock/locked.hpp"
@@ -24,7 +10,8 @@
 #include "dlock/with_lock.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/fake_transactions.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

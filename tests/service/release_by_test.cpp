@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Rows that a statement of the application's transaction frees: what the commit of a locked row is made of.
-#include <algorithm>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <thread>
 
 #include "api/access.hpp"
 #include "service/adopt_fixture.hpp"
 #include "service/fake_transactions.hpp"
+#include "support/test.hpp"
 
 namespace {
 

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <memory>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "service/counted_waits.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

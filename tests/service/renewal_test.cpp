@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "service/engine_fixture.hpp"
+#include "support/test.hpp"
 
 namespace {
 

@@ -3,26 +3,14 @@
 // What is different about rows of the application's tables, as the engine sees them. The store beneath takes a row for
 // a key of the same bytes.
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "api/access.hpp"
 #include "service/column_fixture.hpp"
 #include "service/counted_waits.hpp"
 #include "service/row_fixture.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused before any statement", "[row]") {
   const auto key = lock_key::of_row(table, {std::int64_t{1}});

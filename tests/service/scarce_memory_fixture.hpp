@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-#include <functional>
-#include <memory>
 #include <new>
-#include <span>
-#include <string>
-#include <utility>
 
 #include "service/engine_fixture.hpp"
 #include "support/scarce_memory.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

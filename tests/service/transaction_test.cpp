@@ -2,33 +2,16 @@
 
 // Leases that end inside a transaction of the application's, under a watch that knows of fake ones.
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <system_error>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "api/access.hpp"
 #include "dlock/distributed_mutex.hpp"
 #include "dlock/with_lock.hpp"
 #include "service/adopt_fixture.hpp"
 #include "service/transaction_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 namespace {
 

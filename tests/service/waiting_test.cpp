@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <memory>
-#include <stop_token>
-#include <string>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 #include "service/engine_fixture.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace {
 

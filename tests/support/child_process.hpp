@@ -4,12 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/server_process.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

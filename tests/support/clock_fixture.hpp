@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "dlock/stores/memory.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 
 namespace dlock::test {
 

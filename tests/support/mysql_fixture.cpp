@@ -3,15 +3,10 @@
 
 #include <unistd.h>
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
 #include <cstdlib>
-#include <stdexcept>
-#include <thread>
-#include <utility>
 
 #include "dlock/stores/mysql.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,12 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <exception>
-#include <string>
-#include <utility>
-
 #include "support/mysql_fixture.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

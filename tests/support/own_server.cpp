@@ -4,17 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
-#include <utility>
 
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_fixture.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdio>
-#include <stdexcept>
-#include <string>
-#include <utility>
+
+#include "support/test.hpp"
 
 namespace dlock::test {
 

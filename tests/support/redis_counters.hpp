@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/program_output.hpp"
 #include "support/redis_server.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

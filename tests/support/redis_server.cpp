@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/free_port.hpp"
 
 namespace dlock::test {

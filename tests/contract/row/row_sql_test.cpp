@@ -3,17 +3,13 @@
 /// The pieces of SQL that claims of many rows are made of.
 
 #include <fmt/format.h>
-#include <algorithm>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <vector>
 
 #include "contract/row/row_contract.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "stores/sql/application_database.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
@@ -41,7 +37,6 @@ std::vector<std::string> where(row_scene& s, const std::string& condition, const
   return found;
 }
 
-using Catch::Matchers::ContainsSubstring;
 using texts = std::vector<std::string>;
 
 }  // namespace

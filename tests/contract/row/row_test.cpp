@@ -2,19 +2,11 @@
 
 /// take, look, take over, release: who gets a row, and what the row says of it.
 
-#include <algorithm>
-#include <catch2/generators/catch_generators.hpp>
-#include <deque>
-#include <functional>
-#include <future>
-#include <optional>
-#include <thread>
-
 #include "contract/row/row_contract.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "support/calls.hpp"
-#include "support/granted.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,18 +2,13 @@
 
 /// A release of a row that wakes a waiter of another process. Of stores with capabilities::wakes_one.
 
-#include <catch2/generators/catch_generators.hpp>
-#include <future>
-#include <optional>
-#include <stop_token>
-
 #include "contract/row/row_contract.hpp"
 #include "contract/store/waiting_store.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "support/calls.hpp"
-#include "support/granted.hpp"
+#include "support/test.hpp"
 #include "support/url_parameters.hpp"
 
 namespace dlock::test {

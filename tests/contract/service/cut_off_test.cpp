@@ -4,16 +4,9 @@
 /// which the two look alike: one that keeps its session by itself lives as long as the process, and tests of processes
 /// kill that.
 
-#include <catch2/generators/catch_generators.hpp>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "contract/service/service_contract.hpp"
 #include "dlock/multi_lease.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

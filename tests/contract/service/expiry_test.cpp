@@ -3,12 +3,9 @@
 /// What a lock_service does with leases that end by an expiry of their own. Of stores with
 /// capabilities::expiring_leases.
 
-#include <catch2/generators/catch_generators.hpp>
-
-#include <string>
-
 #include "contract/service/service_contract.hpp"
-#include "support/pace.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

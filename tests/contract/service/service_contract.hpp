@@ -4,24 +4,15 @@
 /// What a lock_service does on every store. Time flows here, on a store's own clock: these tests are about what store
 /// and engine do together; the engine alone is tested under a virtual clock in tests/service.
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "support/calls.hpp"
-#include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
-#include "support/granted.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 /// A process as the locks see it. Its store can be given faults, or cut off: as if the process had died.
 struct process {

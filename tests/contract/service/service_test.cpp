@@ -2,24 +2,12 @@
 
 /// What a lock_service does on every store: who gets a key, and what it costs.
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <catch2/generators/catch_generators.hpp>
-#include <memory>
-#include <random>
-#include <set>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "contract/service/service_contract.hpp"
 #include "dlock/multi_lease.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/store_interface/store_url.hpp"
-#include "support/granted.hpp"
-#include "support/pace.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,10 +2,8 @@
 
 /// Keys are bytes. Of stores with capabilities::any_key.
 
-#include <string>
-#include <vector>
-
 #include "contract/store/store_contract.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -4,7 +4,7 @@
 /// that it is held. Of stores without expiring leases.
 
 #include "contract/store/two_actors.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 
 namespace dlock::test {
 

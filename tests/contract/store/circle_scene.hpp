@@ -3,21 +3,13 @@
 
 /// Processes that wait for each other. Each service has a store of its own, as a process has.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <cstddef>
-#include <future>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "contract/store_fixture.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/recording_observer.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

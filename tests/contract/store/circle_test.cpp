@@ -2,24 +2,13 @@
 
 /// Of stores with capabilities::wakes_one that find circles of processes.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <future>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "contract/store/circle_scene.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
 
 struct own_place {
   std::unique_ptr<store_fixture> place = make_store_fixture();

@@ -3,22 +3,11 @@
 /// fairness::fifo: the order in which processes began to wait. A waiter that never takes the key shows who overtakes
 /// whom. Of stores with capabilities::wakes_one and keeps_order.
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <future>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "contract/store/fifo_fixture.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "support/eventually.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

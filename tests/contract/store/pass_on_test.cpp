@@ -2,9 +2,8 @@
 
 /// Release and take in one. Of stores with capabilities::passes_on.
 
-#include <vector>
-
 #include "contract/store/two_actors.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
@@ -39,7 +38,8 @@ TEST_CASE("store: what is passed on can be cancelled by its own nonce", "[contra
   CHECK_FALSE(a.sees_held("k"));
 }
 
-TEST_CASE_METHOD(two_actors, "store: nobody passes on what others hold, what is free, or what was never there", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: nobody passes on what others hold, what is free, or what was never there",
+                 "[contract]") {
   const auto theirs = b.acquire("theirs");
   CHECK(answer(a.pass_on("theirs", theirs)) == outcome::no);
   CHECK(b.at("theirs").fence == theirs);

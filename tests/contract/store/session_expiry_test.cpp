@@ -2,14 +2,10 @@
 
 /// Sessions whose expiry stands in the store: when they end, and who ends them.
 
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "contract/store/crowd.hpp"
 #include "contract/store/store_contract.hpp"
 #include "contract/store/two_actors.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

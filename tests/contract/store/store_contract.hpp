@@ -4,24 +4,15 @@
 /// What every store must do, whatever it is made of, and what those must do that can more: a suite for each capability.
 /// A backend links the suites that its store is for, and defines make_store_fixture().
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <cstdint>
-#include <functional>
 #include <iosfwd>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "contract/store_fixture.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 /// Long enough that it does not end during a test.
 inline constexpr microseconds for_long = 1h;

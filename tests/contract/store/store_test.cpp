@@ -2,18 +2,10 @@
 
 /// take, insert, poll: who gets a key, and with which fence.
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <memory>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "contract/store/crowd.hpp"
 #include "contract/store/store_contract.hpp"
 #include "contract/store/two_actors.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,18 +3,12 @@
 
 /// Store objects, as other processes have them, that wait for a key until a release wakes them.
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "base/mutex.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_service.hpp"
+#include "support/calls.hpp"
 #include "support/counting_listener.hpp"
-#include "support/eventually.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -4,21 +4,13 @@
 
 #include <unistd.h>
 
-#include <catch2/generators/catch_generators.hpp>
-#include <future>
-#include <optional>
-#include <stdexcept>
-#include <stop_token>
-#include <string>
-#include <vector>
-
 #include "contract/store/waiting_store.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "dlock/store_interface/store_url.hpp"
 #include "support/calls.hpp"
-#include "support/granted.hpp"
+#include "support/test.hpp"
 #include "support/url_parameters.hpp"
 
 namespace dlock::test {

@@ -91,7 +91,6 @@ namespace {
 
 using namespace dlock;
 using namespace dlock::test;
-using Catch::Matchers::ContainsSubstring;
 namespace net = boost::asio;
 
 struct coroutine_fixture : async_fixture {

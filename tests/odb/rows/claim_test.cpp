@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <odb/connection.hxx>
 #include <odb/query-dynamic.hxx>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/owner.hpp"
 #include "odb/rows/row_fixture.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using namespace std::chrono_literals;
-using Catch::Matchers::ContainsSubstring;
 using query = odb::query<order>;
 using parcel_query = odb::query<parcel>;
 

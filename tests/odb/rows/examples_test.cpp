@@ -2,15 +2,12 @@
 // The examples of docs/row-locks.md, so that they compile and do what the page says.
 #include "odb/rows/row_fixture.hpp"
 //
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <string>
 
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/database.hpp"
 #include "dlock/odb/macros.hpp"
+#include "support/test.hpp"
 
-using namespace std::chrono_literals;
 using namespace dlock::test;
 
 namespace {

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
 #include <fstream>
 #include <odb/session.hxx>
-#include <stdexcept>
-#include <string>
-#include <utility>
 
 #include "dlock/error.hpp"
 #include "dlock/odb/claim.hpp"
@@ -19,11 +12,10 @@
 #include "dlock/stores/memory.hpp"
 #include "odb/rows/row_fixture.hpp"
 #include "odb/statement_text.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
-using namespace std::chrono_literals;
-using Catch::Matchers::ContainsSubstring;
 using dlock::lock_row;
 using dlock::try_lock_row;
 using dlock::detail::compared_columns;

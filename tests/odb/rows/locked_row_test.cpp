@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <future>
 #include <odb/exceptions.hxx>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
 
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/database.hpp"
@@ -17,9 +8,9 @@
 #include "dlock/odb/verify.hpp"
 #include "odb/rows/order_in_hand.hpp"
 #include "odb/rows/row_fixture.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
-using namespace std::chrono_literals;
 using dlock::lock_row;
 using dlock::try_lock_row;
 

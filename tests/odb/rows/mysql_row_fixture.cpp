@@ -3,20 +3,16 @@
 //
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
 #include <odb/connection.hxx>
 #include <odb/mysql/connection-factory.hxx>
 #include <odb/mysql/connection.hxx>
 #include <odb/mysql/database.hxx>
 #include <odb/schema-catalog.hxx>
-#include <optional>
-#include <variant>
 
 #include "dlock/stores/mysql.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,31 +2,24 @@
 
 // Claims where transactions lock rows.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
 #include <odb/connection.hxx>
 #include <odb/exceptions.hxx>
 #include <odb/mysql/database.hxx>
 #include <odb/query-dynamic.hxx>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/verify.hpp"
 #include "odb/rows/order_in_hand.hpp"
 #include "odb/rows/row_fixture.hpp"
-#include "support/eventually.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/mysql_trigger.hpp"
 #include "support/tcp_proxy.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using namespace std::chrono_literals;
 using loss = tcp_proxy::loss;
 using query = odb::query<order>;
 

@@ -2,24 +2,17 @@
 
 // Tables that other programs know: those that lock rows by plain SQL, and those that had no lock columns before.
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
 #include <odb/connection.hxx>
 #include <odb/exceptions.hxx>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/database.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "odb/rows/row_fixture.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using namespace std::chrono_literals;
 
 namespace {
 

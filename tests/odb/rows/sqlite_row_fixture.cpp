@@ -3,17 +3,14 @@
 //
 #include <sqlite3.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <mutex>
 #include <odb/connection.hxx>
 #include <odb/schema-catalog.hxx>
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
-#include <utility>
-#include <variant>
 
 #include "dlock/stores/sqlite.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,13 +2,11 @@
 // Rows in a file that has one writer at a time.
 #include "odb/rows/row_fixture.hpp"
 //
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
 
 #include "dlock/odb/lock_row.hpp"
-#include "support/undisturbed.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
-using namespace std::chrono_literals;
 using namespace dlock::test;
 using dlock::lock_row;
 

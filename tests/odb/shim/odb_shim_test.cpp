@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <dlock/detail/odb_compat.hpp>
 //
-#include <catch2/catch_test_macros.hpp>
-#include <memory>
 #include <odb/database.hxx>
 #include <odb/mysql/database.hxx>
 #include <odb/schema-catalog.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/transaction.hxx>
-#include <type_traits>
 
 #include "note-odb.hxx"
 #include "note.hpp"
+#include "support/test.hpp"
 
 using dlock::test::note;
 

@@ -5,19 +5,13 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <fmt/format.h>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <odb/exception.hxx>
 #include <odb/mysql/connection.hxx>
 #include <odb/mysql/database.hxx>
 #include <regex>
-#include <stdexcept>
-#include <string>
 
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/database.hpp"
@@ -29,12 +23,10 @@
 #include "support/mysql_fixture.hpp"
 #include "support/own_server.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 #include "wallet-odb.hxx"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
-using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE_METHOD(verify_scene, "mysql verify: a transaction that DDL has ended is refused as a mistake",
                  "[verify][mysql]") {

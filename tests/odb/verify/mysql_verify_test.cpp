@@ -2,22 +2,15 @@
 // Verification where transactions lock rows, wait for each other, deadlock, and can be killed.
 #include <dlock/detail/odb_compat.hpp>
 //
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <odb/mysql/connection.hxx>
-#include <thread>
 
 #include "odb/verify/verify_scene.hpp"
 #include "process/taker.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/pace.hpp"
-
-using namespace std::chrono_literals;
-using Catch::Matchers::ContainsSubstring;
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Verification where a transaction locks the whole file.
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <thread>
 
 #include "odb/verify/verify_scene.hpp"
-#include "support/pace.hpp"
+#include "support/calls.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
-#include "support/undisturbed.hpp"
-
-using namespace std::chrono_literals;
-using Catch::Matchers::ContainsSubstring;
+#include "support/test.hpp"
 
 namespace dlock::test {
 

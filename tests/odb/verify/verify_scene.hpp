@@ -5,14 +5,8 @@
 //
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <future>
-#include <memory>
 #include <odb/exceptions.hxx>
 #include <odb/transaction.hxx>
-#include <string>
-#include <utility>
 
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
@@ -20,9 +14,9 @@
 #include "dlock/stores/memory.hpp"
 #include "odb/verify/bank.hpp"
 #include "odb/verify/verify_fixture.hpp"
-#include "support/eventually.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
 #include "support/recording_observer.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,27 +2,17 @@
 
 // Leases that are proved inside transactions of the application's, on every store that can.
 
-#include <algorithm>
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <odb/database.hxx>  // first: what dlock::odb brings makes ODB's headers compile in any order
 #include <odb/exception.hxx>
 #include <odb/transaction.hxx>
-#include <random>
-#include <stdexcept>
-#include <thread>
 
 #include "dlock/odb/database.hpp"
 #include "odb/verify/verify_scene.hpp"
-#include "support/undisturbed.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
-using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE_METHOD(verify_scene, "verify: a match lets the transaction commit and the lease go on", "[verify]") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});

@@ -8,30 +8,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cctype>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "dlock/metrics.hpp"
+#include "support/calls.hpp"
 #include "support/child_process.hpp"
-#include "support/eventually.hpp"
 #include "support/free_port.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
 namespace {
 
-using namespace std::chrono_literals;
 using nlohmann::json;
 
 std::string text_of(const std::string& path) {

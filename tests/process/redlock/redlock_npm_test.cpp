@@ -5,10 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <string>
-
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/redis.hpp"
@@ -16,10 +12,9 @@
 #include "support/program_output.hpp"
 #include "support/redis_counters.hpp"
 #include "support/redis_masters.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 namespace {
 

@@ -6,26 +6,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
 #include <fstream>
-#include <map>
-#include <random>
-#include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "contract/backends/mysql/schemes.hpp"
 #include "support/child_process.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 /// How often each line stands in the logs, by its first two words.
 std::map<std::string, int> lines_of(const std::vector<std::string>& logs) {

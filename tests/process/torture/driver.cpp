@@ -5,22 +5,15 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <optional>
-#include <set>
-#include <thread>
-#include <utility>
 
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 #include "process/torture_run.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/scratch_folder.hpp"
-
-using namespace std::chrono_literals;
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every scheme on a MariaDB server of its own, which is killed and restarted.
-#include <catch2/catch_test_macros.hpp>
 
-#include "contract/backends/mysql/schemes.hpp"
 #include "dlock/stores/mysql.hpp"
+#include "contract/backends/mysql/schemes.hpp"
 #include "dlock/stores/mysql_named_lock.hpp"
 #include "process/torture/driver.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/own_server.hpp"
-
-using namespace std::chrono_literals;
+#include "support/test.hpp"
 
 namespace dlock::test {
 

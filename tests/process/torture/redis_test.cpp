@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Redis servers of its own, which are killed, restarted and stopped, also such that forget.
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <numeric>
-#include <thread>
 
 #include "dlock/stores/redis.hpp"
 #include "dlock/stores/redlock.hpp"
 #include "process/torture/driver.hpp"
 #include "support/redis_masters.hpp"
 #include "support/redis_server.hpp"
-
-using namespace std::chrono_literals;
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,15 +2,11 @@
 // Three ZooKeeper servers of its own, which are killed, also the leader, and connections through proxies, which break.
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <memory>
-
 #include "dlock/stores/zookeeper.hpp"
 #include "process/torture/driver.hpp"
 #include "support/tcp_proxy.hpp"
+#include "support/test.hpp"
 #include "support/zookeeper_server.hpp"
-
-using namespace std::chrono_literals;
 
 namespace dlock::test {
 

@@ -4,13 +4,8 @@
 #include <fmt/ranges.h>
 #include <sys/wait.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <csignal>
 #include <cstdlib>
-#include <optional>
-#include <random>
-#include <thread>
 
 #include "dlock/lock_service.hpp"
 #include "odb/verify/bank.hpp"
@@ -18,8 +13,7 @@
 #include "process/taker.hpp"
 #include "process/transfer/history.hpp"
 #include "support/scratch_folder.hpp"
-
-using namespace std::chrono_literals;
+#include "support/test.hpp"
 
 namespace dlock::test {
 

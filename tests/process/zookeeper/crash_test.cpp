@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // What becomes of a key in ZooKeeper whose holder, or one of its waiters, is killed or stopped.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <vector>
 
 #include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 namespace {
 

@@ -5,31 +5,20 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
 #include <fstream>
-#include <map>
-#include <memory>
-#include <random>
-#include <set>
-#include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/zookeeper.hpp"
+#include "support/calls.hpp"
 #include "support/child_process.hpp"
-#include "support/eventually.hpp"
+#include "support/test.hpp"
 #include "support/zookeeper_server.hpp"
 
 namespace dlock::test {
 
 namespace {
 
-using namespace std::chrono_literals;
 using words = std::vector<std::string>;
 
 struct visits {

@@ -5,20 +5,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <algorithm>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <future>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
@@ -28,16 +14,13 @@
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/statement.hpp"
 #include "support/calls.hpp"
-#include "support/eventually.hpp"
-#include "support/granted.hpp"
 #include "support/in_child.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 

@@ -7,18 +7,14 @@
 #include <dlock/odb/lock_row.hpp>
 #include <dlock/odb/verify.hpp>
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <cstdlib>
-#include <sstream>
-#include <thread>
 
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "odb/verify/bank.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/tcp_proxy.hpp"
+#include "support/test.hpp"
 #include "wallet-odb.hxx"
 
 namespace dlock::test {

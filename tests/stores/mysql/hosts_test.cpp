@@ -3,18 +3,7 @@
 /// Connecting to one of several hosts, some of which don't answer, or answer and are of no use.
 
 #include <fmt/format.h>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_predicate.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
@@ -23,18 +12,15 @@
 #include "stores/mysql/long_lock_wait.hpp"
 #include "stores/mysql/mute_server.hpp"
 #include "support/calls.hpp"
-#include "support/eventually.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_user.hpp"
 #include "support/own_server.hpp"
 #include "support/recording_observer.hpp"
-#include "support/renewed.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/undisturbed.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
-using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Predicate;
 
 namespace {

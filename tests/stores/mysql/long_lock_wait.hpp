@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <string>
-
 #include "dlock/store_interface/store.hpp"
 #include "stores/mysql/client/connection.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

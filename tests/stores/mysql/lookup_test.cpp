@@ -4,16 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <string>
-
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/calls.hpp"
-#include "support/eventually.hpp"
 #include "support/stuck_names.hpp"
 #include "support/tcp_proxy.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,13 +3,6 @@
 /// Statements that meet in the server. A connection beside dlock holds a row for a moment, so that the order is
 /// certain; docs/measurements.md says which rule each of these scenes is the reason for.
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <future>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "contract/backends/mysql/fixtures.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
@@ -17,6 +10,7 @@
 #include "stores/mysql/lease_table/batch.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

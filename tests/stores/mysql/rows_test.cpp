@@ -5,16 +5,8 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <fmt/format.h>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <future>
 #include <odb/mysql/database.hxx>
 #include <odb/mysql/exceptions.hxx>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "floor_entity-odb-mysql.hxx"
@@ -27,10 +19,10 @@
 #include "stores/mysql/long_lock_wait.hpp"
 #include "stores/sql/application_database.hpp"
 #include "support/mysql_trigger.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
-using Catch::Matchers::ContainsSubstring;
 using enum outcome;
 
 namespace {

@@ -5,27 +5,19 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <fmt/format.h>
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 #include <odb/mysql/database.hxx>
 #include <odb/schema-catalog.hxx>
 #include <odb/transaction.hxx>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/mysql_user.hpp"
 #include "support/sql_file.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 

@@ -4,16 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <ostream>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <thread>
-
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
@@ -24,16 +14,11 @@
 #include "stores/mysql/long_lock_wait.hpp"
 #include "stores/mysql/shared_table/row_schemes.hpp"
 #include "support/calls.hpp"
-#include "support/eventually.hpp"
-#include "support/granted.hpp"
-#include "support/undisturbed.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
 namespace {
-
-using namespace std::chrono_literals;
-using Catch::Matchers::ContainsSubstring;
 
 const std::string article_003 = "&key=lock_name&owner=lock_info&expiry=expiration_time&state=lock_state";
 

@@ -2,16 +2,6 @@
 
 /// What only a real server can show of a whole service.
 
-#include <algorithm>
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <functional>
-#include <limits>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
@@ -23,10 +13,9 @@
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/mysql_trigger.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 namespace {
 

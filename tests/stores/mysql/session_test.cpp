@@ -3,12 +3,6 @@
 /// A server whose defaults, or whose init_connect, would change what our statements mean.
 
 #include <fmt/format.h>
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <list>
-#include <string>
-#include <vector>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
@@ -20,11 +14,9 @@
 #include "stores/mysql/lease_table/sql.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_user.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::StartsWith;
 
 namespace {
 

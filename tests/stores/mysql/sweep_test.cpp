@@ -2,19 +2,11 @@
 
 /// Clean-up beyond what the contract says of every store.
 
-#include <algorithm>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <future>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "contract/backends/mysql/fixtures.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_trigger.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

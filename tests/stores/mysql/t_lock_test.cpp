@@ -4,15 +4,6 @@
 /// of that program, none of which dlock has. tests/process/t_lock has both as processes.
 
 #include <fmt/format.h>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "contract/store/store_contract.hpp"
 #include "dlock/distributed_mutex.hpp"
@@ -22,13 +13,10 @@
 #include "dlock/owner.hpp"
 #include "stores/mysql/t_lock_scene.hpp"
 #include "support/calls.hpp"
-#include "support/eventually.hpp"
-#include "support/granted.hpp"
 #include "support/mysql_trigger.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: each of both refuses the other while it holds the key",
                  "[mysql][t_lock][T48]") {

@@ -4,22 +4,18 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/own_server.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
 
 /// Certificates, in a folder of the build.
 class authority {

@@ -4,16 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-#include <vector>
-
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "stores/sql/application_database.hpp"
 #include "support/mysql_trigger.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -6,23 +6,15 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <future>
-#include <string>
-#include <thread>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 

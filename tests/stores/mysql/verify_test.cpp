@@ -5,15 +5,7 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <fmt/format.h>
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <future>
 #include <odb/mysql/database.hxx>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
@@ -23,9 +15,10 @@
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/sql/application_database.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_user.hpp"
-#include "support/undisturbed.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -4,17 +4,6 @@
 /// key that is taken again at once shows that it was the release which woke, because a look finds it held.
 
 #include <fmt/format.h>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <future>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "contract/backends/mysql/schemes.hpp"
@@ -23,9 +12,9 @@
 #include "contract/store/waiting_store.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
-#include "support/eventually.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_user.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

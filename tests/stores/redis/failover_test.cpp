@@ -4,14 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <catch2/generators/catch_generators.hpp>
 #include <filesystem>
-#include <string>
 
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

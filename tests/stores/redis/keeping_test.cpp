@@ -5,15 +5,11 @@
 
 #include <fmt/format.h>
 
-#include <catch2/generators/catch_generators.hpp>
-#include <future>
-#include <list>
-#include <string>
-
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -4,18 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <future>
-
 #include "dlock/store_interface/store.hpp"
 #include "dlock/store_interface/store_url.hpp"
 #include "support/redis_server.hpp"
 #include "support/stuck_names.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 TEST_CASE("redis lookup: a name service that is silent costs no more than the limit", "[redis][hosts]") {
   const redis_server first, second, third;

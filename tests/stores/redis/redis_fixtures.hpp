@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "contract/store/store_contract.hpp"
 #include "contract/url_fixture.hpp"
 #include "dlock/stores/redis.hpp"
+#include "support/calls.hpp"
 #include "support/counting_listener.hpp"
-#include "support/eventually.hpp"
 #include "support/redis_server.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 /// A URL that no store is made of.
 inline void check_url_refused(const std::string& url, const std::string& why) {

@@ -4,12 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <string>
-#include <vector>
-
 #include "stores/redis/redis_fixtures.hpp"
 #include "stores/redis/redlock/connection.hpp"
 #include "support/redis_masters.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

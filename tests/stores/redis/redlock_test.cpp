@@ -4,17 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
-#include <catch2/generators/catch_generators.hpp>
-#include <future>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "contract/store/waiting_store.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
@@ -23,9 +12,9 @@
 #include "dlock/stores/redlock.hpp"
 #include "stores/redis/redis_fixtures.hpp"
 #include "support/calls.hpp"
-#include "support/granted.hpp"
 #include "support/recording_observer.hpp"
 #include "support/redis_masters.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,25 +2,15 @@
 
 /// Two services that hold one key in turn, while masters are killed, restarted empty and stopped.
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <mutex>
-#include <random>
-#include <thread>
-#include <vector>
-
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/redlock.hpp"
 #include "support/redis_masters.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
-using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
 namespace {

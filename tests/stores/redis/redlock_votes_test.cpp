@@ -2,16 +2,11 @@
 
 /// What the answers of five masters mean together, and which masters count.
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "contract/store/store_contract.hpp"
 #include "stores/redis/client/protocol.hpp"
 #include "stores/redis/redlock/master.hpp"
 #include "stores/redis/redlock/votes.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,14 +2,9 @@
 
 /// Servers that will not do, or not yet.
 
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <stdexcept>
-#include <stop_token>
-#include <thread>
-
 #include "dlock/error.hpp"
 #include "stores/redis/redis_fixtures.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,14 +2,11 @@
 
 /// What becomes of locks when the server forgets its scripts, is killed, or loses its data.
 
-#include <atomic>
-#include <catch2/generators/catch_generators.hpp>
-#include <stop_token>
-
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

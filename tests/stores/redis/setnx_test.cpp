@@ -4,21 +4,14 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <future>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <stop_token>
-#include <utility>
-
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
 #include "support/program_output.hpp"
 #include "support/redis_counters.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

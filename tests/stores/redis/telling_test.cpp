@@ -5,18 +5,15 @@
 
 #include <unistd.h>
 
-#include <catch2/generators/catch_generators.hpp>
-#include <future>
-#include <optional>
-
 #include "contract/store/waiting_store.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
 #include "support/in_child.hpp"
 #include "support/recording_observer.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -7,9 +7,6 @@
 #include <signal.h>
 
 #include <cstdlib>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
@@ -17,8 +14,8 @@
 #include "dlock/stores/redlock.hpp"
 #include "stores/redis/redis_fixtures.hpp"
 #include "support/calls.hpp"
-#include "support/renewed.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

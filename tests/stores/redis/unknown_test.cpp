@@ -2,9 +2,8 @@
 
 /// Servers that fall silent in mid-statement, connections that break.
 
-#include <future>
-
 #include "stores/redis/redis_fixtures.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

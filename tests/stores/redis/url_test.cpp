@@ -6,13 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <string>
-#include <vector>
-
 #include "stores/redis/client/protocol.hpp"
 #include "stores/redis/client/socket.hpp"
 #include "stores/redis/redis_fixtures.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,13 +3,9 @@
 
 #include <sqlite3.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <string>
-#include <variant>
-
 #include "dlock/store_interface/verification.hpp"
 #include "support/raw_sqlite.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -4,20 +4,9 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
-#include <future>
-#include <memory>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
@@ -30,10 +19,10 @@
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using Catch::Matchers::ContainsSubstring;
 using clock_type = std::chrono::steady_clock;
 
 namespace {

@@ -7,17 +7,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <latch>
-#include <sstream>
-#include <thread>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
@@ -32,11 +25,10 @@
 #include "stores/sqlite/without_rights.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 using machine_ptr = std::shared_ptr<sqlite_machine>;
 
 namespace {

@@ -2,18 +2,13 @@
 
 /// The SQLite store without memory: a verb says that it does not know, and leaves nothing behind in its connection.
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/lock_key.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scarce_memory.hpp"
+#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

@@ -6,17 +6,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <numeric>
-#include <thread>
-#include <vector>
-
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
+#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

@@ -7,13 +7,7 @@
 //
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
 #include <odb/sqlite/database.hxx>
-#include <tuple>
-#include <vector>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/lock_key.hpp"
@@ -21,11 +15,10 @@
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "support/raw_sqlite.hpp"
+#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::StartsWith;
 using dlock::stores::sql::application_database;
 
 namespace {

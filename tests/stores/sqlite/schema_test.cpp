@@ -2,13 +2,6 @@
 
 /// The lock tables of an SQLite file: made once, and found in whatever state somebody left them.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-#include <vector>
-
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/error.hpp"
 #include "dlock/store_interface/store_url.hpp"
@@ -22,12 +15,11 @@
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/sql_file.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::stores::sqlite::lease_table;
 using namespace dlock::test;
 using namespace dlock;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 namespace {
 

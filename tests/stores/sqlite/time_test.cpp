@@ -3,14 +3,10 @@
 /// The moments at which grants in an SQLite file end, to the microsecond, by a clock that goes by hand; and that the
 /// time of day means nothing to them.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <string>
-#include <vector>
-
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -6,23 +6,10 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <unistd.h>
-#include <algorithm>
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <deque>
 #include <fstream>
-#include <iterator>
-#include <memory>
 #include <odb/exceptions.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
@@ -31,17 +18,14 @@
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/bound_statement.hpp"
 #include "support/calls.hpp"
-#include "support/eventually.hpp"
 #include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/recording_observer.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
-using namespace std::chrono_literals;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 using clock_type = std::chrono::steady_clock;
 
 namespace {

@@ -7,20 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <fstream>
-#include <future>
-#include <memory>
-#include <optional>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "base/mutex.hpp"
 #include "contract/backends/sqlite/file_fixture.hpp"
@@ -30,9 +18,9 @@
 #include "dlock/lock_service.hpp"
 #include "stores/sqlite/client/wake_file.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/forked_child.hpp"
-#include "support/granted.hpp"
+#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

@@ -2,13 +2,12 @@
 
 /// Three servers.
 
-#include <future>
-
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
-#include "support/renewed.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -4,16 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <future>
-
 #include "dlock/lock_service.hpp"
 #include "support/stuck_names.hpp"
+#include "support/test.hpp"
 #include "support/zookeeper_server.hpp"
 
 namespace dlock::test {
-
-using namespace std::chrono_literals;
 
 TEST_CASE("zookeeper lookup: a name service that is silent keeps nobody from servers with other names",
           "[zookeeper][hosts]") {

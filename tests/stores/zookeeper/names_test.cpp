@@ -2,13 +2,10 @@
 
 /// What the nodes of keys and of those who ask for them are called.
 
-#include <catch2/catch_test_macros.hpp>
 #include <regex>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "stores/zookeeper/recipe/names.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

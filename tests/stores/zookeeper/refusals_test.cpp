@@ -5,21 +5,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
-#include <future>
-#include <iterator>
 
 #include "dlock/error.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 TEST_CASE("zookeeper: a ttl that the servers' longest session can't keep is refused, with what is to be changed",
           "[zookeeper]") {

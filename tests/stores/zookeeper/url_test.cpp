@@ -2,21 +2,13 @@
 
 /// What a zookeeper:// URL may say.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "dlock/store_interface/store.hpp"
 #include "dlock/stores/zookeeper.hpp"
 #include "stores/zookeeper/client/settings.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 using stores::zookeeper::zookeeper_settings;
 
 TEST_CASE("zookeeper url: what is wrong is named with its value", "[zookeeper]") {

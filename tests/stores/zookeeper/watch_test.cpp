@@ -2,13 +2,10 @@
 
 /// How a watch ends, where nobody has asked for that.
 
-#include <atomic>
-#include <future>
-#include <thread>
-
 #include "stores/zookeeper/recipe/session.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
 #include "support/tcp_proxy.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -12,8 +12,8 @@
 #include "contract/backends/zookeeper/fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "stores/zookeeper/client/handle.hpp"
+#include "support/calls.hpp"
 #include "support/counting_listener.hpp"
-#include "support/eventually.hpp"
 
 namespace dlock::test {
 

@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/distributed_mutex.hpp"
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <limits>
-#include <mutex>
-#include <optional>
-#include <stdexcept>
-#include <system_error>
-#include <thread>
-#include <type_traits>
-#include <vector>
-
 #include "support/calls.hpp"
-#include "support/eventually.hpp"
-#include "support/granted.hpp"
+#include "support/test.hpp"
 #include "unit/api/memory_fixture.hpp"
 
 namespace {

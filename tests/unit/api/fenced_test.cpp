@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/fenced.hpp"
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "support/calls.hpp"
-#include "support/on_threads.hpp"
+#include "support/test.hpp"
 
 using namespace dlock;
 using Catch::Matchers::ContainsSubstring;

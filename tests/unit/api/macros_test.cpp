@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "dlock/dlock.hpp"
 #include "dlock/macros.hpp"
+#include "dlock/dlock.hpp"
 
 using namespace dlock;
 
@@ -15,6 +9,7 @@ using namespace dlock;
 #include <coroutine>
 #endif
 
+#include "support/test.hpp"
 #include "unit/api/macro_forms.hpp"
 #include "unit/api/memory_fixture.hpp"
 

@@ -7,7 +7,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/stores/memory.hpp"
-#include "support/granted.hpp"
+#include "support/calls.hpp"
 #include "support/recording_observer.hpp"
 
 namespace dlock::test {

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/multi_lease.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <concepts>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "dlock/dlock.hpp"
+#include "support/test.hpp"
 #include "unit/api/macro_forms.hpp"
 #include "unit/api/memory_fixture.hpp"
 
@@ -19,7 +10,6 @@ namespace {
 
 using namespace dlock;
 using namespace dlock::test;
-using namespace std::chrono_literals;
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #define DLOCK_NO_MACROS
-#include <catch2/catch_test_macros.hpp>
 
 #include "dlock/dlock.hpp"
+#include "support/test.hpp"
 #include "unit/api/memory_fixture.hpp"
 
 #if defined(DISTRIBUTED_LOCKED) || defined(DISTRIBUTED_LOCKED_AS) || defined(DISTRIBUTED_TRY_LOCKED) || \

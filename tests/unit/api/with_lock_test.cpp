@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-#include <concepts>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
+#include "dlock/with_lock.hpp"
 #include "dlock/key.hpp"
 #include "dlock/key_of.hpp"
 #include "dlock/locked.hpp"
-#include "dlock/with_lock.hpp"
 #include "support/calls.hpp"
+#include "support/test.hpp"
 #include "unit/api/memory_fixture.hpp"
 
 using namespace std::chrono_literals;

@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <algorithm>
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <cstddef>
 #include <dlock/version.hpp>
-#include <limits>
-#include <memory>
 #include <new>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <system_error>
-#include <type_traits>
-#include <vector>
 
 #include "base/late_object.hpp"
 #include "base/lock_settings.hpp"
@@ -25,6 +12,7 @@
 #include "dlock/store_interface/id128.hpp"
 #include "engine/books/service_context.hpp"
 #include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace dlock;
 using namespace std::chrono_literals;

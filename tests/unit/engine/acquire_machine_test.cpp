@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/machines/acquire_machine.hpp"
-
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <functional>
-#include <ostream>
-#include <string>
-#include <utility>
-#include <vector>
+#include "support/test.hpp"
 
 namespace dlock::engine {
 

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/drivers/blocking_driver.hpp"
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "dlock/stores/memory.hpp"
 #include "engine/core/service_core.hpp"
-#include "support/eventually.hpp"
+#include "support/calls.hpp"
 #include "support/faulty_store.hpp"
+#include "support/test.hpp"
 
 namespace {
 

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is sent by one statement, and what becomes of those that share it.
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <deque>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "support/test.hpp"
 #include "unit/engine/executor_fixture.hpp"
 #include "unit/engine/whole_batch_store.hpp"
 

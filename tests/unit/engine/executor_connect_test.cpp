@@ -2,15 +2,7 @@
 
 // How an executor gets its connections.
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <deque>
-#include <memory>
-#include <string>
-#include <vector>
-
+#include "support/test.hpp"
 #include "unit/engine/executor_fixture.hpp"
 
 using namespace dlock::test;

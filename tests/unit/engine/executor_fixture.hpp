@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <deque>
-#include <functional>
-#include <initializer_list>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "dlock/stores/memory.hpp"
 #include "engine/drivers/thread_group.hpp"
 #include "engine/statements/statement_executor.hpp"
+#include "support/calls.hpp"
 #include "support/clock_fixture.hpp"
-#include "support/eventually.hpp"
 #include "support/faulty_store.hpp"
+#include "support/test.hpp"
 
 namespace dlock::test {
 
-using namespace std::chrono_literals;
 using engine::priority;
 using engine::statement_executor;
 using sent_statement = engine::statement;

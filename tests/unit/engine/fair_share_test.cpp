@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/machines/fair_share.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
+#include "support/test.hpp"
 
 namespace {
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/machines/multi_machine.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <functional>
-#include <string>
-#include <vector>
+#include "support/test.hpp"
 
 namespace {
 

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "engine/background/row_renewer.hpp"
 #include "engine/background/session_keeper.hpp"
 #include "engine/books/grant.hpp"
 #include "engine/machines/session_machine.hpp"
+#include "support/test.hpp"
 #include "unit/engine/executor_fixture.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using namespace std::chrono_literals;
 using engine::margin_for;
 using engine::row_renewer;
 using engine::session_keeper;

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <random>
-#include <set>
-#include <vector>
-
 #include "engine/books/deadline_heap.hpp"
 #include "engine/books/grant.hpp"
 #include "engine/machines/backoff.hpp"
 #include "engine/statements/concurrency_limit.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::engine;
 using namespace dlock;

@@ -2,25 +2,11 @@
 
 // Who executes what, when, and in which order.
 
-#include <algorithm>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#include "engine/statements/blocked_caller.hpp"
 #include "engine/statements/statement_executor.hpp"
-#include "support/on_threads.hpp"
+#include "engine/statements/blocked_caller.hpp"
+#include "support/calls.hpp"
 #include "support/running_clock.hpp"
+#include "support/test.hpp"
 #include "unit/engine/executor_fixture.hpp"
 #include "unit/engine/whole_batch_store.hpp"
 

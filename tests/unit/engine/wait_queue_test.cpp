@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/books/wait_queue.hpp"
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <deque>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "dlock/stores/memory.hpp"
 #include "engine/books/grant.hpp"
 #include "engine/books/poll_scheduler.hpp"
 #include "engine/drivers/blocking_driver.hpp"
-#include "support/on_threads.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 namespace {
 

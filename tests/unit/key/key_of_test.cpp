@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/key_of.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "dlock/key.hpp"
+#include "support/test.hpp"
 
 using Catch::Matchers::Message;
 using dlock::arg;

@@ -1,26 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/detail/key_pattern.hpp"
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <map>
-#include <memory>
-#include <optional>
-#include <random>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "dlock/key.hpp"
+#include "support/test.hpp"
 
 using Catch::Matchers::Message;
 using dlock::key;

@@ -1,22 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cstdint>
-#include <list>
-#include <memory>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <type_traits>
 #include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "dlock/detail/sha256.hpp"
 #include "dlock/dlock.hpp"
@@ -24,6 +9,7 @@
 #include "dlock/lock_key_formatter.hpp"
 #include "dlock/lock_keys.hpp"
 #include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace dlock;
 using namespace std::chrono_literals;

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <limits>
-#include <map>
-#include <memory>
-#include <set>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <vector>
-
-#include "dlock/lock_service.hpp"
 #include "dlock/metrics.hpp"
+#include "dlock/lock_service.hpp"
 #include "dlock/stores/memory.hpp"
 #include "dlock/trace.hpp"
-#include "support/on_threads.hpp"
+#include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace std::chrono_literals;
 using dlock::event;

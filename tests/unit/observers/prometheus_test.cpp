@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/prometheus.hpp"
+#include "support/test.hpp"
 
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <memory>
-#include <stdexcept>
 
 namespace {
 

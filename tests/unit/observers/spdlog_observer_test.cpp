@@ -4,16 +4,9 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <memory>
-#include <sstream>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/memory.hpp"
+#include "support/test.hpp"
 
 namespace {
 

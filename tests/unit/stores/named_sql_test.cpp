@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sql/named_sql.hpp"
-
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include "support/test.hpp"
 
 using namespace dlock::stores::sql;
 using Catch::Matchers::ContainsSubstring;

@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <array>
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <condition_variable>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <new>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "dlock/lock_service.hpp"
 #include "dlock/store_interface/store_url.hpp"
 #include "dlock/stores/memory.hpp"
 #include "stores/reply_or_in_doubt.hpp"
 #include "support/calls.hpp"
-#include "support/eventually.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
-using namespace std::chrono_literals;
 using stores::virtual_clock;
 using worker = time_source::worker;
 

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "dlock/detail/sha256.hpp"
 #include "stores/mysql/bound/single_primary_check.hpp"
 #include "stores/mysql/client/errors.hpp"
@@ -17,6 +9,7 @@
 #include "stores/mysql/named_lock/lock_connection.hpp"
 #include "stores/sql/waiting_circles.hpp"
 #include "support/calls.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::stores::mysql;
 using namespace dlock::stores::sql;

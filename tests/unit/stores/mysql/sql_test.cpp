@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <stdexcept>
-#include <string>
-
+#include "stores/mysql/lease_table/sql.hpp"
 #include "dlock/lock_key.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
@@ -15,8 +10,8 @@
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
-#include "stores/mysql/lease_table/sql.hpp"
 #include "stores/sql/row_owner.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::stores::mysql::lease_table;
 using namespace dlock::stores::mysql;

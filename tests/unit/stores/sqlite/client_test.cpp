@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
 #include <filesystem>
-#include <thread>
-#include <vector>
 
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/busy_retry.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/file.hpp"
+#include "support/test.hpp"
 
 using namespace dlock::stores::sqlite;
 using namespace dlock;
