@@ -38,7 +38,7 @@ struct orders_table {
 
 }  // namespace
 
-TEST_CASE("dlock on MySQL: run, list, show, force, gc", "[command]") {
+TEST_CASE("dlock on MySQL: run, list, show, force, gc") {
   const mysql_scene s;
   const auto ran = s.does({"run", "job", "--", "sh", "-c", "echo $DLOCK_FENCE"});
   CHECK(ran.error.empty());
@@ -55,7 +55,7 @@ TEST_CASE("dlock on MySQL: run, list, show, force, gc", "[command]") {
   CHECK(s.json({"gc", "--idle", "1ms"}).at("deleted") == 1);
 }
 
-TEST_CASE("dlock on MySQL: rows of a table in another database", "[command]") {
+TEST_CASE("dlock on MySQL: rows of a table in another database") {
   const mysql_scene s;
   orders_table orders(s.fixture.prefix());
   const auto columns = s.json({"schema", "--rows", orders.name});
@@ -82,7 +82,7 @@ TEST_CASE("dlock on MySQL: rows of a table in another database", "[command]") {
   CHECK(s.json({"force", "42", "--table", orders.name}).at("forced") == true);
 }
 
-TEST_CASE("dlock on MySQL: waiters shows the connections that wait for a named lock, and for a row", "[command]") {
+TEST_CASE("dlock on MySQL: waiters shows the connections that wait for a named lock, and for a row") {
   const mysql_fixture fixture;
   const auto url = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const std::string separator = url.find('?') == std::string::npos ? "?" : "&";
@@ -98,7 +98,7 @@ TEST_CASE("dlock on MySQL: waiters shows the connections that wait for a named l
   owner.run("DROP TABLE `" + table + "`");
 }
 
-TEST_CASE("dlock on MySQL: top needs three statements for a refresh", "[command]") {
+TEST_CASE("dlock on MySQL: top needs three statements for a refresh") {
   const mysql_scene s;
   lock_service locks{s.url};
   const auto held = locks.acquire("k");
@@ -126,7 +126,7 @@ TEST_CASE("dlock on MySQL: top needs three statements for a refresh", "[command]
   }));
 }
 
-TEST_CASE("dlock on MySQL: doctor names what a crash may lose, with what to do", "[command]") {
+TEST_CASE("dlock on MySQL: doctor names what a crash may lose, with what to do") {
   const mysql_scene s;
   {
     const global_setting safe("innodb_flush_log_at_trx_commit", "1");
@@ -147,8 +147,7 @@ TEST_CASE("dlock on MySQL: doctor names what a crash may lose, with what to do",
   CHECK(s.check("connections").contains("value"));
 }
 
-TEST_CASE("dlock on MySQL: doctor finds a proxy that does not pass on the timeouts of dlock's connections",
-          "[command]") {
+TEST_CASE("dlock on MySQL: doctor finds a proxy that does not pass on the timeouts of dlock's connections") {
   mysql_scene s;
   const auto direct = s.check("timeouts");
   CHECK(direct.at("level") == "ok");
@@ -165,7 +164,7 @@ TEST_CASE("dlock on MySQL: doctor finds a proxy that does not pass on the timeou
   CHECK_FALSE(found.at("advice").get<std::string>().empty());
 }
 
-TEST_CASE("dlock on MySQL: doctor finds tables that are half migrated, and tables that are missing", "[command]") {
+TEST_CASE("dlock on MySQL: doctor finds tables that are half migrated, and tables that are missing") {
   const mysql_scene s;
   raw_mysql owner(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   owner.run("UPDATE " + s.fixture.table("schema_version") + " SET migration = 1");
@@ -180,8 +179,7 @@ TEST_CASE("dlock on MySQL: doctor finds tables that are half migrated, and table
   CHECK(missing.out.find(s.fixture.prefix() + "floor") != std::string::npos);
 }
 
-TEST_CASE("dlock on MySQL: doctor finds a waiter table that is missing or lacks a column, with what to do",
-          "[command]") {
+TEST_CASE("dlock on MySQL: doctor finds a waiter table that is missing or lacks a column, with what to do") {
   const mysql_scene s;
   raw_mysql owner(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   const auto table = s.fixture.table("waiter");
@@ -203,8 +201,7 @@ TEST_CASE("dlock on MySQL: doctor finds a waiter table that is missing or lacks 
         std::string::npos);
 }
 
-TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables and on those of each scheme",
-          "[command]") {
+TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables and on those of each scheme") {
   const mysql_fixture fixture;
   const auto owner_url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   raw_mysql owner(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using test::caught;
 using test::refusal;
 
-TEST_CASE("times: a number with a unit, and what is no time is refused with its text", "[command]") {
+TEST_CASE("times: a number with a unit, and what is no time is refused with its text") {
   CHECK(parse_time("500ms") == 500ms);
   CHECK(parse_time("30s") == 30s);
   CHECK(parse_time("5m") == 5min);
@@ -34,7 +34,7 @@ TEST_CASE("times: a number with a unit, and what is no time is refused with its 
   }
 }
 
-TEST_CASE("times: what people read", "[command]") {
+TEST_CASE("times: what people read") {
   CHECK(print_time(999us) == "999 us");
   CHECK(print_time(1ms) == "1 ms");
   CHECK(print_time(1s) == "1.0 s");
@@ -44,7 +44,7 @@ TEST_CASE("times: what people read", "[command]") {
   CHECK(print_time(25h) == "1d01h");
 }
 
-TEST_CASE("rates: grants and losses are those between two polls", "[command]") {
+TEST_CASE("rates: grants and losses are those between two polls") {
   rates of;
   const auto start = std::chrono::steady_clock::time_point{} + 1h;
   const id128 healthy = id128::random(), dies = id128::random(), vanishes = id128::random(), leaves = id128::random();
@@ -93,7 +93,7 @@ constexpr std::int64_t at(std::int64_t ms) { return (1'000'000 + ms) * 1000; }
 
 }  // namespace
 
-TEST_CASE("timeline: a hold lasts from its grant to its end, a wait to its answer", "[command]") {
+TEST_CASE("timeline: a hold lasts from its grant to its end, a wait to its answer") {
   const auto story =
       story_of(line(10, 1, "granted", ",\"fence\":1,\"waited_us\":4000,\"taken_over\":false") +
                line(20, 1, "released", ",\"fence\":1,\"held_us\":10000") + line(30, 2, "busy", ",\"waited_us\":5000"));
@@ -112,7 +112,7 @@ TEST_CASE("timeline: a hold lasts from its grant to its end, a wait to its answe
   CHECK(story.end() == at(30));
 }
 
-TEST_CASE("timeline: a holder that died holds until another one has taken over", "[command]") {
+TEST_CASE("timeline: a holder that died holds until another one has taken over") {
   const auto story =
       story_of(line(10, 1, "granted", ",\"fence\":1") + line(50, 2, "granted", ",\"fence\":2,\"taken_over\":true") +
                line(60, 2, "lost", ",\"fence\":2,\"held_us\":10000,\"reason\":\"unreachable\""));
@@ -124,7 +124,7 @@ TEST_CASE("timeline: a holder that died holds until another one has taken over",
   CHECK(story.holds()[1].reason == "unreachable");
 }
 
-TEST_CASE("timeline: a log that begins or ends in the middle of a hold shows what it knows", "[command]") {
+TEST_CASE("timeline: a log that begins or ends in the middle of a hold shows what it knows") {
   const auto story =
       story_of(line(20, 1, "released", ",\"fence\":7,\"held_us\":15000") + line(30, 1, "granted", ",\"fence\":8") +
                line(90, 2, "renewal_late", ",\"text\":\"slow\"") + "{\"time_us\":");
@@ -136,7 +136,7 @@ TEST_CASE("timeline: a log that begins or ends in the middle of a hold shows wha
   CHECK(story.marks()[0].text == "slow");
 }
 
-TEST_CASE("timeline: what is no event is refused with file and line", "[command]") {
+TEST_CASE("timeline: what is no event is refused with file and line") {
   for (const std::string wrong :
        {"no JSON\n", "[]\n", "{\"event\":\"granted\"}\n", "{\"time_us\":\"x\",\"event\":\"y\"}\n"}) {
     INFO(wrong);
@@ -146,7 +146,7 @@ TEST_CASE("timeline: what is no event is refused with file and line", "[command]
   }
 }
 
-TEST_CASE("timeline: the picture has a band for each key, and shows two holders at once as what it is", "[command]") {
+TEST_CASE("timeline: the picture has a band for each key, and shows two holders at once as what it is") {
   const auto story = story_of(line(10, 1, "granted", ",\"fence\":1") + line(20, 2, "granted", ",\"fence\":2") +
                               line(30, 1, "released", ",\"fence\":1,\"held_us\":20000") +
                               line(40, 2, "released", ",\"fence\":2,\"held_us\":20000"));
@@ -158,7 +158,7 @@ TEST_CASE("timeline: the picture has a band for each key, and shows two holders 
   CHECK(draw(event_story{}, {}).starts_with("<svg"));
 }
 
-TEST_CASE("tables: columns are as wide as they must be, and a screen's edge cuts between characters", "[command]") {
+TEST_CASE("tables: columns are as wide as they must be, and a screen's edge cuts between characters") {
   text_table table({"KEY", "N"});
   table.add({"käse", "1"});
   table.add({"锁", "22"});
@@ -176,7 +176,7 @@ struct generated {
 
 }  // namespace
 
-TEST_CASE("generated: manual page and completions name each verb and each option", "[command]") {
+TEST_CASE("generated: manual page and completions name each verb and each option") {
   const generated of;
   const auto man = manual_page(*of.line), bash = bash_completion(*of.line), zsh = zsh_completion(*of.line);
   const auto dashes = [](std::string text) {

@@ -59,7 +59,7 @@ pid_t guard_of(pid_t program) {
 
 }  // namespace
 
-TEST_CASE("dlock run: the command finds key, fencing token and deadline, and its exit code is returned", "[command]") {
+TEST_CASE("dlock run: the command finds key, fencing token and deadline, and its exit code is returned") {
   const run_scene s;
   const auto first = s.run({}, "echo \"$DLOCK_KEY $DLOCK_FENCE\"; echo $DLOCK_DEADLINE; date +%s; exit 7");
   CHECK(first.error.empty());
@@ -76,13 +76,13 @@ TEST_CASE("dlock run: the command finds key, fencing token and deadline, and its
   CHECK(s.free());
 }
 
-TEST_CASE("dlock run: a command that a signal ended is 128 and its number", "[command]") {
+TEST_CASE("dlock run: a command that a signal ended is 128 and its number") {
   const run_scene s;
   CHECK(s.run({}, "kill -9 $$").code == 128 + SIGKILL);
   CHECK(s.run({}, "kill -TERM $$").code == 128 + SIGTERM);
 }
 
-TEST_CASE("dlock run: what can't be executed is 126, what is not there 127", "[command]") {
+TEST_CASE("dlock run: what can't be executed is 126, what is not there 127") {
   const run_scene s;
   const auto missing = dlock_does({"run", "job", "--", "no-such-program-anywhere"}, s.environment);
   CHECK(missing.code == 127);
@@ -91,7 +91,7 @@ TEST_CASE("dlock run: what can't be executed is 126, what is not there 127", "[c
   CHECK(s.free());
 }
 
-TEST_CASE("dlock run: while another one runs, fail is 75, skip is 0, and neither runs its command", "[command]") {
+TEST_CASE("dlock run: while another one runs, fail is 75, skip is 0, and neither runs its command") {
   const run_scene s;
   dlock_program first(s.arguments({}, "touch \"$SCENE/begun\"; until [ -e \"$SCENE/go\" ]; do sleep 0.05; done"),
                       s.environment);
@@ -109,7 +109,7 @@ TEST_CASE("dlock run: while another one runs, fail is 75, skip is 0, and neither
   CHECK(first.code() == 0);
 }
 
-TEST_CASE("dlock run: one that waits gets the key when the other one ends", "[command]") {
+TEST_CASE("dlock run: one that waits gets the key when the other one ends") {
   const run_scene s;
   dlock_program first(s.arguments({},
                                   "touch \"$SCENE/begun\"; until [ -e \"$SCENE/go\" ]; do sleep 0.05; done; "
@@ -123,13 +123,13 @@ TEST_CASE("dlock run: one that waits gets the key when the other one ends", "[co
   CHECK(s.text("order") == "1\n2\n");
 }
 
-TEST_CASE("dlock run: min-hold keeps the key after a command that was quick", "[command]") {
+TEST_CASE("dlock run: min-hold keeps the key after a command that was quick") {
   const run_scene s;
   CHECK(s.run({"--min-hold", "1h"}, "true").code == 0);
   CHECK(s.run({"--on-busy", "fail"}, "true").code == 75);
 }
 
-TEST_CASE("dlock run: signals reach the command, and its answer is returned", "[command]") {
+TEST_CASE("dlock run: signals reach the command, and its answer is returned") {
   const run_scene s;
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
     const auto name = "begun" + std::to_string(number);
@@ -143,7 +143,7 @@ TEST_CASE("dlock run: signals reach the command, and its answer is returned", "[
   CHECK(s.free());
 }
 
-TEST_CASE("dlock run: a signal ends the wait for a busy key", "[command]") {
+TEST_CASE("dlock run: a signal ends the wait for a busy key") {
   const run_scene s;
   lock_service locks{s.url};
   const auto held = locks.acquire("job");
@@ -155,7 +155,7 @@ TEST_CASE("dlock run: a signal ends the wait for a busy key", "[command]") {
   CHECK_FALSE(s.there("ran"));
 }
 
-TEST_CASE("dlock run: killed, it leaves nothing of the command behind, wherever that is", "[command]") {
+TEST_CASE("dlock run: killed, it leaves nothing of the command behind, wherever that is") {
   const run_scene s;
   dlock_program program(s.arguments({"--kill-after", "200ms"}, family), s.environment);
   REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
@@ -167,7 +167,7 @@ TEST_CASE("dlock run: killed, it leaves nothing of the command behind, wherever 
   CHECK(eventually([&] { return process_gone(guard); }));
 }
 
-TEST_CASE("dlock run: if its guard is killed, nothing of the command is left, and the exit code says so", "[command]") {
+TEST_CASE("dlock run: if its guard is killed, nothing of the command is left, and the exit code says so") {
   const run_scene s;
   dlock_program program(s.arguments({}, family), s.environment);
   REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
@@ -179,7 +179,7 @@ TEST_CASE("dlock run: if its guard is killed, nothing of the command is left, an
   CHECK(s.free());
 }
 
-TEST_CASE("dlock run: if it and its guard are killed at once, the command itself dies", "[command]") {
+TEST_CASE("dlock run: if it and its guard are killed at once, the command itself dies") {
   const run_scene s;
   dlock_program program(s.arguments({}, "trap '' TERM; echo $$ >\"$SCENE/pids\"; while :; do sleep 1000; done"),
                         s.environment);
@@ -192,7 +192,7 @@ TEST_CASE("dlock run: if it and its guard are killed at once, the command itself
   CHECK(eventually([&] { return all_gone(pids_in(s.folder / "pids")); }));
 }
 
-TEST_CASE("dlock run: a lock that is taken away ends the command and all that it started, with 79", "[command]") {
+TEST_CASE("dlock run: a lock that is taken away ends the command and all that it started, with 79") {
   const run_scene s;
   dlock_program program(s.arguments({"--ttl", "1s"}, family), s.environment);
   REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
@@ -203,7 +203,7 @@ TEST_CASE("dlock run: a lock that is taken away ends the command and all that it
   CHECK(program.error().find("ended") != std::string::npos);
 }
 
-TEST_CASE("dlock run: a command that heeds SIGTERM when the lock is lost may end by itself", "[command]") {
+TEST_CASE("dlock run: a command that heeds SIGTERM when the lock is lost may end by itself") {
   const run_scene s;
   dlock_program program(
       s.arguments({"--ttl", "2s", "--json"},
@@ -221,7 +221,7 @@ TEST_CASE("dlock run: a command that heeds SIGTERM when the lock is lost may end
   CHECK(report.at("exit_code") == 79);
 }
 
-TEST_CASE("dlock run: while it stands still the guard ends the command, before the key can be another's", "[command]") {
+TEST_CASE("dlock run: while it stands still the guard ends the command, before the key can be another's") {
   const run_scene s;
   dlock_program program(s.arguments({"--ttl", "5s"}, family), s.environment);
   REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
@@ -235,7 +235,7 @@ TEST_CASE("dlock run: while it stands still the guard ends the command, before t
   CHECK(program.code() == 79);
 }
 
-TEST_CASE("dlock run: what the command leaves behind is ended, or with --leave-children left alone", "[command]") {
+TEST_CASE("dlock run: what the command leaves behind is ended, or with --leave-children left alone") {
   const run_scene s;
   constexpr auto script =
       "setsid sh -c 'echo $$ >\"$SCENE/left\"; exec sleep 1000' & until [ -s \"$SCENE/left\" ]; do "
@@ -250,14 +250,14 @@ TEST_CASE("dlock run: what the command leaves behind is ended, or with --leave-c
   ::kill(left[0], SIGKILL);
 }
 
-TEST_CASE("dlock run: max-hold ends the command", "[command]") {
+TEST_CASE("dlock run: max-hold ends the command") {
   const run_scene s;
   const auto ended = s.run({"--max-hold", "300ms", "--kill-after", "100ms"}, "while :; do sleep 1000; done");
   CHECK(ended.code == 79);
   CHECK(ended.error.find("max") != std::string::npos);
 }
 
-TEST_CASE("dlock run: with --json it says on the standard error what it did", "[command]") {
+TEST_CASE("dlock run: with --json it says on the standard error what it did") {
   const run_scene s;
   const auto ran = s.run({"--json"}, "echo out");
   CHECK(ran.out == "out\n");
@@ -275,7 +275,7 @@ TEST_CASE("dlock run: with --json it says on the standard error what it did", "[
   CHECK(busy.at("exit_code") == 75);
 }
 
-TEST_CASE("dlock run: wrong options are 64, before anything is locked", "[command]") {
+TEST_CASE("dlock run: wrong options are 64, before anything is locked") {
   const run_scene s;
   CHECK(s.run({"--ttl", "10ms"}, "true").code == 64);
   CHECK(s.run({"--ttl", "soon"}, "true").code == 64);
@@ -288,7 +288,7 @@ TEST_CASE("dlock run: wrong options are 64, before anything is locked", "[comman
   CHECK_FALSE(s.there("locks.db"));
 }
 
-TEST_CASE("dlock run: the command begins with the signals that dlock began with", "[command]") {
+TEST_CASE("dlock run: the command begins with the signals that dlock began with") {
   const run_scene s;
   // In the place of the shell, which blocks all signals while it starts a program.
   const auto ran = s.run({}, "exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
@@ -302,7 +302,7 @@ TEST_CASE("dlock run: the command begins with the signals that dlock began with"
   CHECK(ran.out == expected);
 }
 
-TEST_CASE("dlock run: the command inherits no file of dlock's", "[command]") {
+TEST_CASE("dlock run: the command inherits no file of dlock's") {
   const run_scene s;
   const auto ran = s.run({}, "ls /proc/$$/fd");
   CHECK(ran.code == 0);

@@ -42,7 +42,7 @@ void check_verbs(const url_scene& s) {
 }  // namespace
 
 #ifdef DLOCK_TEST_REDIS
-TEST_CASE("dlock on Redis: the verbs work, and top is one statement", "[command]") {
+TEST_CASE("dlock on Redis: the verbs work, and top is one statement") {
   const redis_server server;
   const url_scene s{server.url()};
   check_verbs(s);
@@ -54,13 +54,13 @@ TEST_CASE("dlock on Redis: the verbs work, and top is one statement", "[command]
   CHECK(top.at("sessions").at(0).contains("age_seconds"));
 }
 
-TEST_CASE("dlock on Redis: waiters counts the processes that wait", "[command]") {
+TEST_CASE("dlock on Redis: waiters counts the processes that wait") {
   const redis_server server;
   check_waiters(server.url());
   check_counted_waiters({server.url()});
 }
 
-TEST_CASE("dlock on Redis: doctor says what a crash may lose, and what a full server deletes", "[command]") {
+TEST_CASE("dlock on Redis: doctor says what a crash may lose, and what a full server deletes") {
   const redis_server server;
   const url_scene s{server.url()};
   CHECK(s.check("durability").value("level", "none") == "ok");
@@ -75,7 +75,7 @@ TEST_CASE("dlock on Redis: doctor says what a crash may lose, and what a full se
   CHECK(refused.out.find("maxmemory-policy") != std::string::npos);
 }
 
-TEST_CASE("dlock on Redis: a user with the rights that schema prints may lock", "[command]") {
+TEST_CASE("dlock on Redis: a user with the rights that schema prints may lock") {
   const redis_server server;
   const auto printed = dlock_does({"schema", "--database", "redis", "--user", "worker", "--prefix", "own:"}).out;
   const auto begin = printed.find("ACL SETUSER");
@@ -90,7 +90,7 @@ TEST_CASE("dlock on Redis: a user with the rights that schema prints may lock", 
   CHECK(dlock_does({"doctor"}, {{"DLOCK_URL", url}}).code == 0);
 }
 
-TEST_CASE("dlock on Redis: the verbs work beside programs that lock by SET NX", "[command]") {
+TEST_CASE("dlock on Redis: the verbs work beside programs that lock by SET NX") {
   const redis_server server;
   const url_scene s{server.url("&scheme=setnx&prefix=l:")};
   check_verbs(s);
@@ -98,7 +98,7 @@ TEST_CASE("dlock on Redis: the verbs work beside programs that lock by SET NX", 
 #endif
 
 #ifdef DLOCK_TEST_ZOOKEEPER
-TEST_CASE("dlock on ZooKeeper: the verbs work, and doctor looks at the ensemble", "[command]") {
+TEST_CASE("dlock on ZooKeeper: the verbs work, and doctor looks at the ensemble") {
   const zookeeper_server server{{"maxSessionTimeout=60000"}};
   const url_scene s{server.url()};
   check_verbs(s);

@@ -19,7 +19,7 @@ struct file_scene : url_scene {
 
 }  // namespace
 
-TEST_CASE("dlock: the URL comes from --url, else DLOCK_URL, else a configuration file", "[command]") {
+TEST_CASE("dlock: the URL comes from --url, else DLOCK_URL, else a configuration file") {
   const scratch_folder folder;
   const auto url = [&](const char* name) { return "sqlite:" + (folder / name); };
   for (const char* const each : {"option.db", "variable.db", "file.db", "home.db"}) {
@@ -47,8 +47,7 @@ TEST_CASE("dlock: the URL comes from --url, else DLOCK_URL, else a configuration
   CHECK(store({}, home).find("home.db") != std::string::npos);
 }
 
-TEST_CASE("dlock: no URL, a wrong one and a wrong file have an exit code each, and a text that says what to do",
-          "[command]") {
+TEST_CASE("dlock: no URL, a wrong one and a wrong file have an exit code each, and a text that says what to do") {
   const scratch_folder folder;
   const auto none = dlock_does({"list"});
   CHECK(none.code == 64);
@@ -73,7 +72,7 @@ TEST_CASE("dlock: no URL, a wrong one and a wrong file have an exit code each, a
   CHECK(dlock_does({"--version"}).out.find('.') != std::string::npos);
 }
 
-TEST_CASE("dlock list: shows what is held, by whom, and leaves out what is not asked for", "[command]") {
+TEST_CASE("dlock list: shows what is held, by whom, and leaves out what is not asked for") {
   const file_scene s;
   lock_service locks{s.url, {.label = "lister"}};
   const auto a = locks.acquire("order:1"), b = locks.acquire("order:2"), c = locks.acquire("report:daily");
@@ -98,7 +97,7 @@ TEST_CASE("dlock list: shows what is held, by whom, and leaves out what is not a
   CHECK(s.does({"list", "--prefix", "zzz"}).out.empty());
 }
 
-TEST_CASE("dlock list: pages through more keys than one page has", "[command]") {
+TEST_CASE("dlock list: pages through more keys than one page has") {
   const file_scene s;
   lock_service locks{s.url};
   std::vector<lease> held;
@@ -107,7 +106,7 @@ TEST_CASE("dlock list: pages through more keys than one page has", "[command]") 
   CHECK(s.json({"list", "--limit", "5000", "--prefix", "k111"}).at("keys").size() == 100);
 }
 
-TEST_CASE("dlock list, show, force: a row that is locked in place is named by its table and its id", "[command]") {
+TEST_CASE("dlock list, show, force: a row that is locked in place is named by its table and its id") {
   const file_scene s;
   {
     raw_sqlite raw(s.folder / "locks.db");
@@ -144,7 +143,7 @@ TEST_CASE("dlock list, show, force: a row that is locked in place is named by it
   CHECK(s.json({"show", "42", "--table", "orders"}).at("holder").at("state") == "revoked");
 }
 
-TEST_CASE("dlock show: a held key is 0 and a free one is 1", "[command]") {
+TEST_CASE("dlock show: a held key is 0 and a free one is 1") {
   const file_scene s;
   lock_service locks{s.url};
   const auto held = locks.acquire("k");
@@ -158,8 +157,7 @@ TEST_CASE("dlock show: a held key is 0 and a free one is 1", "[command]") {
   CHECK(s.json({"show", "other"}).at("held") == false);
 }
 
-TEST_CASE("dlock force: revokes a session's lease, frees one with its own expiry, and is 1 for a free key",
-          "[command]") {
+TEST_CASE("dlock force: revokes a session's lease, frees one with its own expiry, and is 1 for a free key") {
   const file_scene s;
   lock_service locks{s.url};
   const auto kept = locks.acquire("kept", {.ttl = 1h});
@@ -172,7 +170,7 @@ TEST_CASE("dlock force: revokes a session's lease, frees one with its own expiry
   CHECK(none.code == 1);
 }
 
-TEST_CASE("dlock waiters: a store whose waiters poll says that it does not know them", "[command]") {
+TEST_CASE("dlock waiters: a store whose waiters poll says that it does not know them") {
   const file_scene s;
   lock_service locks{s.url};
   const auto held = locks.acquire("k");
@@ -182,7 +180,7 @@ TEST_CASE("dlock waiters: a store whose waiters poll says that it does not know 
   CHECK(answer.out.empty());
 }
 
-TEST_CASE("dlock waiters, list: who waits for a key, in the order of their coming, and how many", "[command]") {
+TEST_CASE("dlock waiters, list: who waits for a key, in the order of their coming, and how many") {
   const file_scene s;
   lock_service locks{s.url};
   const auto other = locks.acquire("other");
@@ -199,7 +197,7 @@ TEST_CASE("dlock waiters, list: who waits for a key, in the order of their comin
   });
 }
 
-TEST_CASE("dlock watch: prints grants and releases, and ends when the key is free", "[command]") {
+TEST_CASE("dlock watch: prints grants and releases, and ends when the key is free") {
   const file_scene s;
   lock_service locks{s.url, {.label = "first"}};
   auto held = locks.acquire("k");
@@ -214,7 +212,7 @@ TEST_CASE("dlock watch: prints grants and releases, and ends when the key is fre
   CHECK(changes == strings{"held", "released"});
 }
 
-TEST_CASE("dlock watch: another holder is a grant; a time that runs out is 1", "[command]") {
+TEST_CASE("dlock watch: another holder is a grant; a time that runs out is 1") {
   const file_scene s;
   lock_service locks{s.url};
   auto held = locks.acquire("k");
@@ -229,7 +227,7 @@ TEST_CASE("dlock watch: another holder is a grant; a time that runs out is 1", "
   }));
 }
 
-TEST_CASE("dlock top: numbers, sessions and the keys held longest, as often as asked for", "[command]") {
+TEST_CASE("dlock top: numbers, sessions and the keys held longest, as often as asked for") {
   const file_scene s;
   lock_service locks{s.url, {.label = "holder"}};
   const auto a = locks.acquire("a"), b = locks.acquire("b");
@@ -252,7 +250,7 @@ TEST_CASE("dlock top: numbers, sessions and the keys held longest, as often as a
   CHECK(text.find("holder") != std::string::npos);
 }
 
-TEST_CASE("dlock doctor: a healthy file is 0; each finding says what it means and what to do", "[command]") {
+TEST_CASE("dlock doctor: a healthy file is 0; each finding says what it means and what to do") {
   const file_scene s;
   { lock_service locks{s.url}; }
   const auto healthy = s.json({"doctor"});
@@ -279,7 +277,7 @@ TEST_CASE("dlock doctor: a healthy file is 0; each finding says what it means an
   CHECK(nlohmann::json::parse(missing.out).at("ok") == false);
 }
 
-TEST_CASE("dlock gc: deletes what is idle and nothing else, and only counts with --dry-run", "[command]") {
+TEST_CASE("dlock gc: deletes what is idle and nothing else, and only counts with --dry-run") {
   const file_scene s;
   lock_service locks{s.url};
   const auto held = locks.acquire("held");
@@ -295,7 +293,7 @@ TEST_CASE("dlock gc: deletes what is idle and nothing else, and only counts with
   CHECK(s.does({"show", "held"}).code == 0);
 }
 
-TEST_CASE("dlock bench: measures the figures that it names, and leaves no key held", "[command]") {
+TEST_CASE("dlock bench: measures the figures that it names, and leaves no key held") {
   const file_scene s;
   { lock_service locks{s.url}; }
   const auto all = s.json({"bench", "--time", "1s"});
@@ -308,7 +306,7 @@ TEST_CASE("dlock bench: measures the figures that it names, and leaves no key he
   CHECK(s.json({"list"}).at("keys").empty());
 }
 
-TEST_CASE("dlock schema: an SQLite file made by it is one that programs with schema=verify open", "[command]") {
+TEST_CASE("dlock schema: an SQLite file made by it is one that programs with schema=verify open") {
   const file_scene s;
   const auto statements = s.json({"schema", "--prefix", "own_"}).at("statements");
   {
@@ -321,7 +319,7 @@ TEST_CASE("dlock schema: an SQLite file made by it is one that programs with sch
   CHECK(s.does({"schema", "--database", "oracle"}).code == 64);
 }
 
-TEST_CASE("dlock timeline: draws what event logs of several services tell", "[command]") {
+TEST_CASE("dlock timeline: draws what event logs of several services tell") {
   const file_scene s;
   const auto log = s.folder / "events.jsonl";
   {

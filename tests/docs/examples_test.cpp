@@ -274,7 +274,7 @@ class span_printer final : public dlock::trace_sink {
 
 }  // namespace
 
-TEST_CASE("docs: metrics, traces and logs of events are observers, and a tee makes one of several", "[docs]") {
+TEST_CASE("docs: metrics, traces and logs of events are observers, and a tee makes one of several") {
   const std::string path = "/dev/null";
   // [observers]
   const auto numbers = std::make_shared<dlock::metrics>();

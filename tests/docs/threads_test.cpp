@@ -105,7 +105,7 @@ std::unique_ptr<dlock::lock_service> open_locks(const std::string& url, const st
 
 }  // namespace
 
-TEST_CASE("docs: SIGTERM ends a service whose threads hold and wait, and leaves no lock", "[docs]") {
+TEST_CASE("docs: SIGTERM ends a service whose threads hold and wait, and leaves no lock") {
   // Here as well before there is any other thread, which might get the signal.
   sigset_t ends;
   sigemptyset(&ends);
@@ -126,7 +126,7 @@ TEST_CASE("docs: SIGTERM ends a service whose threads hold and wait, and leaves 
   CHECK(others.try_acquire("report:hourly"));
 }
 
-TEST_CASE("docs: a lease that is moved to a thread ends there", "[docs]") {
+TEST_CASE("docs: a lease that is moved to a thread ends there") {
   dlock::lock_service locks{"memory:"};
   steps = 0;
   hand_over(locks);
@@ -134,7 +134,7 @@ TEST_CASE("docs: a lease that is moved to a thread ends there", "[docs]") {
   CHECK(locks.try_acquire("report:daily"));
 }
 
-TEST_CASE("docs: a task with an owner of its own does not enter what the task below it holds", "[docs]") {
+TEST_CASE("docs: a task with an owner of its own does not enter what the task below it holds") {
   dlock::lock_service locks{"memory:"};
   nested_pool pool;
   steps = 0;
@@ -146,7 +146,7 @@ TEST_CASE("docs: a task with an owner of its own does not enter what the task be
   CHECK(steps == 1);
 }
 
-TEST_CASE("docs: what will not pass by waiting is not waited for when a service begins", "[docs]") {
+TEST_CASE("docs: what will not pass by waiting is not waited for when a service begins") {
   CHECK_THROWS_AS(open_locks("nosuch:thing", {}), std::invalid_argument);
   CHECK(open_locks("memory:", {}) != nullptr);
 }

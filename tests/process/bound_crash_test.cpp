@@ -9,7 +9,7 @@
 namespace dlock::test {
 
 TEST_CASE("crash: a key that a killed process held by its connection is free at once, long before its ttl",
-          "[crash][T91][T39]") {
+          "[T91][T39]") {
   const auto scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
   CAPTURE(scheme);
   const auto fixture = make_bound_fixture(scheme);
@@ -27,7 +27,7 @@ TEST_CASE("crash: a key that a killed process held by its connection is free at 
 }
 
 TEST_CASE("crash: a stopped holder loses its connection and its key after its ttl, and learns it when it goes on",
-          "[crash][T24]") {
+          "[T24]") {
   const auto scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
   CAPTURE(scheme);
   const auto fixture = make_bound_fixture(scheme);

@@ -15,7 +15,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(engine_fixture, "fork: the child's lease and service end without doing anything", "[fork][T47]") {
+TEST_CASE_METHOD(engine_fixture, "fork: the child's lease and service end without doing anything", "[T47]") {
   auto locks = service();
   std::optional<lease> held = locks->acquire("k");
   const auto releases = store->count(verb::release);
@@ -29,7 +29,7 @@ TEST_CASE_METHOD(engine_fixture, "fork: the child's lease and service end withou
   CHECK(live_on(*held, 60s, 30s));
 }
 
-TEST_CASE_METHOD(engine_fixture, "fork: every call in the child says so", "[fork][T47]") {
+TEST_CASE_METHOD(engine_fixture, "fork: every call in the child says so", "[T47]") {
   auto locks = service();
   auto held = locks->acquire("k", {.ttl = 1h, .renewal = renewal::manual});
   auto several = locks->acquire_all({"l", "m"});
@@ -60,8 +60,7 @@ TEST_CASE_METHOD(engine_fixture, "fork: every call in the child says so", "[fork
 }
 
 TEST_CASE_METHOD(engine_fixture,
-                 "fork: a child locks several mutexes together, though its parent's threads were about to",
-                 "[fork][mutex]") {
+                 "fork: a child locks several mutexes together, though its parent's threads were about to") {
   const auto shared = std::make_shared<stores::memory_store>();
   lock_service locks(shared), rival(shared);
   distributed_mutex a(locks, "a", {.wait = 1min}), b(locks, "b", {.wait = 1min});
@@ -104,7 +103,7 @@ TEST_CASE_METHOD(engine_fixture,
   parent.join();
 }
 
-TEST_CASE_METHOD(engine_fixture, "fork: a new service in the child works, under another session", "[fork][T04][T47]") {
+TEST_CASE_METHOD(engine_fixture, "fork: a new service in the child works, under another session", "[T04][T47]") {
   auto locks = service();
   auto held = locks->acquire("k");
   const auto mine = locks->holder("k")->session;
@@ -119,7 +118,7 @@ TEST_CASE_METHOD(engine_fixture, "fork: a new service in the child works, under 
         }) == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "fork: the child is another owner, also within its parent's scope", "[fork][T47]") {
+TEST_CASE_METHOD(engine_fixture, "fork: the child is another owner, also within its parent's scope", "[T47]") {
   const owner task;
   const auto outside = owner::current();
   const owner_scope here(task);
@@ -142,7 +141,7 @@ TEST_CASE_METHOD(engine_fixture, "fork: the child is another owner, also within 
 }
 
 TEST_CASE_METHOD(engine_fixture, "fork: a guard that stands on the stack ends in the child, and frees nothing",
-                 "[fork][mutex][T47]") {
+                 "[T47]") {
   const auto locks = service();
   distributed_mutex door(*locks, "k");
   const std::lock_guard here(door);
@@ -156,7 +155,7 @@ TEST_CASE_METHOD(engine_fixture, "fork: a guard that stands on the stack ends in
 }
 
 TEST_CASE_METHOD(engine_fixture, "fork: the child may set a default service of its own, in place of its parent's",
-                 "[fork][T47]") {
+                 "[T47]") {
   const auto locks = service();
   set_default_service(*locks);
   CHECK(in_child([&] {
@@ -175,8 +174,7 @@ TEST_CASE_METHOD(engine_fixture, "fork: the child may set a default service of i
   CHECK(&default_service() == locks.get());
 }
 
-TEST_CASE_METHOD(engine_fixture, "fork: a request is one owner in the child as well, and holds nothing there",
-                 "[fork][request]") {
+TEST_CASE_METHOD(engine_fixture, "fork: a request is one owner in the child as well, and holds nothing there") {
   store->can().request_ids = true;
   const auto locks = service();
   const owner_scope here{owner{"request-1"}};
@@ -193,8 +191,7 @@ TEST_CASE_METHOD(engine_fixture, "fork: a request is one owner in the child as w
 
 // Asynchronous calls and fork(): what waits belongs to the parent.
 
-TEST_CASE_METHOD(async_fixture, "fork: the child can't call, and is told nothing of what its parent waits for",
-                 "[fork][async]") {
+TEST_CASE_METHOD(async_fixture, "fork: the child can't call, and is told nothing of what its parent waits for") {
   const auto rival = foreign();
   auto theirs = rival->acquire("k", {.ttl = 1h});
   async_lock mine(*this, "k", {.wait = 1h});

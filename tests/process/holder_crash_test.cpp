@@ -37,7 +37,7 @@ class bystander {
 
 TEST_CASE(
     "crash: a killed holder's key is granted within ttl and one pause, not before its expiry, with the next fence",
-    "[crash][T91][T30]") {
+    "[T91][T30]") {
   // Each time within a slow machine's limit, and in the best moment of three soon: a waiter that misses the expiry
   // comes seconds late.
   auto least = sluggish;
@@ -72,8 +72,7 @@ TEST_CASE(
   CHECK(least <= sluggish / 4);
 }
 
-TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its first poll and harms nobody",
-          "[crash][T24]") {
+TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its first poll and harms nobody", "[T24]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   bystander other(fixture->url());
@@ -117,7 +116,7 @@ TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its firs
   other.must_be_unharmed(locks);
 }
 
-TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody waiting", "[crash][T39]") {
+TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody waiting", "[T39]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   taker holder(fixture->url());
@@ -144,7 +143,7 @@ TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody 
   CHECK(locks.held_keys().empty());
 }
 
-TEST_CASE("crash: every key of a killed process with many can be taken after one expiry", "[crash][T91]") {
+TEST_CASE("crash: every key of a killed process with many can be taken after one expiry", "[T91]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   taker holder(fixture->url(), {"--key", "key-0", "--ttl", "5000"});
@@ -169,7 +168,7 @@ namespace {
 constexpr auto end_limit = 15s;
 }  // namespace
 
-TEST_CASE("process: two of one label and host have different sessions", "[crash][T04]") {
+TEST_CASE("process: two of one label and host have different sessions", "[T04]") {
   const auto fixture = make_store_fixture();
   taker first(fixture->url(), {"--label", "twin", "--key", "a"});
   taker second(fixture->url(), {"--label", "twin", "--key", "b"});
@@ -191,7 +190,7 @@ TEST_CASE("process: two of one label and host have different sessions", "[crash]
   CHECK(second.ask("check", "trusted").size() == 2);
 }
 
-TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[crash][T47]") {
+TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[T47]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   taker parent(fixture->url());
@@ -211,7 +210,7 @@ TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[cra
   CHECK(parent.take().fence == mine.fence + 1);
 }
 
-TEST_CASE("process: in a forked child every call on what the parent made is refused", "[crash][T47]") {
+TEST_CASE("process: in a forked child every call on what the parent made is refused", "[T47]") {
   const auto fixture = make_store_fixture();
   taker parent(fixture->url());
   parent.take();
@@ -220,7 +219,7 @@ TEST_CASE("process: in a forked child every call on what the parent made is refu
   CHECK(parent.ask("check", "trusted").size() == 2);
 }
 
-TEST_CASE("process: a service made in a forked child is another owner than the parent's", "[crash][T04][T47]") {
+TEST_CASE("process: a service made in a forked child is another owner than the parent's", "[T04][T47]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   taker parent(fixture->url(), {"--child-url", fixture->url_after_fork()});
@@ -236,7 +235,7 @@ TEST_CASE("process: a service made in a forked child is another owner than the p
   CHECK(locks.held_keys().empty());
 }
 
-TEST_CASE("process: a lease in a global is released when main returns or calls exit()", "[crash]") {
+TEST_CASE("process: a lease in a global is released when main returns or calls exit()") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   const auto end = GENERATE(as<std::string>{}, "quit", "exit");
@@ -251,7 +250,7 @@ TEST_CASE("process: a lease in a global is released when main returns or calls e
   CHECK(locks.try_acquire("key").fencing_token() == mine.fence + 1);
 }
 
-TEST_CASE("process: exit() while threads wait for a key ends the process and disturbs nobody", "[crash][T17]") {
+TEST_CASE("process: exit() while threads wait for a key ends the process and disturbs nobody", "[T17]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   taker holder(fixture->url());
@@ -269,7 +268,7 @@ TEST_CASE("process: exit() while threads wait for a key ends the process and dis
   CHECK(holder.take().fence == mine.fence + 1);
 }
 
-TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits for nothing", "[crash][T90]") {
+TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits for nothing", "[T90]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   // By a lease, by leases on several keys, by a mutex; in the thread's own name and in that of a task.
@@ -282,7 +281,7 @@ TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits
   CHECK(locks.try_acquire("key").fencing_token() == 2);
 }
 
-TEST_CASE("process: exit() while a thread holds a key frees it within its ttl", "[crash][T90]") {
+TEST_CASE("process: exit() while a thread holds a key frees it within its ttl", "[T90]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   taker process(fixture->url(), taker::expiring());
@@ -298,7 +297,7 @@ TEST_CASE("process: exit() while a thread holds a key frees it within its ttl", 
 
 // Processes that want one key all the time.
 
-TEST_CASE("process: of several that loop over one key none is left out", "[crash][T33]") {
+TEST_CASE("process: of several that loop over one key none is left out", "[T33]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   locks.acquire("key").release();

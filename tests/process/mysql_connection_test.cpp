@@ -121,7 +121,7 @@ struct blocked_acquire {
 }  // namespace
 
 TEST_CASE("connection: killed while its acquire waits for a row, the acquire is sent again and leaves no ghost",
-          "[crash][mysql][T29]") {
+          "[T29]") {
   blocked_acquire acquire;
   acquire.who.root().run("KILL " + acquire.first.connection);
   acquire.who.blocked(acquire.first);  // the cancel of the first attempt, or the second
@@ -130,7 +130,7 @@ TEST_CASE("connection: killed while its acquire waits for a row, the acquire is 
   acquire.must_end_well();
 }
 
-TEST_CASE("connection: an acquire whose statement is killed while it waits for a row is sent again", "[crash][mysql]") {
+TEST_CASE("connection: an acquire whose statement is killed while it waits for a row is sent again") {
   blocked_acquire acquire;
   acquire.who.root().run("KILL QUERY " + acquire.first.connection);
   acquire.who.blocked(acquire.first);
@@ -138,8 +138,7 @@ TEST_CASE("connection: an acquire whose statement is killed while it waits for a
   acquire.must_end_well();
 }
 
-TEST_CASE("connection: a grant whose answer was lost is undone before the key is asked for again",
-          "[crash][mysql][T29]") {
+TEST_CASE("connection: a grant whose answer was lost is undone before the key is asked for again", "[T29]") {
   blocked_acquire acquire;
   acquire.proxy.cut();
   acquire.let_go();
@@ -153,7 +152,7 @@ TEST_CASE("connection: a grant whose answer was lost is undone before the key is
 }
 
 TEST_CASE("connection: an acquire whose answer was lost is seen dead at the server before the key is asked for again",
-          "[crash][mysql][T29]") {
+          "[T29]") {
   blocked_acquire acquire;
   acquire.proxy.cut();
   acquire.proxy.mend();
@@ -164,7 +163,7 @@ TEST_CASE("connection: an acquire whose answer was lost is seen dead at the serv
 }
 
 TEST_CASE("connection: what the server grants to a process that is dead can be taken after its session's expiry",
-          "[crash][mysql][T91]") {
+          "[T91]") {
   blocked_acquire acquire("5000");
   acquire.process.kill();
   const auto killed = boot_time();
@@ -180,8 +179,7 @@ TEST_CASE("connection: what the server grants to a process that is dead can be t
   CHECK(next.ask("check", "trusted").size() == 2);
 }
 
-TEST_CASE("connection: a lease outlives the death of all its process's connections, again and again",
-          "[crash][mysql][T13][T62]") {
+TEST_CASE("connection: a lease outlives the death of all its process's connections, again and again", "[T13][T62]") {
   mysql_fixture tables;
   user who;
   taker process(who.url(tables.url()), {"--ttl", "5000"});

@@ -10,8 +10,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("server: while it stands still, leases are lost in time, and nothing that ends waits for it",
-          "[crash][mysql][T89][T92]") {
+TEST_CASE("server: while it stands still, leases are lost in time, and nothing that ends waits for it", "[T89][T92]") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));  // skips the test where there is no MariaDB
   const own_server server;
   taker loser(server.url(), {"--key", "short", "--ttl", "1000"});
@@ -43,7 +42,7 @@ TEST_CASE("server: while it stands still, leases are lost in time, and nothing t
 }
 
 TEST_CASE("server: a lease outlives a restart that is shorter than its ttl, also after a crash of the server",
-          "[crash][mysql][T13]") {
+          "[T13]") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   own_server server;
   taker holder(server.url(), {"--ttl", "15000"});

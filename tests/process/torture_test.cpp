@@ -49,12 +49,12 @@ hold_check check(const std::vector<hold_record>& log, std::uint64_t last, hold_t
 
 }  // namespace
 
-TEST_CASE("torture: processes that are killed and stopped at random never hold a key at the same time", "[crash]") {
+TEST_CASE("torture: processes that are killed and stopped at random never hold a key at the same time") {
   file_torture fixture;
   check_torture(fixture, {.counts = true, .length = 5s});
 }
 
-TEST_CASE("torture: the check of the log finds what it is there to find", "[crash]") {
+TEST_CASE("torture: the check of the log finds what it is there to find") {
   CHECK(check(good, 2).violations.empty());
   CHECK(check(good, 2).grants == 2);
   CHECK(check(good_and({at('H', 1, 30, 7)}), 2).violations.size() == 1);  // two at one time
@@ -69,8 +69,7 @@ TEST_CASE("torture: the check of the log finds what it is there to find", "[cras
   CHECK(hold_record::parse(good[1].line()).fence == 1);
 }
 
-TEST_CASE("torture: the check of the log lets two trust their leases in a time of doubt alone, and counts them",
-          "[crash]") {
+TEST_CASE("torture: the check of the log lets two trust their leases in a time of doubt alone, and counts them") {
   const auto two = good_and({at('A', 0, 12, 9), at('H', 3, 15, 9), at('H', 3, 18, 9)});
   CHECK(check(two, 3).violations.size() == 2);  // they overlap, and the fence of the one after is smaller
   const auto excused = check(good_and({at('H', 1, 35, 7)}), 2, {.doubts = {{30, 35}}});
@@ -89,7 +88,7 @@ TEST_CASE("torture: the check of the log lets two trust their leases in a time o
   CHECK(check(asked_after, 2, {.doubts = {{10, 20}}}).violations.size() == 1);
 }
 
-TEST_CASE("torture: the check of the log finds a key that was not free at once", "[crash]") {
+TEST_CASE("torture: the check of the log finds a key that was not free at once") {
   CHECK(check_freed(good, {{"k", 20, 7}}, 10).empty());
   CHECK(check_freed(good, {{"k", 20, 7}}, 9).size() == 1);
   CHECK(check_freed(good, {{"k", 30, 8}}, 100).size() == 1);
@@ -103,8 +102,7 @@ TEST_CASE("torture: the check of the log finds a key that was not free at once",
   CHECK(check_freed(freed, {{"k", 35, 7}}, 9).size() == 1);
 }
 
-TEST_CASE("process: a forked child is refused the SQLite file that its parent has open, and harms nobody",
-          "[crash][sqlite][T47]") {
+TEST_CASE("process: a forked child is refused the SQLite file that its parent has open, and harms nobody", "[T47]") {
   const auto fixture = make_store_fixture();
   taker parent(fixture->url());
   const auto mine = parent.take();

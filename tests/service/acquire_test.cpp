@@ -10,8 +10,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(engine_fixture, "acquire: one statement for a known free key, three for a new one, none to re-enter",
-                 "[acquire]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: one statement for a known free key, three for a new one, none to re-enter") {
   const auto locks = service();
   auto held = locks->acquire("k");
   CHECK(locks->statements() == 3);
@@ -25,8 +24,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: one statement for a known free key, t
   CHECK(store->count(session_verb::open) == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: a busy key costs two statements when one attempt is asked for",
-                 "[acquire][T32]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: a busy key costs two statements when one attempt is asked for", "[T32]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   const auto locks = service();
@@ -36,8 +34,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a busy key costs two statements when 
   CHECK(locks->statements() == 4);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: a retry limit of n sends n polls after the first attempt",
-                 "[acquire][T10][T32]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: a retry limit of n sends n polls after the first attempt", "[T10][T32]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   const auto locks = service();
@@ -47,7 +44,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a retry limit of n sends n polls afte
   CHECK(locks->statements() == 2 + 3);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in statements", "[acquire][T32]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in statements", "[T32]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto locks = service();
@@ -61,7 +58,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in stat
   CHECK(seen->count(event::kind::busy) == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: no lease, no release", "[acquire][T02][T03]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: no lease, no release", "[T02][T03]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   const auto locks = service();
@@ -75,7 +72,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: no lease, no release", "[acquire][T02
   CHECK(fence_of("k") == theirs.fencing_token());
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: two owners of one process exclude each other", "[acquire][T44]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: two owners of one process exclude each other", "[T44]") {
   const auto locks = service();
   const auto mine = locks->acquire("k");
   CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire("k")); }));
@@ -84,7 +81,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: two owners of one process exclude eac
   CHECK_FALSE(locks->try_acquire("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: the fence goes up by one at each grant, whoever gets it", "[acquire][T57]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: the fence goes up by one at each grant, whoever gets it", "[T57]") {
   const auto locks = service();
   const auto rival = foreign();
   for (std::uint64_t i = 1; i <= 10; i += 2) {
@@ -93,8 +90,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: the fence goes up by one at each gran
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: a dead holder's key is granted at its expiry, not before",
-                 "[acquire][T30][T91]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: a dead holder's key is granted at its expiry, not before", "[T30][T91]") {
   const auto dying = service();
   const auto theirs = dying->acquire("k", {.ttl = 10s});
   const auto locks = foreign();
@@ -108,8 +104,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a dead holder's key is granted at its
   CHECK(clock.at_rest());  // it knows that it lost the key: its end sends nothing
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: who waits gets a dead holder's key soon after its expiry",
-                 "[acquire][T30]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: who waits gets a dead holder's key soon after its expiry", "[T30]") {
   auto crashed = std::make_shared<faulty_store>(rows);
   lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire("k", {.ttl = 1s});
@@ -128,7 +123,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: who waits gets a dead holder's key so
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a grant that was answered after its session's deadline is not handed out",
-                 "[acquire][T25][T38]") {
+                 "[T25][T38]") {
   const auto locks = service();
   locks->acquire("k").release();
   const auto alive = store->opened();
@@ -144,7 +139,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a grant that was answered after its s
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late fails, and frees the key",
-                 "[acquire][T25][T38]") {
+                 "[T25][T38]") {
   const auto locks = service();
   store->next(verb::insert, {.during = [&] { clock.advance(1s); }});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 500ms, .renewal = renewal::none}); }) ==
@@ -155,7 +150,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late
 
 TEST_CASE_METHOD(engine_fixture,
                  "acquire: what was granted too late is freed in the background when its release gets no answer",
-                 "[acquire][T25][T38]") {
+                 "[T25][T38]") {
   const auto locks = service();
   const auto late = store->hold(verb::insert);
   store->next(verb::release, {.what = fate::vanish});
@@ -169,7 +164,7 @@ TEST_CASE_METHOD(engine_fixture,
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: what was granted too late is free at once, whatever min_hold says",
-                 "[acquire][T25]") {
+                 "[T25]") {
   const auto locks = service();
   store->next(verb::insert, {.during = [&] { clock.advance(1s); }});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 500ms, .renewal = renewal::none, .min_hold = 1h}); }) ==
@@ -178,7 +173,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what was granted too late is free at 
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: trust counts from the sending of the statement, not from its answer",
-                 "[acquire][T29][T22]") {
+                 "[T29][T22]") {
   const auto locks = service();
   store->next(verb::insert, {.during = [&] { clock.advance(15s); }});
   const auto held = locks->acquire("k", {.ttl = 30s, .renewal = renewal::none});
@@ -186,8 +181,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: trust counts from the sending of the 
   CHECK(held.remaining() <= locks->holder("k")->remaining);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not fails at once",
-                 "[acquire][T49][T53]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not fails at once", "[T49][T53]") {
   const auto locks = service();
   locks->acquire("k").release();
   const auto before = locks->statements();
@@ -207,8 +201,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not
 }
 
 TEST_CASE_METHOD(engine_fixture,
-                 "acquire: a failure tells key and store once, and the observer's text leaves the key to it",
-                 "[acquire]") {
+                 "acquire: a failure tells key and store once, and the observer's text leaves the key to it") {
   const auto locks = service();
   locks->acquire("order:42").release();
   store->next(verb::take, {.what = fate::fail, .why = denied});
@@ -221,7 +214,7 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(last.text == "after 0 ms: " + store->name() + ": denied");
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had means busy", "[acquire][T53]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had means busy", "[T53]") {
   const auto locks = service();
   CHECK(locks->try_acquire("k"));  // makes it
   // Each attempt looks whether the key is really held, and tries once more.
@@ -232,8 +225,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had mean
   CHECK(locks->try_acquire("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: an unreachable store fails at the end of the wait, with the cause",
-                 "[acquire]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: an unreachable store fails at the end of the wait, with the cause") {
   const auto locks = service();
   store->cut();
   const auto begun = clock.now();
@@ -245,7 +237,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: an unreachable store fails at the end
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::store_unreachable);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: trouble that passed does not explain a busy key", "[acquire]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: trouble that passed does not explain a busy key") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   const auto locks = service();
@@ -254,8 +246,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: trouble that passed does not explain 
   CHECK(end == errc::timed_out);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: a hung statement is interrupted long before the wait ends",
-                 "[acquire][T63]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: a hung statement is interrupted long before the wait ends", "[T63]") {
   const auto each = GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::poll});
   const auto locks = service();
   const auto at = store->hold(each);
@@ -270,7 +261,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a hung statement is interrupted long 
   CHECK(held);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: at the edge of the wait it is held and said, or neither", "[acquire][T31]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: at the edge of the wait it is held and said, or neither", "[T31]") {
   const auto locks = service();
   const auto rival = foreign();
   std::mt19937 random(31);
@@ -306,7 +297,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: at the edge of the wait it is held an
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: bad options are refused before any statement", "[acquire]") {
+TEST_CASE_METHOD(engine_fixture, "acquire: bad options are refused before any statement") {
   const auto locks = service();
   CHECK_THROWS_AS(locks->acquire("k", {.ttl = 1ms}), std::invalid_argument);
   CHECK_THROWS_AS((void)locks->try_acquire("k", {.wait = -1ms}), std::invalid_argument);
@@ -333,7 +324,7 @@ struct try_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(try_fixture, "try: with a wait each waits so long, and then says that the key is busy", "[try]") {
+TEST_CASE_METHOD(try_fixture, "try: with a wait each waits so long, and then says that the key is busy") {
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const lock_options patient{.wait = 100ms};
   const auto macro = [&] {
@@ -372,7 +363,7 @@ TEST_CASE_METHOD(try_fixture, "try: with a wait each waits so long, and then say
   CHECK(is_free("j"));
 }
 
-TEST_CASE_METHOD(try_fixture, "try: gets the key that becomes free within the wait", "[try]") {
+TEST_CASE_METHOD(try_fixture, "try: gets the key that becomes free within the wait") {
   auto mine = locks->acquire("k");
   std::uint64_t fence = 0;
   std::thread waiter([&] { fence = locks->try_acquire("k", {.wait = 1h}).fencing_token(); });
@@ -382,7 +373,7 @@ TEST_CASE_METHOD(try_fixture, "try: gets the key that becomes free within the wa
   CHECK(fence == 2);
 }
 
-TEST_CASE_METHOD(try_fixture, "try: without a wait of its own it is one attempt, whatever the defaults say", "[try]") {
+TEST_CASE_METHOD(try_fixture, "try: without a wait of its own it is one attempt, whatever the defaults say") {
   auto settings = options();
   settings.defaults.wait = 1h;
   const auto patient = service(settings);
@@ -396,7 +387,7 @@ TEST_CASE_METHOD(try_fixture, "try: without a wait of its own it is one attempt,
   CHECK_FALSE(patient->locked_or_skip("k", [] {})());
 }
 
-TEST_CASE_METHOD(try_fixture, "try: with a wait nothing but busy is an answer", "[try]") {
+TEST_CASE_METHOD(try_fixture, "try: with a wait nothing but busy is an answer") {
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   std::stop_source stop;
   stop.request_stop();
@@ -407,8 +398,7 @@ TEST_CASE_METHOD(try_fixture, "try: with a wait nothing but busy is an answer", 
   CHECK(thrown([&] { return locks->try_acquire_all({"j", "k"}, {.wait = 1s}); }) == errc::closed);
 }
 
-TEST_CASE_METHOD(engine_fixture, "try: a key that this process leaves to other processes is free for one attempt",
-                 "[try][fair]") {
+TEST_CASE_METHOD(engine_fixture, "try: a key that this process leaves to other processes is free for one attempt") {
   running_clock running{clock};
   const auto mine = service([&](auto& settings) { settings.time = &running; });
   const auto hold = [&] {
@@ -435,7 +425,7 @@ TEST_CASE_METHOD(engine_fixture, "try: a key that this process leaves to other p
   CHECK(granted);
 }
 
-TEST_CASE_METHOD(try_fixture, "wait_forever: nobody sees its end", "[try][waiting]") {
+TEST_CASE_METHOD(try_fixture, "wait_forever: nobody sees its end") {
   const auto mine = locks->acquire("k", {.ttl = 24h * 30, .renewal = renewal::none});
   std::uint64_t fence = 0;
   std::thread waiter([&] { fence = locks->acquire("k", {.wait = wait_forever}).fencing_token(); });

@@ -70,7 +70,7 @@ constexpr auto none = []() -> awaitable<void> { co_return; };
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(asio_fixture, "asio: every call is awaited, and gives what the blocking call gives", "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: every call is awaited, and gives what the blocking call gives") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("busy", {.ttl = 1h});
   const auto end = spawn([&]() -> awaitable<void> {
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: every call is awaited, and gives what the 
   for (const auto* key : {"k", "a", "b"}) CHECK(is_free(key));
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: co_await throws what the blocking call throws, bad input too", "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: co_await throws what the blocking call throws, bad input too") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("busy", {.ttl = 1h});
   const auto late = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("busy", {.wait = 0s}, none); });
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: co_await throws what the blocking call thr
   CHECK(waits->code() == errc::closed);
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: other tokens work as well: futures, functions, tuples", "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: other tokens work as well: futures, functions, tuples") {
   auto future = locks.async_acquire("f", {}, net::use_future);
   auto refused = locks.async_acquire("r", {.ttl = 1ms}, net::use_future);
   lease by_function;
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: other tokens work as well: futures, functi
   CHECK_THROWS_AS(refused.get(), std::invalid_argument);
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: a handler is called on its own executor, else on the service's", "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: a handler is called on its own executor, else on the service's") {
   net::thread_pool pool(1);
   const auto strand = net::make_strand(pool);
   std::promise<std::thread::id> there;
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: a handler is called on its own executor, e
   pool.join();
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: the executor has work while something waits", "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: the executor has work while something waits") {
   const auto rival = foreign();
   auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto end = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("k", {.wait = 1h}, none); });
@@ -191,8 +191,7 @@ struct counting {
 };
 }  // namespace
 
-TEST_CASE_METHOD(asio_fixture, "asio: the handler's allocator is used on its executor, and free before the handler",
-                 "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: the handler's allocator is used on its executor, and free before the handler") {
   const auto counts = std::make_shared<counting<char>::counts>();
   int live = -1;
   locks.async_acquire("k", net::bind_allocator(counting<char>(counts),
@@ -204,8 +203,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: the handler's allocator is used on its exe
 
 // ---- async_with_lock ------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(asio_fixture, "asio: the lease of async_with_lock lives until the coroutine has ended",
-                 "[asio][T88]") {
+TEST_CASE_METHOD(asio_fixture, "asio: the lease of async_with_lock lives until the coroutine has ended", "[T88]") {
   net::steady_timer goes_on(io, net::steady_timer::time_point::max());
   int result = 0;
   const auto end = spawn([&]() -> awaitable<void> {
@@ -226,7 +224,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: the lease of async_with_lock lives until t
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: async_with_lock passes an exception on, after the release", "[asio][T88]") {
+TEST_CASE_METHOD(asio_fixture, "asio: async_with_lock passes an exception on, after the release", "[T88]") {
   const lock_keys both{"a", "b"};
   const auto end = spawn([&]() -> awaitable<void> {
     try {
@@ -246,8 +244,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: async_with_lock passes an exception on, af
   CHECK_THROWS_AS(std::rethrow_exception(end->failed), std::runtime_error);
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: async_with_lock refuses the result of a coroutine that lost its lease",
-                 "[asio][T88]") {
+TEST_CASE_METHOD(asio_fixture, "asio: async_with_lock refuses the result of a coroutine that lost its lease", "[T88]") {
   bool ran = false;
   const auto end = spawn([&]() -> awaitable<void> {
     co_await locks.async_with_lock("k", {.ttl = 1s, .renewal = renewal::none}, [&]() -> awaitable<std::string> {
@@ -261,7 +258,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: async_with_lock refuses the result of a co
   CHECK(end->code() == errc::lost);
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: a coroutine that lets its lease go itself is not checked", "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: a coroutine that lets its lease go itself is not checked") {
   const auto end = spawn([&]() -> awaitable<void> {
     co_await locks.async_with_lock("k", [&](lease& held) -> awaitable<void> {
       co_await locks.async_release(std::move(held));
@@ -273,7 +270,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: a coroutine that lets its lease go itself 
   CHECK(end->failed == nullptr);
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: a coroutine enters what it holds only in the name of one owner", "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: a coroutine enters what it holds only in the name of one owner") {
   const auto end = spawn([&]() -> awaitable<void> {
     const auto mine = locks.as(owner());
     const auto outer = co_await mine.async_acquire("k");
@@ -291,8 +288,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: a coroutine enters what it holds only in t
 // ---- cancellation ---------------------------------------------------------------------------------------------------
 
 TEST_CASE(
-    "asio: a loop that is destroyed before the service ends the waits of its coroutines, and no handler is called",
-    "[asio]") {
+    "asio: a loop that is destroyed before the service ends the waits of its coroutines, and no handler is called") {
   lock_service waits{"memory:asio_loop_end"};
   lock_service others{"memory:asio_loop_end"};
   auto theirs = others.acquire("k");
@@ -316,7 +312,7 @@ TEST_CASE(
   CHECK_FALSE(resumed);
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: a cancellation slot ends a wait, and options.cancel does", "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: a cancellation slot ends a wait, and options.cancel does") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto type = GENERATE(net::cancellation_type::terminal, net::cancellation_type::total);
@@ -339,7 +335,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: a cancellation slot ends a wait, and optio
   signal.emit(type);  // the slot is empty
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: a cancelled coroutine releases its lease before it ends", "[asio][T88]") {
+TEST_CASE_METHOD(asio_fixture, "asio: a cancelled coroutine releases its lease before it ends", "[T88]") {
   net::cancellation_signal signal;
   bool over = false;
   std::exception_ptr failed;
@@ -365,8 +361,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: a cancelled coroutine releases its lease b
   CHECK_THROWS_AS(std::rethrow_exception(failed), boost::system::system_error);
 }
 
-TEST_CASE_METHOD(asio_fixture, "asio: what is granted to a coroutine that is cancelled meanwhile is released",
-                 "[asio]") {
+TEST_CASE_METHOD(asio_fixture, "asio: what is granted to a coroutine that is cancelled meanwhile is released") {
   net::cancellation_signal signal;
   bool over = false, ran = false;
   const auto taking = store->hold(verb::insert);
@@ -407,8 +402,8 @@ int threads() {
 
 }  // namespace
 
-TEST_CASE("asio: ten thousand coroutines need four connections, no more threads than one, and each is alone in its key",
-          "[asio][many]") {
+TEST_CASE(
+    "asio: ten thousand coroutines need four connections, no more threads than one, and each is alone in its key") {
   constexpr int many = 10'000, keys = 8;
   const auto store = std::make_shared<stores::memory_store>();
   lock_service rival(store);

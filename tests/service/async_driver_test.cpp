@@ -18,7 +18,7 @@ lock_options pausing(std::chrono::milliseconds time, std::stop_token cancel = {}
 
 }  // namespace
 
-TEST_CASE_METHOD(async_fixture, "async: a lock is taken and released while no thread waits for it", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a lock is taken and released while no thread waits for it") {
   const auto taking = store->hold(verb::take);
   async_lock mine(*this, "k");
   mine.acquire();
@@ -43,8 +43,7 @@ TEST_CASE_METHOD(async_fixture, "async: a lock is taken and released while no th
   CHECK(seen->count(event::kind::released) == 1);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a thousand acquisitions under way need one thread and share statements",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a thousand acquisitions under way need one thread and share statements") {
   constexpr std::size_t many = 1000;
   const auto before = foreign();
   std::deque<async_lock> all;
@@ -77,7 +76,7 @@ TEST_CASE_METHOD(async_fixture, "async: a thousand acquisitions under way need o
   CHECK(fence_of("k0") == 0);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: one release of many leases takes as few statements as they fit in", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: one release of many leases takes as few statements as they fit in") {
   constexpr std::size_t many = lock_keys::max_size;
   std::vector<lock_key> keys;
   for (std::size_t i = 0; i < many; ++i) keys.emplace_back("k" + std::to_string(i));
@@ -98,7 +97,7 @@ TEST_CASE_METHOD(async_fixture, "async: one release of many leases takes as few 
   CHECK(is_free("k0"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: tasks and threads get one key in the order they came", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: tasks and threads get one key in the order they came") {
   std::vector<int> order;  // guarded by the lock itself
   async_lock first(*this, "k"), third(*this, "k", {.wait = 1h});
   async_lock fifth(*this, "k", {.wait = 1h}), sixth(*this, "k", {.wait = 1h});
@@ -139,7 +138,7 @@ TEST_CASE_METHOD(async_fixture, "async: tasks and threads get one key in the ord
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a wait ends at its deadline, in the queue and at the store", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a wait ends at its deadline, in the queue and at the store") {
   const bool queued = GENERATE(true, false);
   const auto rival = foreign();
   lease theirs;
@@ -164,7 +163,7 @@ TEST_CASE_METHOD(async_fixture, "async: a wait ends at its deadline, in the queu
   settle();
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a cancellation ends the wait in the queue, and between two polls", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a cancellation ends the wait in the queue, and between two polls") {
   const bool queued = GENERATE(true, false);
   const auto rival = foreign();
   lease theirs;
@@ -188,8 +187,7 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation ends the wait in the queu
   settle();
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for the answer to a statement, and a grant counts",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for the answer to a statement, and a grant counts") {
   const bool busy = GENERATE(true, false);
   const auto rival = foreign();
   lease theirs;
@@ -215,7 +213,7 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for the answer to a
   }
 }
 
-TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look together", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look together") {
   const bool leads = GENERATE(true, false);
   const auto rival = foreign();
   const auto a = rival->acquire("a", {.ttl = 1h});
@@ -240,7 +238,7 @@ TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look togeth
   CHECK(mine.end() == errc::cancelled);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a poll that another task has sent", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a poll that another task has sent") {
   const auto rival = foreign();
   const auto a = rival->acquire("a", {.ttl = 1h});
   auto b = rival->acquire("b", {.ttl = 1h});
@@ -262,7 +260,7 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a poll that ano
   CHECK_FALSE(first.over());
 }
 
-TEST_CASE_METHOD(async_fixture, "async: an attempt without an answer leaves nothing held", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: an attempt without an answer leaves nothing held") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   const auto at = GENERATE(verb::take, verb::insert);
   if (at == verb::take) foreign()->acquire("k").release();
@@ -279,7 +277,7 @@ TEST_CASE_METHOD(async_fixture, "async: an attempt without an answer leaves noth
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a release without an answer is sent again after a pause", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a release without an answer is sent again after a pause") {
   async_lock mine(*this, "k");
   mine.acquire();
   settle();
@@ -295,8 +293,7 @@ TEST_CASE_METHOD(async_fixture, "async: a release without an answer is sent agai
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: close() ends the waits, and waits for the acquisitions and for what is held",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: close() ends the waits, and waits for the acquisitions and for what is held") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("other", {.ttl = 1h});
   async_lock mine(*this, "k"), queued(*this, "k", {.wait = 1h}), pauses(*this, "other", {.wait = 1h});
@@ -339,8 +336,7 @@ struct counted_run final : engine::async_run {
 };
 }  // namespace
 
-TEST_CASE_METHOD(async_fixture, "async: a cancellation in the midst of the beginning waits until it has begun",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a cancellation in the midst of the beginning waits until it has begun") {
   engine::async_driver* driver = nullptr;
   waits_for_ever operation;
   std::vector<int> started;

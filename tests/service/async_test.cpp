@@ -32,8 +32,7 @@ struct uncalled {
 
 // ---- how it is called -----------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(async_fixture, "async: what is wrong with the call is thrown by it, and the handler is not called",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: what is wrong with the call is thrown by it, and the handler is not called") {
   uncalled then;
   CHECK_THROWS_AS(home->async_acquire("k", {.ttl = 1ms}, then.handler()), std::invalid_argument);
   CHECK_THROWS_AS(home->async_try_acquire("k", {.wait = -1ms}, then.handler()), std::invalid_argument);
@@ -57,8 +56,8 @@ TEST_CASE_METHOD(async_fixture, "async: what is wrong with the call is thrown by
   CHECK(home->count(event::kind::granted) == 3);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: what ends a call is told to its handler, once, and not by the caller's thread",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture,
+                 "async: what ends a call is told to its handler, once, and not by the caller's thread") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("busy", {.ttl = 1h});
   std::stop_source stop;
@@ -87,7 +86,7 @@ TEST_CASE_METHOD(async_fixture, "async: what ends a call is told to its handler,
   CHECK(late.end() == errc::closed);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a try of a busy key gives an empty lease", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a try of a busy key gives an empty lease") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   int handled = 0;
@@ -102,7 +101,7 @@ TEST_CASE_METHOD(async_fixture, "async: a try of a busy key gives an empty lease
   CHECK(is_free("a"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: two calls on one thread exclude each other, and blocking calls", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: two calls on one thread exclude each other, and blocking calls") {
   async_lock first(*this, "k"), second(*this, "k");
   first.acquire();
   second.acquire();
@@ -116,7 +115,7 @@ TEST_CASE_METHOD(async_fixture, "async: two calls on one thread exclude each oth
   CHECK(second.held());
 }
 
-TEST_CASE_METHOD(async_fixture, "async: an owner_scope at the call says who asks, and he enters again", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: an owner_scope at the call says who asks, and he enters again") {
   const owner me;
   async_lock first(*this, "k"), again(*this, "k", {.wait = 0s}), foreign_here(*this, "k", {.wait = 0s});
   {
@@ -145,7 +144,7 @@ TEST_CASE_METHOD(async_fixture, "async: an owner_scope at the call says who asks
 
 // ---- handlers -------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(async_fixture, "async: a handler that blocks keeps up other handlers, and nothing else", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a handler that blocks keeps up other handlers, and nothing else") {
   const auto inside = std::make_shared<gate>();
   home->async_acquire("first", {}, [inside](const std::exception_ptr&, const lease&) { inside->pass(); });
   REQUIRE(inside->reached());
@@ -166,7 +165,7 @@ TEST_CASE_METHOD(async_fixture, "async: a handler that blocks keeps up other han
   CHECK(mine.held());
 }
 
-TEST_CASE_METHOD(async_fixture, "async: what failed lets go before its handler is called", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: what failed lets go before its handler is called") {
   const auto rival = foreign();
   auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto inside = std::make_shared<gate>();
@@ -184,8 +183,7 @@ TEST_CASE_METHOD(async_fixture, "async: what failed lets go before its handler i
   CHECK(gives_up.end() == errc::timed_out);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: what a handler throws is caught and told, and its lease is released",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: what a handler throws is caught and told, and its lease is released") {
   home->async_acquire("k", {}, [](const std::exception_ptr&, const lease&) { throw std::runtime_error("oh no"); });
   home->async_acquire("l", {}, [](const std::exception_ptr&, const lease&) { throw 42; });
   settle();
@@ -197,7 +195,7 @@ TEST_CASE_METHOD(async_fixture, "async: what a handler throws is caught and told
   CHECK(is_free("l"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a handler may release its lease, waiting for that or not", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a handler may release its lease, waiting for that or not") {
   std::atomic<int> freed{0};
   home->async_acquire("waits", {}, [&](const std::exception_ptr&, lease held) {
     held.release();
@@ -212,7 +210,7 @@ TEST_CASE_METHOD(async_fixture, "async: a handler may release its lease, waiting
   for (const auto* key : {"waits", "drops", "async"}) CHECK(is_free(key));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a handler that begins the next call is not called from inside it", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a handler that begins the next call is not called from inside it") {
   constexpr int many = 3000;
   struct chain {
     lock_service& locks;
@@ -236,7 +234,7 @@ TEST_CASE_METHOD(async_fixture, "async: a handler that begins the next call is n
   CHECK(all.highest - all.lowest < 4096);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: handlers of any size may be moved only, and are destroyed once", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: handlers of any size may be moved only, and are destroyed once") {
   struct large {
     std::unique_ptr<int> more;
     std::array<char, 200> text{};
@@ -252,8 +250,7 @@ TEST_CASE_METHOD(async_fixture, "async: handlers of any size may be moved only, 
   CHECK(alive.use_count() == 1);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: the observer is told on the thread of handlers, before the handler",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: the observer is told on the thread of handlers, before the handler") {
   struct watching final : observer {
     std::mutex mutex{};
     std::vector<std::pair<event::kind, std::thread::id>> events{};
@@ -288,8 +285,7 @@ TEST_CASE_METHOD(async_fixture, "async: the observer is told on the thread of ha
 
 // ---- the end of a service -------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(async_fixture, "async: each of thousands who wait is told once that the service is closed",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: each of thousands who wait is told once that the service is closed") {
   constexpr std::size_t many = 5000;
   const bool destroyed = GENERATE(false, true);
   const auto rival = foreign();
@@ -316,7 +312,7 @@ TEST_CASE_METHOD(async_fixture, "async: each of thousands who wait is told once 
   CHECK(closed == many);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a service may be destroyed by a handler", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a service may be destroyed by a handler") {
   auto locks = std::make_shared<lock_service>(store, options());
   std::atomic<int> handled{0};
   auto& service = *locks;
@@ -331,7 +327,7 @@ TEST_CASE_METHOD(async_fixture, "async: a service may be destroyed by a handler"
 }
 
 TEST_CASE_METHOD(async_fixture,
-                 "async: a handler that ends its service waits for no handler that it keeps from running", "[async]") {
+                 "async: a handler that ends its service waits for no handler that it keeps from running") {
   const bool destroyed = GENERATE(true, false);
   constexpr std::size_t others = 3;
   const auto rival = foreign();
@@ -366,8 +362,7 @@ TEST_CASE_METHOD(async_fixture,
   CHECK(after == 0);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: handlers that end their service one inside the other are each called once",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: handlers that end their service one inside the other are each called once") {
   constexpr std::size_t many = 50;
   const auto rival = foreign();
   const auto theirs = rival->acquire("theirs", {.ttl = 1h});
@@ -384,7 +379,7 @@ TEST_CASE_METHOD(async_fixture, "async: handlers that end their service one insi
   settle();
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a lease that outlives its service is released", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a lease that outlives its service is released") {
   auto locks = service();
   lease held = locks->acquire("k");
   locks.reset();
@@ -396,7 +391,7 @@ TEST_CASE_METHOD(async_fixture, "async: a lease that outlives its service is rel
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a lost lease that outlives its service by far is released", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a lost lease that outlives its service by far is released") {
   const bool used = GENERATE(true, false);  // the service had threads for it, which have ended
   auto locks = service([](auto& settings) { settings.close_limit = 1h; });
   if (used) {
@@ -415,7 +410,7 @@ TEST_CASE_METHOD(async_fixture, "async: a lost lease that outlives its service b
 
 // ---- releases, renewals, several keys -------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(async_fixture, "async: a release tells what release() would throw", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a release tells what release() would throw") {
   std::error_code lost, unanswered;
   auto mine = home->acquire("lost", {.ttl = 1s, .renewal = renewal::none});
   clock.advance(2s);
@@ -432,7 +427,7 @@ TEST_CASE_METHOD(async_fixture, "async: a release tells what release() would thr
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a renewal by hand extends the lease, or tells that it is lost", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a renewal by hand extends the lease, or tells that it is lost") {
   const auto mine = home->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   std::vector<std::error_code> handled;
   const auto tell = [&](const std::exception_ptr& failure) { handled.push_back(code_of(failure)); };
@@ -452,7 +447,7 @@ TEST_CASE_METHOD(async_fixture, "async: a renewal by hand extends the lease, or 
   CHECK(handled[2] == errc::lost);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: several keys are granted together, or waited for together", "[async][multi]") {
+TEST_CASE_METHOD(async_fixture, "async: several keys are granted together, or waited for together") {
   const auto rival = foreign();
   auto theirs = rival->acquire("b", {.ttl = 1h});
   std::stop_source stop;
@@ -485,7 +480,7 @@ TEST_CASE_METHOD(async_fixture, "async: several keys are granted together, or wa
 
 // ---- transactions of the calling thread -----------------------------------------------------------------------------
 
-TEST_CASE_METHOD(async_fixture, "async: an acquire inside a transaction of the calling thread is told", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: an acquire inside a transaction of the calling thread is told") {
   const fake_transaction open(*store);
   async_lock mine(*this, "k");
   mine.acquire();
@@ -494,8 +489,7 @@ TEST_CASE_METHOD(async_fixture, "async: an acquire inside a transaction of the c
   CHECK(seen->count(event::kind::in_transaction) == 1);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a release inside a transaction of the calling thread waits for its end",
-                 "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a release inside a transaction of the calling thread waits for its end") {
   async_lock mine(*this, "k");
   mine.acquire();
   settle();
@@ -509,7 +503,7 @@ TEST_CASE_METHOD(async_fixture, "async: a release inside a transaction of the ca
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a thread that would wait for itself is told so by the call", "[async]") {
+TEST_CASE_METHOD(async_fixture, "async: a thread that would wait for itself is told so by the call") {
   faulty_store::may_wait_here = false;
   const auto end =
       thrown([&] { home->async_acquire("k", {}, [](const std::exception_ptr&, const lease&) { FAIL("called"); }); });
@@ -519,7 +513,7 @@ TEST_CASE_METHOD(async_fixture, "async: a thread that would wait for itself is t
 
 // ---- cancellation ---------------------------------------------------------------------------------------------------
 
-TEST_CASE("async: a cancellation that races with the grant ends in one of both, and nothing stays held", "[async]") {
+TEST_CASE("async: a cancellation that races with the grant ends in one of both, and nothing stays held") {
   const auto store = std::make_shared<stores::memory_store>();
   lock_service locks(store, {.connections = 3, .close_limit = 10s});
   constexpr int rounds = 400;

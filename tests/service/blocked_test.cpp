@@ -57,8 +57,7 @@ struct blocked_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a waiter tells once which connection keeps a dead holder's key",
-                 "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: a waiter tells once which connection keeps a dead holder's key") {
   held_by_the_dead("k");
   store->block(77);
   const auto locks = watched();
@@ -78,7 +77,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a waiter tells once which connection
   CHECK(locks->try_acquire("k"));
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a single attempt tells it and is busy", "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: a single attempt tells it and is busy") {
   held_by_the_dead("k");
   store->block(77);
   const auto locks = watched(1s);
@@ -87,7 +86,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a single attempt tells it and is bus
   CHECK(store->settled() == 0);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a key whose blocker can't be seen is just busy", "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: a key whose blocker can't be seen is just busy") {
   held_by_the_dead("k");
   store->block(77, false);
   const auto locks = watched(1s);
@@ -96,7 +95,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a key whose blocker can't be seen is
   CHECK(store->settled() == 0);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a take-over refused for another reason asks for no blocker", "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: a take-over refused for another reason asks for no blocker") {
   held_by_the_dead("k");
   store->next(verb::take_over, {.what = fate::fail, .why = deadlock});
   store->next(verb::take, {.what = fate::fail, .why = {.native = 1205, .transient = true, .contended = true}});
@@ -105,8 +104,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a take-over refused for another reas
   CHECK(store->blockers_asked() == 0);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after ends the connection after that time, not before",
-                 "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after ends the connection after that time, not before") {
   held_by_the_dead("k");
   store->block(77);
   const auto locks = watched(1s);
@@ -120,8 +118,8 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after ends the connec
   CHECK(observer->times[1] - observer->times[0] >= 1s);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a connection that can't be ended is tried again each time after the grace",
-                 "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture,
+                 "blocked: a connection that can't be ended is tried again each time after the grace") {
   held_by_the_dead("k");
   store->block(77);
   store->settles(false);
@@ -135,7 +133,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a connection that can't be ended is 
   }
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: another connection gets a grace of its own", "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: another connection gets a grace of its own") {
   held_by_the_dead("k");
   store->block(77);
   observer->back = [&] {
@@ -150,7 +148,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: another connection gets a grace of i
   CHECK(store->settled() == 1);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: an observer that is told may call back", "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: an observer that is told may call back") {
   held_by_the_dead("k");
   store->block(77);
   const auto locks = watched();
@@ -161,7 +159,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: an observer that is told may call ba
   CHECK(could);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after is off or at least a second", "[blocked][options]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after is off or at least a second") {
   const auto with = [&](std::chrono::milliseconds grace) {
     return [this, grace] { static_cast<void>(watched(grace)); };
   };
@@ -175,7 +173,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after is off or at le
   CHECK(store->tried() == 0);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a store without transactions is not asked who has the key", "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: a store without transactions is not asked who has the key") {
   held_by_the_dead("k");
   store->block(77);
   store->no_transactions();
@@ -186,8 +184,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a store without transactions is not 
   CHECK(observer->texts.empty());
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can't wait so long look first",
-                 "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can't wait so long look first") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   bool waits = false;
@@ -209,8 +206,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can
   CHECK(store->count(verb::take) == before + 1);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a poll that finds the key free or new is followed by a grant",
-                 "[blocked]") {
+TEST_CASE_METHOD(blocked_fixture, "blocked: a poll that finds the key free or new is followed by a grant") {
   store->let_takes_wait();
   const auto locks = watched();
   CHECK(locks->try_acquire("new"));

@@ -90,8 +90,7 @@ struct circle_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(circle_fixture, "circle: the thread whose wait closes it is refused, and the other one gets its key",
-                 "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: the thread whose wait closes it is refused, and the other one gets its key") {
   const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "a");
   wait_in_turn({first.get(), second.get()});
   const auto refused = end_of(*second);
@@ -105,7 +104,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: the thread whose wait closes it is ref
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: of several threads and services, and named as a whole", "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: of several threads and services, and named as a whole") {
   const auto other = service();
   const auto first = thread(*locks, "a", "b"), second = thread(*other, "b", "c"), third = thread(*locks, "c", "d"),
              fourth = thread(*other, "d", "a");
@@ -117,7 +116,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: of several threads and services, and n
   for (auto* const each : {third.get(), second.get(), first.get()}) CHECK(end_of(*each).granted);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: try_acquire that waits is refused as well", "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: try_acquire that waits is refused as well") {
   const auto first = thread(*locks, "a", "b");
   actor second([&](const auto& then) { locks->with_lock("b", then); },
                [&] { static_cast<void>(locks->try_acquire("a", {.wait = 10s})); });
@@ -126,7 +125,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: try_acquire that waits is refused as w
   CHECK(end_of(*first).granted);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait for several keys, or through one", "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait for several keys, or through one") {
   const auto first = thread(*locks, "a", "c");
   actor second([&](const auto& then) { locks->with_lock("c", then); },
                [&] {
@@ -145,8 +144,8 @@ TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait for several keys, or 
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait behind a call for several keys, which queues for the others",
-                 "[circle]") {
+TEST_CASE_METHOD(circle_fixture,
+                 "circle: closed by a wait behind a call for several keys, which queues for the others") {
   std::promise<void> swapped, go;
   actor second(
       [&](const auto& then) {
@@ -179,7 +178,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait behind a call for sev
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: what a distributed_mutex holds counts", "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: what a distributed_mutex holds counts") {
   const auto first = thread(*locks, "a", "b");
   distributed_mutex door(*locks, "b");
   actor second(
@@ -193,7 +192,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: what a distributed_mutex holds counts"
   CHECK(end_of(*first).granted);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a chain that reaches nobody who waits is none", "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: a chain that reaches nobody who waits is none") {
   const auto slow = locks->acquire("slow");
   const auto first = thread(*locks, "a", "slow", {.wait = 500ms}), second = thread(*locks, "b", "a");
   wait_in_turn({first.get(), second.get()});
@@ -202,7 +201,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a chain that reaches nobody who waits 
   CHECK(seen->count(event::kind::deadlock) == 0);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: what others may release, or time frees, closes none", "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: what others may release, or time frees, closes none") {
   const auto with = [this](const lock_options& options) -> actor::body {
     return [this, options](const auto& then) { locks->with_lock("b", options, then); };
   };
@@ -228,7 +227,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: what others may release, or time frees
   }
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a wait that has ended leaves nothing behind", "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: a wait that has ended leaves nothing behind") {
   const auto first = thread(*locks, "a", "b", {.wait = 100ms});
   std::promise<void> over;
   actor second(
@@ -247,7 +246,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a wait that has ended leaves nothing b
   CHECK(end_of(second).granted);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a lock that was lost closes none", "[circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: a lock that was lost closes none") {
   // Time passes until the loss is noticed.
   const auto first = thread(*locks, "a", "b", {.wait = 1h}), second = thread(*locks, "b", "a", {.wait = 500ms});
   first->waits();
@@ -292,7 +291,7 @@ int nested_rounds(bool in_order) {
 
 }  // namespace
 
-TEST_CASE("circle: nested locks in any order get on, and those in one order are never refused", "[circle]") {
+TEST_CASE("circle: nested locks in any order get on, and those in one order are never refused") {
   CHECK(nested_rounds(false) > 0);
   CHECK(nested_rounds(true) == 0);
 }

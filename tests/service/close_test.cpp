@@ -8,7 +8,7 @@
 using namespace dlock;
 using namespace dlock::test;
 
-TEST_CASE_METHOD(engine_fixture, "close: no new leases, and what is held is named", "[close][T90]") {
+TEST_CASE_METHOD(engine_fixture, "close: no new leases, and what is held is named", "[T90]") {
   const auto locks = service();
   auto a = locks->acquire("a");
   auto b = locks->acquire("b", {.ttl = 10s, .renewal = renewal::none});
@@ -24,8 +24,7 @@ TEST_CASE_METHOD(engine_fixture, "close: no new leases, and what is held is name
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: waits for leases to be released, but no longer than asked",
-                 "[close][T10][T90]") {
+TEST_CASE_METHOD(engine_fixture, "close: waits for leases to be released, but no longer than asked", "[T10][T90]") {
   const auto locks = service();
   auto held = locks->acquire("k");
   const auto begun = clock.now();
@@ -36,8 +35,7 @@ TEST_CASE_METHOD(engine_fixture, "close: waits for leases to be released, but no
   releasing.join();
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a lease that outlives the service is renewed and released",
-                 "[close][T17][T90]") {
+TEST_CASE_METHOD(engine_fixture, "close: a lease that outlives the service is renewed and released", "[T17][T90]") {
   std::optional<lease> held;
   {
     const auto locks = service();
@@ -55,7 +53,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a lease that outlives the service is re
   CHECK(store->count(session_verb::renew) == beats);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: the end of a service leaves no session, no connection, no thread", "[close]") {
+TEST_CASE_METHOD(engine_fixture, "close: the end of a service leaves no session, no connection, no thread") {
   {
     const auto locks = service();
     locks->acquire("a").release();
@@ -66,7 +64,7 @@ TEST_CASE_METHOD(engine_fixture, "close: the end of a service leaves no session,
   CHECK(store->count(session_verb::close) == 2);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: the destructor waits for close_limit", "[close][T10]") {
+TEST_CASE_METHOD(engine_fixture, "close: the destructor waits for close_limit", "[T10]") {
   auto locks = service([](auto& settings) { settings.close_limit = 2s; });
   auto held = locks->acquire("k");
   const auto begun = clock.now();
@@ -75,7 +73,7 @@ TEST_CASE_METHOD(engine_fixture, "close: the destructor waits for close_limit", 
   CHECK_NOTHROW(held.ensure_held());
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its threads wait for keys", "[close][T89]") {
+TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its threads wait for keys", "[T89]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   for (int round = 0; round < 20; ++round) {
@@ -95,7 +93,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its thread
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[close][T89]") {
+TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[T89]") {
   auto locks = service();
   std::vector<lease> held;
   for (int i = 0; i < 50; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
@@ -108,7 +106,7 @@ TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[
   CHECK(store->connections() == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets one more try", "[close][T07][T90]") {
+TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets one more try", "[T07][T90]") {
   auto locks = service();
   {
     const auto held = locks->acquire("k");
@@ -121,7 +119,7 @@ TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets 
   CHECK(fence_of("k") == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about the loss of its lease", "[close][T93]") {
+TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about the loss of its lease", "[T93]") {
   auto locks = service();
   auto held = locks->acquire("k");
   std::atomic<bool> ended{false};
@@ -139,7 +137,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about t
   CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a service may end while a callback about a loss runs", "[close][T93]") {
+TEST_CASE_METHOD(engine_fixture, "close: a service may end while a callback about a loss runs", "[T93]") {
   auto locks = service();
   std::optional<lease> held = locks->acquire("k");
   std::atomic<bool> inside{false};
@@ -190,7 +188,7 @@ thread_local const holding_clock* holding_clock::worker_of_ = nullptr;
 }  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, however far the loss itself has got",
-                 "[close][T93]") {
+                 "[T93]") {
   holding_clock slow(clock);
   auto locks = service([&](auto& settings) { settings.time = &slow; });
   std::optional<lease> held = locks->acquire("k");
@@ -218,7 +216,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, 
   CHECK_FALSE(too_early);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own callback", "[close][T89][T93]") {
+TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own callback", "[T89][T93]") {
   const auto locks = service();
   std::optional<lease> held = locks->acquire("k");
   std::atomic<bool> notified{false};
@@ -233,8 +231,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own c
   CHECK(is_free_after("k", 1500ms));
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: the destructor does not wait for what its own thread's calls hold",
-                 "[close]") {
+TEST_CASE_METHOD(engine_fixture, "close: the destructor does not wait for what its own thread's calls hold") {
   auto settings = options();
   settings.close_limit = 1h;
   lease held;
@@ -248,7 +245,7 @@ TEST_CASE_METHOD(engine_fixture, "close: the destructor does not wait for what i
   CHECK(seen->count(event::kind::still_held) == 3);  // that they are left
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: what the destructor waits for, and what it leaves, is told", "[close]") {
+TEST_CASE_METHOD(engine_fixture, "close: what the destructor waits for, and what it leaves, is told") {
   auto locks = service([](auto& settings) { settings.close_limit = 2s; });
   auto held = std::make_unique<lease>(locks->acquire("k"));
   while_time_passes([&] { locks.reset(); });
@@ -261,8 +258,7 @@ TEST_CASE_METHOD(engine_fixture, "close: what the destructor waits for, and what
   CHECK(texts[1].starts_with("k: the service has ended"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its holders, tells them, and frees it",
-                 "[close]") {
+TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its holders, tells them, and frees it") {
   const auto locks = service();
   const auto kept = locks->acquire("kept");
   const auto own = locks->acquire("own", {.ttl = 1min, .renewal = renewal::none});
@@ -282,8 +278,7 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its
   CHECK(thrown([&] { return locks->acquire("other"); }) == errc::closed);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: release_all takes nothing that is released in time, and waits for nothing",
-                 "[close]") {
+TEST_CASE_METHOD(engine_fixture, "close: release_all takes nothing that is released in time, and waits for nothing") {
   const auto locks = service();
   auto held = locks->acquire("k");
   std::thread releasing([&] { held.release(); });
@@ -293,7 +288,7 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all takes nothing that is relea
   CHECK(locks->close(0ms, release_all).empty());
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: release_all gives back what the store grants after it", "[close]") {
+TEST_CASE_METHOD(engine_fixture, "close: release_all gives back what the store grants after it") {
   const bool several = GENERATE(true, false);
   const bool tries = GENERATE(true, false);
   const auto locks = service();
@@ -320,7 +315,7 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all gives back what the store g
   CHECK(is_free("l"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a limit may be as long as can be said, and not negative", "[close]") {
+TEST_CASE_METHOD(engine_fixture, "close: a limit may be as long as can be said, and not negative") {
   const auto locks = service();
   auto held = locks->acquire("k");
   CHECK_THROWS_AS(locks->close(-1ms), std::invalid_argument);
@@ -338,7 +333,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a limit may be as long as can be said, 
   closing.join();
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: release_all ends though the store is away", "[close]") {
+TEST_CASE_METHOD(engine_fixture, "close: release_all ends though the store is away") {
   const auto locks = service();
   const auto held = locks->acquire("k");
   store->cut();

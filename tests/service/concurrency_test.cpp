@@ -23,8 +23,7 @@ void visit(guarded& data, const lease& held) {
 
 }  // namespace
 
-TEST_CASE_METHOD(engine_fixture, "concurrency: threads of several services, never two on one key, fences in order",
-                 "[concurrency]") {
+TEST_CASE_METHOD(engine_fixture, "concurrency: threads of several services, never two on one key, fences in order") {
   constexpr int services = 3;
   constexpr int threads_each = 4;
   constexpr int rounds = 300;
@@ -54,7 +53,7 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: threads of several services, neve
 }
 
 TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two on one key, nothing stays behind",
-                 "[concurrency][T80]") {
+                 "[T80]") {
   constexpr std::size_t keys = 3;
   std::array<guarded, keys> data;
   std::vector<std::unique_ptr<lock_service>> all;
@@ -81,8 +80,7 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two o
   CHECK(as_time_passes([&] { return std::ranges::all_of(all[0]->held_keys(), &holder_info::dead); }));
 }
 
-TEST_CASE_METHOD(engine_fixture, "concurrency: leases end by release, loss and expiry at the same time",
-                 "[concurrency]") {
+TEST_CASE_METHOD(engine_fixture, "concurrency: leases end by release, loss and expiry at the same time") {
   const auto locks = service([](auto& settings) { settings.observer = nullptr; });
   std::atomic<int> ended{0};
   while_time_passes([&] {
@@ -102,8 +100,7 @@ TEST_CASE_METHOD(engine_fixture, "concurrency: leases end by release, loss and e
   CHECK(locks->close(0ms).empty());
 }
 
-TEST_CASE("concurrency: threads that lock several mutexes in different orders take few of them for nothing",
-          "[concurrency][mutex]") {
+TEST_CASE("concurrency: threads that lock several mutexes in different orders take few of them for nothing") {
   constexpr int threads = 4;
   constexpr int rounds = 40;
   const auto store = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>());
@@ -149,7 +146,7 @@ std::ptrdiff_t threads_at_rest() {
 
 TEST_CASE_METHOD(engine_fixture,
                  "scale: ten thousand held locks need no more connections, threads or renewals than one",
-                 "[scale][T21][T69]") {
+                 "[T21][T69]") {
   constexpr int locks_held = 10'000;
   auto settings = options();
   settings.connections = 3;
@@ -173,7 +170,7 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(locks->held_keys().empty());
 }
 
-TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four threads", "[scale][T68]") {
+TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four threads", "[T68]") {
   auto settings = options();
   settings.connections = 1;
   settings.observer = nullptr;
@@ -192,8 +189,7 @@ TEST_CASE_METHOD(engine_fixture, "scale: one connection serves sixty-four thread
   CHECK(locks->held_keys().empty());
 }
 
-TEST_CASE_METHOD(engine_fixture, "scale: a hundred thousand keys neither block each other nor stay behind",
-                 "[scale][T05]") {
+TEST_CASE_METHOD(engine_fixture, "scale: a hundred thousand keys neither block each other nor stay behind", "[T05]") {
   const auto locks = service([](auto& settings) { settings.observer = nullptr; });
   constexpr int batches = 100;
   constexpr int each_batch = 1'000;
@@ -213,7 +209,7 @@ TEST_CASE_METHOD(engine_fixture, "scale: a hundred thousand keys neither block e
   CHECK(store->count(verb::release) == batches * each_batch);
 }
 
-TEST_CASE_METHOD(engine_fixture, "scale: an idle service is quiet", "[scale]") {
+TEST_CASE_METHOD(engine_fixture, "scale: an idle service is quiet") {
   const auto locks = service();
   const auto held = locks->acquire("k");
   CHECK(live_on(held, 60s, 30s));
@@ -237,7 +233,7 @@ struct real_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(real_fixture, "real time: every new service notices that its first lease is lost", "[real][T92]") {
+TEST_CASE_METHOD(real_fixture, "real time: every new service notices that its first lease is lost", "[T92]") {
   std::vector<lease> held;
   store->next(session_verb::renew, {.times = 1000, .before = std::make_shared<gate>()});  // hangs: the alarm is left
   for (int i = 0; i < 16; ++i) held.push_back(service().acquire("k" + std::to_string(i), {.ttl = 1s}));
@@ -246,7 +242,7 @@ TEST_CASE_METHOD(real_fixture, "real time: every new service notices that its fi
   CHECK(std::chrono::steady_clock::now() - begun < 6s);
 }
 
-TEST_CASE_METHOD(real_fixture, "real time: an expiry of its own is noticed when it comes", "[real][T92]") {
+TEST_CASE_METHOD(real_fixture, "real time: an expiry of its own is noticed when it comes", "[T92]") {
   auto& locks = service();
   int prompt = 0;
   for (int i = 0; i < 20; ++i) {
@@ -259,8 +255,7 @@ TEST_CASE_METHOD(real_fixture, "real time: an expiry of its own is noticed when 
   CHECK(prompt >= 10);  // a machine may stall now and then
 }
 
-TEST_CASE_METHOD(real_fixture, "real time: what hangs is interrupted, also the first statement of a service",
-                 "[real][T63]") {
+TEST_CASE_METHOD(real_fixture, "real time: what hangs is interrupted, also the first statement of a service", "[T63]") {
   const auto opening = store->hold(session_verb::open);
   auto& locks = service();
   const auto begun = std::chrono::steady_clock::now();
@@ -269,7 +264,7 @@ TEST_CASE_METHOD(real_fixture, "real time: what hangs is interrupted, also the f
 }
 
 TEST_CASE_METHOD(real_fixture, "real time: waiters are woken by a release, a cancellation and the end of the wait",
-                 "[real][T33][T35]") {
+                 "[T33][T35]") {
   auto& locks = service();
   for (int i = 0; i < 50; ++i) {
     auto held = locks.acquire("k");
@@ -289,7 +284,7 @@ TEST_CASE_METHOD(real_fixture, "real time: waiters are woken by a release, a can
   }
 }
 
-TEST_CASE_METHOD(real_fixture, "real time: a service ends at once when nothing is held", "[real][T89]") {
+TEST_CASE_METHOD(real_fixture, "real time: a service ends at once when nothing is held", "[T89]") {
   int prompt = 0;
   for (int i = 0; i < 20; ++i) {
     service().acquire("k").release();

@@ -36,8 +36,7 @@ service_options in_real_time() { return {.release_limit = 200ms, .close_limit = 
 // ---- closed while idle --------------------------------------------------------------------------------------------
 
 TEST_CASE_METHOD(connection_fixture,
-                 "connection: one attempt is enough though the server has closed every connection meanwhile",
-                 "[connection]") {
+                 "connection: one attempt is enough though the server has closed every connection meanwhile") {
   const bool seen_closed = GENERATE(true, false);
   CAPTURE(seen_closed);
   const auto locks = service();
@@ -78,8 +77,7 @@ TEST_CASE_METHOD(connection_fixture,
   CHECK(seen->count(event::kind::outcome_unknown) == 0);
 }
 
-TEST_CASE_METHOD(connection_fixture, "connection: a renewal on one that was closed meanwhile is not late",
-                 "[connection][T13]") {
+TEST_CASE_METHOD(connection_fixture, "connection: a renewal on one that was closed meanwhile is not late", "[T13]") {
   const bool seen_closed = GENERATE(true, false);
   CAPTURE(seen_closed);
   const auto locks = service();
@@ -92,8 +90,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: a renewal on one that was clos
   CHECK(seen->count(event::kind::renewal_late) == 0);
 }
 
-TEST_CASE_METHOD(connection_fixture, "connection: what was certainly not sent is tried again once, and no more",
-                 "[connection]") {
+TEST_CASE_METHOD(connection_fixture, "connection: what was certainly not sent is tried again once, and no more") {
   const auto locks = service();
   locks->acquire("k").release();
   store->next(verb::take, {.what = fate::fail, .why = gone, .times = 2});
@@ -103,8 +100,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: what was certainly not sent is
 
 // ---- none to be had -----------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(connection_fixture, "connection: that of renewals is made as soon as there is a session",
-                 "[connection][T19]") {
+TEST_CASE_METHOD(connection_fixture, "connection: that of renewals is made as soon as there is a session", "[T19]") {
   const auto locks = service();
   CHECK(store->connections() == 0);
   locks->acquire("k").release();
@@ -114,8 +110,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: that of renewals is made as so
   CHECK(store->tried() == 2);
 }
 
-TEST_CASE_METHOD(connection_fixture, "connection: a wrong password is told at once, not at the end of the wait",
-                 "[connection]") {
+TEST_CASE_METHOD(connection_fixture, "connection: a wrong password is told at once, not at the end of the wait") {
   store->refuse_connections({.native = 1045, .connection = true, .text = "access denied"});
   const auto locks = service();
   // Nobody moves the clock.
@@ -123,8 +118,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: a wrong password is told at on
   CHECK(thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}); }) == errc::store_failed);
 }
 
-TEST_CASE_METHOD(connection_fixture, "connection: where the server has only one to give, leases live by that one",
-                 "[connection]") {
+TEST_CASE_METHOD(connection_fixture, "connection: where the server has only one to give, leases live by that one") {
   store->allow_connections(1);
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s});
@@ -136,8 +130,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: where the server has only one 
   CHECK(seen->count(event::kind::session_lost) == 0);
 }
 
-TEST_CASE_METHOD(connection_fixture, "connection: a server that was full for a while gives the others later",
-                 "[connection]") {
+TEST_CASE_METHOD(connection_fixture, "connection: a server that was full for a while gives the others later") {
   store->allow_connections(1);
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
@@ -149,8 +142,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: a server that was full for a w
 // ---- hanging ------------------------------------------------------------------------------------------------------
 
 TEST_CASE_METHOD(connection_fixture,
-                 "connection: attempts to connect that hang hold a release no longer than its limit",
-                 "[connection][T10]") {
+                 "connection: attempts to connect that hang hold a release no longer than its limit", "[T10]") {
   const auto locks = service([](auto& settings) { settings.release_limit = 300ms; });
   auto held = locks->acquire("k");
   REQUIRE(clock.at_rest());
@@ -174,7 +166,7 @@ TEST_CASE_METHOD(connection_fixture,
 }
 
 TEST_CASE_METHOD(connection_fixture,
-                 "connection: attempts to connect that hang hold an acquire for two seconds at most", "[connection]") {
+                 "connection: attempts to connect that hang hold an acquire for two seconds at most") {
   const auto locks = service();
   const auto connects = std::make_shared<gate>();
   store->hold_connects(connects);
@@ -187,8 +179,7 @@ TEST_CASE_METHOD(connection_fixture,
   CHECK(code == errc::store_unreachable);
 }
 
-TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang hold an operator's question for five",
-                 "[connection]") {
+TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang hold an operator's question for five") {
   const auto locks = service();
   const auto connects = std::make_shared<gate>();
   store->hold_connects(connects);
@@ -202,7 +193,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang 
 }
 
 TEST_CASE_METHOD(connection_fixture, "connection: a statement that hangs is interrupted, though there is no session",
-                 "[connection][T63]") {
+                 "[T63]") {
   store->let_takes_wait();  // so that a single attempt begins with a poll
   const auto locks = service();
   const auto at = store->hold(verb::poll);
@@ -215,7 +206,7 @@ TEST_CASE_METHOD(connection_fixture, "connection: a statement that hangs is inte
   CHECK(code);
 }
 
-TEST_CASE("connection: a service ends within its release limit while nothing answers", "[connection][T89]") {
+TEST_CASE("connection: a service ends within its release limit while nothing answers", "[T89]") {
   const auto store = std::make_shared<faulty_store>(std::make_shared<stores::memory_store>());
   const auto never = std::make_shared<gate>();
   auto locks = std::make_unique<lock_service>(store, in_real_time());
@@ -250,7 +241,7 @@ TEST_CASE("connection: a service ends within its release limit while nothing ans
 }
 
 TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its renewal hangs and nothing can interrupt it",
-                 "[connection][renewal][T92]") {
+                 "[T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto own = locks->acquire("own", {.ttl = 20s, .renewal = renewal::none});
@@ -268,8 +259,7 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its renew
   at->open();
 }
 
-TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keeper hangs in connecting",
-                 "[connection][renewal][T92]") {
+TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keeper hangs in connecting", "[T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   REQUIRE(clock.at_rest());  // the connection for renewals is there, and closed below
@@ -287,7 +277,7 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keepe
 // ---- another server -------------------------------------------------------------------------------------------------
 
 TEST_CASE_METHOD(connection_fixture, "session: once the server has changed, none of the old connections is kept",
-                 "[connection][session][T59]") {
+                 "[T59]") {
   const auto locks = service();
   warm(*locks);
   const auto held = locks->acquire("k");
@@ -307,8 +297,7 @@ TEST_CASE_METHOD(connection_fixture, "session: once the server has changed, none
 
 // ---- attempts without an answer -------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(connection_fixture, "ghost: cancelled after its connection was seen dead, never before",
-                 "[connection][ghost][T29]") {
+TEST_CASE_METHOD(connection_fixture, "ghost: cancelled after its connection was seen dead, never before", "[T29]") {
   const auto at = GENERATE(verb::take, verb::insert);
   const auto locks = service();
   const auto keeps_the_session = locks->acquire("other");
@@ -330,8 +319,7 @@ TEST_CASE_METHOD(connection_fixture, "ghost: cancelled after its connection was 
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(connection_fixture, "ghost: one with an expiry of its own is not forgotten when its session ends",
-                 "[connection][ghost]") {
+TEST_CASE_METHOD(connection_fixture, "ghost: one with an expiry of its own is not forgotten when its session ends") {
   const auto locks = service();
   locks->acquire("k").release();
   store->settles(false);

@@ -32,7 +32,7 @@ std::string rest(const std::string& line) { return line.substr(line.find("\"even
 
 }  // namespace
 
-TEST_CASE("event log: each event is a line with the fields of its kind", "[event_log]") {
+TEST_CASE("event log: each event is a line with the fields of its kind") {
   const scratch_folder folder;
   const auto path = folder / "log";
   const auto now = [] { return std::chrono::system_clock::time_point{1'732'428'695s + 123'456us}; };
@@ -59,7 +59,7 @@ TEST_CASE("event log: each event is a line with the fields of its kind", "[event
   CHECK(rest(lines[6]) == "\"event\":\"renewal_late\",\"text\":\"say \\\"when\\\" \\\\\\\\ \\\\x01\"}");
 }
 
-TEST_CASE("event log: threads and services write whole lines into one file, behind what is there", "[event_log]") {
+TEST_CASE("event log: threads and services write whole lines into one file, behind what is there") {
   const scratch_folder folder;
   const auto path = folder / "log";
   std::ofstream(path) << "before\n";
@@ -81,7 +81,7 @@ TEST_CASE("event log: threads and services write whole lines into one file, behi
   CHECK(keys.size() == 4000);
 }
 
-TEST_CASE("event log: a service writes what it does", "[event_log]") {
+TEST_CASE("event log: a service writes what it does") {
   const scratch_folder folder;
   stores::virtual_clock clock;
   {
@@ -95,8 +95,7 @@ TEST_CASE("event log: a service writes what it does", "[event_log]") {
         std::vector<std::string>{"\"event\":\"session_opened\"", "\"event\":\"granted\"", "\"event\":\"released\""});
 }
 
-TEST_CASE("event log: a file that can't be opened is an error that names it, a full disk a failed observer",
-          "[event_log]") {
+TEST_CASE("event log: a file that can't be opened is an error that names it, a full disk a failed observer") {
   try {
     make_event_log("/nonexistent/log");
     FAIL("it was opened");

@@ -48,7 +48,7 @@ class fibre {
 
 }  // namespace
 
-TEST_CASE_METHOD(engine_fixture, "fibre: two on one thread exclude each other", "[reentry]") {
+TEST_CASE_METHOD(engine_fixture, "fibre: two on one thread exclude each other") {
   const auto locks = service();
   bool second_got_in = true;
   {
@@ -66,7 +66,7 @@ TEST_CASE_METHOD(engine_fixture, "fibre: two on one thread exclude each other", 
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "fibre: what its thread holds is busy for it", "[reentry]") {
+TEST_CASE_METHOD(engine_fixture, "fibre: what its thread holds is busy for it") {
   const auto locks = service();
   bool got_in = true;
   const auto held = locks->acquire("k");
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(engine_fixture, "fibre: what its thread holds is busy for it", 
   CHECK(locks->try_acquire("k").reentered());
 }
 
-TEST_CASE_METHOD(engine_fixture, "fibre: with an owner of its own its nested calls enter again", "[reentry][owner]") {
+TEST_CASE_METHOD(engine_fixture, "fibre: with an owner of its own its nested calls enter again") {
   const auto locks = service();
   bool without = true;
   bool with = false;

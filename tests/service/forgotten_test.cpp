@@ -38,7 +38,7 @@ struct ghost_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one attempt without an answer says so and holds nothing", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: one attempt without an answer says so and holds nothing") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   const auto at = GENERATE(verb::take, verb::insert);
   const auto locks = service();
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one attempt without an answer says so an
   CHECK(nonces_are_unique());
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: who waits gets the key by another attempt", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: who waits gets the key by another attempt") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   const auto at = GENERATE(verb::take, verb::insert);
   const auto locks = service();
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: who waits gets the key by another attemp
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: a take-over without an answer leaves one holder or none", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: a take-over without an answer leaves one holder or none") {
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   auto crashed = std::make_shared<faulty_store>(rows);
   lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a take-over without an answer leaves one
   CHECK(nonces_are_unique());
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: while its end is not certain it is cancelled again and again", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: while its end is not certain it is cancelled again and again") {
   const auto locks = service();
   locks->acquire("k").release();
   store->settles(false);
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: while its end is not certain it is cance
 }
 
 TEST_CASE_METHOD(ghost_fixture,
-                 "ghost: one that can't be ended yet is cancelled at its own beat, whatever else happens", "[ghost]") {
+                 "ghost: one that can't be ended yet is cancelled at its own beat, whatever else happens") {
   const auto locks = service();
   locks->acquire("k").release();
   store->settles(false);
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(ghost_fixture,
   CHECK(store->count(verb::cancel) == before + 1);
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is not cancelled for ever", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is not cancelled for ever") {
   const auto locks = service();
   const auto another = locks->acquire("another");  // keeps the session alive
   locks->acquire("k").release();
@@ -154,8 +154,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is no
   CHECK(store->count(verb::cancel) == sent);
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is cancelled as soon as the store is back",
-                 "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is cancelled as soon as the store is back") {
   const auto locks = service();
   locks->acquire("k").release();
   store->next(verb::take, {.what = fate::drop, .during = [&] { store->cut(); }});
@@ -166,7 +165,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is ca
   CHECK(is_free_soon("k"));
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry outlives its session", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry outlives its session") {
   const auto locks = service();
   locks->acquire("k").release();
   store->settles(false);
@@ -184,7 +183,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry outli
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry does not keep the key", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry does not keep the key") {
   const auto locks = service();
   locks->acquire("k").release();
   store->settles(false);
@@ -194,7 +193,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry does 
   CHECK(is_free_soon("k"));
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: too many of them end the session, not the process", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: too many of them end the session, not the process") {
   auto settings = options();
   settings.connections =
       GENERATE(std::size_t{4}, std::size_t{64});  // in an outage all of them break at once, perhaps twice
@@ -216,7 +215,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: too many of them end the session, not th
   CHECK(no_more_cancels());
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one that runs under a retired session takes nothing from anybody", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: one that runs under a retired session takes nothing from anybody") {
   const auto locks = service();
   locks->acquire("k").release();
   store->settles(false);
@@ -233,7 +232,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one that runs under a retired session ta
   CHECK(mine.fencing_token() == 3);
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: a poll or a kill without an answer is simply asked again", "[ghost]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: a poll or a kill without an answer is simply asked again") {
   const auto locks = service();
   store->next(verb::poll, {.what = fate::drop});
   CHECK(while_time_passes([&] { return granted(locks->acquire("k")); }));
@@ -250,7 +249,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a poll or a kill without an answer is si
   CHECK(seen->count(event::kind::outcome_unknown) == 0);
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: a thousand failed attempts leave nothing behind", "[ghost][T80]") {
+TEST_CASE_METHOD(ghost_fixture, "ghost: a thousand failed attempts leave nothing behind", "[T80]") {
   const auto locks = service();
   for (int i = 0; i < 1'000; ++i) {
     store->next(i % 2 == 0 ? verb::take : verb::poll, {.what = i % 3 == 0 ? fate::drop : fate::vanish});
@@ -285,8 +284,7 @@ using forgotten_rows = forgetful<adopt_fixture>;
 
 }  // namespace
 
-TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that our own session holds for no lease is freed and granted",
-                 "[forgotten]") {
+TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that our own session holds for no lease is freed and granted") {
   const auto locks = service();
   const auto other = locks->acquire("other", {.ttl = 30s});
   grant_behind("other", "stuck", 1ULL << 40U);
@@ -297,8 +295,7 @@ TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that our own session holds
   CHECK_NOTHROW(other.ensure_held());
 }
 
-TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that another service holds for no lease is left alone",
-                 "[forgotten]") {
+TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that another service holds for no lease is left alone") {
   const auto locks = service();
   const auto others = service();
   const auto other = others->acquire("other", {.ttl = 30s});
@@ -308,8 +305,7 @@ TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that another service holds
 }
 
 TEST_CASE_METHOD(forgotten_fixture,
-                 "forgotten: a lease that was lost is freed after its margin, not by who asks for its key before",
-                 "[forgotten]") {
+                 "forgotten: a lease that was lost is freed after its margin, not by who asks for its key before") {
   const auto locks = service();
   auto held = locks->acquire("key", {.ttl = 30s, .max_hold = 5s});
   clock.advance(5s);
@@ -318,8 +314,8 @@ TEST_CASE_METHOD(forgotten_fixture,
   CHECK(store->count(verb::cancel) == 0);
 }
 
-TEST_CASE_METHOD(forgotten_fixture, "forgotten: several keys are granted though our own session holds one for no lease",
-                 "[forgotten]") {
+TEST_CASE_METHOD(forgotten_fixture,
+                 "forgotten: several keys are granted though our own session holds one for no lease") {
   if (GENERATE(false, true)) store->let_takes_wait();  // which are looked at first
   const auto locks = service();
   const auto other = locks->acquire("other", {.ttl = 30s});
@@ -328,8 +324,8 @@ TEST_CASE_METHOD(forgotten_fixture, "forgotten: several keys are granted though 
   CHECK_NOTHROW(other.ensure_held());
 }
 
-TEST_CASE_METHOD(forgotten_fixture, "forgotten: a wait for several keys ends if our own session holds one for no lease",
-                 "[forgotten]") {
+TEST_CASE_METHOD(forgotten_fixture,
+                 "forgotten: a wait for several keys ends if our own session holds one for no lease") {
   const auto locks = service();
   const auto others = foreign();
   const auto other = locks->acquire("other", {.ttl = 60s});
@@ -344,8 +340,7 @@ TEST_CASE_METHOD(forgotten_fixture, "forgotten: a wait for several keys ends if 
   CHECK(got);
 }
 
-TEST_CASE_METHOD(forgotten_rows, "forgotten: a row that our own session holds for no lease is freed and granted",
-                 "[forgotten]") {
+TEST_CASE_METHOD(forgotten_rows, "forgotten: a row that our own session holds for no lease is freed and granted") {
   const auto other = adopt_one(row(1));
   const auto stuck = row(2);
   grant_behind(row(1), stuck.view(), 1ULL << 40U);
@@ -354,7 +349,7 @@ TEST_CASE_METHOD(forgotten_rows, "forgotten: a row that our own session holds fo
   CHECK_NOTHROW(other.ensure_held());
 }
 
-TEST_CASE_METHOD(forgotten_rows, "forgotten: a row that a claim has committed is left to the claim", "[forgotten]") {
+TEST_CASE_METHOD(forgotten_rows, "forgotten: a row that a claim has committed is left to the claim") {
   const auto key = row(1);
   const auto held = adopt([&](ticket& asked) {
     claimed done{{key, take(asked, key)}};

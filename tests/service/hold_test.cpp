@@ -9,8 +9,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(engine_fixture, "renewal::none: ends ttl after it was asked for, whatever happens",
-                 "[hold][T10][T37]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::none: ends ttl after it was asked for, whatever happens", "[T10][T37]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   CHECK(held.remaining() == 9500ms);
@@ -23,7 +22,7 @@ TEST_CASE_METHOD(engine_fixture, "renewal::none: ends ttl after it was asked for
   CHECK(is_free_after("k", 500ms));
 }
 
-TEST_CASE_METHOD(engine_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[hold][T91]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::none: a crashed holder's key is free at its expiry", "[T91]") {
   auto crashed = std::make_shared<faulty_store>(rows);
   lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire("k", {.ttl = 100ms, .renewal = renewal::none});
@@ -35,7 +34,7 @@ TEST_CASE_METHOD(engine_fixture, "renewal::none: a crashed holder's key is free 
   crashed->cut(false);  // for its end
 }
 
-TEST_CASE_METHOD(engine_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[hold][T10]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[T10]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   for (int i = 0; i < 5; ++i) {
@@ -52,8 +51,7 @@ TEST_CASE_METHOD(engine_fixture, "renewal::manual: renew() sets it to now + ttl,
   CHECK(store->count(verb::extend) == 5);
 }
 
-TEST_CASE_METHOD(engine_fixture, "renewal::manual: an answer that comes late, or not, promises nothing",
-                 "[hold][T29]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::manual: an answer that comes late, or not, promises nothing", "[T29]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
@@ -69,8 +67,7 @@ TEST_CASE_METHOD(engine_fixture, "renewal::manual: an answer that comes late, or
 }
 
 TEST_CASE_METHOD(engine_fixture,
-                 "renewal::manual: one that is refused because it comes too late finds the lease expired",
-                 "[hold][T12]") {
+                 "renewal::manual: one that is refused because it comes too late finds the lease expired", "[T12]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   store->next(verb::extend, {.ahead = [&] { clock.advance(10s); }});
@@ -80,7 +77,7 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(seen->records().back().reason == loss_reason::expired);
 }
 
-TEST_CASE_METHOD(engine_fixture, "renewal::manual: a row that is not ours any more is a loss", "[hold][T12]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::manual: a row that is not ours any more is a loss", "[T12]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   steal("k");
@@ -89,14 +86,14 @@ TEST_CASE_METHOD(engine_fixture, "renewal::manual: a row that is not ours any mo
   CHECK(is_lost(held));
 }
 
-TEST_CASE_METHOD(engine_fixture, "renewal::automatic: renew() by hand is misuse", "[hold]") {
+TEST_CASE_METHOD(engine_fixture, "renewal::automatic: renew() by hand is misuse") {
   const auto locks = service();
   auto held = locks->acquire("k");
   CHECK_THROWS_AS(held.renew(), std::logic_error);
   CHECK_THROWS_AS(lease{}.renew(), std::logic_error);
 }
 
-TEST_CASE_METHOD(engine_fixture, "max_hold: lost first, then freed", "[hold][T10][T20]") {
+TEST_CASE_METHOD(engine_fixture, "max_hold: lost first, then freed", "[T10][T20]") {
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 30s, .renewal = renew, .max_hold = 5s});
@@ -119,8 +116,7 @@ TEST_CASE_METHOD(engine_fixture, "max_hold: lost first, then freed", "[hold][T10
 }
 
 TEST_CASE_METHOD(engine_fixture,
-                 "margin: whatever ends a lease, its holder has so much time before dlock frees the key",
-                 "[hold][T10]") {
+                 "margin: whatever ends a lease, its holder has so much time before dlock frees the key", "[T10]") {
   const bool set = GENERATE(false, true);
   auto settings = options();
   if (set) settings.margin = 4s;
@@ -148,7 +144,7 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(is_free_after("k", margin));
 }
 
-TEST_CASE_METHOD(engine_fixture, "margin: a service that ends does not free the key earlier either", "[hold][T90]") {
+TEST_CASE_METHOD(engine_fixture, "margin: a service that ends does not free the key earlier either", "[T90]") {
   auto locks = service();
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   {
@@ -167,14 +163,14 @@ TEST_CASE_METHOD(engine_fixture, "margin: a service that ends does not free the 
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "max_hold: who waits in this process gets the key then", "[hold][T20]") {
+TEST_CASE_METHOD(engine_fixture, "max_hold: who waits in this process gets the key then", "[T20]") {
   const auto locks = service();
   const auto wedged = locks->acquire("k", {.max_hold = 1s});
   const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
   CHECK(fence == 2);
 }
 
-TEST_CASE_METHOD(engine_fixture, "min_hold: the key stays taken though it was released", "[hold][T10]") {
+TEST_CASE_METHOD(engine_fixture, "min_hold: the key stays taken though it was released", "[T10]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.min_hold = 5s});
   clock.advance(1s);
@@ -187,7 +183,7 @@ TEST_CASE_METHOD(engine_fixture, "min_hold: the key stays taken though it was re
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "min_hold: over at the release, it changes nothing", "[hold]") {
+TEST_CASE_METHOD(engine_fixture, "min_hold: over at the release, it changes nothing") {
   const auto locks = service();
   auto held = locks->acquire("k", {.min_hold = 5s});
   clock.advance(5s);
@@ -195,7 +191,7 @@ TEST_CASE_METHOD(engine_fixture, "min_hold: over at the release, it changes noth
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "min_hold: holds when the release was done by the background", "[hold][T07]") {
+TEST_CASE_METHOD(engine_fixture, "min_hold: holds when the release was done by the background", "[T07]") {
   const auto locks = service();
   const auto begun = clock.now();
   auto held = locks->acquire("k", {.min_hold = 20s});
@@ -212,7 +208,7 @@ TEST_CASE_METHOD(engine_fixture, "min_hold: holds when the release was done by t
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "margin: trust ends so much before the server's expiry", "[hold][T10]") {
+TEST_CASE_METHOD(engine_fixture, "margin: trust ends so much before the server's expiry", "[T10]") {
   const auto locks = service([](auto& settings) { settings.margin = 400ms; });
   CHECK(locks->acquire("a", {.ttl = 10s, .renewal = renewal::none}).remaining() == 9600ms);
   CHECK(locks->acquire("b", {.ttl = 10s}).remaining() == 9600ms);
@@ -221,7 +217,7 @@ TEST_CASE_METHOD(engine_fixture, "margin: trust ends so much before the server's
 }
 
 TEST_CASE_METHOD(engine_fixture, "margin: one that is more than a quarter of the ttl is refused, not made smaller",
-                 "[hold][T10]") {
+                 "[T10]") {
   auto settings = options();
   settings.margin = 500ms;
   const auto locks = service(settings);
@@ -238,7 +234,7 @@ TEST_CASE_METHOD(engine_fixture, "margin: one that is more than a quarter of the
   CHECK_THROWS_AS(service(settings), std::invalid_argument);
 }
 
-TEST_CASE_METHOD(engine_fixture, "margin: a renewal by hand leaves it as well", "[hold][T10]") {
+TEST_CASE_METHOD(engine_fixture, "margin: a renewal by hand leaves it as well", "[T10]") {
   const auto locks = service([](auto& settings) { settings.margin = 400ms; });
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
@@ -248,7 +244,7 @@ TEST_CASE_METHOD(engine_fixture, "margin: a renewal by hand leaves it as well", 
   CHECK(held.remaining() == 19600ms);
 }
 
-TEST_CASE_METHOD(engine_fixture, "max_hold: a callback that blocks does not keep the key", "[hold][T20][T93]") {
+TEST_CASE_METHOD(engine_fixture, "max_hold: a callback that blocks does not keep the key", "[T20][T93]") {
   const auto locks = service();
   const lock_options brief{.ttl = 10s, .max_hold = 5s};  // a margin of 500 ms
   const auto first = locks->acquire("first", brief);
@@ -270,7 +266,7 @@ TEST_CASE_METHOD(engine_fixture, "max_hold: a callback that blocks does not keep
   CHECK(is_lost(second));
 }
 
-TEST_CASE_METHOD(engine_fixture, "holds: the current owner's leases, by no statement", "[holds]") {
+TEST_CASE_METHOD(engine_fixture, "holds: the current owner's leases, by no statement") {
   const auto locks = service();
   CHECK_FALSE(locks->holds("k"));
   auto held = locks->acquire("k");
@@ -295,7 +291,7 @@ TEST_CASE_METHOD(engine_fixture, "holds: the current owner's leases, by no state
   CHECK_FALSE(locks->holds("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "holds: not a lease that is lost, or one that its thread could not enter", "[holds]") {
+TEST_CASE_METHOD(engine_fixture, "holds: not a lease that is lost, or one that its thread could not enter") {
   const auto locks = service();
   const auto brief = locks->acquire("k", {.ttl = 1s, .renewal = renewal::none});
   CHECK(locks->holds("k"));
@@ -305,7 +301,7 @@ TEST_CASE_METHOD(engine_fixture, "holds: not a lease that is lost, or one that i
   CHECK_FALSE(locks->holds("l"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "holds: a task's owner wherever it runs, and the owner of a mutex", "[holds]") {
+TEST_CASE_METHOD(engine_fixture, "holds: a task's owner wherever it runs, and the owner of a mutex") {
   const auto locks = service();
   const owner me;
   std::unique_ptr<lease> held;
@@ -329,7 +325,7 @@ TEST_CASE_METHOD(engine_fixture, "holds: a task's owner wherever it runs, and th
 
 // What an operator takes away; on each store: contract/service/service_contract.hpp.
 
-TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody who has the key after him", "[force]") {
+TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody who has the key after him") {
   const auto locks = service();
   const auto rival = foreign();
   const auto first = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
@@ -343,8 +339,7 @@ TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody wh
   CHECK(second.loss() == loss_reason::none);
 }
 
-TEST_CASE_METHOD(engine_fixture, "force: one statement by session, three by an expiry of its own, two for nobody",
-                 "[force][cost]") {
+TEST_CASE_METHOD(engine_fixture, "force: one statement by session, three by an expiry of its own, two for nobody") {
   const auto locks = service();
   const auto rival = foreign();
   const auto kept = rival->acquire("kept");
@@ -362,7 +357,7 @@ TEST_CASE_METHOD(engine_fixture, "force: one statement by session, three by an e
   CHECK(cost("never used", false) == 2);
 }
 
-TEST_CASE_METHOD(engine_fixture, "force: what is unknown is said, and forced by the next call", "[force]") {
+TEST_CASE_METHOD(engine_fixture, "force: what is unknown is said, and forced by the next call") {
   const auto locks = service();
   const auto own = foreign()->acquire("k", {.ttl = 1min, .renewal = renewal::manual});
   store->next(verb::poll, {.what = fate::drop});

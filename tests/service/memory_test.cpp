@@ -10,7 +10,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(memory_fixture, "memory: an acquire that runs out of it leaves nothing held", "[memory][T14]") {
+TEST_CASE_METHOD(memory_fixture, "memory: an acquire that runs out of it leaves nothing held", "[T14]") {
   const bool known = GENERATE(true, false);
   const auto answered = GENERATE(fate::pass, fate::drop);
   lease mine;
@@ -27,8 +27,7 @@ TEST_CASE_METHOD(memory_fixture, "memory: an acquire that runs out of it leaves 
       });
 }
 
-TEST_CASE_METHOD(memory_fixture, "memory: a mutex that could not be locked for want of it is not locked",
-                 "[memory][mutex]") {
+TEST_CASE_METHOD(memory_fixture, "memory: a mutex that could not be locked for want of it is not locked") {
   const bool both = GENERATE(true, false);
   std::optional<distributed_mutex> first, second;
   without_memory(
@@ -51,7 +50,7 @@ TEST_CASE_METHOD(memory_fixture, "memory: a mutex that could not be locked for w
       });
 }
 
-TEST_CASE("memory: the memory store without it fails, and goes on", "[memory]") {
+TEST_CASE("memory: the memory store without it fails, and goes on") {
   // On the calling thread: the engine's threads have memory, and what they need of it is no matter of this test.
   stores::memory_store store;
   fault why;
@@ -93,8 +92,7 @@ TEST_CASE("memory: the memory store without it fails, and goes on", "[memory]") 
   }
 }
 
-TEST_CASE_METHOD(memory_fixture, "memory: an acquire of several keys that runs out of it leaves none held",
-                 "[memory][multi]") {
+TEST_CASE_METHOD(memory_fixture, "memory: an acquire of several keys that runs out of it leaves none held") {
   const bool known = GENERATE(true, false);
   multi_lease mine;
   without_memory(
@@ -111,7 +109,7 @@ TEST_CASE_METHOD(memory_fixture, "memory: an acquire of several keys that runs o
       });
 }
 
-TEST_CASE_METHOD(memory_fixture, "memory: a lease that ends without it frees its key", "[memory]") {
+TEST_CASE_METHOD(memory_fixture, "memory: a lease that ends without it frees its key") {
   const bool answered = GENERATE(true, false);
   std::optional<lease> mine;
   without_memory(
@@ -126,7 +124,7 @@ TEST_CASE_METHOD(memory_fixture, "memory: a lease that ends without it frees its
       });
 }
 
-TEST_CASE_METHOD(memory_fixture, "memory: leases that end together without it free their keys", "[memory][multi]") {
+TEST_CASE_METHOD(memory_fixture, "memory: leases that end together without it free their keys") {
   const bool answered = GENERATE(true, false);
   std::optional<multi_lease> mine;
   without_memory(
@@ -144,8 +142,7 @@ TEST_CASE_METHOD(memory_fixture, "memory: leases that end together without it fr
 
 // Asynchronous calls without memory: the call throws, or its handler is told; nothing stays held.
 
-TEST_CASE_METHOD(memory_fixture, "memory: an asynchronous acquire that runs out of it leaves nothing held",
-                 "[memory][async]") {
+TEST_CASE_METHOD(memory_fixture, "memory: an asynchronous acquire that runs out of it leaves nothing held") {
   lease mine;
   int calls = 0;
   without_memory([&](std::size_t) { calls = 0; },
@@ -168,8 +165,8 @@ TEST_CASE_METHOD(memory_fixture, "memory: an asynchronous acquire that runs out 
                  });
 }
 
-TEST_CASE_METHOD(memory_fixture, "memory: an asynchronous release that runs out of it leaves the lease with its caller",
-                 "[memory][async]") {
+TEST_CASE_METHOD(memory_fixture,
+                 "memory: an asynchronous release that runs out of it leaves the lease with its caller") {
   lease mine;
   std::optional<bool> freed;
   without_memory(

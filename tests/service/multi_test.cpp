@@ -7,7 +7,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(multi_fixture, "multi: known free keys are taken and released by one batch each", "[multi]") {
+TEST_CASE_METHOD(multi_fixture, "multi: known free keys are taken and released by one batch each") {
   known({"a", "b", "c"});
   const auto takes = store->batches(verb::take);
   const auto releases = store->batches(verb::release);
@@ -23,8 +23,8 @@ TEST_CASE_METHOD(multi_fixture, "multi: known free keys are taken and released b
   CHECK(all_free({"a", "b", "c"}));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: other threads of the process learn that its keys are held without a statement",
-                 "[multi]") {
+TEST_CASE_METHOD(multi_fixture,
+                 "multi: other threads of the process learn that its keys are held without a statement") {
   const auto held = locks->acquire_all({"a", "b"});
   const auto before = locks->statements();
   CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire("a")); }));
@@ -32,7 +32,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: other threads of the process learn that 
   CHECK(locks->statements() == before);
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: new keys are made, known ones taken", "[multi]") {
+TEST_CASE_METHOD(multi_fixture, "multi: new keys are made, known ones taken") {
   known({"b"});
   const auto held = locks->acquire_all({"a", "b", "c"});
   CHECK(held["a"].fencing_token() == 1);
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: new keys are made, known ones taken", "[
   CHECK_FALSE(is_free("a"));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a key named twice is taken once and released once", "[multi][T77]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a key named twice is taken once and released once", "[T77]") {
   {
     const auto held = locks->acquire_all({"a", "a", "b", "a"});
     CHECK(held.size() == 2);
@@ -51,7 +51,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a key named twice is taken once and rele
   CHECK(seen->count(event::kind::split_brain) == 0);
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: one attempt is all or nothing", "[multi][T76]") {
+TEST_CASE_METHOD(multi_fixture, "multi: one attempt is all or nothing", "[T76]") {
   known({"a", "b", "c"});
   const auto theirs = rival->acquire("b");
   CHECK_FALSE(locks->try_acquire_all({"a", "b", "c"}));
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: one attempt is all or nothing", "[multi]
   CHECK(locks->close(0ms).empty());
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a dead holder's key is taken over within the round", "[multi][T30]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a dead holder's key is taken over within the round", "[T30]") {
   auto crashed = std::make_shared<faulty_store>(rows);
   lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   const auto theirs = dying.acquire_all({"b", "d"}, {.ttl = 10s});
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a dead holder's key is taken over within
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: keys held before are entered again, only the new ones are freed",
-                 "[multi][T41][T43][T77]") {
+                 "[T41][T43][T77]") {
   const auto outer = locks->acquire("b");
   {
     const auto held = locks->acquire_all({"a", "b", "c"});
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: keys held before are entered again, only
   CHECK_NOTHROW(outer.ensure_held());
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: an own expiry is extended by re-entry, never shortened", "[multi][T12]") {
+TEST_CASE_METHOD(multi_fixture, "multi: an own expiry is extended by re-entry, never shortened", "[T12]") {
   const auto outer = locks->acquire("b", {.ttl = 2s, .renewal = renewal::none});
   const auto before = outer.remaining();
   const auto shorter = locks->acquire_all({"a", "b"}, {.ttl = 500ms, .renewal = renewal::none});
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: an own expiry is extended by re-entry, n
   CHECK(longer.remaining() > 4s);
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: the policies of re-entry are those of one key", "[multi][T43]") {
+TEST_CASE_METHOD(multi_fixture, "multi: the policies of re-entry are those of one key", "[T43]") {
   const auto outer = locks->acquire("b");
   CHECK(thrown([&] { return locks->acquire_all({"a", "b"}, {.reentry = reentry::refuse}); }) == errc::already_held);
   CHECK_FALSE(locks->try_acquire_all({"a", "b"}, {.reentry = reentry::busy}));
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: the policies of re-entry are those of on
   CHECK_NOTHROW(outer.ensure_held());
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: an attempt without an answer holds nothing in the end", "[multi][T14][T76]") {
+TEST_CASE_METHOD(multi_fixture, "multi: an attempt without an answer holds nothing in the end", "[T14][T76]") {
   known({"a", "b", "c"});
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   const auto settles = GENERATE(true, false);
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: an attempt without an answer holds nothi
   CHECK(std::set<std::uint64_t>(nonces.begin(), nonces.end()).size() == nonces.size());
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a round in trouble is given back and made anew", "[multi][T14]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a round in trouble is given back and made anew", "[T14]") {
   known({"a", "b", "c"});
   const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
   store->next(verb::take, {.what = fate, .skip = 2});
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a round in trouble is given back and mad
   CHECK(all_free({"a", "b", "c"}));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: what can't be given back at once is given back later", "[multi][T76]") {
+TEST_CASE_METHOD(multi_fixture, "multi: what can't be given back at once is given back later", "[T76]") {
   known({"a", "b", "c"});
   const auto theirs = rival->acquire("c");
   store->next(verb::cancel, {.what = GENERATE(fate::drop, fate::vanish, fate::fail), .why = denied, .times = 2});
@@ -148,15 +148,15 @@ TEST_CASE_METHOD(multi_fixture, "multi: what can't be given back at once is give
   CHECK(as_time_passes([&] { return all_free({"a", "b"}); }));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a refusal of the database ends it at once, nothing is held", "[multi]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a refusal of the database ends it at once, nothing is held") {
   known({"a", "b", "c"});
   store->next(verb::take, {.what = fate::fail, .why = denied, .skip = 1});
   CHECK(thrown([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1h}); }) == errc::store_failed);
   CHECK(all_free({"a", "b", "c"}));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a row lock that was not to be had counts as busy, polls tell which key it was",
-                 "[multi]") {
+TEST_CASE_METHOD(multi_fixture,
+                 "multi: a row lock that was not to be had counts as busy, polls tell which key it was") {
   known({"a", "b", "c"});
   const auto theirs = rival->acquire("b");
   const auto takes = store->count(verb::take);
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a row lock that was not to be had counts
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: grants that were answered too late are given back, not handed out",
-                 "[multi][T25][T38]") {
+                 "[T25][T38]") {
   known({"a", "b"});
   const bool kept = GENERATE(true, false);
   const lock_options options{.ttl = 10s, .wait = 0ms, .renewal = kept ? renewal::automatic : renewal::none};
@@ -179,7 +179,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: grants that were answered too late are g
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: a grant that gets too old while the others are asked for is given back",
-                 "[multi][T25]") {
+                 "[T25]") {
   known({"a"});
   store->next(verb::poll, {.during = [&] { clock.advance(600ms); }});
   CHECK(thrown([&] {
@@ -189,7 +189,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a grant that gets too old while the othe
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: grants under two sessions, the elder of which has ended, are all given back",
-                 "[multi][T25]") {
+                 "[T25]") {
   known({"a", "b"});
   // b is granted. a has to ask once more, and the session ends before that: a's next take is under another one.
   store->next(verb::take, {.what = fate::fail, .why = row_lock});
@@ -200,14 +200,14 @@ TEST_CASE_METHOD(multi_fixture, "multi: grants under two sessions, the elder of 
   CHECK(eventually([&] { return all_free({"a", "b"}); }));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: bad options are refused before any statement", "[multi]") {
+TEST_CASE_METHOD(multi_fixture, "multi: bad options are refused before any statement") {
   CHECK_THROWS_AS(locks->acquire_all({"a", "b"}, {.ttl = 0s}), std::invalid_argument);
   CHECK_THROWS_AS(locks->try_acquire_all({"a", "b"}, {.wait = -1ms}), std::invalid_argument);
   CHECK(locks->statements() == 0);
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: a key held before that is lost while the others are taken fails it all",
-                 "[multi][T76]") {
+                 "[T76]") {
   const auto outer = locks->acquire("b", {.ttl = 300ms, .renewal = renewal::none});
   store->next(verb::take, {.during = [&] { clock.advance(2s); }});
   CHECK(thrown([&] {
@@ -238,8 +238,7 @@ struct rival_fixture : multi_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its holder, nothing is held",
-                 "[multi][T32][T76]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its holder, nothing is held", "[T32][T76]") {
   const auto theirs = rival->acquire("b", {.ttl = 1h});
   const auto begun = clock.now();
   const auto text = while_time_passes([&] {
@@ -256,8 +255,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a timeout names the busy key and its hol
   CHECK(is_free("a"));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: who waits holds nothing, looks at the busy key only, and gets all",
-                 "[multi][T76]") {
+TEST_CASE_METHOD(multi_fixture, "multi: who waits holds nothing, looks at the busy key only, and gets all", "[T76]") {
   known({"a", "b", "c"});
   auto theirs = rival->acquire("b");
   const auto before = store->count(verb::poll);
@@ -277,7 +275,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: who waits holds nothing, looks at the bu
   CHECK(held["b"].fencing_token() == 3);
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind", "[multi][T33][T76]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind", "[T33][T76]") {
   known({"a", "b", "c"});
   const bool here = GENERATE(true, false);  // held in this process, or in another
   auto& holder = here ? *locks : *rival;
@@ -301,7 +299,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind",
   CHECK_NOTHROW(theirs.ensure_held());
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one begins", "[multi][T17]") {
+TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one begins", "[T17]") {
   known({"a", "b"});
   const auto theirs = rival->acquire("b");
   const auto polls = store->count(verb::poll);
@@ -320,7 +318,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one be
 }
 
 TEST_CASE_METHOD(rival_fixture, "multi: after three rounds in vain they are taken one by one, holding those before",
-                 "[multi][T76]") {
+                 "[T76]") {
   known({"a", "b", "c"});
   two_rounds_in_vain(2);
   const auto takes = store->batches(verb::take);
@@ -343,7 +341,7 @@ TEST_CASE_METHOD(rival_fixture, "multi: after three rounds in vain they are take
 }
 
 TEST_CASE_METHOD(rival_fixture, "multi: what was taken one by one in vain is free at once, whatever min_hold says",
-                 "[multi][T76]") {
+                 "[T76]") {
   known({"a", "b"});
   two_rounds_in_vain(1);
   const auto takes = store->batches(verb::take);
@@ -355,7 +353,7 @@ TEST_CASE_METHOD(rival_fixture, "multi: what was taken one by one in vain is fre
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: the wait for a key that this process holds keeps no other from its threads",
-                 "[multi][T76]") {
+                 "[T76]") {
   known({"a", "b"});
   auto mine = locks->acquire("b");
   multi_lease held;
@@ -374,7 +372,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: the wait for a key that this process hol
 }
 
 TEST_CASE_METHOD(rival_fixture, "multi: keys with an expiry of their own that are taken one by one get the same one",
-                 "[multi][T76]") {
+                 "[T76]") {
   known({"a", "b"});
   const auto ttl = GENERATE(2000ms, 60'000ms);  // a ends while b is waited for, or does not
   two_rounds_in_vain(1);
@@ -395,7 +393,7 @@ TEST_CASE_METHOD(rival_fixture, "multi: keys with an expiry of their own that ar
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: a key that another thread of the same owner gets meanwhile is entered again",
-                 "[multi][T44]") {
+                 "[T44]") {
   known({"a", "b"});
   const auto home = core();
   const owner who;
@@ -427,7 +425,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a key that another thread of the same ow
   home.finish();
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: the loss of one is the loss of all", "[multi]") {
+TEST_CASE_METHOD(multi_fixture, "multi: the loss of one is the loss of all") {
   const auto outer = locks->acquire("b", {.max_hold = 1s});
   auto held = locks->acquire_all({"a", "b", "c"});
   clock.advance(1s);
@@ -442,21 +440,20 @@ TEST_CASE_METHOD(multi_fixture, "multi: the loss of one is the loss of all", "[m
   CHECK(eventually([&] { return all_free({"a", "c"}); }));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a key that was lost before can't be entered again, nothing is taken",
-                 "[multi][T42]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a key that was lost before can't be entered again, nothing is taken", "[T42]") {
   const auto outer = locks->acquire("b", {.ttl = 300ms, .renewal = renewal::none});
   clock.advance(400ms);
   CHECK(thrown([&] { return locks->acquire_all({"a", "b"}); }) == errc::lost);
   CHECK(is_free("a"));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: they are released last first, and told so", "[multi]") {
+TEST_CASE_METHOD(multi_fixture, "multi: they are released last first, and told so") {
   locks->acquire_all({"b", "c", "a"}).release();
   CHECK(keys_of(event::kind::granted) == "abc");
   CHECK(keys_of(event::kind::released) == "cba");
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a release without an answer is repeated", "[multi][T07][T08]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a release without an answer is repeated", "[T07][T08]") {
   auto held = locks->acquire_all({"a", "b", "c"});
   store->next(verb::release, {.what = GENERATE(fate::drop, fate::ghost, fate::vanish), .skip = 1});
   CHECK_NOTHROW(while_time_passes([&] { held.release(); }));
@@ -467,7 +464,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a release without an answer is repeated"
   CHECK(fence_of("b") == theirs["b"].fencing_token());
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a release that fails for one key frees the others, and says so", "[multi]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a release that fails for one key frees the others, and says so") {
   auto held = locks->acquire_all({"a", "b", "c"});
   store->next(verb::release, {.what = fate::fail, .why = denied, .skip = 1});
   CHECK(thrown([&] { return held.release(), 0; }) == errc::outcome_unknown);
@@ -482,7 +479,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: a release that fails for one key frees t
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: released after a loss, it throws lock_lost and touches nobody's keys",
-                 "[multi][T05]") {
+                 "[T05]") {
   auto held = locks->acquire_all({"a", "b"}, {.ttl = 1s});
   store->cut();
   clock.advance(2s);
@@ -494,8 +491,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: released after a loss, it throws lock_lo
 }
 
 TEST_CASE_METHOD(multi_fixture,
-                 "multi: a release that takes longer than the leases live finds them expired, and no split",
-                 "[multi][T06]") {
+                 "multi: a release that takes longer than the leases live finds them expired, and no split", "[T06]") {
   auto held = locks->acquire_all({"a", "b"}, {.ttl = 10s, .renewal = renewal::none});
   lease theirs;
   store->next(verb::release, {.ahead = [&] {
@@ -507,7 +503,7 @@ TEST_CASE_METHOD(multi_fixture,
   CHECK_NOTHROW(theirs.ensure_held());
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: it may outlive its service, and its keys are freed with it", "[multi][T17]") {
+TEST_CASE_METHOD(multi_fixture, "multi: it may outlive its service, and its keys are freed with it", "[T17]") {
   auto held = locks->acquire_all({"a", "b"});
   locks.reset();
   CHECK_NOTHROW(held.ensure_held());
@@ -516,7 +512,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: it may outlive its service, and its keys
   CHECK(all_free({"a", "b"}));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: min_hold keeps all of them, max_hold ends all", "[multi][T20]") {
+TEST_CASE_METHOD(multi_fixture, "multi: min_hold keeps all of them, max_hold ends all", "[T20]") {
   locks->acquire_all({"a", "b"}, {.min_hold = 1s}).release();
   CHECK_FALSE(is_free("a"));
   CHECK_FALSE(is_free("b"));
@@ -530,7 +526,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: min_hold keeps all of them, max_hold end
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: it may be released by a callback of its own loss", "[multi]") {
+TEST_CASE_METHOD(multi_fixture, "multi: it may be released by a callback of its own loss") {
   auto held = locks->acquire_all({"a", "b"}, {.ttl = 1s});
   std::atomic<bool> over{false};
   const std::stop_callback on_loss(held.lost_token(), [&] {
@@ -542,7 +538,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: it may be released by a callback of its 
   CHECK_FALSE(held);
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: its end does not wait for a callback of its loss that runs", "[multi]") {
+TEST_CASE_METHOD(multi_fixture, "multi: its end does not wait for a callback of its loss that runs") {
   auto held = locks->acquire_all({"a", "b"}, {.ttl = 1s});
   gate slow;
   {
@@ -556,7 +552,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: its end does not wait for a callback of 
 }
 
 TEST_CASE_METHOD(multi_fixture, "multi: nothing hangs on the session any more, whether it was granted or not",
-                 "[multi][T80]") {
+                 "[T80]") {
   const lock_options options{.ttl = 1s, .wait = 0ms};
   const auto theirs = rival->acquire("b", {.ttl = 1h});
   CHECK_FALSE(locks->try_acquire_all({"a", "b"}, options));

@@ -44,7 +44,7 @@ std::vector<std::string> names(const std::vector<std::size_t>& which) {
 }  // namespace
 
 TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several services, no deadlock, no leftovers",
-                 "[multi][T76]") {
+                 "[T76]") {
   constexpr int threads = 32;
   constexpr int rounds = 12;
   table table;
@@ -79,8 +79,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several
   for (std::size_t k = 0; k < key_count; ++k) CHECK(is_free(table::name(k)));
 }
 
-TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing and nothing stays behind",
-                 "[multi][T76][T80]") {
+TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing and nothing stays behind", "[T76][T80]") {
   table table;
   auto settings = options();
   settings.observer = nullptr;
@@ -117,7 +116,7 @@ TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing an
   }));
 }
 
-TEST_CASE_METHOD(engine_fixture, "multi: std::scoped_lock over several mutexes is free of deadlock", "[multi][T76]") {
+TEST_CASE_METHOD(engine_fixture, "multi: std::scoped_lock over several mutexes is free of deadlock", "[T76]") {
   std::vector<std::unique_ptr<lock_service>> all;
   for (int i = 0; i < 2; ++i) all.push_back(foreign());
   std::atomic<int> inside{0};

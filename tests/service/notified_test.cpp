@@ -103,7 +103,7 @@ struct notified_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(notified_fixture, "notified: the last poll of a wait gets the time of a statement", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "notified: the last poll of a wait gets the time of a statement") {
   mine = service([](auto& settings) { settings.connections = 1; });
   elsewhere([&] { mine->acquire("x").release(); });
   wait_for_notice({"k"}, {.wait = 5s});
@@ -119,8 +119,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: the last poll of a wait gets the t
   CHECK(timed_out);
 }
 
-TEST_CASE_METHOD(notified_fixture, "notified: who waits sends nothing until the store tells that the key may be free",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "notified: who waits sends nothing until the store tells that the key may be free") {
   wait_for_notice({"k"}, {.wait = 1h});
   const auto before = sent();
   REQUIRE(rests_after(4s));
@@ -140,8 +139,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: who waits sends nothing until the 
 }
 
 TEST_CASE_METHOD(notified_fixture,
-                 "notified: before the watch works, and once it does not, the key is polled with back-off",
-                 "[notified]") {
+                 "notified: before the watch works, and once it does not, the key is polled with back-off") {
   wait_for({"k"}, {.wait = 1h});
   const auto polls_in_a_second = [&] {
     const auto before = store->count(verb::poll);
@@ -161,7 +159,7 @@ TEST_CASE_METHOD(notified_fixture,
   REQUIRE(polls_in_a_second() >= 1);
 }
 
-TEST_CASE_METHOD(notified_fixture, "notified: a watch that has stopped working is begun anew", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "notified: a watch that has stopped working is begun anew") {
   wait_for({"k"}, {.wait = 1h});
   REQUIRE(pauses_after(2));
   REQUIRE(store->begun() == 1);
@@ -173,8 +171,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: a watch that has stopped working i
   REQUIRE(store->begun() == 2);
 }
 
-TEST_CASE_METHOD(notified_fixture, "notified: a key that was released to waiters is left to them for a while",
-                 "[notified][fair]") {
+TEST_CASE_METHOD(notified_fixture, "notified: a key that was released to waiters is left to them for a while") {
   store->has_waiters(1);
   elsewhere([&] { mine->acquire("x").release(); });
   const auto takes = store->count(verb::take);
@@ -198,8 +195,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: a key that was released to waiters
   CHECK(granted);
 }
 
-TEST_CASE_METHOD(notified_fixture, "notified: among waiters those that were passed over more often ask first",
-                 "[notified][fair]") {
+TEST_CASE_METHOD(notified_fixture, "notified: among waiters those that were passed over more often ask first") {
   held.reset();
   store->has_waiters(3);
   elsewhere([&] { mine->acquire("k").release(); });
@@ -227,7 +223,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: among waiters those that were pass
   CHECK(granted);
 }
 
-TEST_CASE_METHOD(notified_fixture, "notified: what is told while a statement is under way is not lost", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "notified: what is told while a statement is under way is not lost") {
   wait_for({"k"}, {.wait = 1h});
   REQUIRE(pauses_after(2));
   // Told, it takes in vain and looks; before it has seen the answer, which names the holder, the key becomes free.
@@ -240,8 +236,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: what is told while a statement is 
   REQUIRE(granted);
 }
 
-TEST_CASE_METHOD(notified_fixture, "notified: a store that fails to tell delays the wait, and no more than that",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "notified: a store that fails to tell delays the wait, and no more than that") {
   wait_for_notice({"k"}, {.wait = 1h});
   held.reset();
   clock.advance(10s);
@@ -249,7 +244,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: a store that fails to tell delays 
   REQUIRE(granted);
 }
 
-TEST_CASE_METHOD(notified_fixture, "notified: the watch ends with the wait", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "notified: the watch ends with the wait") {
   SECTION("which was too short") {
     wait_for_notice({"k"}, {.wait = 5s});
     clock.advance(5s);
@@ -265,7 +260,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: the watch ends with the wait", "[n
   REQUIRE(store->watched("k") == 0);
 }
 
-TEST_CASE_METHOD(notified_fixture, "notified: what is told does not count as a retry", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "notified: what is told does not count as a retry") {
   const bool several = GENERATE(false, true);
   CAPTURE(several);
   if (several) {
@@ -286,8 +281,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: what is told does not count as a r
 }
 
 TEST_CASE_METHOD(notified_fixture,
-                 "notified: a limit of retries ends the wait after its pauses, as where nothing is told",
-                 "[notified]") {
+                 "notified: a limit of retries ends the wait after its pauses, as where nothing is told") {
   const bool several = GENERATE(false, true);
   CAPTURE(several);
   const lock_options thrice{.wait = 1h,
@@ -311,7 +305,7 @@ TEST_CASE_METHOD(notified_fixture,
   CHECK(timed_out);
 }
 
-TEST_CASE_METHOD(notified_fixture, "notified: of several keys the busy one is watched", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "notified: of several keys the busy one is watched") {
   wait_for({"a", "k", "z"}, {.wait = 1h});
   REQUIRE(eventually([&] { return store->watched("k") == 1 && at_rest(); }));
   REQUIRE(store->watched("a") + store->watched("z") == 0);
@@ -324,7 +318,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: of several keys the busy one is wa
 
 // ---- a store that wakes one waiter at a release that looks for it ---------------------------------------------------
 
-TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers, and polls no more", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers, and polls no more") {
   wakes_one();
   wait_for({"k"}, {.wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}});
   REQUIRE(eventually([&] { return store->count(verb::poll) == 1; }));
@@ -352,8 +346,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers,
   CHECK(store->watched("k") == 0);
 }
 
-TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys registers for the busy one, and is woken by it",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys registers for the busy one, and is woken by it") {
   wakes_one();
   elsewhere([&] { mine->acquire("a").release(); });
   wait_for_registration({"a", "k"});
@@ -383,8 +376,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys registers f
   CHECK(store->watched("k") == 0);
 }
 
-TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys goes from one that is free to another one",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys goes from one that is free to another one") {
   wakes_one();
   elsewhere([&] { mine->acquire("a").release(); });
   wait_for_registration({"a", "k"});
@@ -407,8 +399,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys goes from o
   CHECK(store->watched("a") == 0);
 }
 
-TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys keeps no place while it queues for another one",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys keeps no place while it queues for another one") {
   wakes_one();
   elsewhere([&] { mine->acquire("a").release(); });
   wait_for_registration({"a", "k"});
@@ -423,8 +414,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys keeps no pl
   CHECK(granted);
 }
 
-TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys does not rely on the release of a young grant",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys does not rely on the release of a young grant") {
   wakes_one();
   elsewhere([&] { mine->acquire("a").release(); });
   wait_for_registration({"a", "k"});
@@ -442,8 +432,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys does not re
   CHECK(store->count(verb::poll) == polls + 1);
 }
 
-TEST_CASE_METHOD(notified_fixture, "woken: a waiter for a row registers and polls on, and its release looks",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter for a row registers and polls on, and its release looks") {
   wakes_one();
   store->lock_rows();
   mine = service();
@@ -469,7 +458,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for a row registers and poll
   CHECK(store->looked() == 1);
 }
 
-TEST_CASE_METHOD(notified_fixture, "woken: a waiter that is not notified any more polls again", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter that is not notified any more polls again") {
   wakes_one();
   wait_for({"k"}, {.wait = 60s});
   const auto pass = [&](std::size_t polls) {
@@ -492,7 +481,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter that is not notified any mor
   CHECK(granted);
 }
 
-TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one may be there", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one may be there") {
   wakes_one();
   mine->acquire("a").release();
   CHECK(store->looked() == 0);
@@ -510,7 +499,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one m
   CHECK(store->looked() == 2);
 }
 
-TEST_CASE_METHOD(notified_fixture, "woken: a limit of polls is kept, and nothing is registered", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a limit of polls is kept, and nothing is registered") {
   wakes_one();
   wait_for({"k"}, {.wait = 60s, .retry = {.pause = 100ms, .max_pause = 100ms, .jitter = 0.0, .limit = 3}});
   const auto polls = [&] {
@@ -526,8 +515,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a limit of polls is kept, and nothing
   CHECK(store->begun() == 0);
 }
 
-TEST_CASE_METHOD(notified_fixture, "woken: a waiter that keeps the order registers at once, and its release looks",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter that keeps the order registers at once, and its release looks") {
   store->can().tells_free = false;
   store->can().wakes_one = store->can().keeps_order = true;
   mine = service();
@@ -551,7 +539,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter that keeps the order registe
 
 // ---- a store whose keys other programs free without its knowledge ---------------------------------------------------
 
-TEST_CASE_METHOD(notified_fixture, "hinted: a waiter that the store notifies asks at once", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "hinted: a waiter that the store notifies asks at once") {
   const bool one = GENERATE(false, true);
   const bool several = !one && GENERATE(false, true);
   CAPTURE(one, several);
@@ -581,7 +569,7 @@ TEST_CASE_METHOD(notified_fixture, "hinted: a waiter that the store notifies ask
   CHECK(store->watched("k") == 0);
 }
 
-TEST_CASE_METHOD(notified_fixture, "hinted: a waiter polls with the pauses that the policy asks for", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "hinted: a waiter polls with the pauses that the policy asks for") {
   const bool one = GENERATE(false, true);
   const bool several = !one && GENERATE(false, true);
   CAPTURE(one, several);
@@ -613,8 +601,7 @@ TEST_CASE_METHOD(notified_fixture, "hinted: a waiter polls with the pauses that 
   CHECK(granted);
 }
 
-TEST_CASE_METHOD(notified_fixture, "hinted: a key that this process leaves alone for others is not watched",
-                 "[notified][fair]") {
+TEST_CASE_METHOD(notified_fixture, "hinted: a key that this process leaves alone for others is not watched") {
   others_release();
   store->has_waiters(1);
   elsewhere([&] { mine->acquire("x").release(); });
@@ -627,8 +614,7 @@ TEST_CASE_METHOD(notified_fixture, "hinted: a key that this process leaves alone
   CHECK(store->begun() == 0);
 }
 
-TEST_CASE_METHOD(notified_fixture, "hinted: a thread behind a waiter shortens its pauses, as where nothing is told",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "hinted: a thread behind a waiter shortens its pauses, as where nothing is told") {
   others_release();
   wait_for({"k"}, {.wait = 60s, .retry = {.pause = 10s, .max_pause = 10s, .jitter = 0.0}});
   REQUIRE(eventually([&] { return store->watched("k") == 1; }));
@@ -663,7 +649,7 @@ struct notices_fixture : engine_fixture {
 }  // namespace
 
 TEST_CASE_METHOD(notices_fixture,
-                 "notices: a lock that the store reports as deleted is lost at once, and only that one", "[notices]") {
+                 "notices: a lock that the store reports as deleted is lost at once, and only that one") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto other = locks->acquire("other", {.ttl = 10s});
@@ -675,8 +661,7 @@ TEST_CASE_METHOD(notices_fixture,
   CHECK(seen->wait_for(event::kind::lost, 1));
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a report about an earlier grant of the key ends no later one",
-                 "[notices]") {
+TEST_CASE_METHOD(notices_fixture, "notices: a report about an earlier grant of the key ends no later one") {
   const auto locks = service();
   const auto before = locks->acquire("k", {.ttl = 10s}).fencing_token();
   const auto held = locks->acquire("k", {.ttl = 10s});
@@ -685,7 +670,7 @@ TEST_CASE_METHOD(notices_fixture, "notices: a report about an earlier grant of t
   CHECK_NOTHROW(held.ensure_held());
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a report that overtakes its grant ends it all the same", "[notices]") {
+TEST_CASE_METHOD(notices_fixture, "notices: a report that overtakes its grant ends it all the same") {
   const auto locks = service();
   locks->acquire("warm up", {.ttl = 10s}).release();
   const auto next = locks->acquire("k", {.ttl = 10s}).fencing_token() + 1;
@@ -697,7 +682,7 @@ TEST_CASE_METHOD(notices_fixture, "notices: a report that overtakes its grant en
   CHECK(is_lost(held));
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a report that matches no grant is forgotten after a second", "[notices]") {
+TEST_CASE_METHOD(notices_fixture, "notices: a report that matches no grant is forgotten after a second") {
   const auto locks = service();
   const auto next = locks->acquire("k", {.ttl = 10s}).fencing_token() + 1;
   REQUIRE(delete_lock("k", next) == 1);
@@ -708,8 +693,7 @@ TEST_CASE_METHOD(notices_fixture, "notices: a report that matches no grant is fo
   CHECK_NOTHROW(held.ensure_held());
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: when the store suspects a loss the sessions are renewed at once",
-                 "[notices]") {
+TEST_CASE_METHOD(notices_fixture, "notices: when the store suspects a loss the sessions are renewed at once") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   SECTION("a session that lives on keeps its leases") {
@@ -725,7 +709,7 @@ TEST_CASE_METHOD(notices_fixture, "notices: when the store suspects a loss the s
   }
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a renewal that is under way is followed by another one", "[notices]") {
+TEST_CASE_METHOD(notices_fixture, "notices: a renewal that is under way is followed by another one") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto gate = store->hold(session_verb::renew);
@@ -736,13 +720,12 @@ TEST_CASE_METHOD(notices_fixture, "notices: a renewal that is under way is follo
   CHECK(eventually([&] { return store->count(session_verb::renew) == 2; }));
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a service that has ended hears nothing more", "[notices]") {
+TEST_CASE_METHOD(notices_fixture, "notices: a service that has ended hears nothing more") {
   service().reset();
   CHECK(eventually([&] { return suspect() == 0; }));
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a store says why its waiters poll, and the observer hears it",
-                 "[notices]") {
+TEST_CASE_METHOD(notices_fixture, "notices: a store says why its waiters poll, and the observer hears it") {
   const auto locks = service();
   REQUIRE(store->notice([](store_listener& to) { to.waiters_poll("a reason"); }) == 1);
   REQUIRE(seen->wait_for(event::kind::waiters_poll, 1));

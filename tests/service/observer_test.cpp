@@ -30,7 +30,7 @@ struct observer_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(observer_fixture, "observer: what it throws is counted and changes nothing", "[observer][T93]") {
+TEST_CASE_METHOD(observer_fixture, "observer: what it throws is counted and changes nothing", "[T93]") {
   watch->call = [](const event&) { throw std::runtime_error("observer"); };
   const auto locks = service(watched());
   auto held = locks->acquire("k");
@@ -46,7 +46,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: what it throws is counted and chan
   CHECK(eventually([&] { return locks->count(event::kind::observer_failed) == 4; }));
 }
 
-TEST_CASE_METHOD(observer_fixture, "observer: one that blocks does not stop renewals", "[observer][T93]") {
+TEST_CASE_METHOD(observer_fixture, "observer: one that blocks does not stop renewals", "[T93]") {
   std::atomic<bool> blocked{false};
   std::atomic<bool> go_on{false};
   watch->call = [&](const event& event) {
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: one that blocks does not stop rene
 }
 
 TEST_CASE_METHOD(observer_fixture, "observer: one that blocks on a lost session does not stop another's renewals",
-                 "[observer][T93]") {
+                 "[T93]") {
   std::atomic<bool> blocked{false};
   std::atomic<bool> go_on{false};
   watch->call = [&](const event& event) {
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: one that blocks on a lost session 
   go_on = true;
 }
 
-TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service from every event", "[observer][T93]") {
+TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service from every event", "[T93]") {
   lock_service* home = nullptr;
   std::atomic<int> calls{0};
   std::atomic<int> running{0};
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service fro
   CHECK(eventually([&] { return running == 0; }));
 }
 
-TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event", "[observer]") {
+TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event") {
   const auto locks = service();
   auto held = locks->acquire("k");
   clock.advance(1s);
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event
   }
 }
 
-TEST_CASE_METHOD(observer_fixture, "observer: without one everything is counted just the same", "[observer][T94]") {
+TEST_CASE_METHOD(observer_fixture, "observer: without one everything is counted just the same", "[T94]") {
   const auto locks = service([](auto& settings) { settings.observer = nullptr; });
   auto held = locks->acquire("k");
   CHECK(locks->force_release("k"));
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: without one everything is counted 
   CHECK(locks->count(event::kind::granted) == 1);
 }
 
-TEST_CASE_METHOD(observer_fixture, "observer: many losses are each told once", "[observer]") {
+TEST_CASE_METHOD(observer_fixture, "observer: many losses are each told once") {
   const auto locks = service();
   std::vector<lease> held;
   for (int i = 0; i < 2'000; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: many losses are each told once", "
   CHECK(seen->wait_for(event::kind::session_lost));
 }
 
-TEST_CASE("observer: a tee hands each event to all, also where one of them throws", "[observer]") {
+TEST_CASE("observer: a tee hands each event to all, also where one of them throws") {
   struct failing final : observer {
     void on(const event&) override { throw std::runtime_error("mine"); }
   };
@@ -183,14 +183,14 @@ TEST_CASE("observer: a tee hands each event to all, also where one of them throw
   CHECK_THROWS_AS(make_tee_observer({first, nullptr}), std::invalid_argument);
 }
 
-TEST_CASE("observer: all kinds of events are in one array, each with its name", "[observer]") {
+TEST_CASE("observer: all kinds of events are in one array, each with its name") {
   std::set<std::string_view> names;
   for (const auto kind : event_kinds) names.insert(to_string(kind));
   CHECK(names.size() == event_kinds.size());
   CHECK_FALSE(names.contains("unknown"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "gauges: keys that are held, each once, and calls that wait", "[observer]") {
+TEST_CASE_METHOD(engine_fixture, "gauges: keys that are held, each once, and calls that wait") {
   const auto locks = service();
   const auto theirs = foreign()->acquire("busy");
   CHECK(locks->held() == 0);

@@ -15,7 +15,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[T10]") {
   const auto locks = service();
   const auto kept = locks->acquire("kept", {.ttl = 59s});
   const auto own = locks->acquire("own", {.ttl = 59s, .renewal = renewal::none});
@@ -25,7 +25,7 @@ TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[opti
   CHECK(locks->holder("own")->kind == lease_kind::expiring);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators", "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators", "[T10]") {
   const auto locks = service([](auto& settings) { settings.label = "billing"; });
   const auto held = locks->acquire("k");
   const auto seen_by_all = foreign()->holder("k");
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(engine_fixture, "options: label names the holder to operators",
   CHECK(usual->holder("other")->label != "billing");
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: connections bounds the pool", "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: connections bounds the pool", "[T10]") {
   for (const std::size_t count : {1U, 3U}) {
     const auto locks = service([&](auto& settings) { settings.connections = count; });
     std::vector<std::shared_ptr<gate>> gates;
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(engine_fixture, "options: connections bounds the pool", "[optio
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give none", "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give none", "[T10]") {
   const auto locks = service([](auto& settings) { settings.defaults = {.ttl = 10s, .wait = 0ms}; });
   CHECK(locks->defaults().ttl == 10s);
   const auto held = locks->acquire("k");
@@ -69,8 +69,7 @@ TEST_CASE_METHOD(engine_fixture, "options: defaults are those of calls that give
   CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k"); }); }) == errc::timed_out);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inherits each other field",
-                 "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inherits each other field", "[T10]") {
   auto settings = options();
   settings.defaults = {.ttl = 20s,
                        .wait = 0ms,
@@ -94,7 +93,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inheri
   CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k", {.ttl = 5s}); }); }) == errc::timed_out);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open", "[options]") {
+TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open") {
   const auto locks = service([](auto& settings) { settings.defaults = {.ttl = 10s, .retry = {.pause = 7ms}}; });
   const auto& all = locks->defaults();
   CHECK(all.ttl == 10s);
@@ -112,8 +111,7 @@ TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open", "[op
   CHECK(all.cancel.has_value());
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: the order of processes is asked for by the call, or by the service",
-                 "[options]") {
+TEST_CASE_METHOD(engine_fixture, "options: the order of processes is asked for by the call, or by the service") {
   store->can().keeps_order = true;
   auto settings = options();
   const bool by_default = GENERATE(true, false);
@@ -127,7 +125,7 @@ TEST_CASE_METHOD(engine_fixture, "options: the order of processes is asked for b
   CHECK(store->in_order() == before);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: what is inherited is validated with what is given", "[options]") {
+TEST_CASE_METHOD(engine_fixture, "options: what is inherited is validated with what is given") {
   auto settings = options();
   settings.defaults = {.ttl = 100ms, .renewal = renewal::none, .retry = {.pause = 200ms}};
   const auto locks = service(settings);
@@ -140,7 +138,7 @@ TEST_CASE_METHOD(engine_fixture, "options: what is inherited is validated with w
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: cleanup_interval and key_retention forget what is long unused, but no fence",
-                 "[options][T10][T58]") {
+                 "[T10][T58]") {
   auto settings = options();
   settings.cleanup_interval = 1min;
   settings.key_retention = 10min;
@@ -170,7 +168,7 @@ TEST_CASE_METHOD(engine_fixture, "options: cleanup_interval and key_retention fo
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: without cleanup_interval, or without key_retention, no key is forgotten",
-                 "[options][T10]") {
+                 "[T10]") {
   auto settings = options();
   SECTION("cleanup_interval = 0") {
     settings.cleanup_interval = 0ms;
@@ -188,7 +186,7 @@ TEST_CASE_METHOD(engine_fixture, "options: without cleanup_interval, or without 
   CHECK(store->count(verb::insert) == inserted);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[T10]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto locks = service();
@@ -200,7 +198,7 @@ TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[option
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less often", "[options][T10][T36]") {
+TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less often", "[T10][T36]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const auto asked = [&](retry_policy retry) {
@@ -214,7 +212,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less of
   CHECK(seldom <= 2 + 80 + 5);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: start_limit waits for a database that starts later", "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: start_limit waits for a database that starts later", "[T10]") {
   const store_error nobody(errc::store_unreachable, "nobody there", 2003, "", true);
   store->not_ready(4, nobody);
   auto settings = options();
@@ -226,7 +224,7 @@ TEST_CASE_METHOD(engine_fixture, "options: start_limit waits for a database that
   CHECK(locks->try_acquire("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: a service gives up at start_limit, at once without it", "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: a service gives up at start_limit, at once without it", "[T10]") {
   const store_error nobody(errc::store_unreachable, "nobody there", 2003, "", true);
   store->not_ready(1000, nobody);
   auto settings = options();
@@ -239,7 +237,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a service gives up at start_limit, at
   CHECK(store->prepared() > 5);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: a lazy service is made while the database is down", "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: a lazy service is made while the database is down", "[T10]") {
   auto settings = options();
   settings.lazy = true;
   store->cut();
@@ -256,7 +254,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a lazy service is made while the data
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: a waiter of a lazy service gets the lock when the database is there",
-                 "[options][T10]") {
+                 "[T10]") {
   auto settings = options();
   settings.lazy = true;
   store->not_ready(3, store_error(errc::store_unreachable, "down", 2002, "", true));
@@ -265,8 +263,7 @@ TEST_CASE_METHOD(engine_fixture, "options: a waiter of a lazy service gets the l
   CHECK(store->prepared() == 4);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: what the schema of a lazy service lacks is told by each call",
-                 "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: what the schema of a lazy service lacks is told by each call", "[T10]") {
   const auto locks = service([](auto& settings) { settings.lazy = true; });
   const store_error lacking(errc::store_failed, "no such table", 1146, "42S02", false);
   store->not_ready(1000, lacking);
@@ -280,13 +277,13 @@ TEST_CASE_METHOD(engine_fixture, "options: what the schema of a lazy service lac
   CHECK(locks->acquire("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: start_limit does not wait for what will not pass", "[options][T10]") {
+TEST_CASE_METHOD(engine_fixture, "options: start_limit does not wait for what will not pass", "[T10]") {
   store->not_ready(1, store_error(errc::store_unreachable, "wrong password", 1045, "28000", false));
   CHECK(thrown([&] { return service([](auto& settings) { settings.start_limit = 10s; }); }) == errc::store_failed);
   CHECK(store->prepared() == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "options: bad ones are refused before the store is looked at", "[options]") {
+TEST_CASE_METHOD(engine_fixture, "options: bad ones are refused before the store is looked at") {
   CHECK_THROWS_AS(service([](auto& settings) { settings.connections = 0; }), std::invalid_argument);
   CHECK(store->prepared() == 0);
 }
@@ -310,8 +307,7 @@ struct capabilities_fixture : row_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: without session leases a renewed lease is refused at the call",
-                 "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without session leases a renewed lease is refused at the call") {
   store->can().session_leases = false;
   const auto locks = service();
   check_refused<std::invalid_argument>(*locks, "renewal::manual", [&] { return locks->acquire("k"); });
@@ -321,8 +317,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without session leases a r
   CHECK(locks->acquire("k", {.renewal = renewal::manual}));
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: without expiring leases only a renewed one can be had",
-                 "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without expiring leases only a renewed one can be had") {
   store->can().expiring_leases = false;
   const auto locks = service();
   for (const auto renewal : {renewal::none, renewal::manual}) {
@@ -335,8 +330,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without expiring leases on
   CHECK(locks->acquire("k"));
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: an order of waiters is refused where there is none",
-                 "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: an order of waiters is refused where there is none") {
   const lock_options in_order{.fairness = fairness::fifo};
   {
     const auto locks = service();
@@ -354,8 +348,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: an order of waiters is ref
   check_refused<std::invalid_argument>(*able, "for rows", [&] { return able->acquire(row, in_order); });
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: without request ids nobody locks for a request of one",
-                 "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without request ids nobody locks for a request of one") {
   const auto locks = service();
   const lock_options options{.renewal = renewal::none};
   auto outside = locks->acquire("outside", {.renewal = renewal::manual});
@@ -382,8 +375,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without request ids nobody
 }
 
 TEST_CASE_METHOD(capabilities_fixture,
-                 "capabilities: a row is as bound to them as a key, but its column's renewal is its own",
-                 "[capabilities][row]") {
+                 "capabilities: a row is as bound to them as a key, but its column's renewal is its own") {
   const auto of_session = existing(lock_key::of_row(table_named("t", row_renewal::session), {std::int64_t{1}}));
   const auto of_column = existing(lock_key::of_row(table_named("c", row_renewal::column), {std::int64_t{1}}));
   SECTION("a store without rows") {
@@ -410,7 +402,7 @@ TEST_CASE_METHOD(capabilities_fixture,
   }
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store without batches is asked one by one", "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store without batches is asked one by one") {
   const auto sent_at_once = [&] {
     const auto locks = service();
     for (const char* key : {"a", "b", "c"}) locks->acquire(key).release();
@@ -423,8 +415,8 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store without batches is
   CHECK(sent_at_once() == 3);
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store that tells nothing to operators keeps locks all the same",
-                 "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture,
+                 "capabilities: a store that tells nothing to operators keeps locks all the same") {
   store->no_admin();
   const auto locks = service([](auto& settings) { settings.cleanup_interval = 1min; });
   const auto held = locks->acquire("k");
@@ -436,16 +428,14 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store that tells nothing
   CHECK(store->count(other_verb::cleanup) == 0);
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: without transactions a lease can't be verified, but be had",
-                 "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without transactions a lease can't be verified, but be had") {
   store->no_transactions();
   const auto locks = service();
   const auto held = locks->acquire("k");
   check_refused<std::logic_error>(*locks, "can't verify", [&] { return held.verification(); });
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: without fences no token is given, and no event tells one",
-                 "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without fences no token is given, and no event tells one") {
   store->can().fence = false;
   const auto locks = service();
   auto held = locks->acquire("k");
@@ -458,8 +448,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without fences no token is
   for (const auto& each : seen->records()) CHECK(each.fence == 0);
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: without a time of the grant min_hold is refused",
-                 "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: without a time of the grant min_hold is refused") {
   store->can().min_hold = false;
   const auto locks = service();
   check_refused<std::invalid_argument>(*locks, "min_hold = 1000 ms",
@@ -471,7 +460,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without a time of the gran
 }
 
 TEST_CASE_METHOD(capabilities_fixture,
-                 "capabilities: a key that the store can't have is refused before it is asked for", "[capabilities]") {
+                 "capabilities: a key that the store can't have is refused before it is asked for") {
   store->refuse_long_keys("it is too long");
   const auto locks = service();
   check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->acquire("much too long"); });
@@ -486,7 +475,7 @@ TEST_CASE_METHOD(capabilities_fixture,
 
 TEST_CASE_METHOD(capabilities_fixture,
                  "capabilities: where each lease is renewed by itself, an automatic one sends nothing else",
-                 "[capabilities][T13][T21]") {
+                 "[T13][T21]") {
   store->can().session_leases = false;
   store->can().renewed_leases = true;
   const auto locks = service();
@@ -505,7 +494,7 @@ TEST_CASE_METHOD(capabilities_fixture,
   CHECK(held.loss() == loss_reason::taken_over);
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: a program asks what its store can do", "[capabilities]") {
+TEST_CASE_METHOD(capabilities_fixture, "capabilities: a program asks what its store can do") {
   store->can().min_hold = false;
   const auto locks = service();
   CHECK(locks->caps().fence);

@@ -68,8 +68,7 @@ class waiter {
 
 }  // namespace
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a lock goes from thread to thread by one statement each time",
-                 "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: a lock goes from thread to thread by one statement each time") {
   begin();
   const auto first = held.fencing_token();
   std::vector<std::uint64_t> fences;  // guarded by the lock itself
@@ -90,8 +89,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a lock goes from thread to thread
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: what the next one asked for holds for it, not what the last one did",
-                 "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: what the next one asked for holds for it, not what the last one did") {
   begin();
   waiter next(*this, {.wait = 1h, .min_hold = 3s, .max_hold = 5s});
   REQUIRE(queued());
@@ -105,7 +103,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: what the next one asked for holds
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "passing on: an asynchronous waiter gets it as well", "[pass][async]") {
+TEST_CASE_METHOD(engine_fixture, "passing on: an asynchronous waiter gets it as well") {
   const auto locks = service();
   auto mine = locks->acquire("k");
   std::atomic<std::uint64_t> fence{0};
@@ -120,7 +118,7 @@ TEST_CASE_METHOD(engine_fixture, "passing on: an asynchronous waiter gets it as 
   CHECK(eventually([&] { return is_free("k"); }));
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: threads of one owner enter what one of them has got", "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: threads of one owner enter what one of them has got") {
   begin();
   const owner task;
   waiter one(*this, {.wait = 1h}, task);
@@ -134,7 +132,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: threads of one owner enter what o
   CHECK(passed() == 1);
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a lock is released and taken where that is not the same", "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: a lock is released and taken where that is not the same") {
   struct unlike {
     std::string name;
     std::function<void(passing_fixture&)> before = [](passing_fixture&) {};
@@ -169,7 +167,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a lock is released and taken wher
   CHECK(released() == 1);
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: not while releases find waiters of other processes", "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: not while releases find waiters of other processes") {
   store->can().wakes_one = true;
   begin();
   waiter next(*this, {.wait = 1h});
@@ -186,7 +184,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: not while releases find waiters o
   CHECK(passed() == (others ? 0 : 1));
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a waiter that goes meanwhile leaves it to the one behind it", "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: a waiter that goes meanwhile leaves it to the one behind it") {
   begin();
   std::stop_source cancel;
   waiter next(*this, {.wait = 1h, .cancel = cancel.get_token()});
@@ -215,8 +213,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a waiter that goes meanwhile leav
   CHECK(released() == 1);  // of what nobody wanted, or of the one behind
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: without an answer the key is released, and nobody holds it twice",
-                 "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: without an answer the key is released, and nobody holds it twice") {
   begin();
   waiter next(*this, {.wait = 1h});
   REQUIRE(queued());
@@ -233,8 +230,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: without an answer the key is rele
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: while the store can't be reached, all is left to the background",
-                 "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: while the store can't be reached, all is left to the background") {
   begin();
   waiter next(*this, {.wait = 1h});
   REQUIRE(queued());
@@ -251,8 +247,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: while the store can't be reached,
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a refusal, or none that could be done, costs a statement and no more",
-                 "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: a refusal, or none that could be done, costs a statement and no more") {
   begin();
   waiter next(*this, {.wait = 1h});
   REQUIRE(queued());
@@ -265,8 +260,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a refusal, or none that could be 
   CHECK(store->count(verb::cancel) == 0);
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a proxy that executes it twice, and says no, has not lost the lock",
-                 "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: a proxy that executes it twice, and says no, has not lost the lock") {
   begin();
   waiter next(*this, {.wait = 1h});
   REQUIRE(queued());
@@ -290,7 +284,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a proxy that executes it twice, a
   CHECK(seen->count(event::kind::split_brain) == 0);
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a lock that somebody broke into is lost all the same", "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: a lock that somebody broke into is lost all the same") {
   begin();
   waiter next(*this, {.wait = 1h});
   REQUIRE(queued());
@@ -307,7 +301,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a lock that somebody broke into i
   CHECK(seen->count(event::kind::split_brain) == 1);
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a session that has ended meanwhile grants nothing", "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: a session that has ended meanwhile grants nothing") {
   begin();
   waiter next(*this, {.wait = 1000h});
   REQUIRE(queued());
@@ -320,7 +314,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a session that has ended meanwhil
   CHECK(store->opened().size() == 2);
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a service that is closed meanwhile leaves the key free", "[pass]") {
+TEST_CASE_METHOD(passing_fixture, "passing on: a service that is closed meanwhile leaves the key free") {
   begin();
   waiter next(*this, {.wait = 1h});
   REQUIRE(queued());

@@ -16,7 +16,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: only the outermost release frees the key", "[reentry][T41]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: only the outermost release frees the key", "[T41]") {
   const auto locks = service();
   auto outer = locks->acquire("k");
   {
@@ -34,7 +34,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: only the outermost release frees the
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: the inner lease may outlive the outer", "[reentry][T41]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: the inner lease may outlive the outer", "[T41]") {
   const auto locks = service();
   auto outer = locks->acquire("k");
   auto inner = locks->acquire("k");
@@ -45,7 +45,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: the inner lease may outlive the oute
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: the fence stays", "[reentry][T43]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: the fence stays", "[T43]") {
   const auto locks = service();
   const auto outer = locks->acquire("k");
   const auto inner = locks->acquire("k");
@@ -53,7 +53,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: the fence stays", "[reentry][T43]") 
   CHECK(fence_of("k") == outer.fencing_token());
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a kept lease ignores the inner ttl", "[reentry][T42]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: a kept lease ignores the inner ttl", "[T42]") {
   const auto locks = service();
   const auto outer = locks->acquire("k", {.ttl = 60s});
   const auto inner = locks->acquire("k", {.ttl = 1s});
@@ -61,8 +61,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a kept lease ignores the inner ttl",
   CHECK(store->opened().size() == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, and says what the outer one has",
-                 "[reentry]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, and says what the outer one has") {
   const auto locks = service();
   const auto refused = [&](renewal outer, renewal inner) {
     const auto held = locks->acquire("k", {.ttl = 10s, .renewal = outer});
@@ -85,8 +84,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, a
         errc::already_held);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a max_hold that would end the outer lease is refused, a later one holds",
-                 "[reentry]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: a max_hold that would end the outer lease is refused, a later one holds") {
   const auto locks = service();
   {
     const auto free_of_it = locks->acquire("k");
@@ -101,8 +99,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a max_hold that would end the outer 
   CHECK(locks->acquire("k", {.max_hold = 5s}).reentered());
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: an inner min_hold counts from there, and never shortens the outer one",
-                 "[reentry]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: an inner min_hold counts from there, and never shortens the outer one") {
   const auto locks = service();
   auto outer = locks->acquire("k", {.min_hold = 2s});
   clock.advance(1s);
@@ -116,8 +113,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an inner min_hold counts from there,
 }
 
 TEST_CASE_METHOD(engine_fixture,
-                 "re-entry: what the service's defaults ask for holds for an inner lease without options",
-                 "[reentry][T42]") {
+                 "re-entry: what the service's defaults ask for holds for an inner lease without options", "[T42]") {
   SECTION("min_hold counts from the inner lease") {
     auto given = options();
     given.defaults.min_hold = 1s;
@@ -145,7 +141,7 @@ TEST_CASE_METHOD(engine_fixture,
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever extended", "[reentry][T42]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever extended", "[T42]") {
   const auto locks = service();
   const auto outer = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   clock.advance(4s);
@@ -161,7 +157,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever ex
   CHECK(locks->holder("k")->remaining == 20s);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: extends to the inner ttl, not to the outer's once more", "[reentry][T42]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: extends to the inner ttl, not to the outer's once more", "[T42]") {
   const auto locks = service();
   const auto outer = locks->acquire("k", {.ttl = 60s, .renewal = renewal::none});
   clock.advance(50s);
@@ -169,7 +165,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: extends to the inner ttl, not to the
   CHECK(inner.remaining() == 19s);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: refused with the fence at hand when so asked", "[reentry][T10][T45]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: refused with the fence at hand when so asked", "[T10][T45]") {
   const auto locks = service();
   const auto outer = locks->acquire("k");
   const auto refused = caught<lock_refused>([&] { return locks->acquire("k", {.reentry = reentry::refuse}); });
@@ -178,7 +174,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: refused with the fence at hand when 
   CHECK(thrown([&] { return locks->try_acquire("k", {.reentry = reentry::refuse}); }) == errc::already_held);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: answers busy when so asked", "[reentry][T10]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: answers busy when so asked", "[T10]") {
   const auto locks = service();
   auto outer = locks->acquire("k");
   CHECK_FALSE(locks->try_acquire("k", {.reentry = reentry::busy}));
@@ -191,7 +187,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: answers busy when so asked", "[reent
   CHECK(locks->try_acquire("k", {.reentry = reentry::busy}));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a waiter that wants no re-entry waits for the release", "[reentry][T33]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: a waiter that wants no re-entry waits for the release", "[T33]") {
   const auto home = core();
   const owner shared;
   auto outer = [&] {
@@ -213,7 +209,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a waiter that wants no re-entry wait
   home.finish();
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: after a loss it throws, until the lost lease is let go", "[reentry][T46]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: after a loss it throws, until the lost lease is let go", "[T46]") {
   const auto locks = service();
   auto outer = locks->acquire("k");
   CHECK(locks->force_release("k"));
@@ -228,8 +224,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: after a loss it throws, until the lo
 }
 
 TEST_CASE_METHOD(engine_fixture,
-                 "re-entry: of a lost grant and its successor the latter is found, however many keys come",
-                 "[reentry][T46]") {
+                 "re-entry: of a lost grant and its successor the latter is found, however many keys come", "[T46]") {
   const auto locks = service();
   const owner_scope here{owner{}};
   const auto lost = locks->acquire("k", {.ttl = 1s, .renewal = renewal::none});
@@ -246,7 +241,7 @@ TEST_CASE_METHOD(engine_fixture,
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: an inner release of a lost lease says so too", "[reentry][T06]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: an inner release of a lost lease says so too", "[T06]") {
   const auto locks = service();
   auto outer = locks->acquire("k");
   auto inner = locks->acquire("k");
@@ -257,7 +252,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an inner release of a lost lease say
   CHECK(thrown([&] { outer.release(); }) == errc::lost);
 }
 
-TEST_CASE_METHOD(engine_fixture, "owner: a task's lease is not another task's on the same thread", "[owner][T40]") {
+TEST_CASE_METHOD(engine_fixture, "owner: a task's lease is not another task's on the same thread", "[T40]") {
   const auto locks = service();
   std::optional<lease> leaked;
   {
@@ -272,8 +267,7 @@ TEST_CASE_METHOD(engine_fixture, "owner: a task's lease is not another task's on
   CHECK_FALSE(locks->try_acquire("k"));  // nor the thread's own
 }
 
-TEST_CASE_METHOD(engine_fixture, "owner: a task that moves between threads takes its locks along",
-                 "[owner][T09][T40]") {
+TEST_CASE_METHOD(engine_fixture, "owner: a task that moves between threads takes its locks along", "[T09][T40]") {
   const auto locks = service();
   const owner task;
   lease held;
@@ -290,7 +284,7 @@ TEST_CASE_METHOD(engine_fixture, "owner: a task that moves between threads takes
 }
 
 TEST_CASE_METHOD(engine_fixture, "owner: two threads of one owner share the grant, the last one frees it",
-                 "[owner][T41][T44]") {
+                 "[T41][T44]") {
   const auto locks = service();
   const owner task;
   for (int round = 0; round < 300; ++round) {
@@ -307,7 +301,7 @@ TEST_CASE_METHOD(engine_fixture, "owner: two threads of one owner share the gran
   CHECK(seen->count(event::kind::granted) == seen->count(event::kind::released));
 }
 
-TEST_CASE_METHOD(engine_fixture, "owner: scopes nest and the thread's own comes back", "[owner]") {
+TEST_CASE_METHOD(engine_fixture, "owner: scopes nest and the thread's own comes back") {
   const auto own = owner::current();
   const owner a, b;
   CHECK(a != b);
@@ -324,14 +318,14 @@ TEST_CASE_METHOD(engine_fixture, "owner: scopes nest and the thread's own comes 
   CHECK(elsewhere([] { return owner::current(); }) != own);
 }
 
-TEST_CASE_METHOD(engine_fixture, "owner: services do not share what an owner holds", "[owner]") {
+TEST_CASE_METHOD(engine_fixture, "owner: services do not share what an owner holds") {
   const auto first = service();
   const auto second = service();
   const auto held = first->acquire("k");
   CHECK_FALSE(second->try_acquire("k"));
 }
 
-TEST_CASE("re-entry: a request is one owner, however often it is made and forgotten", "[reentry][request]") {
+TEST_CASE("re-entry: a request is one owner, however often it is made and forgotten") {
   const owner first{"request-1"};
   CHECK(first == owner{"request-1"});
   CHECK_FALSE(first == owner{"request-2"});
@@ -341,7 +335,7 @@ TEST_CASE("re-entry: a request is one owner, however often it is made and forgot
   CHECK(owner{std::string(64, 'x')} == owner{std::string(64, 'x')});
 }
 
-TEST_CASE("re-entry: a request id that no column could hold as it is, is refused with its text", "[reentry][request]") {
+TEST_CASE("re-entry: a request id that no column could hold as it is, is refused with its text") {
   for (const std::string bad : {"", " ", "a b", "a/b", "caf\xc3\xa9", "tab\there"}) {
     CAPTURE(bad);
     CHECK_THROWS_MATCHES(owner{bad}, std::invalid_argument,
@@ -452,8 +446,7 @@ void on_small_stack(std::size_t bytes, F body) {
 
 }  // namespace
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: what a nested call asks for is entered, whatever holds the lease",
-                 "[reentry][T41]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: what a nested call asks for is entered, whatever holds the lease", "[T41]") {
   SECTION("a local lease") {
     const auto held = locks->acquire("k");
     CHECK(nested_enters());
@@ -501,7 +494,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: what a nested call asks for is entere
   }
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: on a thread with a small stack of its own it is the same", "[reentry]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: on a thread with a small stack of its own it is the same") {
 #if defined(__SANITIZE_THREAD__)  // whose own data of a thread lie there as well
   constexpr std::size_t more = 2U << 20U;
 #else
@@ -525,8 +518,7 @@ namespace {
 thread_local std::optional<lease> held_by_thread{};
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: a lease that is an object of the thread lets nobody in, on any thread",
-                 "[reentry]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: a lease that is an object of the thread lets nobody in, on any thread") {
   const auto enters = [&] {
     held_by_thread = locks->acquire("k");
     const bool entered = nested_enters() || locks->holds("k");
@@ -537,8 +529,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: a lease that is an object of the thre
   CHECK_FALSE(elsewhere(enters));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a lease that was moved to another thread keeps its first thread out",
-                 "[reentry]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: a lease that was moved to another thread keeps its first thread out") {
   const auto home = core();
   auto held = home.acquire("k", {}, false);
   const auto first = held.fencing_token();
@@ -562,7 +553,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a lease that was moved to another th
   home.finish();
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines on one thread exclude each other", "[reentry]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines on one thread exclude each other") {
   room room;
   {
     std::vector<task> all;
@@ -578,8 +569,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines on one thread exclude each
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines with an owner each exclude each other and enter again",
-                 "[reentry][owner]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines with an owner each exclude each other and enter again") {
   room room;
   {
     std::vector<task> all;
@@ -590,8 +580,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines with an owner each exclude
   CHECK(room.most == 1);
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: a lease on the heap lets nobody in, and does so again on the stack",
-                 "[reentry]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: a lease on the heap lets nobody in, and does so again on the stack") {
   auto held = std::make_unique<lease>(locks->acquire("k"));
   CHECK_FALSE(nested_enters());
   auto several = std::make_unique<multi_lease>(locks->acquire_all({"l", "m"}));
@@ -607,8 +596,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: a lease on the heap lets nobody in, a
   CHECK(nested_enters("m"));
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: a timeout says that the thread waits for itself, and what to do",
-                 "[reentry]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: a timeout says that the thread waits for itself, and what to do") {
   const auto held = std::make_unique<lease>(locks->acquire("k"));
   CHECK(why_not().find("not on its stack") != std::string::npos);
   CHECK(why_not().find("owner_scope") != std::string::npos);
@@ -618,13 +606,12 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: a timeout says that the thread waits 
   CHECK(text.find("owner_scope") != std::string::npos);
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: refuse says so wherever the lease is", "[reentry][T45]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: refuse says so wherever the lease is", "[T45]") {
   const auto held = std::make_unique<lease>(locks->acquire("k"));
   CHECK(thrown([&] { return locks->try_acquire("k", {.reentry = reentry::refuse}); }) == errc::already_held);
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: an owner that the program names enters wherever the lease is",
-                 "[reentry][owner]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: an owner that the program names enters wherever the lease is") {
   const owner me;
   std::unique_ptr<lease> held;
   {
@@ -639,14 +626,14 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: an owner that the program names enter
   }));
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: the thread's own owner counts as named in a scope", "[reentry][owner]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: the thread's own owner counts as named in a scope") {
   const auto held = std::make_unique<lease>(locks->acquire("k"));
   CHECK_FALSE(nested_enters());
   const owner_scope as_myself(owner::current());
   CHECK(nested_enters());
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: when the first lease has ended, the inner one lets nobody in", "[reentry]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: when the first lease has ended, the inner one lets nobody in") {
   auto outer = locks->acquire("k");
   const auto inner = locks->acquire("k");
   outer.release();
@@ -654,8 +641,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: when the first lease has ended, the i
   CHECK_FALSE(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a waiting thread is not let in by what another gets in its name",
-                 "[reentry][T33]") {
+TEST_CASE_METHOD(engine_fixture, "re-entry: a waiting thread is not let in by what another gets in its name", "[T33]") {
   const auto home = core();
   auto outer = elsewhere([&] { return home.acquire("k", {}, false); });
   const auto me = owner::current();
@@ -680,8 +666,8 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a waiting thread is not let in by wh
   home.finish();
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: what an open transaction keeps is entered again, and only by one at a time",
-                 "[reentry][transaction]") {
+TEST_CASE_METHOD(stack_fixture,
+                 "re-entry: what an open transaction keeps is entered again, and only by one at a time") {
   fake_transaction open(*store);
   { const auto held = locks->acquire("k"); }
   CHECK_FALSE(is_free("k"));
@@ -693,8 +679,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: what an open transaction keeps is ent
   CHECK_FALSE(nested_enters());
 }
 
-TEST_CASE_METHOD(stack_fixture, "re-entry: what another thread's transaction keeps is busy for the first thread",
-                 "[reentry][transaction]") {
+TEST_CASE_METHOD(stack_fixture, "re-entry: what another thread's transaction keeps is busy for the first thread") {
   auto held = locks->acquire("k");
   std::promise<void> ended, done;
   std::thread worker([&, mine = std::move(held), may_end = done.get_future()]() mutable {
@@ -711,7 +696,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: what another thread's transaction kee
   CHECK(eventually([&] { return is_free("k"); }));
 }
 
-TEST_CASE_METHOD(stack_fixture, "mutex: its key is not entered by its own thread, which is told at once", "[mutex]") {
+TEST_CASE_METHOD(stack_fixture, "mutex: its key is not entered by its own thread, which is told at once") {
   distributed_mutex door{*locks, "k", {.wait = 1h}};
   const std::lock_guard guard(door);
   CHECK(thrown([&] { return locks->acquire("k", {.wait = 1h}); }) == errc::already_held);
@@ -723,7 +708,7 @@ TEST_CASE_METHOD(stack_fixture, "mutex: its key is not entered by its own thread
   CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire("k")); }));
 }
 
-TEST_CASE_METHOD(stack_fixture, "mutex: its key is entered by an owner that the program names", "[mutex][owner]") {
+TEST_CASE_METHOD(stack_fixture, "mutex: its key is entered by an owner that the program names") {
   const owner_scope me;
   distributed_mutex door{*locks, "k"};
   const std::lock_guard guard(door);

@@ -14,7 +14,7 @@ using detail::access;
 
 }  // namespace
 
-TEST_CASE_METHOD(adopt_fixture, "release_by: a row freed by a transaction needs no release", "[adopt][release_by]") {
+TEST_CASE_METHOD(adopt_fixture, "release_by: a row freed by a transaction needs no release") {
   const auto key = row(1);
   auto held = adopt_one(key);
   int calls = 0;
@@ -32,7 +32,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a row freed by a transaction needs 
   CHECK(home.close(0ms).empty());
 }
 
-TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is released as ever", "[adopt][release_by]") {
+TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is released as ever") {
   const auto key = row(1);
   auto held = adopt_one(key);
   SECTION("not freed") {
@@ -57,8 +57,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: where that is not certain it is rel
   CHECK(home.acquire(key, {}, true));
 }
 
-TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer than the lease lives finds it expired",
-                 "[adopt][release_by]") {
+TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer than the lease lives finds it expired") {
   const auto key = row(1);
   const auto rival = foreign();
   auto held = adopt_one(key, {.ttl = 10s, .renewal = renewal::none});
@@ -89,8 +88,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a transaction that takes longer tha
   CHECK_NOTHROW(theirs.ensure_held());
 }
 
-TEST_CASE_METHOD(adopt_fixture, "release_by: nobody trusts the lease while the transaction frees it",
-                 "[adopt][release_by]") {
+TEST_CASE_METHOD(adopt_fixture, "release_by: nobody trusts the lease while the transaction frees it") {
   auto held = adopt_one(row(1));
   const auto grant = access::grant_of(held);
   access::release_by(held, [&] {
@@ -101,7 +99,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: nobody trusts the lease while the t
   CHECK(seen->count(event::kind::lost) == 0);
 }
 
-TEST_CASE_METHOD(adopt_fixture, "release_by: what was lost before is not written", "[adopt][release_by]") {
+TEST_CASE_METHOD(adopt_fixture, "release_by: what was lost before is not written") {
   const auto key = row(1);
   auto held = adopt_one(key, {.ttl = 30s, .max_hold = 5s});
   bool called = false;
@@ -130,8 +128,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: what was lost before is not written
   CHECK(home.acquire(key, {}, true).remaining() > 0us);
 }
 
-TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same moment is counted once",
-                 "[adopt][release_by]") {
+TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same moment is counted once") {
   // The loss may come between any two instructions of it: many rounds, each begun a little later or earlier than the
   // one before, so that now the one and then the other is faster.
   constexpr int most = 6'000;
@@ -176,8 +173,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: a loss that comes at the same momen
   CHECK(store->count(session_verb::close) > 0);  // nothing is held: it has ended
 }
 
-TEST_CASE_METHOD(adopt_fixture, "release_by: only the one lease on a row, in no other transaction",
-                 "[adopt][release_by]") {
+TEST_CASE_METHOD(adopt_fixture, "release_by: only the one lease on a row, in no other transaction") {
   const auto key = row(1);
   auto held = adopt_one(key);
   const auto grant = access::grant_of(held);
@@ -200,8 +196,7 @@ TEST_CASE_METHOD(adopt_fixture, "release_by: only the one lease on a row, in no 
   CHECK(called);
 }
 
-TEST_CASE_METHOD(adopt_fixture, "release_by: inside the transaction that frees the row nothing waits for its end",
-                 "[adopt][release_by]") {
+TEST_CASE_METHOD(adopt_fixture, "release_by: inside the transaction that frees the row nothing waits for its end") {
   const auto key = row(1);
   auto held = adopt_one(key);
   const fake_transaction open(*store);

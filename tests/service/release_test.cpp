@@ -7,7 +7,7 @@
 using namespace dlock;
 using namespace dlock::test;
 
-TEST_CASE_METHOD(engine_fixture, "release: frees the key at once, by one statement", "[release]") {
+TEST_CASE_METHOD(engine_fixture, "release: frees the key at once, by one statement") {
   const auto locks = service();
   auto held = locks->acquire("k");
   held.release();
@@ -17,7 +17,7 @@ TEST_CASE_METHOD(engine_fixture, "release: frees the key at once, by one stateme
   CHECK(seen->count(event::kind::released) == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: one whose lease ran out does not touch the successor's", "[release][T01]") {
+TEST_CASE_METHOD(engine_fixture, "release: one whose lease ran out does not touch the successor's", "[T01]") {
   const auto locks = service();
   const auto rival = foreign();
   auto late = locks->acquire("k");
@@ -30,8 +30,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one whose lease ran out does not touc
   CHECK(seen->count(event::kind::released) == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an event and an error",
-                 "[release][T06]") {
+TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an event and an error", "[T06]") {
   const auto locks = service();
   auto held = locks->acquire("k");
   steal("k");
@@ -42,7 +41,7 @@ TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease lives finds it expired, and no split",
-                 "[release][T06]") {
+                 "[T06]") {
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   const auto locks = service();
   const auto rival = foreign();
@@ -64,7 +63,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one that takes longer than the lease 
   CHECK_NOTHROW(theirs.ensure_held());
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: deadlock and row lock are retried", "[release][T07]") {
+TEST_CASE_METHOD(engine_fixture, "release: deadlock and row lock are retried", "[T07]") {
   const auto locks = service([](auto& settings) { settings.release_limit = 60s; });
   auto held = locks->acquire("k");
   store->next(verb::release, {.what = fate::fail, .why = deadlock, .times = 2});
@@ -74,8 +73,7 @@ TEST_CASE_METHOD(engine_fixture, "release: deadlock and row lock are retried", "
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to the background and said",
-                 "[release][T06][T07]") {
+TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to the background and said", "[T06][T07]") {
   const auto locks = service();
   auto held = locks->acquire("k");
   store->next(verb::release, {.what = fate::fail, .why = denied, .times = 2});
@@ -92,7 +90,7 @@ TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to th
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: what is left to the background does not wait for a clean-up that hangs",
-                 "[release][T33]") {
+                 "[T33]") {
   const auto locks = service([](auto& settings) { settings.cleanup_interval = 1min; });
   REQUIRE(clock.at_rest());  // a service begins to clean up a minute after it began
   const auto held = locks->acquire("other");
@@ -108,7 +106,7 @@ TEST_CASE_METHOD(engine_fixture, "release: what is left to the background does n
   sweep->open();
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and done is done", "[release]") {
+TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and done is done") {
   const auto locks = service([](auto& settings) { settings.release_limit = 60s; });
   for (const auto fate : {fate::drop, fate::vanish}) {
     auto held = locks->acquire("k");
@@ -121,7 +119,7 @@ TEST_CASE_METHOD(engine_fixture, "release: without an answer it is repeated, and
   CHECK(seen->count(event::kind::split_brain) == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a successor's grant", "[release][T08]") {
+TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a successor's grant", "[T08]") {
   const auto locks = service([](auto& settings) { settings.release_limit = 60s; });
   auto held = locks->acquire("k");
   store->next(verb::release, {.what = fate::ghost});
@@ -135,7 +133,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a su
   CHECK(fence_of("k") == theirs.fencing_token());
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: a second one is misuse and harms nobody", "[release][T08]") {
+TEST_CASE_METHOD(engine_fixture, "release: a second one is misuse and harms nobody", "[T08]") {
   const auto locks = service();
   auto held = locks->acquire("k");
   held.release();
@@ -145,7 +143,7 @@ TEST_CASE_METHOD(engine_fixture, "release: a second one is misuse and harms nobo
   CHECK(fence_of("k") == theirs.fencing_token());
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: on another thread it is as good", "[release][T09]") {
+TEST_CASE_METHOD(engine_fixture, "release: on another thread it is as good", "[T09]") {
   const auto locks = service();
   auto held = locks->acquire("k");
   std::thread([moved = std::move(held)]() mutable { moved.release(); }).join();
@@ -154,7 +152,7 @@ TEST_CASE_METHOD(engine_fixture, "release: on another thread it is as good", "[r
   CHECK_FALSE(again.reentered());
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: a moved lease is released once", "[release]") {
+TEST_CASE_METHOD(engine_fixture, "release: a moved lease is released once") {
   const auto locks = service();
   {
     auto first = locks->acquire("a");
@@ -173,7 +171,7 @@ TEST_CASE_METHOD(engine_fixture, "release: a moved lease is released once", "[re
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: without a store the destructor returns at once, the key is freed later",
-                 "[release][T89]") {
+                 "[T89]") {
   const auto locks = service([](auto& settings) { settings.release_limit = 60s; });
   auto held = locks->acquire("k");
   store->cut();
@@ -189,7 +187,7 @@ TEST_CASE_METHOD(engine_fixture, "release: without a store the destructor return
 }
 
 TEST_CASE_METHOD(engine_fixture, "release: a hung statement holds the destructor no longer than release_limit",
-                 "[release][T10][T89]") {
+                 "[T10][T89]") {
   const auto locks = service([](auto& settings) { settings.release_limit = 300ms; });
   auto held = locks->acquire("k");
   const auto at = store->hold(verb::release);
@@ -209,7 +207,7 @@ TEST_CASE_METHOD(engine_fixture, "release: a hung statement holds the destructor
 
 TEST_CASE_METHOD(engine_fixture,
                  "release: one that waits for a connection and then hangs takes no longer than release_limit",
-                 "[release][T10]") {
+                 "[T10]") {
   const auto locks = service([](auto& settings) { settings.connections = 1; });
   auto held = locks->acquire("k");
   locks->acquire("x").release();
@@ -236,8 +234,7 @@ TEST_CASE_METHOD(engine_fixture,
 }
 
 TEST_CASE_METHOD(engine_fixture,
-                 "release: what is left to the background is not given up while an extension may keep the key",
-                 "[release][hold]") {
+                 "release: what is left to the background is not given up while an extension may keep the key") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 1s, .renewal = renewal::manual});
   held.renew(1h);
@@ -249,7 +246,7 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(clock.now().time_since_epoch() < 50min);
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: close() does not name a key whose release is under way", "[release]") {
+TEST_CASE_METHOD(engine_fixture, "release: close() does not name a key whose release is under way") {
   const auto locks = service();
   auto held = locks->acquire("k");
   const auto other = locks->acquire("other");
@@ -261,7 +258,7 @@ TEST_CASE_METHOD(engine_fixture, "release: close() does not name a key whose rel
   releasing.join();
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: trust ends before the statement is sent", "[release][T18]") {
+TEST_CASE_METHOD(engine_fixture, "release: trust ends before the statement is sent", "[T18]") {
   const auto locks = service();
   auto held = locks->acquire("k");
   const auto lost = held.lost_token();
@@ -280,8 +277,7 @@ TEST_CASE_METHOD(engine_fixture, "release: trust ends before the statement is se
   CHECK(seen->count(event::kind::lost) == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: beats between acquires and releases leave nothing behind",
-                 "[release][T11]") {
+TEST_CASE_METHOD(engine_fixture, "release: beats between acquires and releases leave nothing behind", "[T11]") {
   const auto locks = service();
   for (int i = 0; i < 20'000; ++i) {
     auto held = locks->acquire("k", {.ttl = 1s});
@@ -297,8 +293,7 @@ TEST_CASE_METHOD(engine_fixture, "release: beats between acquires and releases l
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: while the background has all it can do under way, no thread polls",
-                 "[release]") {
+TEST_CASE_METHOD(engine_fixture, "release: while the background has all it can do under way, no thread polls") {
   counted_waits time(clock);
   const auto locks = service([&](auto& settings) { settings.time = &time; });
   constexpr int many = 300;  // far more than go out at a time

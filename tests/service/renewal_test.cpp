@@ -29,7 +29,7 @@ struct renewal_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(renewal_fixture, "lease: renewed for as long as it is held, whatever its ttl", "[renewal]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: renewed for as long as it is held, whatever its ttl") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   CHECK(live_on(held, 120s, 10s));
@@ -39,7 +39,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewed for as long as it is held, wha
   CHECK_FALSE(held.lost_token().stop_requested());
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: never promises more than the server would keep", "[renewal][T22]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: never promises more than the server would keep", "[T22]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   for (int i = 0; i < 50; ++i) {
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: never promises more than the server wo
   }
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: renewals that fail are tried again before the deadline", "[renewal][T13]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: renewals that fail are tried again before the deadline", "[T13]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   store->next(session_verb::renew, {.what = fate::fail, .why = hiccup, .times = 3});
@@ -63,8 +63,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewals that fail are tried again bef
   CHECK_FALSE(held.lost_token().stop_requested());
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not extend the deadline",
-                 "[renewal][T29]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not extend the deadline", "[T29]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   store->next(session_verb::renew, {.what = fate::drop, .times = 1000});
@@ -76,7 +75,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does no
   CHECK(held.loss() == loss_reason::unreachable);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not lose it either", "[renewal]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not lose it either") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   store->next(session_verb::renew, {.what = fate::drop, .times = 3});
@@ -88,7 +87,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does no
   CHECK(eventually([&] { return held.remaining() > 9s; }));
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: a late reply revives nothing", "[renewal][T24][T46]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: a late reply revives nothing", "[T24][T46]") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s});
   const auto at = std::make_shared<gate>();
@@ -112,8 +111,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: a late reply revives nothing", "[renew
   CHECK(store->opened()[0] != store->opened()[1]);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: the pause of a process is seen at the first call after it",
-                 "[renewal][T24]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: the pause of a process is seen at the first call after it", "[T24]") {
   const auto locks = service();
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   const auto held = locks->acquire("k", {.ttl = 10s});
@@ -126,7 +124,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the pause of a process is seen at the 
   CHECK_THROWS_AS(held.ensure_held(), lock_lost);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: lost_token() fires though nothing can be sent", "[renewal][T92]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: lost_token() fires though nothing can be sent", "[T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   std::atomic<bool> notified{false};
@@ -139,7 +137,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: lost_token() fires though nothing can 
   CHECK(seen->wait_for(event::kind::lost));
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: the first session of a service is watched from the start", "[renewal][T92]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: the first session of a service is watched from the start", "[T92]") {
   // A new session can reach the alarm at any point of its round.
   for (int round = 0; round < 100; ++round) {
     const auto locks = service();
@@ -151,7 +149,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the first session of a service is watc
   }
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: a refused renewal loses every lease of the session", "[renewal][T15]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: a refused renewal loses every lease of the session", "[T15]") {
   const auto locks = service();
   auto first = locks->acquire("a");
   auto second = locks->acquire("b");
@@ -170,7 +168,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: a refused renewal loses every lease of
   CHECK_FALSE(is_free("c"));
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: the reason of a loss is right from its first moment", "[renewal]") {
+TEST_CASE_METHOD(renewal_fixture, "lease: the reason of a loss is right from its first moment") {
   const auto locks = service();
   auto held = locks->acquire("k");
   std::vector<loss_reason> reasons;
@@ -188,7 +186,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the reason of a loss is right from its
   for (const auto each : reasons) REQUIRE(each == loss_reason::renewal_refused);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: a hung renewal is given up in time for another", "[renewal][T63][T92]") {
+TEST_CASE_METHOD(renewal_fixture, "keeper: a hung renewal is given up in time for another", "[T63][T92]") {
   const auto locks = service();
   const auto held = locks->acquire("k");
   const auto at = store->hold(session_verb::renew);
@@ -201,8 +199,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a hung renewal is given up in time fo
   CHECK(eventually([&] { return held.remaining() > 28s; }));
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: a long session's hung renewal does not cost a short one its leases",
-                 "[renewal]") {
+TEST_CASE_METHOD(renewal_fixture, "keeper: a long session's hung renewal does not cost a short one its leases") {
   const auto locks = service();
   const auto brief = locks->acquire("brief", {.ttl = 1s});
   const auto lasting = locks->acquire("lasting", {.ttl = 30s});
@@ -220,8 +217,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a long session's hung renewal does no
 }
 
 TEST_CASE_METHOD(renewal_fixture,
-                 "keeper: of several hung ones none costs another session more than a quarter of its ttl",
-                 "[renewal]") {
+                 "keeper: of several hung ones none costs another session more than a quarter of its ttl") {
   const auto locks = service();
   const auto ttl = GENERATE(2000ms, 5000ms, 10'000ms);
   const auto held = locks->acquire("k", {.ttl = ttl});
@@ -235,7 +231,7 @@ TEST_CASE_METHOD(renewal_fixture,
   }
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: on a slow network short leases don't cost long ones theirs", "[renewal]") {
+TEST_CASE_METHOD(renewal_fixture, "keeper: on a slow network short leases don't cost long ones theirs") {
   const auto takes = GENERATE(200ms, 300ms, 600ms, 1000ms);  // a quarter of 1 s is 250 ms, of 5 s 1250 ms
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 5s});
@@ -252,8 +248,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: on a slow network short leases don't 
   if (takes < 250ms) CHECK(seen->count(event::kind::session_lost) == 0);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: one that is answered within a quarter of its ttl is not given up",
-                 "[renewal]") {
+TEST_CASE_METHOD(renewal_fixture, "keeper: one that is answered within a quarter of its ttl is not given up") {
   const auto ttl = GENERATE(1000ms, 5000ms, 30'000ms);
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = ttl});
@@ -264,8 +259,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: one that is answered within a quarter
   CHECK(seen->count(event::kind::renewal_late) == 0);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: a cut network that heals before the deadline costs no lease",
-                 "[renewal][T13]") {
+TEST_CASE_METHOD(renewal_fixture, "keeper: a cut network that heals before the deadline costs no lease", "[T13]") {
   const auto locks = service();
   const auto held = locks->acquire("k");
   store->cut();
@@ -276,7 +270,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a cut network that heals before the d
   CHECK(held.remaining() == 28500ms);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: a session is not renewed once it is late", "[renewal]") {
+TEST_CASE_METHOD(renewal_fixture, "keeper: a session is not renewed once it is late") {
   const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   clock.advance(60s);
@@ -284,8 +278,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a session is not renewed once it is l
   CHECK(store->count(session_verb::renew) == 0);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: no lease, no renewal after a while, and its session goes",
-                 "[renewal][T80]") {
+TEST_CASE_METHOD(renewal_fixture, "keeper: no lease, no renewal after a while, and its session goes", "[T80]") {
   const auto locks = service();
   locks->acquire("k", {.ttl = 1s}).release();
   CHECK(idle_session_ends());
@@ -297,7 +290,7 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: no lease, no renewal after a while, a
   CHECK(store->count(session_verb::renew) <= beats + 1);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: renewals run on a connection of their own", "[renewal][T19]") {
+TEST_CASE_METHOD(renewal_fixture, "keeper: renewals run on a connection of their own", "[T19]") {
   const auto locks = service([](auto& settings) { settings.connections = 1; });
   const auto held = locks->acquire("k");
   const auto at = store->hold(verb::poll);  // fills the pool

@@ -12,7 +12,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused before any statement", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused before any statement") {
   const auto key = lock_key::of_row(table, {std::int64_t{1}});
   CHECK_THROWS_MATCHES(locks->acquire(key, {.ttl = 4999ms}), std::invalid_argument,
                        MessageMatches(ContainsSubstring("ttl = 4999 ms") && ContainsSubstring("row 't:1'")));
@@ -30,7 +30,7 @@ TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused b
   CHECK(locks->acquire(existing(by_session), {.ttl = 1s}));
 }
 
-TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and nothing is left behind", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and nothing is left behind") {
   const auto key = lock_key::of_row(table, {std::int64_t{7}});
   const auto refused = caught<lock_refused>([&] { return locks->acquire(key, half_minute); });
   CHECK(refused.code() == errc::no_such_row);
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and n
   }
 }
 
-TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text which reads the same", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text which reads the same") {
   const auto key = row(1);
   const lock_key text("t:1");
   const auto held = locks->acquire(key, half_minute);
@@ -66,7 +66,7 @@ TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text 
   CHECK(store->count(verb::take) > taken);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: threads of one process wait in the queue for it", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: threads of one process wait in the queue for it") {
   const auto key = row(1);
   auto held = locks->acquire(key, half_minute);
   const auto sent = locks->statements();
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(column_fixture, "row: threads of one process wait in the queue 
   next.join();
 }
 
-TEST_CASE_METHOD(row_fixture, "row: under row_renewal::session it hangs on the session and nothing else", "[row]") {
+TEST_CASE_METHOD(row_fixture, "row: under row_renewal::session it hangs on the session and nothing else") {
   const auto locks = service();
   const auto key = existing(lock_key::of_row(table_named("t", row_renewal::session), {std::string("a:b")}));
   const auto held = locks->acquire(key, {.ttl = 30s});
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(row_fixture, "row: under row_renewal::session it hangs on the s
 
 // Rows of the application's tables, as the engine sees them. The store beneath takes a row for a key of the same bytes.
 
-TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an expiry of its own", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an expiry of its own") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
   const auto shown = locks->holder(key);
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an 
   CHECK(store->without_row() == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of the ttl, by one statement", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of the ttl, by one statement") {
   const auto held = locks->acquire(row(1), half_minute);
   CHECK(at_rest_after(10s - 1us));
   CHECK(store->count(verb::extend) == 0);
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of t
   CHECK(store->without_row() == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, and tried again soon", "[row][T29]") {
+TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, and tried again soon", "[T29]") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
   SECTION("contended") { store->next(verb::extend, {.what = fate::fail, .why = row_lock, .times = 2}); }
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, a
   renewal_time();
 }
 
-TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told to be late", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told to be late") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
   REQUIRE(clock.at_rest());
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told 
   CHECK(held.remaining() == 30s - 1500ms);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that finds somebody else's row is a loss", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: a renewal that finds somebody else's row is a loss") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
   steal(key);
@@ -179,8 +179,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that finds somebody else's row 
   CHECK(store->count(verb::extend) == 1);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the server could give it away",
-                 "[row][T29]") {
+TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the server could give it away", "[T29]") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
   store->next(verb::extend, {.what = fate::fail, .why = row_lock, .times = 1000});
@@ -200,7 +199,7 @@ TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the s
   CHECK(is_free(key));
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the deadline revives nothing", "[row][T29]") {
+TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the deadline revives nothing", "[T29]") {
   const auto held = locks->acquire(row(1), half_minute);
   const auto late = std::make_shared<gate>();
   store->next(verb::extend, {.after = late});
@@ -215,7 +214,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the dead
   CHECK(held.loss() == loss_reason::unreachable);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was sent", "[row][T29]") {
+TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was sent", "[T29]") {
   const auto held = locks->acquire(row(1), half_minute);
   const auto slow = store->hold(verb::extend);
   clock.advance(10s);
@@ -225,7 +224,7 @@ TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was se
   CHECK(eventually([&] { return held.remaining() == 30s - 1500ms - 4s; }));
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that hangs is interrupted and repeated", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: a renewal that hangs is interrupted and repeated") {
   const auto held = locks->acquire(row(1), half_minute);
   const auto stuck = store->hold(verb::extend);
   clock.advance(10s);
@@ -235,7 +234,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that hangs is interrupted and r
   CHECK(held.loss() == loss_reason::none);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: while a transaction of ours has the row, its renewal waits for that", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: while a transaction of ours has the row, its renewal waits for that") {
   const auto held = locks->acquire(row(1), half_minute);
   const auto other = locks->acquire(row(2), half_minute);
   const auto grant = detail::access::grant_of(held);
@@ -250,7 +249,7 @@ TEST_CASE_METHOD(column_fixture, "row: while a transaction of ours has the row, 
   CHECK(seen->count(event::kind::renewal_late) == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: sessions are renewed while the renewal of a row hangs", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: sessions are renewed while the renewal of a row hangs") {
   const auto key = locks->acquire("key", {.ttl = 5s});
   const auto held = locks->acquire(row(1), half_minute);
   const auto stuck = store->hold(verb::extend);
@@ -260,7 +259,7 @@ TEST_CASE_METHOD(column_fixture, "row: sessions are renewed while the renewal of
   CHECK(key.loss() == loss_reason::none);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: another program's transaction on some rows costs no other its lease", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: another program's transaction on some rows costs no other its lease") {
   store->can().extends_unlocked = true;
   const auto beside = service();  // 4 connections
   constexpr int many = 20, locked = 8;
@@ -277,8 +276,7 @@ TEST_CASE_METHOD(column_fixture, "row: another program's transaction on some row
   }
 }
 
-TEST_CASE_METHOD(column_fixture, "row: what others have locked for a while is renewed as soon as they let go",
-                 "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: what others have locked for a while is renewed as soon as they let go") {
   store->can().extends_unlocked = true;
   const auto beside = service();
   constexpr int many = 40;
@@ -293,7 +291,7 @@ TEST_CASE_METHOD(column_fixture, "row: what others have locked for a while is re
   for (const auto& each : all) CHECK(each.loss() == loss_reason::none);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: what is locked is waited for, the least time left first", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: what is locked is waited for, the least time left first") {
   store->can().extends_unlocked = true;
   auto settings = options();
   settings.connections = 1;  // so one waits at a time
@@ -313,8 +311,7 @@ TEST_CASE_METHOD(column_fixture, "row: what is locked is waited for, the least t
   REQUIRE(clock.at_rest());
 }
 
-TEST_CASE_METHOD(column_fixture, "row: many are renewed by few statements where the store passes over locked ones",
-                 "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: many are renewed by few statements where the store passes over locked ones") {
   store->can().extends_unlocked = true;
   const auto beside = service();
   constexpr std::size_t many = 200;
@@ -325,7 +322,7 @@ TEST_CASE_METHOD(column_fixture, "row: many are renewed by few statements where 
   for (const auto& each : all) CHECK(eventually([&] { return each.remaining() > 18s; }));
 }
 
-TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of their own", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of their own") {
   constexpr std::size_t many = 200;
   std::vector<lease> all;
   for (std::size_t i = 0; i < many; ++i) all.push_back(locks->acquire(row(static_cast<int>(i)), half_minute));
@@ -336,7 +333,7 @@ TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of t
   CHECK(store->count(verb::extend) == 5 * many);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that arrives after the row was released is no loss", "[row][T18]") {
+TEST_CASE_METHOD(column_fixture, "row: a renewal that arrives after the row was released is no loss", "[T18]") {
   const auto key = row(1);
   auto held = locks->acquire(key, half_minute);
   const auto late = store->hold(verb::extend);
@@ -352,7 +349,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that arrives after the row was 
   CHECK(seen->count(event::kind::released) == 1);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals") {
   const auto key = row(1);
   auto held = locks->acquire(key, half_minute);
   renewal_time();
@@ -362,8 +359,7 @@ TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals", "[row]") {
   CHECK(store->count(verb::extend) == 1);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a lease that outlives its service is renewed; with the last one all ends",
-                 "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: a lease that outlives its service is renewed; with the last one all ends") {
   const auto key = row(1);
   auto held = locks->acquire(key, half_minute);
   CHECK(locks->close(0ms) == std::vector<std::string>{"t:1"});
@@ -375,14 +371,13 @@ TEST_CASE_METHOD(column_fixture, "row: a lease that outlives its service is rene
   CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
-TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for the next renewal", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for the next renewal") {
   { const auto held = locks->acquire(row(1), half_minute); }
   locks.reset();
   CHECK(store->connections() == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that would be due while the service ends keeps no thread busy",
-                 "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: a renewal that would be due while the service ends keeps no thread busy") {
   { const auto held = locks->acquire(row(1), half_minute); }
   clock.advance(10s - 1ms);
   const auto stuck = store->hold(session_verb::close);
@@ -395,7 +390,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that would be due while the ser
   CHECK(store->count(verb::extend) == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for a renewal that hangs", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for a renewal that hangs") {
   auto held = locks->acquire(row(1), half_minute);
   const auto stuck = store->hold(verb::extend);
   clock.advance(10s);
@@ -405,8 +400,7 @@ TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for a ren
   CHECK(store->connections() == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: re-entry sends nothing, least of all to a row that our transaction has",
-                 "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: re-entry sends nothing, least of all to a row that our transaction has") {
   const auto key = row(1);
   const auto held = locks->acquire(key, half_minute);
   clock.advance(5s);
@@ -418,7 +412,7 @@ TEST_CASE_METHOD(column_fixture, "row: re-entry sends nothing, least of all to a
   CHECK(store->count(verb::extend) == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a lease that is lost is not renewed, though somebody still has it", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: a lease that is lost is not renewed, though somebody still has it") {
   const auto key = row(1);
   const auto held = locks->acquire(key, {.ttl = 30s, .max_hold = 5s});
   clock.advance(5s);
@@ -428,7 +422,7 @@ TEST_CASE_METHOD(column_fixture, "row: a lease that is lost is not renewed, thou
   CHECK(store->count(verb::extend) == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to themselves", "[row]") {
+TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to themselves") {
   const auto none = locks->acquire(row(1), {.ttl = 30s, .renewal = renewal::none});
   const auto manual = locks->acquire(row(2), {.ttl = 30s, .renewal = renewal::manual});
   CHECK(at_rest_after(15s));
@@ -442,7 +436,7 @@ TEST_CASE_METHOD(column_fixture, "row: renewal::none and manual are left to them
   CHECK(again.remaining() == 30s - 1500ms);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: what would renew a lease ends with it, and wakes nobody later", "[row][scale]") {
+TEST_CASE_METHOD(column_fixture, "row: what would renew a lease ends with it, and wakes nobody later") {
   counted_waits time(clock);
   const auto busy = service([&](auto& settings) { settings.time = &time; });
   constexpr int leases = 90;
@@ -458,7 +452,7 @@ TEST_CASE_METHOD(column_fixture, "row: what would renew a lease ends with it, an
 
 // renew() to another duration than that of the options.
 
-TEST_CASE_METHOD(engine_fixture, "renew(ttl): the expiry is then now + that, this once, and never earlier", "[hold]") {
+TEST_CASE_METHOD(engine_fixture, "renew(ttl): the expiry is then now + that, this once, and never earlier") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
@@ -475,7 +469,7 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): the expiry is then now + that, thi
   CHECK(store->count(verb::extend) == 3);
 }
 
-TEST_CASE_METHOD(engine_fixture, "renew(ttl): a bad one is refused before anything is sent", "[hold]") {
+TEST_CASE_METHOD(engine_fixture, "renew(ttl): a bad one is refused before anything is sent") {
   const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   for (const auto ttl : {-1ms, 0ms, 9ms, std::chrono::milliseconds{24h * 30} + 1ms}) {
@@ -493,7 +487,7 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): a bad one is refused before anythi
   CHECK_THROWS_AS(no_keys.renew(10s), std::logic_error);
 }
 
-TEST_CASE_METHOD(engine_fixture, "renew(ttl): all leases of a multi_lease", "[hold][multi]") {
+TEST_CASE_METHOD(engine_fixture, "renew(ttl): all leases of a multi_lease") {
   const auto locks = service();
   auto held = locks->acquire_all({"a", "b"}, {.ttl = 10s, .renewal = renewal::manual});
   held.renew(1h);
@@ -502,8 +496,7 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): all leases of a multi_lease", "[ho
   CHECK(held.remaining() == 57min);
 }
 
-TEST_CASE_METHOD(row_fixture, "renew(ttl): a row's own expiry has at least the ttl that such rows have",
-                 "[hold][row]") {
+TEST_CASE_METHOD(row_fixture, "renew(ttl): a row's own expiry has at least the ttl that such rows have") {
   const auto locks = service();
   const auto key = existing(lock_key::of_row(table_named("t", row_renewal::column), {1}));
   auto held = locks->acquire(key, {.ttl = 10s, .renewal = renewal::manual});

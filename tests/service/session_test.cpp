@@ -12,7 +12,7 @@ const lock_options by_hand{.ttl = 1h, .renewal = renewal::manual};
 
 }  // namespace
 
-TEST_CASE_METHOD(engine_fixture, "session: one for each ttl class, shared by all threads", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: one for each ttl class, shared by all threads") {
   const auto locks = service();
   const auto a = locks->acquire("a", {.ttl = 30s});
   const auto b = locks->acquire("b", {.ttl = 59s});  // the class of 30 s as well
@@ -22,13 +22,13 @@ TEST_CASE_METHOD(engine_fixture, "session: one for each ttl class, shared by all
   CHECK(locks->holder("a")->session != locks->holder("c")->session);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: many threads that need one at the same time open one", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: many threads that need one at the same time open one") {
   const auto locks = service();
   on_threads(16, [&](int i) { locks->acquire("k" + std::to_string(i)).release(); });
   CHECK(store->opened().size() == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: an opening that fails frees those who wait for it", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: an opening that fails frees those who wait for it") {
   const auto locks = service();
   const auto at = store->hold(session_verb::open, {.what = fate::fail, .why = denied});
   std::error_code first;
@@ -43,7 +43,7 @@ TEST_CASE_METHOD(engine_fixture, "session: an opening that fails frees those who
   CHECK(second);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: an opening without an answer is never used", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: an opening without an answer is never used") {
   const auto locks = service();
   store->next(session_verb::open, {.what = fate::drop});
   const auto held = while_time_passes([&] { return locks->acquire("k"); });
@@ -52,14 +52,14 @@ TEST_CASE_METHOD(engine_fixture, "session: an opening without an answer is never
 }
 
 TEST_CASE_METHOD(engine_fixture, "session: trust counts from the sending of its opening, not from the answer",
-                 "[session][T29]") {
+                 "[T29]") {
   const auto locks = service();
   store->next(session_verb::open, {.during = [&] { clock.advance(1s); }});
   const auto held = locks->acquire("k");
   CHECK(held.remaining() == 28500ms - 1s);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: services never share one", "[session][T04]") {
+TEST_CASE_METHOD(engine_fixture, "session: services never share one", "[T04]") {
   const auto first = service();
   const auto second = service();
   const auto a = first->acquire("a");
@@ -69,8 +69,7 @@ TEST_CASE_METHOD(engine_fixture, "session: services never share one", "[session]
   CHECK(first->holder("a")->pid == first->holder("b")->pid);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: once retired, its leases are released by its id and the next has another",
-                 "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: once retired, its leases are released by its id and the next has another") {
   const auto locks = service();
   const auto old = locks->acquire("k");
   const auto before = locks->holder("k")->session;
@@ -88,7 +87,7 @@ TEST_CASE_METHOD(engine_fixture, "session: once retired, its leases are released
   CHECK(eventually([&] { return store->count(session_verb::close) == 1; }));
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: a late session takes no new lease", "[session]") {
+TEST_CASE_METHOD(engine_fixture, "session: a late session takes no new lease") {
   const auto locks = service();
   locks->acquire("k").release();
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
@@ -99,7 +98,7 @@ TEST_CASE_METHOD(engine_fixture, "session: a late session takes no new lease", "
   CHECK(held.remaining() == 28500ms);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: leases with an expiry of their own outlive it", "[session][T90]") {
+TEST_CASE_METHOD(engine_fixture, "session: leases with an expiry of their own outlive it", "[T90]") {
   auto locks = service();
   auto own = locks->acquire("own", by_hand);
   const auto kept = locks->acquire("kept");
@@ -116,8 +115,7 @@ TEST_CASE_METHOD(engine_fixture, "session: leases with an expiry of their own ou
   CHECK(locks->close(0ms).empty());
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: another server than before proves nothing, every lease is lost",
-                 "[session][T59]") {
+TEST_CASE_METHOD(engine_fixture, "session: another server than before proves nothing, every lease is lost", "[T59]") {
   const auto locks = service();
   const auto kept = locks->acquire("kept");
   const auto own = locks->acquire("own", by_hand);
@@ -130,8 +128,7 @@ TEST_CASE_METHOD(engine_fixture, "session: another server than before proves not
   CHECK(own.loss() == loss_reason::server_changed);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: one that is being opened at the former server is opened anew",
-                 "[session][T59]") {
+TEST_CASE_METHOD(engine_fixture, "session: one that is being opened at the former server is opened anew", "[T59]") {
   const auto locks = service();
   locks->acquire("warm", by_hand).release();  // has a connection
   const auto at = store->hold(session_verb::open);
@@ -146,7 +143,7 @@ TEST_CASE_METHOD(engine_fixture, "session: one that is being opened at the forme
   CHECK(live_on(held, 2min, 60s));
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: another server also ends leases whose session is gone", "[session][T59]") {
+TEST_CASE_METHOD(engine_fixture, "session: another server also ends leases whose session is gone", "[T59]") {
   const auto locks = service();
   const auto own = locks->acquire("own", by_hand);
   const auto kept = locks->acquire("kept");
@@ -160,7 +157,7 @@ TEST_CASE_METHOD(engine_fixture, "session: another server also ends leases whose
   CHECK(own.loss() == loss_reason::server_changed);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: the same server again is no change", "[session][T59]") {
+TEST_CASE_METHOD(engine_fixture, "session: the same server again is no change", "[T59]") {
   const auto locks = service();
   const auto kept = locks->acquire("kept");
   store->next(session_verb::renew, {.what = fate::drop, .times = 2});
@@ -199,7 +196,7 @@ struct sweep_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(sweep_fixture, "sweep: goes on while there is work, not once a minute", "[sweep][T58]") {
+TEST_CASE_METHOD(sweep_fixture, "sweep: goes on while there is work, not once a minute", "[T58]") {
   leave_keys(1000);
   const auto locks = service(sweeping());
   REQUIRE(pass_until_sweep(1));
@@ -215,8 +212,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: goes on while there is work, not once a 
   CHECK(locks->count(event::kind::cleanup) < 20);  // not one for each step
 }
 
-TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the background need not wait for a step",
-                 "[sweep]") {
+TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the background need not wait for a step") {
   leave_keys(200);
   auto options = sweeping();
   options.margin = 1ms;  // so long a lost key stays
@@ -236,7 +232,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: what else there is to do in the backgrou
   CHECK(sweeps() == 2);
 }
 
-TEST_CASE_METHOD(sweep_fixture, "sweep: the end of a service does not wait for one", "[sweep]") {
+TEST_CASE_METHOD(sweep_fixture, "sweep: the end of a service does not wait for one") {
   leave_keys(5);
   auto locks = service(sweeping());
   const auto hanging = store->hold(other_verb::cleanup);  // and is never opened
@@ -245,7 +241,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: the end of a service does not wait for o
   CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
-TEST_CASE_METHOD(sweep_fixture, "sweep: keys are idle for as long as the option says", "[sweep][T10]") {
+TEST_CASE_METHOD(sweep_fixture, "sweep: keys are idle for as long as the option says", "[T10]") {
   auto options = sweeping();
   options.key_retention = 17min;
   const auto locks = service(options);
@@ -253,7 +249,7 @@ TEST_CASE_METHOD(sweep_fixture, "sweep: keys are idle for as long as the option 
   CHECK(store->idle() == 17min);
 }
 
-TEST_CASE_METHOD(sweep_fixture, "sweep: a failure is tried again with the next look, not at once", "[sweep]") {
+TEST_CASE_METHOD(sweep_fixture, "sweep: a failure is tried again with the next look, not at once") {
   leave_keys(100);
   const auto locks = service(sweeping());
   store->next(other_verb::cleanup, {.what = fate::fail, .why = {.native = 1205, .transient = true, .text = "busy"}});
@@ -287,7 +283,7 @@ void at_the_end_of_a_thread(std::function<void()> begin, std::function<void()> e
 
 }  // namespace
 
-TEST_CASE_METHOD(engine_fixture, "thread end: what is locked and let go there is taken and freed", "[owner]") {
+TEST_CASE_METHOD(engine_fixture, "thread end: what is locked and let go there is taken and freed") {
   const auto locks = service();
   int entered = 0;
   at_the_end_of_a_thread([&] { locks->acquire("k").release(); },
@@ -302,7 +298,7 @@ TEST_CASE_METHOD(engine_fixture, "thread end: what is locked and let go there is
   CHECK(is_free("other"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "thread end: a lease that lives as long as the thread is let go with it", "[owner]") {
+TEST_CASE_METHOD(engine_fixture, "thread end: a lease that lives as long as the thread is let go with it") {
   const auto locks = service();
   std::optional<lease> held;
   at_the_end_of_a_thread([&] { held = locks->acquire("k"); }, [&] { held.reset(); });
@@ -310,7 +306,7 @@ TEST_CASE_METHOD(engine_fixture, "thread end: a lease that lives as long as the 
   CHECK(store->count(verb::release) == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "thread end: a mutex that is locked until then is unlocked there", "[owner][mutex]") {
+TEST_CASE_METHOD(engine_fixture, "thread end: a mutex that is locked until then is unlocked there") {
   const auto locks = service();
   distributed_mutex door(*locks, "k");
   distributed_mutex gate(*locks, "g");

@@ -35,7 +35,7 @@ struct waiting_rival {
 }  // namespace
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends inside one frees the key after its outcome, once",
-                 "[transaction][T70]") {
+                 "[T70]") {
   fake_transaction open(*store);
   hold_in(open, "k");
   CHECK_FALSE(is_free("k"));
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends inside one
   CHECK(seen->count(event::kind::released) == 2);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: the next owner comes after the outcome", "[transaction][T70]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: the next owner comes after the outcome", "[T70]") {
   fake_transaction open(*store);
   auto held = locks->acquire("k");
   waiting_rival next(*this, "k");
@@ -71,8 +71,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: the next owner comes after t
   CHECK(next.saw);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: a key whose release waits is renewed and can be entered again",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: a key whose release waits is renewed and can be entered again") {
   fake_transaction open(*store);
   const auto fence = hold_in(open, "k");
   for (int i = 0; i < 12; ++i) {
@@ -96,8 +95,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a key whose release waits is
   CHECK(seen->count(event::kind::lost) == 0);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: what was entered again outlives it, and is then released at once",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: what was entered again outlives it, and is then released at once") {
   fake_transaction open(*store);
   hold_in(open, "k");
   auto again = locks->acquire("k");
@@ -114,7 +112,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: what was entered again outli
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: acquired again and left in the next one, it waits for that one",
-                 "[transaction][T70]") {
+                 "[T70]") {
   const auto busy = keep_background_busy();
   fake_transaction first(*store);
   const auto fence = hold_in(first, "k");
@@ -133,7 +131,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: acquired again and left in t
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a release that was queued frees no lease that came after it",
-                 "[transaction][T70]") {
+                 "[T70]") {
   const auto busy = keep_background_busy();
   {
     fake_transaction open(*store);
@@ -149,7 +147,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a release that was queued fr
   CHECK(seen->count(event::kind::split_brain) == 0);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends after it is released at once", "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends after it is released at once") {
   std::optional<fake_transaction> open(std::in_place, *store);
   auto held = locks->acquire("k");
   open->end();
@@ -158,8 +156,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends after it i
   CHECK(seen->count(event::kind::released) == 1);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: an inner lease that ends inside one changes nothing",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: an inner lease that ends inside one changes nothing") {
   auto outer = locks->acquire("k");
   {
     fake_transaction open(*store);
@@ -173,7 +170,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an inner lease that ends ins
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: a lease from before it that ends inside is held back as well",
-                 "[transaction][T70]") {
+                 "[T70]") {
   auto outer = locks->acquire("k");
   fake_transaction open(*store);
   outer = lease{};
@@ -182,8 +179,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a lease from before it that 
   CHECK(freed("k"));
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: it is that of the thread on which the lease ends",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: it is that of the thread on which the lease ends") {
   SECTION("not of the one that acquired") {
     fake_transaction open(*store);
     auto held = locks->acquire("k");
@@ -201,8 +197,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: it is that of the thread on 
   }
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: one of another database holds nothing back and is not told",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: one of another database holds nothing back and is not told") {
   const faulty_store other(rows);
   const fake_transaction open(other);
   { const auto held = locks->acquire("k"); }
@@ -215,7 +210,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: one of another database hold
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: an acquire inside one is told, with the reason; re-entry is not",
-                 "[transaction][T75]") {
+                 "[T75]") {
   const auto before = locks->acquire("before");
   CHECK(seen->count(event::kind::in_transaction) == 0);
   const fake_transaction open(*store);
@@ -231,8 +226,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an acquire inside one is tol
   }
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: where nobody can be told of its end, the key is freed at once",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: where nobody can be told of its end, the key is freed at once") {
   fake_transaction open(*store);
   open.tell_nobody();
   auto held = locks->acquire("k");
@@ -242,7 +236,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: where nobody can be told of 
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: with_lock inside one succeeds and frees the key after it",
-                 "[transaction][T70]") {
+                 "[T70]") {
   fake_transaction open(*store);
   CHECK(locks->with_lock("k", [] { return 42; }) == 42);
   CHECK_FALSE(is_free("k"));
@@ -250,8 +244,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: with_lock inside one succeed
   CHECK(freed("k"));
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: several keys in one are each freed after it, once",
-                 "[transaction][T70]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: several keys in one are each freed after it, once", "[T70]") {
   fake_transaction open(*store);
   const std::vector<std::string> keys{"a", "b", "c", "d"};
   for (const auto& each : keys) hold_in(open, each);
@@ -262,8 +255,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: several keys in one are each
   CHECK(store->count(verb::release) == keys.size());
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: an observer that blocks does not stop the releases",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: an observer that blocks does not stop the releases") {
   struct blocking final : observer {
     void on(const event& event) override {
       if (event.what == event::kind::released) entered->pass();
@@ -286,7 +278,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an observer that blocks does
 // once.
 
 TEST_CASE_METHOD(transaction_fixture,
-                 "transaction: a lease lost while its release waits is lost, and forgotten after it", "[transaction]") {
+                 "transaction: a lease lost while its release waits is lost, and forgotten after it") {
   fake_transaction open(*store);
   hold_in(open, "k");
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
@@ -309,8 +301,7 @@ TEST_CASE_METHOD(transaction_fixture,
   CHECK(seen->count(event::kind::lost) == 1);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: an expiry of its own ends a lease whose release waits",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: an expiry of its own ends a lease whose release waits") {
   fake_transaction open(*store);
   { const auto held = locks->acquire("k", {.ttl = 2s, .renewal = renewal::none}); }
   CHECK_FALSE(is_free("k"));
@@ -321,7 +312,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an expiry of its own ends a 
   CHECK(locks->acquire("k").remaining() > 0us);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: what was lost before is not waited for", "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: what was lost before is not waited for") {
   fake_transaction open(*store);
   auto held = locks->acquire("k", {.ttl = 2s, .renewal = renewal::none});
   clock.advance(3s);
@@ -330,7 +321,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: what was lost before is not 
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: close() reports a key whose release waits; its end frees it",
-                 "[transaction][T70]") {
+                 "[T70]") {
   fake_transaction open(*store);
   hold_in(open, "k");
   CHECK(locks->close(0ms) == std::vector<std::string>{"k"});
@@ -341,8 +332,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: close() reports a key whose 
   CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: it may end long after the service and the lease did",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: it may end long after the service and the lease did") {
   auto behind = core();
   const std::weak_ptr<engine::service_core> watched = behind.core();
   fake_transaction open(*store);
@@ -358,8 +348,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: it may end long after the se
   CHECK(eventually([&] { return watched.expired(); }));
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: a key is freed after the last of those that verified it",
-                 "[transaction][T70]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: a key is freed after the last of those that verified it", "[T70]") {
   auto held = locks->acquire("k");
   const auto grant = detail::access::grant_of(held);
   auto& home = *grant->home;
@@ -377,8 +366,8 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a key is freed after the las
   CHECK(store->count(verb::release) == 1);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: one that verified the lease and ended before it holds nothing back",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture,
+                 "transaction: one that verified the lease and ended before it holds nothing back") {
   auto held = locks->acquire("k");
   const auto grant = detail::access::grant_of(held);
   engine::outlive_transaction(*grant);
@@ -390,8 +379,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: one that verified the lease 
 }
 
 TEST_CASE_METHOD(transaction_fixture,
-                 "transaction: a renewal by hand inside the one that verified the lease is refused at once",
-                 "[transaction][T19]") {
+                 "transaction: a renewal by hand inside the one that verified the lease is refused at once", "[T19]") {
   const lock_options by_hand{.ttl = 10s, .renewal = renewal::manual};
   auto held = locks->acquire("k", by_hand);
   const auto grant = detail::access::grant_of(held);
@@ -417,8 +405,8 @@ TEST_CASE_METHOD(transaction_fixture,
   CHECK(store->count(verb::extend) == 3);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: a renewal by hand inside one that did not verify the lease goes on",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture,
+                 "transaction: a renewal by hand inside one that did not verify the lease goes on") {
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   fake_transaction open(*store);
   const auto other = locks->acquire("l");
@@ -428,8 +416,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a renewal by hand inside one
   engine::transaction_ended(verified);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: a release that fails after it goes on in the background",
-                 "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "transaction: a release that fails after it goes on in the background") {
   fake_transaction open(*store);
   hold_in(open, "k");
   store->next(verb::release, {.what = fate::fail, .why = denied, .times = 2});
@@ -439,7 +426,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a release that fails after i
 }
 
 TEST_CASE_METHOD(transaction_fixture, "transaction: ends and re-entries on all threads lose and leak nothing",
-                 "[transaction][T70]") {
+                 "[T70]") {
   constexpr int rounds = 1000;
   std::atomic<int> inside{0};
   std::atomic<bool> together{false};
@@ -475,7 +462,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: ends and re-entries on all t
 
 // Rows that statements of the application's transaction take: what claims are made of.
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases like any other", "[adopt]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases like any other") {
   const auto first = row(1);
   const auto second = row(2);
   auto held = adopt(take_all({first, second}));
@@ -504,7 +491,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases l
   CHECK(seen->count(event::kind::released) == 2);
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: each call takes under a nonce of its own", "[adopt]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: each call takes under a nonce of its own") {
   std::vector<std::uint64_t> nonces;
   for (int i = 0; i < 2; ++i) {
     const auto none = adopt([&](ticket& asked) {
@@ -519,7 +506,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: each call takes under a nonce of its own
   CHECK(store->count(verb::cancel) == 0);
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing taken", "[adopt]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing taken") {
   const auto first = row(1);
   const auto second = row(2);
   const auto theirs = row(3);
@@ -546,8 +533,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing t
   CHECK(home.acquire(first, {}, true));
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: a commit without an answer is cancelled until it can't come any more",
-                 "[adopt]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: a commit without an answer is cancelled until it can't come any more") {
   const auto key = row(1);
   ticket later;
   CHECK_THROWS_AS(adopt([&](ticket& asked) {
@@ -567,7 +553,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a commit without an answer is cancelled 
   CHECK(store->count(verb::cancel) == done);
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: a commit that never comes is not cancelled for ever", "[adopt]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: a commit that never comes is not cancelled for ever") {
   const auto key = row(1);
   CHECK_THROWS_AS(adopt([&](ticket& asked) {
                     asked.maybe = {key};
@@ -585,7 +571,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a commit that never comes is not cancell
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: a session that ends in between gives no leases, and the rows are freed",
-                 "[adopt][T29]") {
+                 "[T29]") {
   const auto key = row(1);
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   const auto held = adopt([&](ticket& asked) {
@@ -600,7 +586,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a session that ends in between gives no 
   CHECK(home.acquire(key, {}, true));  // nobody has the turn
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: some seconds are lost to a slow transaction, not to trust", "[adopt][T29]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: some seconds are lost to a slow transaction, not to trust", "[T29]") {
   const auto own = table_named("o", row_renewal::column);
   const auto key = existing(lock_key::of_row(own, {std::int64_t{1}}));
   const auto slow = [&](ticket& asked) {
@@ -618,7 +604,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: some seconds are lost to a slow transact
   CHECK(eventually([&] { return held[0].remaining() == 30s - 1500ms; }));
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: an expiry of its own that passed in between gives no lease", "[adopt][T29]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: an expiry of its own that passed in between gives no lease", "[T29]") {
   const auto key = row(1);
   const auto held = adopt(
       [&](ticket& asked) {
@@ -641,7 +627,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: an expiry of its own that passed in betw
   CHECK(seen->count(event::kind::session_lost) == 0);
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it after the adopted lease", "[adopt]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it after the adopted lease") {
   const auto key = row(1);
   const auto rival = foreign();
   auto theirs = rival->acquire(lock_key::from_stored(key.view()));
@@ -671,7 +657,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it
   CHECK(home.acquire(key, {}, true));
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: what does not fit rows is refused before the transaction", "[adopt]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: what does not fit rows is refused before the transaction") {
   bool called = false;
   const claim none = [&](ticket&) {
     called = true;
@@ -688,7 +674,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what does not fit rows is refused before
   CHECK_FALSE(called);
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: without a session nothing is taken", "[adopt]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: without a session nothing is taken") {
   bool called = false;
   store->cut();
   CHECK(while_time_passes([&] {
@@ -703,7 +689,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: without a session nothing is taken", "[a
   CHECK_FALSE(called);
 }
 
-TEST_CASE_METHOD(adopt_fixture, "adopt: max_hold holds for claimed rows as well", "[adopt]") {
+TEST_CASE_METHOD(adopt_fixture, "adopt: max_hold holds for claimed rows as well") {
   const auto key = row(1);
   const auto held = adopt_one(key, {.ttl = 30s, .max_hold = 5s});
   clock.advance(5s);
@@ -736,8 +722,7 @@ struct outcome_fixture : transaction_fixture {
 }  // namespace
 
 TEST_CASE_METHOD(outcome_fixture,
-                 "outcome: after it the owner gets a new grant, though the old one is not released yet",
-                 "[transaction][T46]") {
+                 "outcome: after it the owner gets a new grant, though the old one is not released yet", "[T46]") {
   const auto releases = store->count(verb::release);  // once it is queued, the release may be done at any moment
   const auto fence = outlived();
   const auto next = locks->acquire("k");
@@ -751,7 +736,7 @@ TEST_CASE_METHOD(outcome_fixture,
   CHECK(locks->count(event::kind::released) == 2);
 }
 
-TEST_CASE_METHOD(outcome_fixture, "outcome: after it one attempt is enough", "[transaction][T32]") {
+TEST_CASE_METHOD(outcome_fixture, "outcome: after it one attempt is enough", "[T32]") {
   const auto fence = outlived();
   SECTION("of one key") {
     const auto next = locks->try_acquire("k");
@@ -770,7 +755,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: after it one attempt is enough", "[t
   }
 }
 
-TEST_CASE_METHOD(outcome_fixture, "outcome: after it the key is not the owner's any more", "[transaction][T45]") {
+TEST_CASE_METHOD(outcome_fixture, "outcome: after it the key is not the owner's any more", "[T45]") {
   const auto fence = outlived();
   SECTION("to reentry::refuse") {
     CHECK(locks->acquire("k", {.reentry = reentry::refuse}).fencing_token() == fence + 1);
@@ -783,8 +768,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: after it the key is not the owner's 
   }
 }
 
-TEST_CASE_METHOD(outcome_fixture, "outcome: the new lease has its own options, not those of the old one",
-                 "[transaction]") {
+TEST_CASE_METHOD(outcome_fixture, "outcome: the new lease has its own options, not those of the old one") {
   outlived();
   auto next = locks->acquire("k", {.ttl = 20s, .renewal = renewal::manual, .max_hold = 1min});
   CHECK(next.remaining() == 19s);
@@ -795,7 +779,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: the new lease has its own options, n
   CHECK(next.loss() == loss_reason::expired);
 }
 
-TEST_CASE_METHOD(outcome_fixture, "outcome: min_hold of the old lease holds, also against its owner", "[transaction]") {
+TEST_CASE_METHOD(outcome_fixture, "outcome: min_hold of the old lease holds, also against its owner") {
   const auto fence = outlived({.min_hold = 10s});
   CHECK_FALSE(locks->try_acquire("k"));
   clock.advance(10s - 1us);
@@ -805,7 +789,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: min_hold of the old lease holds, als
 }
 
 TEST_CASE_METHOD(outcome_fixture, "outcome: a lease whose time is over while it is being released is not lost",
-                 "[transaction][T46]") {
+                 "[T46]") {
   const auto at = store->hold(verb::release);
   const auto fence = outlived({.ttl = 1s, .renewal = renewal::none});
   REQUIRE(at->reached());
@@ -816,8 +800,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: a lease whose time is over while it 
   CHECK(seen->count(event::kind::lost) == 0);
 }
 
-TEST_CASE_METHOD(outcome_fixture, "outcome: who waited before gets the key before its old owner",
-                 "[transaction][T33]") {
+TEST_CASE_METHOD(outcome_fixture, "outcome: who waited before gets the key before its old owner", "[T33]") {
   std::atomic<std::uint64_t> theirs{0};
   std::thread waiter;
   {
@@ -833,7 +816,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: who waited before gets the key befor
   CHECK(mine.fencing_token() == 3);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "outcome: a release that the background is at is waited for", "[transaction]") {
+TEST_CASE_METHOD(transaction_fixture, "outcome: a release that the background is at is waited for") {
   const bool once = GENERATE(true, false);
   const auto at = store->hold(verb::release);
   fake_transaction open(*store);
@@ -854,7 +837,7 @@ TEST_CASE_METHOD(transaction_fixture, "outcome: a release that the background is
   CHECK(store->count(verb::release) == 1);
 }
 
-TEST_CASE_METHOD(outcome_fixture, "outcome: a release that fails leaves the key to the background", "[transaction]") {
+TEST_CASE_METHOD(outcome_fixture, "outcome: a release that fails leaves the key to the background") {
   store->next(verb::release, {.what = fate::fail, .why = denied});
   outlived();
   CHECK_FALSE(locks->try_acquire("k"));
@@ -865,8 +848,7 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: a release that fails leaves the key 
 }
 
 TEST_CASE_METHOD(transaction_fixture,
-                 "outcome: acquired at once after each, a key has one holder and one release a time",
-                 "[transaction][T70]") {
+                 "outcome: acquired at once after each, a key has one holder and one release a time", "[T70]") {
   constexpr int rounds = 2'000;
   std::uint64_t last = 0;
   bool entered = false;

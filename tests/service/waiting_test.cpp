@@ -23,8 +23,7 @@ struct waiting_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: threads of one process get the key in the order they came",
-                 "[waiting][T33]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: threads of one process get the key in the order they came", "[T33]") {
   auto held = home.acquire("k", {}, false);
   std::vector<int> order;  // guarded by the lock itself
   std::vector<std::thread> threads;
@@ -40,7 +39,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: threads of one process get the key i
   CHECK(order == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: of all threads of a process one asks the store", "[waiting][T34]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: of all threads of a process one asks the store", "[T34]") {
   const auto rival = foreign();
   auto theirs = rival->acquire("k", {.ttl = 1h});
   std::vector<std::thread> threads;
@@ -65,7 +64,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: of all threads of a process one asks
   CHECK(granted == 32);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: a thousand releases wake a thousand waiters", "[waiting][T33]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: a thousand releases wake a thousand waiters", "[T33]") {
   std::atomic<int> entered{0};
   const auto body = [&] {
     for (int i = 0; i < 500; ++i) {
@@ -80,7 +79,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a thousand releases wake a thousand 
   CHECK(entered == 1500);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in the queue counts for the whole wait", "[waiting][T31]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in the queue counts for the whole wait", "[T31]") {
   auto held = home.acquire("k", {}, false);
   std::error_code end;
   std::thread waiter([&] { end = thrown([&] { return home.acquire("k", {.wait = 5s}, false); }); });
@@ -92,7 +91,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in the queue counts for the
 }
 
 TEST_CASE_METHOD(engine_fixture, "waiting: behind a thread that gets no answer from the store nobody hears busy",
-                 "[waiting][T35]") {
+                 "[T35]") {
   const bool head_of_several = GENERATE(true, false);
   const auto locks = service();
   locks->acquire_all({"k", "l"}).release();
@@ -133,7 +132,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: behind a thread that gets no answer f
   head.join();
 }
 
-TEST_CASE_METHOD(engine_fixture, "waiting: behind a first statement that hangs nobody hears busy", "[waiting][T35]") {
+TEST_CASE_METHOD(engine_fixture, "waiting: behind a first statement that hangs nobody hears busy", "[T35]") {
   const auto locks = service();
   locks->acquire("other").release();
   const auto hangs = store->hold(verb::take);
@@ -157,7 +156,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: behind a first statement that hangs n
 }
 
 TEST_CASE_METHOD(engine_fixture,
-                 "waiting: for a session that another thread opens, it ends with the reason of that one", "[waiting]") {
+                 "waiting: for a session that another thread opens, it ends with the reason of that one") {
   const auto locks = service();
   const bool known = GENERATE(true, false);
   if (known) {
@@ -184,7 +183,7 @@ TEST_CASE_METHOD(engine_fixture,
   other.join();
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local line", "[waiting][T14][T35]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local line", "[T14][T35]") {
   auto held = home.acquire("k", {}, false);
   std::stop_source stop;
   std::error_code end;
@@ -198,7 +197,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local 
   CHECK(home.acquire("k", {.wait = 0ms}, false));
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause between polls", "[waiting][T14][T35]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause between polls", "[T14][T35]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   std::stop_source stop;
@@ -215,8 +214,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause 
   CHECK(home.waiting() == 0);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statements ends it after the answer",
-                 "[waiting][T14]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statements ends it after the answer", "[T14]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   for (const auto each : {statement{verb::take}, statement{verb::poll}}) {
@@ -235,7 +233,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statement
 }
 
 TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leaves no key held and no session in use",
-                 "[waiting][T14][T80]") {
+                 "[T14][T80]") {
   const auto each =
       GENERATE(statement{session_verb::open}, statement{verb::take}, statement{verb::insert}, statement{verb::poll},
                statement{session_verb::remove_expired}, statement{verb::take_over});
@@ -262,8 +260,8 @@ TEST_CASE_METHOD(engine_fixture, "waiting: a cancellation at any statement leave
   CHECK(closed() == used);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: a key without a holder whose row a transaction has locked is named as such",
-                 "[waiting]") {
+TEST_CASE_METHOD(waiting_fixture,
+                 "waiting: a key without a holder whose row a transaction has locked is named as such") {
   home.acquire("k", {}, false).release();
   store->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 2});
   std::string text;
@@ -275,8 +273,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a key without a holder whose row a t
   CHECK(text.find("an open transaction has written or locked its row") != std::string::npos);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the grant changes nothing",
-                 "[waiting][T14]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the grant changes nothing", "[T14]") {
   std::stop_source stop;
   store->next(verb::insert, {.during = [&] { stop.request_stop(); }});
   const auto held = home.acquire("k", {.cancel = stop.get_token()}, false);
@@ -284,8 +281,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the g
   CHECK(fence_of("k") == 1);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it asks for nothing and enters nothing",
-                 "[waiting][T14]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it asks for nothing and enters nothing", "[T14]") {
   std::stop_source stop;
   stop.request_stop();
   const detail::lock_settings cancelled{.wait = 1h, .cancel = stop.get_token()};
@@ -301,7 +297,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: cancelled beforehand, it asks for no
   CHECK(home.statements() == sent);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal says so", "[waiting][T10][T36]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal says so", "[T10][T36]") {
   const auto two = core(options([](auto& settings) { settings.max_waiters = 2; }));
   auto held = two.acquire("k", {}, false);
   std::vector<std::thread> threads;
@@ -318,7 +314,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal
   two.finish();
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in the queue and between polls", "[waiting][T90]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in the queue and between polls", "[T90]") {
   const auto rival = foreign();
   const auto theirs = rival->acquire("k");
   std::error_code first, second;
@@ -333,8 +329,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in the queue and be
   CHECK(second == errc::closed);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it though the key stays held in this process",
-                 "[waiting][T90]") {
+TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it though the key stays held in this process", "[T90]") {
   const auto held = home.acquire("k", {}, false);
   std::error_code end;
   std::thread stands([&] { end = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
@@ -345,7 +340,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it though the key stays
   CHECK_NOTHROW(held.ensure_held());
 }
 
-TEST_CASE_METHOD(engine_fixture, "waiting: the engine does not end under a waiter", "[waiting][T89][T90]") {
+TEST_CASE_METHOD(engine_fixture, "waiting: the engine does not end under a waiter", "[T89][T90]") {
   auto home = core();
   auto held = home.acquire("k", {}, false);
   std::error_code end;
@@ -362,7 +357,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: the engine does not end under a waite
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: an owner's second thread enters as soon as the first was granted",
-                 "[waiting][T09][T33][T44]") {
+                 "[T09][T33][T44]") {
   const owner shared;
   for (int round = 0; round < 200; ++round) {
     lease first, second;

@@ -41,7 +41,7 @@ using texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("row claim: free rows are those that nobody holds, abandoned ones may be dead", "[contract][rows][T74]") {
+TEST_CASE("row claim: free rows are those that nobody holds, abandoned ones may be dead", "[T74]") {
   row_scene s;
   row_actor a(s), gone(s), late(s, for_moments);
   const auto& sql = database_of(a);
@@ -59,7 +59,7 @@ TEST_CASE("row claim: free rows are those that nobody holds, abandoned ones may 
   CHECK(where(s, sql.abandoned_rows(*s.table)) == texts{"3", "4"});
 }
 
-TEST_CASE("row claim: takes all rows that the transaction has locked in one statement", "[contract][rows]") {
+TEST_CASE("row claim: takes all rows that the transaction has locked in one statement") {
   const auto kind = GENERATE(row_id_kind::integer, row_id_kind::text, row_id_kind::composite);
   row_scene s({.id = kind});
   row_actor a(s), b(s);
@@ -87,7 +87,7 @@ TEST_CASE("row claim: takes all rows that the transaction has locked in one stat
   CHECK(s.number(s.table->fence, s.key(rows[0].row()->values)) == 1);
 }
 
-TEST_CASE("row claim: passes over what is held meanwhile", "[contract][rows]") {
+TEST_CASE("row claim: passes over what is held meanwhile") {
   row_scene s;
   row_actor a(s), b(s);
   const std::vector<lock_key> rows = {s.make(1), s.make(2)};
@@ -98,7 +98,7 @@ TEST_CASE("row claim: passes over what is held meanwhile", "[contract][rows]") {
   CHECK(b.at(rows[0]).holder == a.id);
 }
 
-TEST_CASE("row claim: where a column renews, the rows get an expiry, rounded up", "[contract][rows]") {
+TEST_CASE("row claim: where a column renews, the rows get an expiry, rounded up") {
   row_scene s({.renewal = row_renewal::column, .owner_not_null = true, .fence_is_version = true});
   row_actor a(s);
   const auto& sql = database_of(a);
@@ -118,7 +118,7 @@ TEST_CASE("row claim: where a column renews, the rows get an expiry, rounded up"
   CHECK(answer(a.extend(rows[1], now.fence, 30s)) == outcome::yes);
 }
 
-TEST_CASE("row claim: lock columns can be added to a table that has rows", "[contract][rows]") {
+TEST_CASE("row claim: lock columns can be added to a table that has rows") {
   const auto renewal = GENERATE(row_renewal::session, row_renewal::column);
   const bool column = renewal == row_renewal::column;
   row_scene s({.renewal = renewal, .owner_not_null = column, .fence_is_version = column, .without_lock_columns = true});
@@ -139,7 +139,7 @@ TEST_CASE("row claim: lock columns can be added to a table that has rows", "[con
 }
 
 TEST_CASE("row: a holder whose session is in other lock tables keeps its row, and messages name those tables",
-          "[contract][rows][T16]") {
+          "[T16]") {
   row_scene s;
   row_actor a(s);
   const auto row = s.make(1), brief = s.make(2);
@@ -223,8 +223,7 @@ std::string owner_of(const row_scene& s, const request& by) {
 
 }  // namespace
 
-TEST_CASE("row batch: 64 takes are granted together, each with its own fence and attempt, and released together",
-          "[contract][rows]") {
+TEST_CASE("row batch: 64 takes are granted together, each with its own fence and attempt, and released together") {
   const auto shape = GENERATE(row_shape{}, row_shape{.owner_not_null = true}, row_shape{.fence_is_version = true},
                               row_shape{.id = row_id_kind::composite}, row_shape{.renewal = row_renewal::column});
   row_scene s(shape);
@@ -268,8 +267,7 @@ TEST_CASE("row batch: 64 takes are granted together, each with its own fence and
   CHECK(outcomes(a.run(after(asked, verb::release, replies))) == answers(64, no));
 }
 
-TEST_CASE("row batch: a take has its own answer among rows that are held, absent, expired or another program's",
-          "[contract][rows]") {
+TEST_CASE("row batch: a take has its own answer among rows that are held, absent, expired or another program's") {
   const auto id = GENERATE(row_id_kind::integer, row_id_kind::composite);
   row_scene s({.id = id});
   row_actor a(s), b(s);
@@ -303,8 +301,7 @@ TEST_CASE("row batch: a take has its own answer among rows that are held, absent
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table) == "7");
 }
 
-TEST_CASE("row batch: a release or cancel has its own answer among rows that are not ours any more",
-          "[contract][rows]") {
+TEST_CASE("row batch: a release or cancel has its own answer among rows that are not ours any more") {
   const auto action = GENERATE(verb::release, verb::cancel);
   row_scene s;
   row_actor a(s), b(s);
@@ -336,8 +333,7 @@ TEST_CASE("row batch: a release or cancel has its own answer among rows that are
   CHECK(a.at(rows[0]).holder == b.id);
 }
 
-TEST_CASE("row batch: releases go by the attempt where the fence is a version that ordinary updates raise",
-          "[contract][rows]") {
+TEST_CASE("row batch: releases go by the attempt where the fence is a version that ordinary updates raise") {
   row_scene s({.fence_is_version = true});
   row_actor a(s), b(s);
   std::vector<lock_key> rows;
@@ -351,7 +347,7 @@ TEST_CASE("row batch: releases go by the attempt where the fence is a version th
   CHECK(s.owner(rows[2]) == "x");
 }
 
-TEST_CASE("row batch: of two requests that the database takes for the same row one is granted", "[contract][rows]") {
+TEST_CASE("row batch: of two requests that the database takes for the same row one is granted") {
   row_scene s({.id = row_id_kind::text});
   row_actor a(s);
   const std::vector<lock_key> rows = {s.make("a"), s.key({std::string("a ")}), s.make("b'\\"),
@@ -364,8 +360,7 @@ TEST_CASE("row batch: of two requests that the database takes for the same row o
   CHECK(outcomes(a.run(after(asked, verb::cancel, replies))) == answers{yes, no, yes, yes});
 }
 
-TEST_CASE("row batch: a row that another program's transaction has locked neither stalls nor fails the others",
-          "[contract][rows]") {
+TEST_CASE("row batch: a row that another program's transaction has locked neither stalls nor fails the others") {
   const auto action = GENERATE(verb::take, verb::release, verb::cancel);
   const auto id = GENERATE(row_id_kind::integer, row_id_kind::composite);
   row_scene s({.id = id});
@@ -398,7 +393,7 @@ TEST_CASE("row batch: a row that another program's transaction has locked neithe
   CHECK(outcomes(a.run({asked[locked], asked[held]})) == answers{yes, no});
 }
 
-TEST_CASE("row batch: the rows of acquire_all are taken and released by few statements", "[contract][rows]") {
+TEST_CASE("row batch: the rows of acquire_all are taken and released by few statements") {
   row_scene s;
   lock_service locks(s.fixture->open(), {.close_limit = 0ms, .cleanup_interval = 0ms});
   std::vector<lock_key> rows;
@@ -439,7 +434,7 @@ std::string plain_name(const row_table& table) {
 
 }  // namespace
 
-TEST_CASE("held rows: each has its key, its id and its holder; a free row is none", "[contract][rows]") {
+TEST_CASE("held rows: each has its key, its id and its holder; a free row is none") {
   row_scene s({.id = row_id_kind::composite});
   row_actor a(s), b(s);
   const auto row = s.make(7, "it's"), other = s.make(8, "x:y"), freed = s.make(9, "z");
@@ -460,7 +455,7 @@ TEST_CASE("held rows: each has its key, its id and its holder; a free row is non
   CHECK(held(b, s.table, 1).size() == 1);
 }
 
-TEST_CASE("held rows: what has expired is free, and a dead session's row is dead", "[contract][rows]") {
+TEST_CASE("held rows: what has expired is free, and a dead session's row is dead") {
   row_scene s;
   row_actor a(s), b(s);
   const auto soon = s.make(1), gone = s.make(2);
@@ -474,7 +469,7 @@ TEST_CASE("held rows: what has expired is free, and a dead session's row is dead
   CHECK(found[0].holder.dead);
 }
 
-TEST_CASE("held rows: the tables that can be locked are found by their columns' names", "[contract][rows]") {
+TEST_CASE("held rows: the tables that can be locked are found by their columns' names") {
   row_scene s;
   row_actor a(s);
   const auto row = s.make(1);
@@ -499,7 +494,7 @@ TEST_CASE("held rows: the tables that can be locked are found by their columns' 
   CHECK(held(a, found.front()).empty());
 }
 
-TEST_CASE("held rows: a table shared with other programs is found, and shows their locks", "[contract][rows]") {
+TEST_CASE("held rows: a table shared with other programs is found, and shows their locks") {
   row_scene s({.renewal = row_renewal::column, .owner_not_null = true, .fence_is_version = true});
   row_actor a(s);
   const auto row = s.make(1);
@@ -515,7 +510,7 @@ TEST_CASE("held rows: a table shared with other programs is found, and shows the
   CHECK(held(a, found.front()).empty());
 }
 
-TEST_CASE("held rows: a table whose rows can't be locked is refused by name, with the reason", "[contract][rows]") {
+TEST_CASE("held rows: a table whose rows can't be locked is refused by name, with the reason") {
   row_scene s({.without_lock_columns = true});
   row_actor a(s);
   for (const auto& name : {plain_name(*s.table), std::string("no_such_table")}) {

@@ -10,7 +10,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("row: a free row is granted by one statement, which writes owner and fence", "[contract][rows]") {
+TEST_CASE("row: a free row is granted by one statement, which writes owner and fence") {
   const auto not_null = GENERATE(false, true);
   row_scene s({.owner_not_null = not_null});
   row_actor a(s);
@@ -28,7 +28,7 @@ TEST_CASE("row: a free row is granted by one statement, which writes owner and f
   CHECK(s.number(s.table->fence, row) == 1);
 }
 
-TEST_CASE("row: one owner at a time, and no re-entry in the table", "[contract][rows]") {
+TEST_CASE("row: one owner at a time, and no re-entry in the table") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -44,7 +44,7 @@ TEST_CASE("row: one owner at a time, and no re-entry in the table", "[contract][
   CHECK(a.at(row).holder == b.id);
 }
 
-TEST_CASE("row: fences have no gap, and busy attempts raise nothing", "[contract][rows]") {
+TEST_CASE("row: fences have no gap, and busy attempts raise nothing") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -60,7 +60,7 @@ TEST_CASE("row: fences have no gap, and busy attempts raise nothing", "[contract
   }
 }
 
-TEST_CASE("row: a poll shows the holder, its attempt, how it is kept and who it is", "[contract][rows]") {
+TEST_CASE("row: a poll shows the holder, its attempt, how it is kept and who it is") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -87,7 +87,7 @@ TEST_CASE("row: a poll shows the holder, its attempt, how it is kept and who it 
   CHECK(own.remaining <= 20min);
 }
 
-TEST_CASE("row: a row that is not there is absent, and none is made", "[contract][rows]") {
+TEST_CASE("row: a row that is not there is absent, and none is made") {
   row_scene s;
   row_actor a(s);
   const auto row = s.key({std::int64_t{7}});
@@ -97,7 +97,7 @@ TEST_CASE("row: a row that is not there is absent, and none is made", "[contract
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table) == "0");
 }
 
-TEST_CASE("row: release, extend and cancel by anybody else change nothing", "[contract][rows][T59]") {
+TEST_CASE("row: release, extend and cancel by anybody else change nothing", "[T59]") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -127,7 +127,7 @@ TEST_CASE("row: release, extend and cancel by anybody else change nothing", "[co
   CHECK(answer(a.release(row, fence)) == outcome::no);
 }
 
-TEST_CASE("row: a grant with an expiry of its own is free when that has passed", "[contract][rows]") {
+TEST_CASE("row: a grant with an expiry of its own is free when that has passed") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -147,8 +147,7 @@ TEST_CASE("row: a grant with an expiry of its own is free when that has passed",
   CHECK(b.at(row).kind == lease_kind::session);
 }
 
-TEST_CASE("row: an expiry of its own ends the lock when it has passed, and not a moment before",
-          "[contract][rows][T30]") {
+TEST_CASE("row: an expiry of its own ends the lock when it has passed, and not a moment before", "[T30]") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -171,7 +170,7 @@ TEST_CASE("row: an expiry of its own ends the lock when it has passed, and not a
   }
 }
 
-TEST_CASE("row: a dead holder's row is taken over by what was seen, a living one's never", "[contract][rows][T57]") {
+TEST_CASE("row: a dead holder's row is taken over by what was seen, a living one's never", "[T57]") {
   row_scene s;
   row_actor a(s), b(s), c(s);
   const auto row = s.make(1);
@@ -201,7 +200,7 @@ TEST_CASE("row: a dead holder's row is taken over by what was seen, a living one
   CHECK(s.number(s.table->version, row) == fence + 1);
 }
 
-TEST_CASE("row: an expired session is killed before its row is taken over", "[contract][rows]") {
+TEST_CASE("row: an expired session is killed before its row is taken over") {
   row_scene s;
   row_actor a(s, for_moments), b(s);
   const auto row = s.make(1);
@@ -215,7 +214,7 @@ TEST_CASE("row: an expired session is killed before its row is taken over", "[co
   CHECK(answer(b.take_over(row, expired)) == outcome::yes);
 }
 
-TEST_CASE("row: a live own expiry is not taken over", "[contract][rows]") {
+TEST_CASE("row: a live own expiry is not taken over") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -230,7 +229,7 @@ TEST_CASE("row: a live own expiry is not taken over", "[contract][rows]") {
   CHECK(b.at(row).holder == a.id);
 }
 
-TEST_CASE("row: a free row is not taken over", "[contract][rows]") {
+TEST_CASE("row: a free row is not taken over") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -242,7 +241,7 @@ TEST_CASE("row: a free row is not taken over", "[contract][rows]") {
   CHECK(answer(b.take_over(row, b.at(row))) == outcome::no);
 }
 
-TEST_CASE("row: a lock that another program wrote holds, with an expiry until that has passed", "[contract][rows]") {
+TEST_CASE("row: a lock that another program wrote holds, with an expiry until that has passed") {
   row_scene s;
   row_actor a(s);
   const auto row = s.make(1);
@@ -275,8 +274,7 @@ TEST_CASE("row: a lock that another program wrote holds, with an expiry until th
   CHECK(a.at(row).holder == a.id);
 }
 
-TEST_CASE("row: polls of many rows show each its own holder, in a collation that takes several ids for the same too",
-          "[contract][rows]") {
+TEST_CASE("row: polls of many rows show each its own holder, in a collation that takes several ids for the same too") {
   row_scene texts({.id = row_id_kind::text});
   row_actor a(texts), b(texts);
   std::vector<lock_key> rows;
@@ -300,7 +298,7 @@ TEST_CASE("row: polls of many rows show each its own holder, in a collation that
   CHECK(replies[1].holder.holder == b.id);
 }
 
-TEST_CASE("row: text and composite ids name exactly their row", "[contract][rows][T56]") {
+TEST_CASE("row: text and composite ids name exactly their row", "[T56]") {
   row_scene texts({.id = row_id_kind::text});
   row_actor a(texts);
   const std::vector<std::string> ids = {
@@ -331,7 +329,7 @@ TEST_CASE("row: text and composite ids name exactly their row", "[contract][rows
   CHECK(b.at(second).holder == c.id);
 }
 
-TEST_CASE("row: several requests of one verb are answered one by one", "[contract][rows]") {
+TEST_CASE("row: several requests of one verb are answered one by one") {
   row_scene s;
   row_actor a(s), b(s);
   const std::vector<lock_key> rows = {s.make(1), s.make(2), s.make(3)};
@@ -351,7 +349,7 @@ TEST_CASE("row: several requests of one verb are answered one by one", "[contrac
   CHECK(answer(replies[2]) == outcome::yes);
 }
 
-TEST_CASE("row: of many who want a row at once one gets it, and no fence is given twice", "[contract][rows]") {
+TEST_CASE("row: of many who want a row at once one gets it, and no fence is given twice") {
   row_scene s;
   const auto row = s.make(1);
   constexpr int grants_each = 25;
@@ -401,7 +399,7 @@ struct shared_scene : row_scene {
 
 }  // namespace
 
-TEST_CASE("row column: we and the others exclude each other", "[contract][rows]") {
+TEST_CASE("row column: we and the others exclude each other") {
   shared_scene s;
   row_actor a(s);
   const auto row = s.make(1);
@@ -437,7 +435,7 @@ TEST_CASE("row column: we and the others exclude each other", "[contract][rows]"
   CHECK(s.plain_take(row, "java-2", 60));
 }
 
-TEST_CASE("row column: what others may take is what we may not trust, to the second", "[contract][rows]") {
+TEST_CASE("row column: what others may take is what we may not trust, to the second") {
   shared_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -456,7 +454,7 @@ TEST_CASE("row column: what others may take is what we may not trust, to the sec
   FAIL("no second was long enough");
 }
 
-TEST_CASE("row column: an expiry is rounded up, and an extension never shortens", "[contract][rows]") {
+TEST_CASE("row column: an expiry is rounded up, and an extension never shortens") {
   shared_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -482,7 +480,7 @@ TEST_CASE("row column: an expiry is rounded up, and an extension never shortens"
   CHECK(answer(a.extend(row, fence, 30s)) == outcome::no);
 }
 
-TEST_CASE("row column: an extension comes too late when the expiry has passed", "[contract][rows]") {
+TEST_CASE("row column: an extension comes too late when the expiry has passed") {
   shared_scene s;
   row_actor a(s);
   const auto row = s.make(1);
@@ -493,7 +491,7 @@ TEST_CASE("row column: an extension comes too late when the expiry has passed", 
   CHECK(answer(a.release(row, fence)) == outcome::yes);  // still nobody else's
 }
 
-TEST_CASE("row column: a lock without an expiry is refused", "[contract][rows]") {
+TEST_CASE("row column: a lock without an expiry is refused") {
   shared_scene s;
   row_actor a(s);
   const auto row = s.make(1);
@@ -504,7 +502,7 @@ TEST_CASE("row column: a lock without an expiry is refused", "[contract][rows]")
   CHECK(s.owner(row).empty());
 }
 
-TEST_CASE("row column: a version that is the fence is raised once by a grant", "[contract][rows]") {
+TEST_CASE("row column: a version that is the fence is raised once by a grant") {
   shared_scene s;
   row_actor a(s);
   const auto row = s.make(1);
@@ -531,8 +529,7 @@ struct rows_and_keys {
 
 }  // namespace
 
-TEST_CASE("row: rows and keys are locked together, and a text that reads like a row is another key",
-          "[contract][rows][T76][T77]") {
+TEST_CASE("row: rows and keys are locked together, and a text that reads like a row is another key", "[T76][T77]") {
   rows_and_keys at;
   const auto row = at.s.make(1);
   const auto other = at.s.make(2);
@@ -549,7 +546,7 @@ TEST_CASE("row: rows and keys are locked together, and a text that reads like a 
   CHECK(at.s.owner(other).empty());
 }
 
-TEST_CASE("row: a busy row keeps keys and rows from being taken", "[contract][rows][T76]") {
+TEST_CASE("row: a busy row keeps keys and rows from being taken", "[T76]") {
   rows_and_keys at;
   const auto row = at.s.make(1);
   const auto other = at.s.make(2);
@@ -567,7 +564,7 @@ TEST_CASE("row: a busy row keeps keys and rows from being taken", "[contract][ro
   CHECK(at.is_free(other));
 }
 
-TEST_CASE("row: one that does not exist is named, and nothing is held", "[contract][rows][T76]") {
+TEST_CASE("row: one that does not exist is named, and nothing is held", "[T76]") {
   rows_and_keys at;
   const auto row = at.s.make(1);
   CHECK(thrown([&] { return at.a.acquire_all({row, "k", at.s.key({std::int64_t{7}})}); }) == errc::no_such_row);
@@ -575,8 +572,7 @@ TEST_CASE("row: one that does not exist is named, and nothing is held", "[contra
   CHECK(at.is_free("k"));
 }
 
-TEST_CASE("row: rows that renew their own expiry are locked together with keys kept by a session",
-          "[contract][rows][T76]") {
+TEST_CASE("row: rows that renew their own expiry are locked together with keys kept by a session", "[T76]") {
   row_scene s({.renewal = row_renewal::column});
   lock_service a(s.fixture->open(), {.close_limit = 0ms, .cleanup_interval = 0ms});
   lock_service b(s.fixture->open(), {.close_limit = 0ms, .cleanup_interval = 0ms});
@@ -608,8 +604,7 @@ outcome revoked(const row_actor& actor, const lock_key& row) {
 
 }  // namespace
 
-TEST_CASE("row inspection: shows the holder of a row and its session, nobody for a free or missing one",
-          "[contract][rows]") {
+TEST_CASE("row inspection: shows the holder of a row and its session, nobody for a free or missing one") {
   row_scene s({.id = row_id_kind::composite});
   row_actor a(s), b(s);
   const auto row = s.make(7, "it's");
@@ -634,7 +629,7 @@ TEST_CASE("row inspection: shows the holder of a row and its session, nobody for
   CHECK(inspected(b, row).empty());
 }
 
-TEST_CASE("row inspection: a verified row is still its holder's", "[contract][rows]") {
+TEST_CASE("row inspection: a verified row is still its holder's") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -645,7 +640,7 @@ TEST_CASE("row inspection: a verified row is still its holder's", "[contract][ro
   CHECK(revoked(b, row) == outcome::yes);
 }
 
-TEST_CASE("row inspection: a holder is dead when its session is gone or has expired", "[contract][rows]") {
+TEST_CASE("row inspection: a holder is dead when its session is gone or has expired") {
   row_scene s;
   row_actor a(s), late(s, for_moments), b(s);
   const auto gone = s.make(1);
@@ -663,7 +658,7 @@ TEST_CASE("row inspection: a holder is dead when its session is gone or has expi
   CHECK(inspected(b, expired)[0].host == "host-a");
 }
 
-TEST_CASE("row inspection: an expiry of its own is shown until it has passed", "[contract][rows]") {
+TEST_CASE("row inspection: an expiry of its own is shown until it has passed") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -681,7 +676,7 @@ TEST_CASE("row inspection: an expiry of its own is shown until it has passed", "
   CHECK(inspected(b, soon).empty());
 }
 
-TEST_CASE("row inspection: another program's lock is shown by what that wrote", "[contract][rows]") {
+TEST_CASE("row inspection: another program's lock is shown by what that wrote") {
   row_scene s({.renewal = row_renewal::column, .owner_not_null = true, .fence_is_version = true});
   row_actor a(s);
   const auto row = s.make(1);
@@ -699,7 +694,7 @@ TEST_CASE("row inspection: another program's lock is shown by what that wrote", 
   CHECK(inspected(a, row).empty());
 }
 
-TEST_CASE("row inspection: revoking a row ends the session that keeps it, and only that", "[contract][rows]") {
+TEST_CASE("row inspection: revoking a row ends the session that keeps it, and only that") {
   row_scene s;
   row_actor a(s), b(s), c(s);
   const auto row = s.make(1);
@@ -732,7 +727,7 @@ void check_busy(const reply& r, std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-TEST_CASE("verification: of a row goes to and fro, and every verb knows both forms", "[contract][rows][verify]") {
+TEST_CASE("verification: of a row goes to and fro, and every verb knows both forms") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -761,7 +756,7 @@ TEST_CASE("verification: of a row goes to and fro, and every verb knows both for
   CHECK(answer(b.take_over(row, b.at(row))) == outcome::yes);
 }
 
-TEST_CASE("verification: of what is not ours any more changes nothing", "[contract][rows][verify]") {
+TEST_CASE("verification: of what is not ours any more changes nothing") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -794,8 +789,7 @@ TEST_CASE("verification: of what is not ours any more changes nothing", "[contra
   CHECK(s.app->run(c.verify_text(key, 1)) == 0);
 }
 
-TEST_CASE("verification: another grant of the same session, older or later, proves and frees nothing",
-          "[contract][rows][verify][T70]") {
+TEST_CASE("verification: another grant of the same session, older or later, proves and frees nothing", "[T70]") {
   row_scene s;
   row_actor a(s);
   const auto row = s.make(1);
@@ -823,8 +817,7 @@ TEST_CASE("verification: another grant of the same session, older or later, prov
   CHECK(a.actor::at("k").kind == lease_kind::session);
 }
 
-TEST_CASE("verification: a match keeps everybody else out until the transaction ends",
-          "[contract][rows][verify][T70]") {
+TEST_CASE("verification: a match keeps everybody else out until the transaction ends", "[T70]") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -856,7 +849,7 @@ TEST_CASE("verification: a match keeps everybody else out until the transaction 
   }
 }
 
-TEST_CASE("verification: of a key keeps everybody else out until the transaction ends", "[contract][verify][T70]") {
+TEST_CASE("verification: of a key keeps everybody else out until the transaction ends", "[T70]") {
   row_scene s;
   row_actor a(s), b(s);
   const lock_key key("k");
@@ -872,7 +865,7 @@ TEST_CASE("verification: of a key keeps everybody else out until the transaction
   CHECK(answer(b.actor::take_over("k", b.actor::at("k"))) == outcome::yes);
 }
 
-TEST_CASE("verification: an own expiry that has passed still counts until somebody else came", "[contract][verify]") {
+TEST_CASE("verification: an own expiry that has passed still counts until somebody else came") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -886,8 +879,7 @@ TEST_CASE("verification: an own expiry that has passed still counts until somebo
   CHECK(s.app->run(a.verify_text(row, fence)) == 0);
 }
 
-TEST_CASE("verification: a release in the application's transaction counts when that is committed",
-          "[contract][rows]") {
+TEST_CASE("verification: a release in the application's transaction counts when that is committed") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -914,7 +906,7 @@ TEST_CASE("verification: a release in the application's transaction counts when 
   CHECK(s.app->run(a.release_text(row, fence)) == 0);
 }
 
-TEST_CASE("verification: has one marker for each parameter", "[contract][rows][verify]") {
+TEST_CASE("verification: has one marker for each parameter") {
   row_scene s({.id = row_id_kind::text});
   row_actor a(s);
   const auto row = s.make("what? 'now'?");

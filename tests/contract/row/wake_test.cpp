@@ -28,7 +28,7 @@ struct waiting_for_rows {
 
 }  // namespace
 
-TEST_CASE("row wake: a service is woken that would poll again in an hour", "[contract][rows][wake]") {
+TEST_CASE("row wake: a service is woken that would poll again in an hour") {
   waiting_for_rows at(GENERATE(row_renewal::session, row_renewal::column));
   const bool several = GENERATE(false, true);
   CAPTURE(several);
@@ -46,7 +46,7 @@ TEST_CASE("row wake: a service is woken that would poll again in an hour", "[con
   }
 }
 
-TEST_CASE("row wake: a batch of releases wakes a waiter of each row", "[contract][rows][wake]") {
+TEST_CASE("row wake: a batch of releases wakes a waiter of each row") {
   waiting_for_rows at;
   const auto row = at.s.make(1), next = at.s.make(2);
   lock_service third(at.s.fixture->url(), patient());
@@ -60,7 +60,7 @@ TEST_CASE("row wake: a batch of releases wakes a waiter of each row", "[contract
   CHECK(two.get());
 }
 
-TEST_CASE("row wake: a release that looks for a waiter is one statement where nobody waits", "[contract][rows][wake]") {
+TEST_CASE("row wake: a release that looks for a waiter is one statement where nobody waits") {
   row_scene s;
   row_actor holder(s);
   const auto row = s.make(1);
@@ -76,7 +76,7 @@ TEST_CASE("row wake: a release that looks for a waiter is one statement where no
   CHECK(answer(holder.run(release)) == outcome::no);
 }
 
-TEST_CASE("row wake: the key of the same text is another lock", "[contract][rows][wake]") {
+TEST_CASE("row wake: the key of the same text is another lock") {
   waiting_for_rows at;
   const auto row = at.s.make(1);
   const lock_key alike(std::string(row.view()));
@@ -89,8 +89,7 @@ TEST_CASE("row wake: the key of the same text is another lock", "[contract][rows
   CHECK(waits.get());
 }
 
-TEST_CASE("row wake: a waiter polls as well, for nobody tells of a row that others have freed",
-          "[contract][rows][wake]") {
+TEST_CASE("row wake: a waiter polls as well, for nobody tells of a row that others have freed") {
   row_scene s;
   const auto row = s.make(1);
   auto options = patient();
@@ -105,7 +104,7 @@ TEST_CASE("row wake: a waiter polls as well, for nobody tells of a row that othe
   CHECK(waits.get());
 }
 
-TEST_CASE("row wake: a wait for a row that ends in vain leaves its place", "[contract][rows][wake]") {
+TEST_CASE("row wake: a wait for a row that ends in vain leaves its place") {
   waiting_for_rows at;
   const auto row = at.s.make(1);
   const auto held = at.other.acquire(row);

@@ -158,8 +158,7 @@ TEST_CASE_METHOD(service_fixture, "lease: a fencing token is given or refused, a
   CHECK(b.locks.holder("k")->fence == 0);
 }
 
-TEST_CASE_METHOD(service_fixture, "lease: what the store can't do is refused at the call, before any statement",
-                 "[capabilities]") {
+TEST_CASE_METHOD(service_fixture, "lease: what the store can't do is refused at the call, before any statement") {
   const auto sent = a.locks.statements();
   const auto names_store = [&](const std::string& text) { return text.find(a.locks.name()) != std::string::npos; };
   if (!can.expiring_leases && !can.renewed_leases) {

@@ -7,7 +7,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("store: keys that differ in any byte are different locks", "[contract][T56]") {
+TEST_CASE("store: keys that differ in any byte are different locks", "[T56]") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   const std::string longest(255, 'x');

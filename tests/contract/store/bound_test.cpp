@@ -20,12 +20,12 @@ outcome acquired(actor& by, std::string_view key) {
 
 }  // namespace
 
-TEST_CASE_METHOD(two_actors, "bound: a poll shows that a connection holds the key", "[contract]") {
+TEST_CASE_METHOD(two_actors, "bound: a poll shows that a connection holds the key") {
   a.acquire("k");
   CHECK(b.at("k").kind == lease_kind::connection);
 }
 
-TEST_CASE("bound: what a process held is free as soon as its connections end, long before its ttl", "[contract][T91]") {
+TEST_CASE("bound: what a process held is free as soon as its connections end, long before its ttl", "[T91]") {
   const auto fixture = make_store_fixture();
   actor b(*fixture);
   {
@@ -39,7 +39,7 @@ TEST_CASE("bound: what a process held is free as soon as its connections end, lo
   CHECK(acquired(b, "one") == yes);
 }
 
-TEST_CASE("bound: a holder that is silent for its ttl holds nothing any more, and is told", "[contract][T24][T30]") {
+TEST_CASE("bound: a holder that is silent for its ttl holds nothing any more, and is told", "[T24][T30]") {
   const auto fixture = make_store_fixture();
   actor b(*fixture), a(*fixture, 4s);  // in this order: its ttl runs from now on
   const auto fence = a.acquire("k", a.keeps ? 0us : 4s);

@@ -19,8 +19,7 @@ struct circle_fixture : own_place, circle_scene {
 
 }  // namespace
 
-TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the youngest wait, and named as a whole",
-                 "[contract][circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the youngest wait, and named as a whole") {
   const std::size_t size = GENERATE(2, 3, 8);
   const bool several = GENERATE(false, true);
   CAPTURE(size, several);
@@ -29,8 +28,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the yo
   break_circle(keys, several);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key of its process closes it",
-                 "[contract][circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key of its process closes it") {
   const auto one = process("one"), other = process("other");
   // The first waiter of the process holds nothing, and stands in front.
   std::promise<void> other_holds, other_waits;
@@ -64,8 +62,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key
   CHECK(front.get());
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its own process is part of it",
-                 "[contract][circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its own process is part of it") {
   const auto one = process("one"), other = process("other");
   std::promise<void> other_holds, first_holds, second_holds, other_waits;
   auto theirs = std::async(std::launch::async, [&]() -> std::string {
@@ -93,8 +90,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its 
   CHECK(second.get() == "granted");
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on with what it holds is in none",
-                 "[contract][circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on with what it holds is in none") {
   const auto one = process("one"), other = process("other");
   std::promise<void> over, works_on;
   // Another thread of its process goes on waiting, so its wait stays on record.
@@ -123,8 +119,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on
   CHECK(seen->count(event::kind::deadlock) == 0);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a call for several keys is part of it once it keeps what it has taken",
-                 "[contract][circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: a call for several keys is part of it once it keeps what it has taken") {
   const auto one = process("one"), other = process("other");
   std::optional<lease> a, b = other->acquire("b");
   auto both = std::async(std::launch::async, [&] { return one->acquire_all({"a", "b"}, {.wait = 60s}).size(); });
@@ -145,7 +140,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a call for several keys is part of it 
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a wait that holds nothing is no part of one", "[contract][circle]") {
+TEST_CASE_METHOD(circle_fixture, "circle: a wait that holds nothing is no part of one") {
   const auto one = process("one"), other = process("other");
   auto held = other->acquire("b");
   auto waiter = std::async(std::launch::async, [&] { return granted(one->acquire("b", {.wait = 60s})); });

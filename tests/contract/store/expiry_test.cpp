@@ -8,7 +8,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(two_actors, "store: a grant with an expiry of its own is free when that has passed", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a grant with an expiry of its own is free when that has passed") {
   const auto fence = a.acquire("k", fixture->moments());
   pass_until(*fixture, [&] { return b.at("k").expired; });
   if (!b.forgets) {
@@ -20,7 +20,7 @@ TEST_CASE_METHOD(two_actors, "store: a grant with an expiry of its own is free w
   CHECK(b.follows(taken.fence, fence));
 }
 
-TEST_CASE_METHOD(two_actors, "store: a late release does not touch who took the key meanwhile", "[contract][T01]") {
+TEST_CASE_METHOD(two_actors, "store: a late release does not touch who took the key meanwhile", "[T01]") {
   const auto fence = a.acquire("k", fixture->moments());
   pass_until(*fixture, [&] { return b.at("k").expired; });
   const auto theirs = b.acquire("k");
@@ -30,7 +30,7 @@ TEST_CASE_METHOD(two_actors, "store: a late release does not touch who took the 
   CHECK(b.at("k").holder == b.id);
 }
 
-TEST_CASE_METHOD(two_actors, "store: extend moves an own expiry forward, never back", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: extend moves an own expiry forward, never back") {
   const auto fence = a.acquire("k", for_long);
   REQUIRE(answer(a.extend("k", fence, 2 * for_long)) == outcome::yes);
   CHECK(b.at("k").remaining > for_long);
@@ -40,8 +40,7 @@ TEST_CASE_METHOD(two_actors, "store: extend moves an own expiry forward, never b
 }
 
 TEST_CASE_METHOD(two_actors,
-                 "store: extend is refused to another owner, by an old fence and once the expiry has passed",
-                 "[contract]") {
+                 "store: extend is refused to another owner, by an old fence and once the expiry has passed") {
   const auto fence = a.acquire("k", fixture->moments());
   CHECK(answer(b.extend("k", fence, for_long)) == outcome::no);
   CHECK(answer(a.extend("k", fence + 1, for_long)) == outcome::no);
@@ -51,7 +50,7 @@ TEST_CASE_METHOD(two_actors,
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("store: an older fence of the same session frees, extends and delays nothing", "[contract][T02]") {
+TEST_CASE("store: an older fence of the same session frees, extends and delays nothing", "[T02]") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   const auto older = a.acquire("k", 20s);
@@ -68,7 +67,7 @@ TEST_CASE("store: an older fence of the same session frees, extends and delays n
   CHECK(answer(a.release("k", present)) == outcome::yes);
 }
 
-TEST_CASE("store: a take-over of an own expiry by stale sight is refused", "[contract][T57]") {
+TEST_CASE("store: a take-over of an own expiry by stale sight is refused", "[T57]") {
   const auto fixture = make_store_fixture();
   actor a(*fixture), b(*fixture), c(*fixture);
   a.acquire("k", fixture->moments());
@@ -91,7 +90,7 @@ TEST_CASE("store: a take-over of an own expiry by stale sight is refused", "[con
   CHECK(b.follows(taken.fence, old.fence, 3));
 }
 
-TEST_CASE_METHOD(two_actors, "store: a live own expiry is not taken over", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a live own expiry is not taken over") {
   a.acquire("k", for_long);
   a.close();  // means nothing to a grant with an expiry of its own
   seen now = b.at("k");
@@ -102,7 +101,7 @@ TEST_CASE_METHOD(two_actors, "store: a live own expiry is not taken over", "[con
   CHECK(b.at("k").holder == a.id);
 }
 
-TEST_CASE("store: of many that take a key when its own expiry passes exactly one wins", "[contract][T57]") {
+TEST_CASE("store: of many that take a key when its own expiry passes exactly one wins", "[T57]") {
   const auto fixture = make_store_fixture();
   auto who = crowd(*fixture, 24);
   actor dead(*fixture);
@@ -113,7 +112,7 @@ TEST_CASE("store: of many that take a key when its own expiry passes exactly one
   CHECK(dead.follows(dead.at("k").fence, fence));
 }
 
-TEST_CASE_METHOD(two_actors, "store: inspect shows an own expiry until it has passed", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: inspect shows an own expiry until it has passed") {
   a.acquire("long", 20min);
   const auto own = b.inspected("long");
   REQUIRE(own.size() == 1);

@@ -6,8 +6,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(two_actors, "store: the fence grows at each grant, by one where it is counted, and stays at release",
-                 "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: the fence grows at each grant, by one where it is counted, and stays at release") {
   std::uint64_t last = 0;
   for (int i = 0; i < 5; ++i) {
     actor& who = i % 2 == 0 ? a : b;

@@ -27,8 +27,7 @@ service_options in_order() {
 
 }  // namespace
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: a free key is taken in order only if nobody else waits for it",
-                 "[contract][fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: a free key is taken in order only if nobody else waits for it") {
   std::optional<waiting_store> waiter(*fixture);
   REQUIRE(waiter->works());
   let_go();
@@ -47,14 +46,14 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: a free key is taken in order only if nobod
   CHECK_FALSE(poll(one).holder.others_first);
 }
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: whoever keeps no order overtakes", "[contract][fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: whoever keeps no order overtakes") {
   waiting_store waiter(*fixture);
   REQUIRE(waiter.works());
   let_go();
   CHECK(answer(other.take("k")) == outcome::yes);
 }
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: of processes that are registered the first gets it", "[contract][fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: of processes that are registered the first gets it") {
   actor first(*fixture), second(*fixture);
   counting_listener hears, hears_too;
   first.store->watch("k", first.id, hears);
@@ -71,8 +70,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: of processes that are registered the first
   second.store->unwatch("k", second.id, hears_too);
 }
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: a process that waits again after a grant stands behind the others",
-                 "[contract][fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: a process that waits again after a grant stands behind the others") {
   actor again(*fixture), behind(*fixture);
   counting_listener hears, hears_too;
   again.store->watch("k", again.id, hears);
@@ -94,7 +92,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: a process that waits again after a grant s
   behind.store->unwatch("k", behind.id, hears_too);
 }
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: what a dead holder leaves is taken over in order", "[contract][fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: what a dead holder leaves is taken over in order") {
   std::optional<waiting_store> waiter(*fixture);
   REQUIRE(waiter->works());
   REQUIRE(one.close() == outcome::yes);
@@ -115,8 +113,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: what a dead holder leaves is taken over in
   CHECK(taken.fence == fence + 1);
 }
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: services get the key in the order in which they began to wait",
-                 "[contract][fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: services get the key in the order in which they began to wait") {
   lock_service watcher(fixture->url(), in_order());
   std::vector<std::unique_ptr<lock_service>> services;
   std::vector<std::future<void>> waits;
@@ -136,8 +133,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: services get the key in the order in which
   CHECK(order == std::vector{0, 1, 2, 3});
 }
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: a process that does not take the key within a second is passed over",
-                 "[contract][fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: a process that does not take the key within a second is passed over") {
   waiting_store stopped(*fixture);
   REQUIRE(stopped.works());
   lock_service locks(fixture->url(), in_order());
@@ -150,7 +146,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: a process that does not take the key withi
   CHECK(std::chrono::steady_clock::now() - begun >= 990ms);
 }
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: as in docs/waiting.md", "[contract][fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: as in docs/waiting.md") {
   const auto url = fixture->url();
   // [order]
   dlock::lock_service locks(url, {.defaults = {.fairness = dlock::fairness::fifo}});

@@ -6,7 +6,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(two_actors, "store: min_hold keeps holder and fence until its time is over", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: min_hold keeps holder and fence until its time is over") {
   const auto fence = a.acquire("k");
   REQUIRE(answer(a.release("k", fence, for_long)) == outcome::yes);
   const seen held = b.at("k");
@@ -21,7 +21,7 @@ TEST_CASE_METHOD(two_actors, "store: min_hold keeps holder and fence until its t
   CHECK(answer(b.take_over("k", b.at("k"))) == outcome::no);
 }
 
-TEST_CASE_METHOD(two_actors, "store: after min_hold the key is free", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: after min_hold the key is free") {
   const auto fence = a.acquire("k");
   REQUIRE(answer(a.release("k", fence, for_moments)) == outcome::yes);
   pass_until(*fixture, [&] { return !b.at("k").holder || b.at("k").expired; });
@@ -30,8 +30,7 @@ TEST_CASE_METHOD(two_actors, "store: after min_hold the key is free", "[contract
   CHECK(taken.fence == fence + 1);
 }
 
-TEST_CASE_METHOD(two_actors, "store: min_hold counts from the grant, so a release after it frees at once",
-                 "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: min_hold counts from the grant, so a release after it frees at once") {
   const auto fence = a.acquire("k", for_long);
   fixture->pass(5ms);
   REQUIRE(answer(a.release("k", fence, 1ms)) == outcome::yes);

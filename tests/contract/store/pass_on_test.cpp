@@ -7,7 +7,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(two_actors, "store: a lock that is passed on stays its session's, with the next fence", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a lock that is passed on stays its session's, with the next fence") {
   REQUIRE(a.store->caps().passes_on);
   const auto fence = a.acquire("k");
   const auto before = a.nonce;
@@ -30,7 +30,7 @@ TEST_CASE_METHOD(two_actors, "store: a lock that is passed on stays its session'
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("store: what is passed on can be cancelled by its own nonce", "[contract]") {
+TEST_CASE("store: what is passed on can be cancelled by its own nonce") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   REQUIRE(answer(a.pass_on("k", a.acquire("k"))) == outcome::yes);
@@ -38,8 +38,7 @@ TEST_CASE("store: what is passed on can be cancelled by its own nonce", "[contra
   CHECK_FALSE(a.sees_held("k"));
 }
 
-TEST_CASE_METHOD(two_actors, "store: nobody passes on what others hold, what is free, or what was never there",
-                 "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: nobody passes on what others hold, what is free, or what was never there") {
   const auto theirs = b.acquire("theirs");
   CHECK(answer(a.pass_on("theirs", theirs)) == outcome::no);
   CHECK(b.at("theirs").fence == theirs);
@@ -50,7 +49,7 @@ TEST_CASE_METHOD(two_actors, "store: nobody passes on what others hold, what is 
   CHECK(answer(a.pass_on("never", 1)) == outcome::no);
 }
 
-TEST_CASE_METHOD(two_actors, "store: a lock that was passed on is free once its session is gone", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a lock that was passed on is free once its session is gone") {
   REQUIRE(answer(a.pass_on("k", a.acquire("k"))) == outcome::yes);
   REQUIRE(a.close() == outcome::yes);
   const seen left = b.at("k");
@@ -58,7 +57,7 @@ TEST_CASE_METHOD(two_actors, "store: a lock that was passed on is free once its 
   CHECK(answer(b.take_over("k", left)) == outcome::yes);
 }
 
-TEST_CASE_METHOD(two_actors, "store: several locks are passed on at once, each by its own fence", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: several locks are passed on at once, each by its own fence") {
   const auto older = a.acquire("older");
   REQUIRE(answer(a.release("older", older)) == outcome::yes);
   const auto newer = a.acquire("older");

@@ -9,7 +9,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(two_actors, "store: renewal moves a session's expiry forward, never back", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: renewal moves a session's expiry forward, never back") {
   const auto fence = a.acquire("k");
   REQUIRE(a.renew(2 * for_long) == outcome::yes);
   CHECK(b.at("k").remaining > for_long);
@@ -18,7 +18,7 @@ TEST_CASE_METHOD(two_actors, "store: renewal moves a session's expiry forward, n
   CHECK(b.at("k").fence == fence);
 }
 
-TEST_CASE("store: renewal prolongs its own session and nobody else's", "[contract][T16]") {
+TEST_CASE("store: renewal prolongs its own session and nobody else's", "[T16]") {
   const auto fixture = make_store_fixture();
   actor dying(*fixture, for_moments), renewed(*fixture), other(*fixture);
   dying.acquire("k");
@@ -30,7 +30,7 @@ TEST_CASE("store: renewal prolongs its own session and nobody else's", "[contrac
   CHECK(other.kill(renewed.id) == outcome::no);
 }
 
-TEST_CASE("store: an expired session is not renewed although it still exists", "[contract]") {
+TEST_CASE("store: an expired session is not renewed although it still exists") {
   const auto fixture = make_store_fixture();
   actor a(*fixture, for_moments), b(*fixture);
   a.acquire("k");
@@ -40,14 +40,14 @@ TEST_CASE("store: an expired session is not renewed although it still exists", "
   CHECK_FALSE(b.at("k").gone);
 }
 
-TEST_CASE("store: a session that is killed is not renewed", "[contract]") {
+TEST_CASE("store: a session that is killed is not renewed") {
   const auto fixture = make_store_fixture();
   actor a(*fixture, for_moments), b(*fixture);
   pass_until(*fixture, [&] { return b.kill(a.id) == outcome::yes; });
   CHECK(a.renew(for_long) == outcome::no);
 }
 
-TEST_CASE("store: a revoked session keeps its locks until it expires and is not renewed", "[contract]") {
+TEST_CASE("store: a revoked session keeps its locks until it expires and is not renewed") {
   const auto fixture = make_store_fixture();
   actor b(*fixture), a(*fixture, 5s);  // in this order: its ttl runs from now on
   const auto fence = a.acquire("k");
@@ -65,13 +65,13 @@ TEST_CASE("store: a revoked session keeps its locks until it expires and is not 
 // Grants that a session keeps: how they are shown, and what becomes of them when it ends. Of stores with
 // capabilities::session_leases.
 
-TEST_CASE_METHOD(two_actors, "store: extend is refused to a kept grant, which has no expiry", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: extend is refused to a kept grant, which has no expiry") {
   const auto fence = a.acquire("k");
   CHECK(answer(a.extend("k", fence, 1ms)) == outcome::no);
   CHECK(b.at("k").kind == lease_kind::session);
 }
 
-TEST_CASE_METHOD(two_actors, "store: a kept grant writes no expiry over the one from before", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a kept grant writes no expiry over the one from before") {
   a.acquire("k", for_moments);
   pass_until(*fixture, [&] { return b.at("k").expired; });
   REQUIRE(answer(b.take("k")) == outcome::yes);
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(two_actors, "store: a kept grant writes no expiry over the one 
   CHECK(b.at("k").kind == lease_kind::session);
 }
 
-TEST_CASE_METHOD(two_actors, "store: a kept grant outlives any time as long as its session does", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a kept grant outlives any time as long as its session does") {
   a.acquire("k");
   fixture->pass(for_moments);
   const seen now = b.at("k");
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(two_actors, "store: a kept grant outlives any time as long as i
   CHECK(a.at("k").holder == a.id);
 }
 
-TEST_CASE("store: a kept grant frees only when its session is gone", "[contract]") {
+TEST_CASE("store: a kept grant frees only when its session is gone") {
   const auto fixture = make_store_fixture();
   actor a(*fixture, for_moments), b(*fixture);
   const auto fence = a.acquire("k");
@@ -126,7 +126,7 @@ TEST_CASE("store: a kept grant frees only when its session is gone", "[contract]
   CHECK(b.at("k").holder == b.id);
 }
 
-TEST_CASE_METHOD(two_actors, "store: closing a session gives its kept grants away", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: closing a session gives its kept grants away") {
   a.acquire("k");
   CHECK(a.close() == outcome::yes);
   CHECK(a.close() == outcome::no);
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(two_actors, "store: closing a session gives its kept grants awa
   CHECK(answer(b.take_over("k", now)) == outcome::yes);
 }
 
-TEST_CASE("store: a take-over by stale sight is refused", "[contract][T57]") {
+TEST_CASE("store: a take-over by stale sight is refused", "[T57]") {
   const auto fixture = make_store_fixture();
   actor a(*fixture), b(*fixture), c(*fixture);
   a.acquire("k");
@@ -154,7 +154,7 @@ TEST_CASE("store: a take-over by stale sight is refused", "[contract][T57]") {
   CHECK(answer(b.take_over("k", b.at("k"))) == outcome::yes);
 }
 
-TEST_CASE_METHOD(two_actors, "store: inspect shows a holder whose session is gone, with nothing left", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: inspect shows a holder whose session is gone, with nothing left") {
   a.acquire("k");
   a.close();
   const auto gone = b.inspected("k");
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(two_actors, "store: inspect shows a holder whose session is gon
   CHECK(gone[0].dead);
 }
 
-TEST_CASE("store: inspect and list call a holder dead whose session has expired, and nobody else", "[contract]") {
+TEST_CASE("store: inspect and list call a holder dead whose session has expired, and nobody else") {
   const auto fixture = make_store_fixture();
   actor a(*fixture, for_moments), b(*fixture);
   a.acquire("dead");
@@ -192,8 +192,7 @@ TEST_CASE("store: inspect and list call a holder dead whose session has expired,
 
 // Many at once that end one session.
 
-TEST_CASE("store: of many that steal from one dead session exactly one wins, and the fence grows by one",
-          "[contract][T57]") {
+TEST_CASE("store: of many that steal from one dead session exactly one wins, and the fence grows by one", "[T57]") {
   const auto fixture = make_store_fixture();
   auto who = crowd(*fixture, 100);
   actor dead(*fixture, for_moments);
@@ -217,7 +216,7 @@ TEST_CASE("store: of many that steal from one dead session exactly one wins, and
   }
 }
 
-TEST_CASE("store: a session that is renewed and killed at the same time is lost or alive, never both", "[contract]") {
+TEST_CASE("store: a session that is renewed and killed at the same time is lost or alive, never both") {
   const auto fixture = make_store_fixture();
   for (int round = 0; round < 20; ++round) {
     std::vector<std::unique_ptr<actor>> who;
@@ -257,7 +256,7 @@ std::uint64_t sweep(actor& actor, microseconds idle, std::size_t limit = 100) {
 
 }  // namespace
 
-TEST_CASE_METHOD(two_actors, "store: a key that was swept starts above its last fence", "[contract][T50][T58]") {
+TEST_CASE_METHOD(two_actors, "store: a key that was swept starts above its last fence", "[T50][T58]") {
   std::uint64_t last = 0;
   for (int i = 0; i < 3; ++i) {
     last = a.acquire("k");
@@ -274,7 +273,7 @@ TEST_CASE_METHOD(two_actors, "store: a key that was swept starts above its last 
   CHECK(b.at("k").holder == b.id);
 }
 
-TEST_CASE("store: the highest fence that was swept is the floor for every new key", "[contract][T58]") {
+TEST_CASE("store: the highest fence that was swept is the floor for every new key", "[T58]") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   for (int i = 0; i < 4; ++i) REQUIRE(answer(a.release("often", a.acquire("often"))) == outcome::yes);
@@ -284,7 +283,7 @@ TEST_CASE("store: the highest fence that was swept is the floor for every new ke
   CHECK(a.acquire("once") == 5);
 }
 
-TEST_CASE_METHOD(two_actors, "store: sweeping leaves held keys, recent ones and live sessions", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: sweeping leaves held keys, recent ones and live sessions") {
   const auto kept = a.acquire("kept");
   a.acquire("own", for_long);
   a.acquire("held on", 0us);
@@ -302,7 +301,7 @@ TEST_CASE_METHOD(two_actors, "store: sweeping leaves held keys, recent ones and 
   CHECK(answer(a.release("kept", kept)) == outcome::yes);
 }
 
-TEST_CASE("store: sweeping with idle zero leaves all keys", "[contract]") {
+TEST_CASE("store: sweeping with idle zero leaves all keys") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
@@ -311,7 +310,7 @@ TEST_CASE("store: sweeping with idle zero leaves all keys", "[contract]") {
   CHECK(a.at("k").fence == 1);
 }
 
-TEST_CASE("store: sweeping deletes dead sessions that hold nothing, and no others", "[contract]") {
+TEST_CASE("store: sweeping deletes dead sessions that hold nothing, and no others") {
   const auto fixture = make_store_fixture();
   actor idle(*fixture, for_moments), holding(*fixture, for_moments), b(*fixture);
   holding.acquire("k");
@@ -325,7 +324,7 @@ TEST_CASE("store: sweeping deletes dead sessions that hold nothing, and no other
   CHECK(b.kill(holding.id) == outcome::yes);
 }
 
-TEST_CASE("store: sweeping deletes keys of the dead that nobody asks for any more", "[contract][T58]") {
+TEST_CASE("store: sweeping deletes keys of the dead that nobody asks for any more", "[T58]") {
   const auto fixture = make_store_fixture();
   actor dead(*fixture, for_moments), b(*fixture);
   const auto last = dead.acquire("forsaken");
@@ -341,7 +340,7 @@ TEST_CASE("store: sweeping deletes keys of the dead that nobody asks for any mor
   CHECK(b.acquire("forsaken") > last);
 }
 
-TEST_CASE("store: sweeping deletes at most as many rows as it was answered", "[contract]") {
+TEST_CASE("store: sweeping deletes at most as many rows as it was answered") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   for (const char* key : {"1", "2", "3", "4", "5"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
@@ -352,7 +351,7 @@ TEST_CASE("store: sweeping deletes at most as many rows as it was answered", "[c
   CHECK(sweep(a, 1ms, 2) == 0);
 }
 
-TEST_CASE("store: clean-up step by step comes to an end, and leaves no idle key", "[contract]") {
+TEST_CASE("store: clean-up step by step comes to an end, and leaves no idle key") {
   const auto fixture = make_store_fixture();
   actor a(*fixture), dead(*fixture, for_moments);
   std::vector<std::string> names;
@@ -375,7 +374,7 @@ TEST_CASE("store: clean-up step by step comes to an end, and leaves no idle key"
   for (const auto& each : names) CHECK(answer(a.poll(each)) == outcome::absent);
 }
 
-TEST_CASE("store: an overview counts dead sessions, and the keys that they left behind", "[contract]") {
+TEST_CASE("store: an overview counts dead sessions, and the keys that they left behind") {
   const auto fixture = make_store_fixture();
   actor a(*fixture), dead(*fixture, for_moments);
   a.acquire("of the living");

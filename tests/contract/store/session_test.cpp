@@ -16,7 +16,7 @@ outcome got(actor& by, std::string_view key) {
 
 }  // namespace
 
-TEST_CASE("store: a session is opened once", "[contract]") {
+TEST_CASE("store: a session is opened once") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   CHECK(a.session(session_verb::open, a.id, for_moments) == outcome::no);
@@ -24,7 +24,7 @@ TEST_CASE("store: a session is opened once", "[contract]") {
   CHECK(a.at("k").remaining > for_moments);
 }
 
-TEST_CASE_METHOD(two_actors, "store: renewal does not change the locks that a session keeps", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: renewal does not change the locks that a session keeps") {
   const auto first = a.acquire("k1");
   const auto second = a.acquire("k2");
   for (int i = 0; i < 3; ++i) REQUIRE(a.renew(for_long) == outcome::yes);
@@ -34,13 +34,13 @@ TEST_CASE_METHOD(two_actors, "store: renewal does not change the locks that a se
   CHECK(b.at("k2").holder == a.id);
 }
 
-TEST_CASE_METHOD(two_actors, "store: kill does not touch a live session", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: kill does not touch a live session") {
   CHECK(b.kill(a.id) == outcome::no);
   CHECK(a.kill(a.id) == outcome::no);
   CHECK(a.renew(for_long) == outcome::yes);
 }
 
-TEST_CASE_METHOD(two_actors, "store: a session that is closed keeps nothing any more", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a session that is closed keeps nothing any more") {
   a.acquire("k1");
   a.acquire("k2");
   CHECK(a.close() == outcome::yes);
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(two_actors, "store: a session that is closed keeps nothing any 
   CHECK(got(b, "k2") == outcome::yes);
 }
 
-TEST_CASE("store: a session that is closed or unknown is not renewed", "[contract]") {
+TEST_CASE("store: a session that is closed or unknown is not renewed") {
   const auto fixture = make_store_fixture();
   actor b(*fixture);
   CHECK(b.close() == outcome::yes);
@@ -59,8 +59,7 @@ TEST_CASE("store: a session that is closed or unknown is not renewed", "[contrac
   CHECK(b.session(session_verb::close, id128::random(), 0us) == outcome::no);
 }
 
-TEST_CASE_METHOD(two_actors, "store: a revoked session is not renewed, and what it keeps is free when it has ended",
-                 "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a revoked session is not renewed, and what it keeps is free when it has ended") {
   a.acquire("k");
   CHECK_FALSE(b.inspected("k").at(0).revoked);
   REQUIRE(b.store->admin() != nullptr);
@@ -72,7 +71,7 @@ TEST_CASE_METHOD(two_actors, "store: a revoked session is not renewed, and what 
   CHECK(got(b, "k") == outcome::yes);
 }
 
-TEST_CASE("store: revoking needs a key that a session keeps", "[contract]") {
+TEST_CASE("store: revoking needs a key that a session keeps") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   REQUIRE(a.store->admin() != nullptr);
@@ -94,7 +93,7 @@ TEST_CASE("store: revoking needs a key that a session keeps", "[contract]") {
   CHECK(revoke("left") == outcome::no);
 }
 
-TEST_CASE("store: a poll shows the holder, its fence, how it is kept and who it is", "[contract]") {
+TEST_CASE("store: a poll shows the holder, its fence, how it is kept and who it is") {
   const auto fixture = make_store_fixture();
   actor a(*fixture, for_long, "billing"), b(*fixture);
   const auto fence = a.acquire("k");
@@ -121,7 +120,7 @@ TEST_CASE("store: a poll shows the holder, its fence, how it is kept and who it 
   CHECK(own.remaining <= 20min);
 }
 
-TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key", "[contract]") {
+TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key") {
   const auto fixture = make_store_fixture();
   actor a(*fixture, for_long, "billing"), b(*fixture);
   CHECK(b.inspected("k").empty());

@@ -9,8 +9,8 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(two_actors, "store: a key that was never used has no row, and is taken only where a free key has none",
-                 "[contract]") {
+TEST_CASE_METHOD(two_actors,
+                 "store: a key that was never used has no row, and is taken only where a free key has none") {
   CHECK(answer(a.poll("k")) == outcome::absent);
   const reply taken = a.take("k");
   REQUIRE(answer(taken) == (a.deletes ? outcome::yes : outcome::no));
@@ -23,7 +23,7 @@ TEST_CASE_METHOD(two_actors, "store: a key that was never used has no row, and i
   CHECK_FALSE(a.sees_held("k"));
 }
 
-TEST_CASE_METHOD(two_actors, "store: the first insert of a key is a grant, the second makes nothing", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: the first insert of a key is a grant, the second makes nothing") {
   if (a.makes_rows) CHECK(answer(a.take("k")) == outcome::no);
   const reply first = a.insert("k");
   REQUIRE(answer(first) == outcome::yes);
@@ -34,7 +34,7 @@ TEST_CASE_METHOD(two_actors, "store: the first insert of a key is a grant, the s
   if (!b.hides) CHECK(b.at("k").fence == first.fence);
 }
 
-TEST_CASE_METHOD(two_actors, "store: one owner at a time", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: one owner at a time") {
   const auto fence = a.acquire("k");
   CHECK(answer(b.take("k")) == outcome::no);
   CHECK(answer(b.take("k", for_long)) == outcome::no);
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(two_actors, "store: one owner at a time", "[contract]") {
   CHECK(answer(a.take("k")) == outcome::no);
 }
 
-TEST_CASE("store: a store knows no re-entry, so a second take by the holder is refused", "[contract]") {
+TEST_CASE("store: a store knows no re-entry, so a second take by the holder is refused") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   const auto fence = a.acquire("k");
@@ -62,7 +62,7 @@ TEST_CASE("store: a store knows no re-entry, so a second take by the holder is r
   CHECK(answer(a.release("k", fence)) == outcome::yes);
 }
 
-TEST_CASE_METHOD(two_actors, "store: a free key is not taken over", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a free key is not taken over") {
   const auto fence = a.acquire("k");
   const seen held = b.at("k");
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(two_actors, "store: a free key is not taken over", "[contract]"
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE_METHOD(two_actors, "store: a batch answers for each key", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a batch answers for each key") {
   REQUIRE(answer(a.release("batch:1", a.acquire("batch:1"))) == outcome::yes);
   const auto second = a.acquire("batch:1");
   REQUIRE(answer(a.release("batch:1", second)) == outcome::yes);
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(two_actors, "store: a batch answers for each key", "[contract]"
 
 // release, cancel: what a holder may do, and what another program may not.
 
-TEST_CASE_METHOD(two_actors, "store: a release by another owner or of another key changes nothing", "[contract][T01]") {
+TEST_CASE_METHOD(two_actors, "store: a release by another owner or of another key changes nothing", "[T01]") {
   const auto fence = a.acquire("k");
   CHECK(answer(b.release("k", fence)) == outcome::no);
   if (b.store->caps().min_hold) CHECK(answer(b.release("k", fence, for_long)) == outcome::no);
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(two_actors, "store: a release by another owner or of another ke
   CHECK(answer(a.release("k", fence)) == outcome::yes);
 }
 
-TEST_CASE("store: a release with an old fence changes nothing", "[contract][T12]") {
+TEST_CASE("store: a release with an old fence changes nothing", "[T12]") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   const auto old = a.acquire("k");
@@ -160,7 +160,7 @@ TEST_CASE("store: a release with an old fence changes nothing", "[contract][T12]
   CHECK(answer(a.release("k", fence)) == outcome::yes);
 }
 
-TEST_CASE_METHOD(two_actors, "store: releasing twice is harmless", "[contract][T08]") {
+TEST_CASE_METHOD(two_actors, "store: releasing twice is harmless", "[T08]") {
   const auto fence = a.acquire("k");
   CHECK(answer(a.release("k", fence)) == outcome::yes);
   CHECK(answer(a.release("k", fence)) == outcome::no);
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(two_actors, "store: releasing twice is harmless", "[contract][T
   CHECK(b.sees(b, "k"));
 }
 
-TEST_CASE_METHOD(two_actors, "store: cancel frees by nonce, whatever the fence", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: cancel frees by nonce, whatever the fence") {
   a.acquire("k");
   const auto nonce = a.nonce;
   CHECK(answer(a.cancel("k", nonce + 1)) == outcome::no);
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(two_actors, "store: cancel frees by nonce, whatever the fence",
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("store: cancel of an old attempt leaves the session's new grant alone", "[contract]") {
+TEST_CASE("store: cancel of an old attempt leaves the session's new grant alone") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   const auto fence = a.acquire("k");
@@ -194,8 +194,7 @@ TEST_CASE("store: cancel of an old attempt leaves the session's new grant alone"
   CHECK(a.sees(a, "k"));
 }
 
-TEST_CASE("store: a grant belongs to its holder, each verb about it may go over another connection",
-          "[contract][T95]") {
+TEST_CASE("store: a grant belongs to its holder, each verb about it may go over another connection", "[T95]") {
   const auto fixture = make_store_fixture();
   actor holder(*fixture), other(*fixture);
   std::vector<std::unique_ptr<connection>> before;  // they stay open
@@ -257,7 +256,7 @@ using outcomes = std::vector<outcome>;
 }  // namespace
 
 TEST_CASE_METHOD(two_actors, "store: a batch of takes grants no key that is held, by the same session neither",
-                 "[contract][T76]") {
+                 "[T76]") {
   for (const char* key : {"free", "theirs"}) REQUIRE(answer(b.release(key, b.acquire(key))) == yes);
   b.acquire("theirs");
   const auto mine = a.acquire("mine");
@@ -273,7 +272,7 @@ TEST_CASE_METHOD(two_actors, "store: a batch of takes grants no key that is held
 }
 
 TEST_CASE_METHOD(two_actors, "store: a batch of inserts makes new keys by one statement, and grants none that is there",
-                 "[contract][T76]") {
+                 "[T76]") {
   if (a.makes_rows) {
     for (const char* key : {"new a", "new b", "new c", "new d"}) CHECK(answer(a.take(key)) == no);
   }
@@ -300,7 +299,7 @@ TEST_CASE_METHOD(two_actors, "store: a batch of inserts makes new keys by one st
 }
 
 TEST_CASE_METHOD(two_actors, "store: a batch of releases frees the grants that it names, by fence, and no later one",
-                 "[contract][T02]") {
+                 "[T02]") {
   const auto older = a.acquire("older");
   REQUIRE(answer(a.release("older", older)) == yes);
   const auto present = a.acquire("present");
@@ -320,8 +319,7 @@ TEST_CASE_METHOD(two_actors, "store: a batch of releases frees the grants that i
   CHECK(a.sees(a, "older"));
 }
 
-TEST_CASE_METHOD(two_actors, "store: a batch of cancels frees the attempts that it names, by nonce, and no later one",
-                 "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: a batch of cancels frees the attempts that it names, by nonce, and no later one") {
   const auto former = a.acquire("older");
   const auto first = a.nonce;
   REQUIRE(answer(a.release("older", former)) == yes);
@@ -337,8 +335,7 @@ TEST_CASE_METHOD(two_actors, "store: a batch of cancels frees the attempts that 
   CHECK(b.sees(b, "theirs"));
 }
 
-TEST_CASE_METHOD(two_actors, "store: polls of many keys are one statement, and each is answered for its own key",
-                 "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: polls of many keys are one statement, and each is answered for its own key") {
   // What a collation, a comparison of texts or one that stops at a zero would take for the same.
   const bool any = a.store->caps().any_key;
   const std::vector<std::string> held =
@@ -374,7 +371,7 @@ TEST_CASE_METHOD(two_actors, "store: polls of many keys are one statement, and e
 
 // Many at once: threads with connections of their own.
 
-TEST_CASE("store: of many that make a key's row at once exactly one gets it and none an error", "[contract][T48]") {
+TEST_CASE("store: of many that make a key's row at once exactly one gets it and none an error", "[T48]") {
   const auto fixture = make_store_fixture();
   auto who = crowd(*fixture, 24);
   for (int round = 0; round < 10; ++round) {
@@ -389,7 +386,7 @@ TEST_CASE("store: of many that make a key's row at once exactly one gets it and 
   }
 }
 
-TEST_CASE("store: of many that take a free key at once exactly one gets it and none an error", "[contract][T48]") {
+TEST_CASE("store: of many that take a free key at once exactly one gets it and none an error", "[T48]") {
   const auto fixture = make_store_fixture();
   auto who = crowd(*fixture, 12);
   for (int round = 0; round < 5; ++round) {
@@ -405,7 +402,7 @@ TEST_CASE("store: of many that take a free key at once exactly one gets it and n
   }
 }
 
-TEST_CASE("store: holders of one key never overlap, and none sees the fence of the one before", "[contract]") {
+TEST_CASE("store: holders of one key never overlap, and none sees the fence of the one before") {
   constexpr int rounds = 20;
   const auto fixture = make_store_fixture();
   auto who = crowd(*fixture, 8);
@@ -458,7 +455,7 @@ using keys = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE_METHOD(two_actors, "store: list pages through the held keys in byte order", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: list pages through the held keys in byte order") {
   CHECK(listed(b, "", 100).empty());
   const bool bytes = a.store->caps().any_key;
   const std::string last = bytes ? "\xff" : "z", first = bytes ? "B" : "A";
@@ -502,8 +499,7 @@ const session_info* find(const store_overview& in, const id128& session) {
 
 }  // namespace
 
-TEST_CASE_METHOD(two_actors, "store: an overview counts the held keys and lists them, those held longest first",
-                 "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: an overview counts the held keys and lists them, those held longest first") {
   actor& asks = a.hides ? a : b;
   CHECK(overview(asks).held == 0);
   a.acquire("first");
@@ -526,7 +522,7 @@ TEST_CASE_METHOD(two_actors, "store: an overview counts the held keys and lists 
   CHECK(overview(asks, 0).held == 2);
 }
 
-TEST_CASE_METHOD(two_actors, "store: an overview shows who holds how many keys", "[contract]") {
+TEST_CASE_METHOD(two_actors, "store: an overview shows who holds how many keys") {
   if (a.hides) return;  // it shows what the asking store holds
   a.acquire("1");
   a.acquire("2");
@@ -551,7 +547,7 @@ TEST_CASE_METHOD(two_actors, "store: an overview shows who holds how many keys",
   CHECK(of_a->age < 20min);
 }
 
-TEST_CASE("store: where an overview counts grants, it counts each", "[contract]") {
+TEST_CASE("store: where an overview counts grants, it counts each") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   a.acquire("held");
@@ -564,7 +560,7 @@ TEST_CASE("store: where an overview counts grants, it counts each", "[contract]"
   CHECK(*after - *before == 4);
 }
 
-TEST_CASE("store: what matters to locks is named, and where it is wrong there is something to do", "[contract]") {
+TEST_CASE("store: what matters to locks is named, and where it is wrong there is something to do") {
   const auto fixture = make_store_fixture();
   actor a(*fixture);
   a.acquire("k");

@@ -26,7 +26,7 @@ std::string with_wake(std::string url, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("wake: a batch of releases wakes a waiter of each key", "[contract][wake]") {
+TEST_CASE("wake: a batch of releases wakes a waiter of each key") {
   const auto fixture = make_store_fixture();
   actor holder(*fixture);
   std::vector<std::string> keys{"a", "b", "c"};
@@ -45,7 +45,7 @@ TEST_CASE("wake: a batch of releases wakes a waiter of each key", "[contract][wa
   CHECK(replies[2].waiters == 1);
 }
 
-TEST_CASE("wake: a release of what is not held, and one in the future, wake nobody", "[contract][wake]") {
+TEST_CASE("wake: a release of what is not held, and one in the future, wake nobody") {
   const auto fixture = make_store_fixture();
   actor holder(*fixture);
   const auto fence = holder.acquire("k");
@@ -60,7 +60,7 @@ TEST_CASE("wake: a release of what is not held, and one in the future, wake nobo
   CHECK(later.waiters == 0);
 }
 
-TEST_CASE("wake: a service is woken that would poll again in an hour", "[contract][wake]") {
+TEST_CASE("wake: a service is woken that would poll again in an hour") {
   const auto fixture = make_store_fixture();
   lock_service other(fixture->url(), patient()), mine(fixture->url(), patient());
   const auto waiters = [&] { return other.waiters("k").count; };
@@ -78,7 +78,7 @@ TEST_CASE("wake: a service is woken that would poll again in an hour", "[contrac
   }
 }
 
-TEST_CASE("wake: a wait for several keys that ends in vain leaves its place", "[contract][wake]") {
+TEST_CASE("wake: a wait for several keys that ends in vain leaves its place") {
   const auto fixture = make_store_fixture();
   lock_service other(fixture->url(), patient()), mine(fixture->url(), patient());
   const auto held = other.acquire("k");
@@ -93,7 +93,7 @@ TEST_CASE("wake: a wait for several keys that ends in vain leaves its place", "[
   CHECK(eventually([&] { return other.waiters("k").count == 0; }));
 }
 
-TEST_CASE("wake: a service tells who waits for a key, one that polls does not know it", "[contract][wake]") {
+TEST_CASE("wake: a service tells who waits for a key, one that polls does not know it") {
   const auto fixture = make_store_fixture();
   const auto named = [](const char* label) {
     auto made = patient();
@@ -131,7 +131,7 @@ TEST_CASE("wake: a service tells who waits for a key, one that polls does not kn
   CHECK(two.get());
 }
 
-TEST_CASE("wake: wake=off polls, and values but on and off are refused", "[contract][wake]") {
+TEST_CASE("wake: wake=off polls, and values but on and off are refused") {
   const auto fixture = make_store_fixture();
   CHECK(fixture->open()->caps().wakes_one);
   const auto quiet = open_store(with_wake(fixture->url(), "off"));

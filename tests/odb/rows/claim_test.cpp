@@ -37,7 +37,7 @@ void leave_behind(rows& r, int id) { r.take_over(id); }
 
 }  // namespace
 
-TEST_CASE("claim: takes free rows that the query selects, so many and in its order, loaded after the grant", "[rows]") {
+TEST_CASE("claim: takes free rows that the query selects, so many and in its order, loaded after the grant") {
   rows r;
   add_orders(r, 10);
   auto claimed = claim<order>(r.locks, r.db, (query::status == "paid") + "ORDER BY" + query::amount, 3);
@@ -55,7 +55,7 @@ TEST_CASE("claim: takes free rows that the query selects, so many and in its ord
         std::vector<int>{2, 4, 6, 8});
 }
 
-TEST_CASE("claim: the query's condition stays whole, with OR, parameters of the caller's and native text", "[rows]") {
+TEST_CASE("claim: the query's condition stays whole, with OR, parameters of the caller's and native text") {
   rows r;
   add_orders(r, 6);
   r.sql("CREATE TABLE numbers (number INTEGER)");
@@ -75,7 +75,7 @@ TEST_CASE("claim: the query's condition stays whole, with OR, parameters of the 
   CHECK(claim<order>(r.locks, r.db, query(true), 9).size() == 5);
 }
 
-TEST_CASE("claim: what does not fit is refused before anything is locked", "[rows]") {
+TEST_CASE("claim: what does not fit is refused before anything is locked") {
   rows r;
   add_orders(r, 2);
   CHECK_THROWS_AS(claim<order>(r.locks, r.db, query::id > 0, 0), std::invalid_argument);
@@ -86,7 +86,7 @@ TEST_CASE("claim: what does not fit is refused before anything is locked", "[row
   CHECK(claim<order>(r.locks, r.db, query::id > 0, 5).size() == 2);
 }
 
-TEST_CASE("claim: rows of dead holders come last, one by one, if they are still what the query selects", "[rows]") {
+TEST_CASE("claim: rows of dead holders come last, one by one, if they are still what the query selects") {
   rows r;
   add_orders(r, 6);
   leave_behind(r, 1);
@@ -99,7 +99,7 @@ TEST_CASE("claim: rows of dead holders come last, one by one, if they are still 
   CHECK_FALSE(try_lock_row<order>(r.others, r.db, 4));
 }
 
-TEST_CASE("claim: a row of a dead holder that is not what the query selects once it is locked is left free", "[rows]") {
+TEST_CASE("claim: a row of a dead holder that is not what the query selects once it is locked is left free") {
   rows r;
   add_orders(r, 2);
   leave_behind(r, 1);
@@ -109,7 +109,7 @@ TEST_CASE("claim: a row of a dead holder that is not what the query selects once
   CHECK(try_lock_row<order>(r.others, r.db, 1).held().fencing_token() == 3);
 }
 
-TEST_CASE("claim: ids of two columns and of text, and members that are private", "[rows]") {
+TEST_CASE("claim: ids of two columns and of text, and members that are private") {
   rows r;
   for (unsigned number = 1; number <= 3; ++number) r.add(line{.id = {"it's", number}});
   r.add(wallet("bob", 1));
@@ -121,7 +121,7 @@ TEST_CASE("claim: ids of two columns and of text, and members that are private",
   CHECK(wallets[1].held().fencing_token() == 1);
 }
 
-TEST_CASE("claim: rows of a table shared with plain SQL", "[rows]") {
+TEST_CASE("claim: rows of a table shared with plain SQL") {
   rows r;
   r.add(job{.id = 1, .state = "new"});
   r.add(job{.id = 2, .state = "new"});
@@ -136,7 +136,7 @@ TEST_CASE("claim: rows of a table shared with plain SQL", "[rows]") {
   CHECK(r.load<job>(2)->state == "done");
 }
 
-TEST_CASE("claim: inside a transaction of the caller's, that one stays current", "[rows][T75]") {
+TEST_CASE("claim: inside a transaction of the caller's, that one stays current", "[T75]") {
   rows r;
   add_orders(r, 4);
   odb::transaction mine(r.db.begin());
@@ -145,8 +145,7 @@ TEST_CASE("claim: inside a transaction of the caller's, that one stays current",
   CHECK(&odb::transaction::current() == &mine);
 }
 
-TEST_CASE("claim: a row that was claimed anew meanwhile is not written by its first holder, the others are",
-          "[rows][T74]") {
+TEST_CASE("claim: a row that was claimed anew meanwhile is not written by its first holder, the others are", "[T74]") {
   rows r;
   add_orders(r, 2);
   auto claimed = claim<order>(r.locks, r.db, (query::id > 0) + "ORDER BY" + query::id, 2);
@@ -159,7 +158,7 @@ TEST_CASE("claim: a row that was claimed anew meanwhile is not written by its fi
   CHECK(r.load<order>(2)->status == "failed");
 }
 
-TEST_CASE("claim: a closed service takes nothing", "[rows]") {
+TEST_CASE("claim: a closed service takes nothing") {
   rows r;
   add_orders(r, 2);
   r.locks.close(0ms);
@@ -167,7 +166,7 @@ TEST_CASE("claim: a closed service takes nothing", "[rows]") {
   CHECK(claim<order>(r.others, r.db, query::id > 0, 2).size() == 2);
 }
 
-TEST_CASE("claim: eight threads of two services take each row once", "[rows][T74]") {
+TEST_CASE("claim: eight threads of two services take each row once", "[T74]") {
   rows r;
   constexpr int count = 120;
   add_orders(r, count);
@@ -237,8 +236,7 @@ std::vector<int> ids(const std::vector<dlock::locked_row<parcel>>& claimed) {
 
 }  // namespace
 
-TEST_CASE_METHOD(parcels, "claim: a query that follows a pointer locks no row of the other table, or is refused",
-                 "[rows]") {
+TEST_CASE_METHOD(parcels, "claim: a query that follows a pointer locks no row of the other table, or is refused") {
   const auto to_ulm = (parcel_query::to->town == "Ulm") + "ORDER BY" + parcel_query::id;
   if (fixture->locks_joined_rows()) {
     CHECK_THROWS_AS(claim<parcel>(locks, db, to_ulm, 5), std::invalid_argument);
@@ -255,7 +253,7 @@ TEST_CASE_METHOD(parcels, "claim: a query that follows a pointer locks no row of
   }
 }
 
-TEST_CASE_METHOD(parcels, "claim: a sub-query about another table passes over no row that is locked there", "[rows]") {
+TEST_CASE_METHOD(parcels, "claim: a sub-query about another table passes over no row that is locked there") {
   const parcel_query to_ulm("parcel.\"to\" IN (SELECT id FROM receiver WHERE town = 'Ulm') ORDER BY parcel.id");
   const parcel_query to_ulm_mysql("parcel.`to` IN (SELECT id FROM receiver WHERE town = 'Ulm') ORDER BY parcel.id");
   const auto theirs = db.connection();
@@ -267,7 +265,7 @@ TEST_CASE_METHOD(parcels, "claim: a sub-query about another table passes over no
   if (!fixture->is_sqlite()) theirs->execute("ROLLBACK");
 }
 
-TEST_CASE_METHOD(parcels, "claim: entities with pointers are loaded with what they point to", "[rows]") {
+TEST_CASE_METHOD(parcels, "claim: entities with pointers are loaded with what they point to") {
   const auto claimed = claim<parcel>(locks, db, parcel_query("ORDER BY parcel.id"), 5);
   REQUIRE(ids(claimed) == std::vector<int>{11, 12, 21, 22});
   CHECK(claimed[0]->to->town == "Ulm");

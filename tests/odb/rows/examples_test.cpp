@@ -62,7 +62,7 @@ void ship_by_macro(odb::database& db, int id) {
 
 }  // namespace
 
-TEST_CASE("row locks: the examples of the page do what it says", "[rows][docs]") {
+TEST_CASE("row locks: the examples of the page do what it says") {
   rows r;
   set_default_service(r.locks);
   for (int id = 1; id <= 5; ++id) r.add(order{.id = id, .status = "paid", .amount = 5});

@@ -22,7 +22,7 @@ using dlock::detail::compared_columns;
 using dlock::detail::joins_tables;
 using names = std::vector<std::string>;
 
-TEST_CASE("row lock: a row is held by one until it is released, others are told that it is busy", "[rows]") {
+TEST_CASE("row lock: a row is held by one until it is released, others are told that it is busy") {
   rows r;
   r.add(order{.id = 42, .status = "paid"});
   auto mine = lock_row<order>(r.locks, r.db, 42);
@@ -38,7 +38,7 @@ TEST_CASE("row lock: a row is held by one until it is released, others are told 
   CHECK(theirs.held().fencing_token() == 2);
 }
 
-TEST_CASE("row lock: each row is a lock of its own, whatever the type of the id", "[rows]") {
+TEST_CASE("row lock: each row is a lock of its own, whatever the type of the id") {
   rows r;
   r.add(order{.id = -7});
   r.add(order{.id = 7});
@@ -58,7 +58,7 @@ TEST_CASE("row lock: each row is a lock of its own, whatever the type of the id"
   CHECK_FALSE(try_lock_row<line>(r.others, r.db, {"a:1", 2}));
 }
 
-TEST_CASE("row lock: a row that is not there is refused as such, and not waited for", "[rows]") {
+TEST_CASE("row lock: a row that is not there is refused as such, and not waited for") {
   rows r;
   try {
     const auto never = lock_row<order>(r.locks, r.db, 1);
@@ -70,8 +70,7 @@ TEST_CASE("row lock: a row that is not there is refused as such, and not waited 
   CHECK_THROWS_AS(try_lock_row<order>(r.locks, r.db, 1), dlock::lock_refused);
 }
 
-TEST_CASE("row lock: a table in another place than the locks is refused, and so are empty ids and bad options",
-          "[rows]") {
+TEST_CASE("row lock: a table in another place than the locks is refused, and so are empty ids and bad options") {
   rows r;
   r.add(wallet("a", 1));
   dlock::stores::virtual_clock clock;
@@ -86,7 +85,7 @@ TEST_CASE("row lock: a table in another place than the locks is refused, and so 
   CHECK_THROWS_AS(lock_row<wallet>(r.locks, r.db, "a", {.ttl = 0s}), std::invalid_argument);
 }
 
-TEST_CASE("row lock: a table without the lock columns is refused with the name of what is missing", "[rows]") {
+TEST_CASE("row lock: a table without the lock columns is refused with the name of what is missing") {
   rows r;
   r.sql("ALTER TABLE orders RENAME COLUMN lock_fence TO lock_fence_2");
   try {
@@ -97,7 +96,7 @@ TEST_CASE("row lock: a table without the lock columns is refused with the name o
   }
 }
 
-TEST_CASE("row lock: a table is looked at once for each service and database", "[rows]") {
+TEST_CASE("row lock: a table is looked at once for each service and database") {
   rows r;
   static_cast<void>(dlock::row<order>(r.locks, r.db, 1));
   r.sql("ALTER TABLE orders RENAME COLUMN lock_fence TO lock_fence_2");
@@ -105,7 +104,7 @@ TEST_CASE("row lock: a table is looked at once for each service and database", "
   CHECK_THROWS_AS(dlock::row<order>(r.others, r.db, 2), std::invalid_argument);
 }
 
-TEST_CASE("row lock: keys name rows, are known by table and id, and mix with texts", "[rows]") {
+TEST_CASE("row lock: keys name rows, are known by table and id, and mix with texts") {
   rows r;
   r.add(order{.id = 42});
   const auto key = dlock::row<order>(r.locks, r.db, 42);
@@ -120,7 +119,7 @@ TEST_CASE("row lock: keys name rows, are known by table and id, and mix with tex
   CHECK(r.others.try_acquire(key));
 }
 
-TEST_CASE("row lock: an owner enters its own row again without a statement, others do not", "[rows]") {
+TEST_CASE("row lock: an owner enters its own row again without a statement, others do not") {
   rows r;
   r.add(order{.id = 42});
   const auto outer = lock_row<order>(r.locks, r.db, 42);
@@ -138,7 +137,7 @@ TEST_CASE("row lock: an owner enters its own row again without a statement, othe
   CHECK_FALSE(try_lock_row<order>(r.locks, r.db, 42));
 }
 
-TEST_CASE("row lock: inside a transaction of the caller's, that one stays current and is not used", "[rows][T75]") {
+TEST_CASE("row lock: inside a transaction of the caller's, that one stays current and is not used", "[T75]") {
   paid_order r;
   odb::transaction mine(r.db.begin());
   // A read, so that it has a view of its own of the database.
@@ -157,7 +156,7 @@ TEST_CASE("row lock: inside a transaction of the caller's, that one stays curren
   CHECK(r.load<order>(1)->status == "shipped");
 }
 
-TEST_CASE("row lock: an object that a session has cached is not taken for the row", "[rows]") {
+TEST_CASE("row lock: an object that a session has cached is not taken for the row") {
   rows r;
   r.add(wallet("ada", 100));
   odb::session cache;
@@ -171,7 +170,7 @@ TEST_CASE("row lock: an object that a session has cached is not taken for the ro
   CHECK_NOTHROW(row.commit());
 }
 
-TEST_CASE("row lock: the macros lock a row of the default service for one statement", "[rows]") {
+TEST_CASE("row lock: the macros lock a row of the default service for one statement") {
   rows r;
   set_default_service(r.locks);
   r.add(order{.id = 42, .status = "paid"});
@@ -219,7 +218,7 @@ std::string sql_of_page(const rows& r, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("row holder: a service tells who holds a row, and that nobody does", "[rows]") {
+TEST_CASE("row holder: a service tells who holds a row, and that nobody does") {
   rows r;
   r.add(order{.id = 42});
   r.add(line{.id = {"a:1", 2}});
@@ -242,7 +241,7 @@ TEST_CASE("row holder: a service tells who holds a row, and that nobody does", "
   CHECK(r.others.held_keys().empty());  // rows are in the application's tables
 }
 
-TEST_CASE("row holder: a dead one is called dead", "[rows]") {
+TEST_CASE("row holder: a dead one is called dead") {
   rows r;
   r.add(order{.id = 1});
   r.take_over(1);  // by a session that is not there
@@ -253,7 +252,7 @@ TEST_CASE("row holder: a dead one is called dead", "[rows]") {
   CHECK(try_lock_row<order>(r.locks, r.db, 1));
 }
 
-TEST_CASE("row holder: a row is forced by its session, and its holder is told", "[rows]") {
+TEST_CASE("row holder: a row is forced by its session, and its holder is told") {
   paid_order r;
   const auto key = dlock::row<order>(r.others, r.db, 1);
   CHECK_FALSE(r.others.force_release(key));  // nobody holds it
@@ -265,7 +264,7 @@ TEST_CASE("row holder: a row is forced by its session, and its holder is told", 
   CHECK(lock_row<order>(r.others, r.db, 1, {.wait = 60s})->status == "paid");
 }
 
-TEST_CASE("row holder: a row that an expiry keeps is forced at once, and its holder finds out", "[rows]") {
+TEST_CASE("row holder: a row that an expiry keeps is forced at once, and its holder finds out") {
   paid_order r;
   const auto key = dlock::row<order>(r.others, r.db, 1);
   auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 60s, .renewal = dlock::renewal::none});
@@ -283,7 +282,7 @@ TEST_CASE("row holder: a row that an expiry keeps is forced at once, and its hol
   CHECK(eventually([&] { return theirs.held().loss() == dlock::loss_reason::taken_over; }));  // by the next renewal
 }
 
-TEST_CASE("row holder: what a program without dlock has locked is not forced", "[rows]") {
+TEST_CASE("row holder: what a program without dlock has locked is not forced") {
   rows r;
   r.add(job{.id = 1});
   const auto key = dlock::row<job>(r.locks, r.db, 1);
@@ -294,7 +293,7 @@ TEST_CASE("row holder: what a program without dlock has locked is not forced", "
   CHECK_FALSE(try_lock_row<job>(r.locks, r.db, 1));
 }
 
-TEST_CASE("row holder: a service on another store knows no rows, and says so", "[rows]") {
+TEST_CASE("row holder: a service on another store knows no rows, and says so") {
   rows r;
   const auto key = dlock::row<order>(r.locks, r.db, 1);
   dlock::stores::virtual_clock clock;
@@ -303,7 +302,7 @@ TEST_CASE("row holder: a service on another store knows no rows, and says so", "
   CHECK_THROWS_AS(elsewhere.force_release(key), std::invalid_argument);
 }
 
-TEST_CASE("row holder: the page's SQL finds the session behind lock_owner, and revokes it", "[rows][docs]") {
+TEST_CASE("row holder: the page's SQL finds the session behind lock_owner, and revokes it") {
   rows r;
   for (int id = 1; id <= 4; ++id) r.add(order{.id = id});
   const auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 10s});
@@ -360,8 +359,7 @@ void make_seats(rows& r) {
 
 }  // namespace
 
-TEST_CASE("row id: a composite one names its row by its columns' names, in whatever order the table has them",
-          "[rows]") {
+TEST_CASE("row id: a composite one names its row by its columns' names, in whatever order the table has them") {
   rows r;
   make_seats(r);
   for (std::int64_t row = 1; row <= 2; ++row) {
@@ -388,7 +386,7 @@ TEST_CASE("row id: a composite one names its row by its columns' names, in whate
   CHECK(r.load<seat>(seat_id{2, 1, "1"})->sold == 7);
 }
 
-TEST_CASE("row id: one of two columns that the table has the other way round", "[rows]") {
+TEST_CASE("row id: one of two columns that the table has the other way round") {
   rows r;
   make_table(r, "line", "id_number BIGINT NOT NULL, id_document VARCHAR(40) NOT NULL, count INTEGER NOT NULL",
              "id_number, id_document");
@@ -399,7 +397,7 @@ TEST_CASE("row id: one of two columns that the table has the other way round", "
   CHECK_FALSE(r.load<line>(line_id{"8", 7})->lock.held());
 }
 
-TEST_CASE("row id: one that is not the primary key is refused with both", "[rows]") {
+TEST_CASE("row id: one that is not the primary key is refused with both") {
   rows r;
   const auto refused = [&](const auto& lock) {
     CHECK_THROWS_AS(lock(), std::invalid_argument);
@@ -423,14 +421,14 @@ TEST_CASE("row id: one that is not the primary key is refused with both", "[rows
   }
 }
 
-TEST_CASE("row id: a member that is no column is refused", "[rows]") {
+TEST_CASE("row id: a member that is no column is refused") {
   rows r;
   r.add(memo{.id = {1, 0}});
   CHECK_THROWS_WITH(dlock::row<memo>(r.locks, r.db, {1, 0}), ContainsSubstring("transient"));
   CHECK_THROWS_AS(dlock::claim<memo>(r.locks, r.db, odb::query<memo>(), 1), std::invalid_argument);
 }
 
-TEST_CASE("row id: its columns are read from ODB's statement", "[rows]") {
+TEST_CASE("row id: its columns are read from ODB's statement") {
   CHECK(compared_columns("SELECT `a`.`x` FROM `a` WHERE `a`.`x`=?") == names{"`x`"});
   CHECK(compared_columns("SELECT 1 FROM \"a b\" WHERE \"a b\".\"x\"\"y\"=? AND \"a b\".\"z.WHERE\"=?") ==
         names{"\"x\"\"y\"", "\"z.WHERE\""});

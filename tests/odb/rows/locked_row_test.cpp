@@ -14,7 +14,7 @@ using namespace dlock::test;
 using dlock::lock_row;
 using dlock::try_lock_row;
 
-TEST_CASE("locked row: commit writes the entity and frees the row together", "[rows]") {
+TEST_CASE("locked row: commit writes the entity and frees the row together") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "shipped";
@@ -32,7 +32,7 @@ TEST_CASE("locked row: commit writes the entity and frees the row together", "[r
   CHECK(try_lock_row<order>(r.others, r.db, 1).held().fencing_token() == 2);
 }
 
-TEST_CASE("locked row: left without commit, nothing is written and the row is free", "[rows]") {
+TEST_CASE("locked row: left without commit, nothing is written and the row is free") {
   paid_order r;
   {
     auto row = lock_row<order>(r.locks, r.db, 1);
@@ -42,7 +42,7 @@ TEST_CASE("locked row: left without commit, nothing is written and the row is fr
   CHECK(try_lock_row<order>(r.others, r.db, 1));
 }
 
-TEST_CASE("locked row: update writes and keeps the lock", "[rows]") {
+TEST_CASE("locked row: update writes and keeps the lock") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "packed";
@@ -54,7 +54,7 @@ TEST_CASE("locked row: update writes and keeps the lock", "[rows]") {
   CHECK(r.load<order>(1)->status == "shipped");
 }
 
-TEST_CASE("locked row: an update in the caller's transaction stands or falls with it, the lock outlives it", "[rows]") {
+TEST_CASE("locked row: an update in the caller's transaction stands or falls with it, the lock outlives it") {
   paid_order r;
   r.add(order{.id = 2, .status = "paid"});
   {
@@ -80,7 +80,7 @@ TEST_CASE("locked row: an update in the caller's transaction stands or falls wit
   CHECK(lock_row<order>(r.others, r.db, 2));
 }
 
-TEST_CASE("locked row: a lock that was lost before the commit writes nothing", "[rows]") {
+TEST_CASE("locked row: a lock that was lost before the commit writes nothing") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "late";
@@ -102,7 +102,7 @@ TEST_CASE("locked row: a lock that was lost before the commit writes nothing", "
 }
 
 TEST_CASE("locked row: a copy loaded before a grant can't be written any more, and no lock column by anybody",
-          "[rows][T72]") {
+          "[T72]") {
   paid_order r;
   const auto copy = r.load<order>(1);
   const auto row = lock_row<order>(r.locks, r.db, 1);
@@ -120,7 +120,7 @@ TEST_CASE("locked row: a copy loaded before a grant can't be written any more, a
   CHECK_FALSE(try_lock_row<order>(r.others, r.db, 1));
 }
 
-TEST_CASE("locked row: after a take-over the former holder's own update is refused by ODB as well", "[rows][T72]") {
+TEST_CASE("locked row: after a take-over the former holder's own update is refused by ODB as well", "[T72]") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   r.take_over(1);
@@ -129,7 +129,7 @@ TEST_CASE("locked row: after a take-over the former holder's own update is refus
   CHECK(r.load<order>(1)->status == "paid");
 }
 
-TEST_CASE("locked row: a write past the lock is found at the commit, and the row is free afterwards", "[rows]") {
+TEST_CASE("locked row: a write past the lock is found at the commit, and the row is free afterwards") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   const auto other = r.load<order>(1);
@@ -143,7 +143,7 @@ TEST_CASE("locked row: a write past the lock is found at the commit, and the row
   CHECK(try_lock_row<order>(r.others, r.db, 1));
 }
 
-TEST_CASE("locked row: renewals change neither the version nor anything else of the row", "[rows][T73]") {
+TEST_CASE("locked row: renewals change neither the version nor anything else of the row", "[T73]") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1, {.ttl = 5s});
   const auto copy = r.load<order>(1);
@@ -158,7 +158,7 @@ TEST_CASE("locked row: renewals change neither the version nor anything else of 
   CHECK(r.load<order>(1)->version == copy->version + 1);
 }
 
-TEST_CASE("locked row: an inner lock writes at its commit and leaves the row to the outer one", "[rows]") {
+TEST_CASE("locked row: an inner lock writes at its commit and leaves the row to the outer one") {
   paid_order r;
   auto outer = lock_row<order>(r.locks, r.db, 1);
   {
@@ -172,7 +172,7 @@ TEST_CASE("locked row: an inner lock writes at its commit and leaves the row to 
   CHECK(try_lock_row<order>(r.others, r.db, 1));
 }
 
-TEST_CASE("locked row: members that are private are written as well", "[rows]") {
+TEST_CASE("locked row: members that are private are written as well") {
   rows r;
   r.add(wallet("alice", 100));
   auto row = lock_row<wallet>(r.locks, r.db, "alice");
@@ -181,7 +181,7 @@ TEST_CASE("locked row: members that are private are written as well", "[rows]") 
   CHECK(r.load<wallet>(std::string("alice"))->cents() == 70);
 }
 
-TEST_CASE("locked row: a copy of a locked entity that is stored under a new id is free", "[rows]") {
+TEST_CASE("locked row: a copy of a locked entity that is stored under a new id is free") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   order copy = *row;
@@ -192,7 +192,7 @@ TEST_CASE("locked row: a copy of a locked entity that is stored under a new id i
   CHECK(try_lock_row<order>(r.others, r.db, 1));
 }
 
-TEST_CASE("locked row: an empty one refuses what needs the entity", "[rows]") {
+TEST_CASE("locked row: an empty one refuses what needs the entity") {
   dlock::locked_row<order> none;
   CHECK_FALSE(none);
   CHECK_THROWS_AS(none->status, std::logic_error);
@@ -215,7 +215,7 @@ void fail_once(int& calls) {
 
 }  // namespace
 
-TEST_CASE("row write: a commit that met a deadlock after its write is tried again, and writes", "[rows]") {
+TEST_CASE("row write: a commit that met a deadlock after its write is tried again, and writes") {
   rows r;
   order_in_hand in_hand(r);
   int calls = 0;
@@ -227,7 +227,7 @@ TEST_CASE("row write: a commit that met a deadlock after its write is tried agai
   CHECK(try_lock_row<order>(r.others, r.db, 1));
 }
 
-TEST_CASE("row write: an update that met a deadlock after its write is tried again, and writes", "[rows]") {
+TEST_CASE("row write: an update that met a deadlock after its write is tried again, and writes") {
   rows r;
   order_in_hand in_hand(r);
   int calls = 0;
@@ -237,7 +237,7 @@ TEST_CASE("row write: an update that met a deadlock after its write is tried aga
   CHECK_FALSE(try_lock_row<order>(r.others, r.db, 1));
 }
 
-TEST_CASE("row write: an update that failed can be called again with the same entity", "[rows]") {
+TEST_CASE("row write: an update that failed can be called again with the same entity") {
   rows r;
   order_in_hand in_hand(r);
   const auto version = in_hand.entity->version;
@@ -250,7 +250,7 @@ TEST_CASE("row write: an update that failed can be called again with the same en
   CHECK(r.load<order>(1)->status == "shipped");
 }
 
-TEST_CASE("row write: an update whose transaction is rolled back can be done again with the same entity", "[rows]") {
+TEST_CASE("row write: an update whose transaction is rolled back can be done again with the same entity") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   const auto version = row->version;
@@ -276,7 +276,7 @@ TEST_CASE("row write: an update whose transaction is rolled back can be done aga
   CHECK(r.load<order>(1)->status == "shipped");
 }
 
-TEST_CASE("row write: an entity may be gone when the transaction that wrote it is rolled back", "[rows]") {
+TEST_CASE("row write: an entity may be gone when the transaction that wrote it is rolled back") {
   paid_order r;
   odb::transaction mine(r.db.begin());
   {
@@ -287,7 +287,7 @@ TEST_CASE("row write: an entity may be gone when the transaction that wrote it i
   CHECK(lock_row<order>(r.others, r.db, 1)->status == "paid");
 }
 
-TEST_CASE("row write: an update is done in the transaction it is given, though another one is current", "[rows][T75]") {
+TEST_CASE("row write: an update is done in the transaction it is given, though another one is current", "[T75]") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "shipped";
@@ -301,8 +301,7 @@ TEST_CASE("row write: an update is done in the transaction it is given, though a
   CHECK(r.load<order>(1)->status == "shipped");
 }
 
-TEST_CASE("row write: when its write throws, the caller's transaction is rolled back and the current one stays",
-          "[rows]") {
+TEST_CASE("row write: when its write throws, the caller's transaction is rolled back and the current one stays") {
   rows r;
   order_in_hand in_hand(r);
   r.add(order{.id = 2, .status = "paid"});
@@ -317,7 +316,7 @@ TEST_CASE("row write: when its write throws, the caller's transaction is rolled 
   CHECK_NOTHROW(in_hand.held.release());
 }
 
-TEST_CASE("row write: a write that ends its own transaction is told, and the row is free afterwards", "[rows]") {
+TEST_CASE("row write: a write that ends its own transaction is told, and the row is free afterwards") {
   rows r;
   order_in_hand in_hand(r);
   const auto end = in_hand.write_and([&] { r.db.execute("COMMIT"); });
@@ -340,7 +339,7 @@ TEST_CASE("row write: a write that ends its own transaction is told, and the row
 
 // Rows that are deleted while they are locked.
 
-TEST_CASE("deleted row: its lock ends with it, and its holder writes nothing any more", "[rows]") {
+TEST_CASE("deleted row: its lock ends with it, and its holder writes nothing any more") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   row->status = "shipped";
@@ -369,8 +368,8 @@ TEST_CASE("deleted row: its lock ends with it, and its holder writes nothing any
   CHECK_THROWS_AS(try_lock_row<order>(r.others, r.db, 1), dlock::lock_refused);
 }
 
-TEST_CASE("deleted row: one that is inserted anew under the same id is another row, free, and safe from its old holder",
-          "[rows]") {
+TEST_CASE(
+    "deleted row: one that is inserted anew under the same id is another row, free, and safe from its old holder") {
   paid_order r;
   auto old = lock_row<order>(r.locks, r.db, 1);
   r.sql("DELETE FROM orders WHERE id = 1");
@@ -393,7 +392,7 @@ TEST_CASE("deleted row: one that is inserted anew under the same id is another r
   CHECK_NOTHROW(mine.commit());
 }
 
-TEST_CASE("deleted row: a waiter is told that it is gone, and a claim takes the others", "[rows]") {
+TEST_CASE("deleted row: a waiter is told that it is gone, and a claim takes the others") {
   rows r;
   for (int id = 1; id <= 3; ++id) r.add(order{.id = id});
   const auto held = lock_row<order>(r.locks, r.db, 1);

@@ -23,8 +23,7 @@ using namespace dlock;
 using loss = tcp_proxy::loss;
 using query = odb::query<order>;
 
-TEST_CASE("mysql rows: a claim passes over a row that somebody's transaction has locked and does not wait for it",
-          "[rows]") {
+TEST_CASE("mysql rows: a claim passes over a row that somebody's transaction has locked and does not wait for it") {
   rows r;
   for (int id = 1; id <= 3; ++id) r.add(order{.id = id});
   const auto other = r.db.connection();
@@ -81,7 +80,7 @@ const std::string japanese = "\xe6\x97\xa5\xe6\x9c\xac";
 
 }  // namespace
 
-TEST_CASE("mysql rows: a text id is found in a column of any character set and collation", "[rows][T56]") {
+TEST_CASE("mysql rows: a text id is found in a column of any character set and collation", "[T56]") {
   rows r;
   const auto type =
       GENERATE(as<std::string>{}, "VARCHAR(40) CHARACTER SET latin1 COLLATE latin1_swedish_ci",
@@ -101,7 +100,7 @@ TEST_CASE("mysql rows: a text id is found in a column of any character set and c
 }
 
 TEST_CASE("mysql rows: an id with characters that the column can't have names no row, not one with question marks",
-          "[rows][T56]") {
+          "[T56]") {
   rows r;
   make_wallets(r, "VARCHAR(40) CHARACTER SET latin1");
   r.add(wallet("??", 100));
@@ -117,7 +116,7 @@ TEST_CASE("mysql rows: an id with characters that the column can't have names no
   CHECK(lock_row<wallet>(r.locks, r.db, "??")->cents() == 100);
 }
 
-TEST_CASE("mysql rows: an id of bytes is compared as bytes", "[rows][T56]") {
+TEST_CASE("mysql rows: an id of bytes is compared as bytes", "[T56]") {
   rows r;
   make_wallets(r, "VARBINARY(40)");
   const std::string bytes("\xff\x00'\xe9", 4);
@@ -131,7 +130,7 @@ TEST_CASE("mysql rows: an id of bytes is compared as bytes", "[rows][T56]") {
   CHECK(dlock::claim<wallet>(r.locks, r.db, odb::query<wallet>("cents = 70"), 1).size() == 1);
 }
 
-TEST_CASE("mysql rows: an id is what the application's connections say it is, whatever they speak", "[rows][T56]") {
+TEST_CASE("mysql rows: an id is what the application's connections say it is, whatever they speak", "[T56]") {
   rows r;
   const auto type = GENERATE(as<std::string>{}, "VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
                              "VARCHAR(40) CHARACTER SET latin1");
@@ -143,7 +142,7 @@ TEST_CASE("mysql rows: an id is what the application's connections say it is, wh
   check_all(r, *latin, "Gr\xfc\xdf' \\");
 }
 
-TEST_CASE("mysql rows: an id that is no text at all is refused with its column before any lock is taken", "[rows]") {
+TEST_CASE("mysql rows: an id that is no text at all is refused with its column before any lock is taken") {
   rows r;
   CHECK_THROWS_AS(dlock::row<wallet>(r.locks, r.db, "\xff"), std::invalid_argument);
   try {
@@ -154,8 +153,7 @@ TEST_CASE("mysql rows: an id that is no text at all is refused with its column b
   }
 }
 
-TEST_CASE("mysql rows: spellings that a collation takes for one row exclude each other, and are no re-entry",
-          "[rows][T56]") {
+TEST_CASE("mysql rows: spellings that a collation takes for one row exclude each other, and are no re-entry", "[T56]") {
   rows r;
   make_wallets(r, "VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci");
   r.add(wallet("Ada", 100));
@@ -172,7 +170,7 @@ TEST_CASE("mysql rows: spellings that a collation takes for one row exclude each
             ->cents() == 99);
 }
 
-TEST_CASE("mysql rows: a table with an audit trigger is locked, claimed and written as any other", "[rows][triggers]") {
+TEST_CASE("mysql rows: a table with an audit trigger is locked, claimed and written as any other") {
   const mysql_fixture beside;
   rows r;
   audit log(beside);
@@ -223,7 +221,7 @@ void check_unknown(Call call) {
 
 }  // namespace
 
-TEST_CASE("mysql rows: a commit without an answer is said to be unknown, and the row is free either way", "[rows]") {
+TEST_CASE("mysql rows: a commit without an answer is said to be unknown, and the row is free either way") {
   const auto lost = GENERATE(loss::request, loss::answer);
   const bool done = lost == loss::answer;
   CAPTURE(done);
@@ -238,7 +236,7 @@ TEST_CASE("mysql rows: a commit without an answer is said to be unknown, and the
   CHECK(r.locks.close(0ms).empty());
 }
 
-TEST_CASE("mysql rows: after an update without an answer a second one writes exactly if the first did not", "[rows]") {
+TEST_CASE("mysql rows: after an update without an answer a second one writes exactly if the first did not") {
   const auto lost = GENERATE(loss::request, loss::answer);
   const bool done = lost == loss::answer;
   CAPTURE(done);
@@ -260,7 +258,7 @@ TEST_CASE("mysql rows: after an update without an answer a second one writes exa
   CHECK_NOTHROW(in_hand.held.release());
 }
 
-TEST_CASE("mysql rows: a claim without an answer is said to be unknown, and its rows are free soon", "[rows]") {
+TEST_CASE("mysql rows: a claim without an answer is said to be unknown, and its rows are free soon") {
   const auto lost = GENERATE(loss::request, loss::answer);
   CAPTURE(lost == loss::answer);
   lossy_rows r;

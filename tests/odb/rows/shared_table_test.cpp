@@ -33,7 +33,7 @@ struct plain_program {
 
 }  // namespace
 
-TEST_CASE("shared table: a row that plain SQL holds is busy for us, one that we hold is for plain SQL", "[rows]") {
+TEST_CASE("shared table: a row that plain SQL holds is busy for us, one that we hold is for plain SQL") {
   rows r;
   r.add(job{.id = 1, .state = "new"});
   plain_program plain{r};
@@ -50,8 +50,7 @@ TEST_CASE("shared table: a row that plain SQL holds is busy for us, one that we 
   CHECK(plain.take(60));
 }
 
-TEST_CASE("shared table: a lock of plain SQL that has expired is taken over, and its holder's version is stale",
-          "[rows]") {
+TEST_CASE("shared table: a lock of plain SQL that has expired is taken over, and its holder's version is stale") {
   rows r;
   r.add(job{.id = 1, .state = "new"});
   plain_program plain{r};
@@ -65,7 +64,7 @@ TEST_CASE("shared table: a lock of plain SQL that has expired is taken over, and
   CHECK_THROWS_AS(r.update(*theirs), odb::object_changed);
 }
 
-TEST_CASE("shared table: the expiry column is renewed, and the version stays", "[rows][T73]") {
+TEST_CASE("shared table: the expiry column is renewed, and the version stays", "[T73]") {
   rows r;
   r.add(job{.id = 1, .state = "new"});
   plain_program plain{r};
@@ -82,13 +81,13 @@ TEST_CASE("shared table: the expiry column is renewed, and the version stays", "
   CHECK_NOTHROW(mine.commit());
 }
 
-TEST_CASE("shared table: a ttl that the column's seconds can't tell is refused", "[rows]") {
+TEST_CASE("shared table: a ttl that the column's seconds can't tell is refused") {
   rows r;
   r.add(job{.id = 1, .state = "new"});
   CHECK_THROWS_AS(lock_row<job>(r.locks, r.db, 1, {.ttl = 2s}), std::invalid_argument);
 }
 
-TEST_CASE("shared table: an update that keeps a row of such a table locked is followed by a commit", "[rows]") {
+TEST_CASE("shared table: an update that keeps a row of such a table locked is followed by a commit") {
   rows r;
   r.add(job{.id = 1, .state = "new"});
   auto mine = lock_row<job>(r.locks, r.db, 1);
@@ -100,7 +99,7 @@ TEST_CASE("shared table: an update that keeps a row of such a table locked is fo
   CHECK(try_lock_row<job>(r.others, r.db, 1));
 }
 
-TEST_CASE("lock columns: a table that exists without them gets them by one script", "[rows]") {
+TEST_CASE("lock columns: a table that exists without them gets them by one script") {
   rows r;
   r.sql("DROP TABLE orders");
   const std::string name = r.fixture->is_sqlite() ? "\"orders\"" : "`orders`";
@@ -176,7 +175,7 @@ struct cost_scene : rows {
 
 }  // namespace
 
-TEST_CASE_METHOD(cost_scene, "row cost: of locking, loading, writing and releasing one row", "[rows]") {
+TEST_CASE_METHOD(cost_scene, "row cost: of locking, loading, writing and releasing one row") {
   auto row = lock_row<order>(locks, db, 1);
   CHECK(theirs() == "BEGIN, 1, COMMIT");
   CHECK(ours() == 1);
@@ -202,7 +201,7 @@ TEST_CASE_METHOD(cost_scene, "row cost: of locking, loading, writing and releasi
   CHECK(ours() == 1);
 }
 
-TEST_CASE_METHOD(cost_scene, "row cost: of a claim, for any number of rows", "[rows]") {
+TEST_CASE_METHOD(cost_scene, "row cost: of a claim, for any number of rows") {
   {
     const auto claimed = claim<order>(locks, db, all, 3);
     REQUIRE(claimed.size() == 3);
@@ -240,8 +239,7 @@ void check(rows& r, dlock::lease held) {
 
 }  // namespace
 
-TEST_CASE("verification: its parameters are in the order of its question marks, for keys and for rows of any id",
-          "[rows][verify]") {
+TEST_CASE("verification: its parameters are in the order of its question marks, for keys and for rows of any id") {
   rows r;
   check(r, r.locks.acquire("it's ? a key"));
   r.add(order{.id = -7});

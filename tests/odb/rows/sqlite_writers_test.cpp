@@ -11,7 +11,7 @@ using namespace dlock::test;
 using dlock::lock_row;
 
 TEST_CASE("sqlite rows: a commit beside a transaction of this thread that writes to the same file is refused at once",
-          "[rows][T75]") {
+          "[T75]") {
   paid_order r;
   auto row = lock_row<order>(r.locks, r.db, 1);
   odb::transaction mine(r.db.begin());

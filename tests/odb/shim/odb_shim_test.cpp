@@ -13,7 +13,7 @@
 
 using dlock::test::note;
 
-TEST_CASE("odb shim: generated code makes its table and stores an object in a C++20 program", "[unit]") {
+TEST_CASE("odb shim: generated code makes its table and stores an object in a C++20 program") {
   odb::sqlite::database file(":memory:");
   odb::database& database = file;
   odb::transaction transaction(database.begin());
@@ -25,7 +25,7 @@ TEST_CASE("odb shim: generated code makes its table and stores an object in a C+
   CHECK(read->text == "hello");
 }
 
-TEST_CASE("odb shim: the MySQL runtime has its schema in the program too", "[unit]") {
+TEST_CASE("odb shim: the MySQL runtime has its schema in the program too") {
   STATIC_REQUIRE(std::is_polymorphic_v<odb::mysql::database>);
   CHECK(odb::schema_catalog::exists(odb::id_mysql));
   CHECK(odb::schema_catalog::exists(odb::id_sqlite));

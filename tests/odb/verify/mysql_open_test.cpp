@@ -28,8 +28,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: a transaction that DDL has ended is refused as a mistake",
-                 "[verify][mysql]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: a transaction that DDL has ended is refused as a mistake") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t(begin(*bank));
   const bool verified_before = GENERATE(false, true);
@@ -43,8 +42,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: a transaction that DDL has ended i
   CHECK_NOTHROW(mine.release());
 }
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: without autocommit the check itself may begin the transaction",
-                 "[verify][mysql]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: without autocommit the check itself may begin the transaction") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   const odb::connection_ptr by_hand = bank->connection();
   by_hand->execute("SET SESSION autocommit=0");
@@ -57,7 +55,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: without autocommit the check itsel
   CHECK_THROWS_AS(verify(*by_hand, mine), std::logic_error);
 }
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: an XA transaction is open until its end", "[verify][mysql]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: an XA transaction is open until its end") {
   auto mine = overslept("wallet:1");
   const odb::connection_ptr by_hand = bank->connection();
   by_hand->execute("XA START 'dlock'");
@@ -72,8 +70,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: an XA transaction is open until it
   CHECK_THROWS_AS(verify(*by_hand, mine), std::logic_error);
 }
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: an XA transaction whose check fails can't be committed either",
-                 "[verify][mysql]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: an XA transaction whose check fails can't be committed either") {
   auto bad = overslept("wallet:2");
   REQUIRE(expired("wallet:2"));
   const auto theirs = take_elsewhere("wallet:2");
@@ -103,8 +100,7 @@ long statements_on(odb::connection& connection) {
 
 }  // namespace
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: costs one statement for a lease, be it of a key or of a row",
-                 "[verify][mysql]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: costs one statement for a lease, be it of a key or of a row") {
   auto key = locks.acquire("wallet:1", {.ttl = 60s});
   auto row = locks.acquire(wallet_key(locks, *bank, 2), {.ttl = 60s});
   odb::transaction t(begin(*bank));
@@ -202,8 +198,7 @@ struct moving_scene : verify_scene {
 
 }  // namespace
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: a copy of the locks on another server proves nothing",
-                 "[verify][mysql][mariadb][T59]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: a copy of the locks on another server proves nothing", "[mariadb][T59]") {
   const own_server replica;
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   const auto check = mine.verification().text;  // UPDATE <table> SET ... AND <this is the server of the locks>
@@ -222,7 +217,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: a copy of the locks on another ser
 
 TEST_CASE_METHOD(moving_scene,
                  "mysql verify: an address that leads to a copy of the locks after a while proves nothing",
-                 "[verify][mysql][mariadb][T59]") {
+                 "[mariadb][T59]") {
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   {
     odb::transaction t(moving->begin());
@@ -240,7 +235,7 @@ TEST_CASE_METHOD(moving_scene,
 
 TEST_CASE_METHOD(moving_scene,
                  "mysql rows: an address that leads to a copy after a while locks and writes no row there",
-                 "[verify][mysql][mariadb][rows][T59]") {
+                 "[mariadb][T59]") {
   auto row = lock_row<wallet>(locks, *moving, 2, {.ttl = 60s});
   auto other = lock_row<wallet>(locks, *moving, 4, {.ttl = 60s});
   {
@@ -278,7 +273,7 @@ std::string value(odb::database& db, const std::string& sql) {
 
 }  // namespace
 
-TEST_CASE("mysql database: the hosts of the URL are tried in turn, and the session is the server's own", "[mysql]") {
+TEST_CASE("mysql database: the hosts of the URL are tried in turn, and the session is the server's own") {
   const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_APP_URL"));
   const auto& at = url.hosts.at(0);
   const auto db = open_database(
@@ -296,7 +291,7 @@ TEST_CASE("mysql database: the hosts of the URL are tried in turn, and the sessi
   CHECK(connection->execute("UPDATE matches SET id = 1") == 1);
 }
 
-TEST_CASE("mysql database: by a socket, and an error that names no password", "[mysql]") {
+TEST_CASE("mysql database: by a socket, and an error that names no password") {
   const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_APP_URL"));
   const auto socket = mysql_setting("DLOCK_TEST_MYSQL_SOCKET");
   const auto db = open_database(fmt::format("mysql://{}:{}@/{}?socket={}", url.user, url.password, url.path, socket));
@@ -311,8 +306,7 @@ TEST_CASE("mysql database: by a socket, and an error that names no password", "[
   }
 }
 
-TEST_CASE("mysql database: a program that has no SQLite store can't begin for writing in SQLite, and is told why",
-          "[mysql]") {
+TEST_CASE("mysql database: a program that has no SQLite store can't begin for writing in SQLite, and is told why") {
   const auto file = open_bank("sqlite::memory:");
   CHECK_THROWS_AS(begin_write(*file), std::logic_error);
 }

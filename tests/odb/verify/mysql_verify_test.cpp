@@ -32,7 +32,7 @@ void kill_connection(unsigned long number) {
 }  // namespace
 
 TEST_CASE_METHOD(verify_scene, "mysql verify: renewal goes on while a verified transaction is open for twice the ttl",
-                 "[verify][mysql][T19]") {
+                 "[T19]") {
   CHECK(at_some_pace([&](int slower) {
     const auto late = [&] { return observer->count(event::kind::renewal_late) + observer->count(event::kind::lost); };
     const auto before = late();
@@ -52,8 +52,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: renewal goes on while a verified t
 }
 
 TEST_CASE_METHOD(verify_scene,
-                 "mysql verify: a lock wait timeout rolls back, so that nothing unverified can be committed",
-                 "[verify][mysql]") {
+                 "mysql verify: a lock wait timeout rolls back, so that nothing unverified can be committed") {
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   raw_mysql foreign(fixture->locks());
   foreign.run("BEGIN");
@@ -76,8 +75,8 @@ TEST_CASE_METHOD(verify_scene,
   CHECK_FALSE(others.holder("wallet:1"));
 }
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: the victim of a deadlock is told, and no later write of it is committed",
-                 "[verify][mysql]") {
+TEST_CASE_METHOD(verify_scene,
+                 "mysql verify: the victim of a deadlock is told, and no later write of it is committed") {
   auto a = locks.acquire("wallet:1", {.ttl = 60s});
   auto b = locks.acquire("wallet:2", {.ttl = 60s});
   raw_mysql foreign(fixture->bank());
@@ -109,8 +108,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: the victim of a deadlock is told, 
 }
 
 TEST_CASE_METHOD(verify_scene,
-                 "mysql verify: when the connection is gone, so is the transaction, and nothing is held back",
-                 "[verify][mysql]") {
+                 "mysql verify: when the connection is gone, so is the transaction, and nothing is held back") {
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   auto other = locks.acquire("wallet:2", {.ttl = 60s});
   odb::transaction t(begin(*bank));
@@ -132,7 +130,7 @@ TEST_CASE_METHOD(verify_scene,
 
 TEST_CASE_METHOD(verify_scene,
                  "mysql verify: a connection that is gone at the commit frees what the transaction held back",
-                 "[verify][mysql][T70]") {
+                 "[T70]") {
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   {
     odb::transaction t(begin(*bank));
@@ -146,8 +144,7 @@ TEST_CASE_METHOD(verify_scene,
   CHECK(seen(1) == balance);
 }
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: another holder's process always reads what was committed",
-                 "[verify][mysql][T70]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: another holder's process always reads what was committed", "[T70]") {
   taker other(fixture->locks(), {"--bank", fixture->bank()});
   std::int64_t due = balance;
   for (int round = 0; round != 10; ++round) {
@@ -169,8 +166,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: another holder's process always re
   }
 }
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: the check's own row is found from any database and time zone",
-                 "[verify][mysql]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: the check's own row is found from any database and time zone") {
   // The application's connection has another database than the locks, and settings of its own.
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   const auto mode = GENERATE(as<std::string>{}, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -188,7 +184,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: the check's own row is found from 
 }
 
 TEST_CASE_METHOD(verify_scene, "mysql verify: a check that finds no row blocks nobody's neighbouring new key",
-                 "[verify][mysql][T51]") {
+                 "[T51]") {
   // In REPEATABLE READ a search for a row that is not there locks the gap around it.
   auto mine = overslept("key-m");
   REQUIRE(expired("key-m"));
@@ -215,7 +211,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: a check that finds no row blocks n
   t.commit();
 }
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: a server that takes no writes verifies nothing", "[verify][mysql][T59]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: a server that takes no writes verifies nothing", "[T59]") {
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   odb::transaction t(begin(*bank));
   write(*bank, 2, 666);
@@ -226,8 +222,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: a server that takes no writes veri
   must_be_over(*this, t, 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: a transaction of another kind of database is refused in words",
-                 "[verify][mysql]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: a transaction of another kind of database is refused in words") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   const auto file = open_bank("sqlite::memory:");
   odb::transaction t(file->begin());
@@ -261,8 +256,7 @@ const recording_observer::record* find(const std::vector<recording_observer::rec
 }  // namespace
 
 TEST_CASE_METHOD(verify_scene,
-                 "mysql verify: a process stopped in a verified transaction is reported with its connection",
-                 "[verify][mysql]") {
+                 "mysql verify: a process stopped in a verified transaction is reported with its connection") {
   auto stopped = stopped_verifier(*fixture);
   auto root = raw_mysql::root();
   auto next = std::async(std::launch::async, [&] { return others.acquire("wallet:1", {.ttl = 5s, .wait = 60s}); });
@@ -286,8 +280,7 @@ TEST_CASE_METHOD(verify_scene,
   CHECK(others_observer->count(event::kind::blocked) == 1);  // told once
 }
 
-TEST_CASE_METHOD(verify_scene, "mysql verify: with break_verified_after it is ended, and its write is not committed",
-                 "[verify][mysql]") {
+TEST_CASE_METHOD(verify_scene, "mysql verify: with break_verified_after it is ended, and its write is not committed") {
   const auto watch = std::make_shared<recording_observer>();
   lock_service breaker(fixture->locks(), {.break_verified_after = 1s, .observer = watch});
   auto stopped = stopped_verifier(*fixture);

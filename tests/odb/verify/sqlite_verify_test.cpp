@@ -10,8 +10,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(verify_scene, "sqlite verify: a deferred transaction that has read is refused once anybody wrote",
-                 "[verify][sqlite]") {
+TEST_CASE_METHOD(verify_scene, "sqlite verify: a deferred transaction that has read is refused once anybody wrote") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t(bank->begin());
   static_cast<void>(load(*bank, 1));
@@ -32,7 +31,7 @@ TEST_CASE_METHOD(verify_scene, "sqlite verify: a deferred transaction that has r
 }
 
 TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction longer than the lease loses it, but not what it verified",
-                 "[verify][sqlite][T19]") {
+                 "[T19]") {
   // The documented loss: nobody can renew in a file that somebody writes to.
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t(begin(*bank));
@@ -46,8 +45,7 @@ TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction longer than the lea
   CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "sqlite verify: locks in a file of their own survive any transaction",
-                 "[verify][sqlite][T19]") {
+TEST_CASE_METHOD(verify_scene, "sqlite verify: locks in a file of their own survive any transaction", "[T19]") {
   lock_service apart(fixture->locks_apart());
   CHECK(at_some_pace([&](int slower) {
     auto mine = apart.acquire("wallet:1", {.ttl = slower * 1s, .wait = 60s});
@@ -62,8 +60,7 @@ TEST_CASE_METHOD(verify_scene, "sqlite verify: locks in a file of their own surv
   }));
 }
 
-TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction on another file than the locks' is refused in words",
-                 "[verify][sqlite]") {
+TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction on another file than the locks' is refused in words") {
   lock_service apart(fixture->locks_apart());
   auto mine = apart.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t(begin(*bank));
@@ -73,7 +70,7 @@ TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction on another file tha
   CHECK_NOTHROW(mine.ensure_held());
 }
 
-TEST_CASE("sqlite verify: a transaction on a file without any lock table is refused in words", "[verify][sqlite]") {
+TEST_CASE("sqlite verify: a transaction on a file without any lock table is refused in words") {
   const scratch_folder folder;
   lock_service locks("sqlite:" + (folder / "locks.db"));
   const auto bank = open_bank("sqlite:" + (folder / "app.db"));
@@ -84,8 +81,7 @@ TEST_CASE("sqlite verify: a transaction on a file without any lock table is refu
   CHECK(t.finalized());
 }
 
-TEST_CASE_METHOD(verify_scene, "sqlite verify: acquiring inside a transaction that writes fails at once, in words",
-                 "[verify][sqlite]") {
+TEST_CASE_METHOD(verify_scene, "sqlite verify: acquiring inside a transaction that writes fails at once, in words") {
   odb::transaction t(begin(*bank));
   write(*bank, 1, 90);
   const auto refused = [&] {

@@ -14,7 +14,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(verify_scene, "verify: a match lets the transaction commit and the lease go on", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: a match lets the transaction commit and the lease go on") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   const auto fence = mine.fencing_token();
   {
@@ -37,7 +37,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a match lets the transaction commit and 
 }
 
 TEST_CASE_METHOD(verify_scene, "verify: until the commit nobody is granted the key, though the lease has run out",
-                 "[verify][T71]") {
+                 "[T71]") {
   auto mine = overslept("wallet:1");
   odb::transaction t(begin(*bank));
   mine.verify(t);
@@ -56,7 +56,7 @@ TEST_CASE_METHOD(verify_scene, "verify: until the commit nobody is granted the k
   CHECK(read_then == 90);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: a rollback lets the next one in, who sees nothing of it", "[verify][T71]") {
+TEST_CASE_METHOD(verify_scene, "verify: a rollback lets the next one in, who sees nothing of it", "[T71]") {
   auto mine = overslept("wallet:1");
   odb::transaction t(begin(*bank));
   mine.verify(t);
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a rollback lets the next one in, who see
 }
 
 TEST_CASE_METHOD(verify_scene, "verify: after a take-over it throws, and nothing of the transaction can be committed",
-                 "[verify][T24][T71]") {
+                 "[T24][T71]") {
   auto mine = overslept("wallet:1");
   REQUIRE(expired("wallet:1"));
   auto theirs = take_elsewhere("wallet:1");
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(verify_scene, "verify: after a take-over it throws, and nothing
   must_be_over(*this, t, 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: a lease that was forced and taken over is refused", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: a lease that was forced and taken over is refused") {
   // Kept by a session whose renewals never come, because that service's clock stands still.
   auto mine = slow.acquire("wallet:1", {.ttl = 1s});
   REQUIRE(others.force_release("wallet:1"));
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease that was forced and taken over i
   CHECK(seen(1) == 90);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: a lease that its own clock calls lost is refused without asking", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: a lease that its own clock calls lost is refused without asking") {
   auto mine = locks.acquire("wallet:1", {.ttl = 100ms, .renewal = renewal::none});
   REQUIRE(eventually([&] { return mine.remaining() == 0us; }));
   odb::transaction t(begin(*bank));
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease that its own clock calls lost is
   must_be_over(*this, t, 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: of several leases one that is lost is enough to refuse", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: of several leases one that is lost is enough to refuse") {
   auto good = locks.acquire("wallet:1", {.ttl = 5s});
   auto bad = overslept("wallet:2");
   REQUIRE(expired("wallet:2"));
@@ -132,7 +132,7 @@ TEST_CASE_METHOD(verify_scene, "verify: of several leases one that is lost is en
 }
 
 TEST_CASE_METHOD(verify_scene, "verify: a lease may be verified twice in a transaction, and twice in one call",
-                 "[verify][T77]") {
+                 "[T77]") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   auto again = locks.acquire("wallet:1", {.ttl = 5s});
   REQUIRE(again.reentered());
@@ -150,7 +150,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease may be verified twice in a trans
   CHECK_FALSE(others.holder("wallet:1"));
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: a range of leases will do", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: a range of leases will do") {
   std::vector<lease> mine;
   for (const auto* const key : {"wallet:3", "wallet:1", "wallet:2"}) mine.push_back(locks.acquire(key, {.ttl = 5s}));
   {
@@ -162,7 +162,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a range of leases will do", "[verify]") 
   CHECK(seen(3) == 90);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: leases in any order by many threads never deadlock", "[verify][T71]") {
+TEST_CASE_METHOD(verify_scene, "verify: leases in any order by many threads never deadlock", "[T71]") {
   constexpr int threads = 16;
   constexpr int rounds = 15;
   std::array<lease, 4> mine;
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(verify_scene, "verify: leases in any order by many threads neve
 }
 
 TEST_CASE_METHOD(verify_scene, "verify: against a take-over at the same time exactly one of the two goes first",
-                 "[verify][T71]") {
+                 "[T71]") {
   // Either the old holder's commit comes before the grant, or it does not come at all.
   std::mt19937 random(std::random_device{}());
   int refused = 0;
@@ -239,7 +239,7 @@ TEST_CASE_METHOD(verify_scene, "verify: against a take-over at the same time exa
 
 // ---- connections, and what can't be verified ----------------------------------------------------------------------
 
-TEST_CASE_METHOD(verify_scene, "verify: on a connection with a transaction begun by hand", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: on a connection with a transaction begun by hand") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   auto bad = overslept("wallet:2");
   REQUIRE(expired("wallet:2"));
@@ -264,8 +264,7 @@ TEST_CASE_METHOD(verify_scene, "verify: on a connection with a transaction begun
   CHECK(seen(2) == balance);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: on the connection of ODB's current transaction it is verified in that",
-                 "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: on the connection of ODB's current transaction it is verified in that") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   auto bad = overslept("wallet:2");
   REQUIRE(expired("wallet:2"));
@@ -283,8 +282,7 @@ TEST_CASE_METHOD(verify_scene, "verify: on the connection of ODB's current trans
   must_be_over(*this, t, 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: an empty lease is a mistake, and rolls back like any other failure",
-                 "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: an empty lease is a mistake, and rolls back like any other failure") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   const lease nothing;
   odb::transaction t(begin(*bank));
@@ -293,14 +291,14 @@ TEST_CASE_METHOD(verify_scene, "verify: an empty lease is a mistake, and rolls b
   must_be_over(*this, t, 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: a transaction that has ended is a mistake", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: a transaction that has ended is a mistake") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t(begin(*bank));
   t.commit();
   CHECK_THROWS_AS(mine.verify(t), std::logic_error);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: locks in memory can't be verified, and it says where they are", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: locks in memory can't be verified, and it says where they are") {
   lock_service memory("memory:");
   auto mine = memory.acquire("wallet:1");
   CHECK_THROWS_AS(mine.verification(), std::logic_error);
@@ -310,8 +308,8 @@ TEST_CASE_METHOD(verify_scene, "verify: locks in memory can't be verified, and i
   must_be_over(*this, t, 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: a lease can say its check as text and as parameters for other client libraries",
-                 "[verify]") {
+TEST_CASE_METHOD(verify_scene,
+                 "verify: a lease can say its check as text and as parameters for other client libraries") {
   auto mine = overslept("wallet:1");
   const auto check = mine.verification();
   CHECK(check.expected_rows == 1);
@@ -330,8 +328,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease can say its check as text and as
 
 // ---- for how long -------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(verify_scene, "verify: an attempt at a key whose verified transaction is open is answered soon",
-                 "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: an attempt at a key whose verified transaction is open is answered soon") {
   auto mine = overslept("wallet:1");
   auto kept = locks.acquire("wallet:2", {.ttl = 5s});
   odb::transaction t(begin(*bank));
@@ -348,8 +345,7 @@ TEST_CASE_METHOD(verify_scene, "verify: an attempt at a key whose verified trans
 
 // A check proves something only inside a transaction that is still open.
 
-TEST_CASE_METHOD(verify_scene, "verify: on a connection where no transaction was begun it is refused as a mistake",
-                 "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: on a connection where no transaction was begun it is refused as a mistake") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   const odb::connection_ptr plain = bank->connection();
   CHECK_THROWS_AS(verify(*plain, mine), std::logic_error);
@@ -362,8 +358,7 @@ TEST_CASE_METHOD(verify_scene, "verify: on a connection where no transaction was
   CHECK_THROWS_AS(verify(*plain, mine), std::logic_error);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: a transaction that was ended behind ODB's back is refused as a mistake",
-                 "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: a transaction that was ended behind ODB's back is refused as a mistake") {
   const auto end = GENERATE(as<std::string>{}, "COMMIT", "ROLLBACK");
   CAPTURE(end);
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
@@ -377,8 +372,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a transaction that was ended behind ODB'
   CHECK_NOTHROW(mine.release());
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: a row locked in place is refused where no transaction is open, as a key is",
-                 "[verify][rows]") {
+TEST_CASE_METHOD(verify_scene, "verify: a row locked in place is refused where no transaction is open, as a key is") {
   auto mine = locks.acquire(wallet_key(locks, *bank, 2), {.ttl = 5s});
   const odb::connection_ptr plain = bank->connection();
   CHECK_THROWS_AS(verify(*plain, mine), std::logic_error);
@@ -386,8 +380,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a row locked in place is refused where n
 }
 
 TEST_CASE_METHOD(verify_scene,
-                 "verify: a lease that ends in a verified transaction that is not the current one is held",
-                 "[verify][T70]") {
+                 "verify: a lease that ends in a verified transaction that is not the current one is held", "[T70]") {
   // No other transaction tells the lease to wait: only the check itself did.
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   const auto fence = mine.fencing_token();
@@ -402,7 +395,7 @@ TEST_CASE_METHOD(verify_scene,
 
 TEST_CASE_METHOD(verify_scene,
                  "verify: a lease that another thread ends is held until the transaction that verified it ends",
-                 "[verify][T70]") {
+                 "[T70]") {
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
   odb::transaction t(begin(*bank));
   mine.verify(t);
@@ -412,7 +405,7 @@ TEST_CASE_METHOD(verify_scene,
   CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: an older grant of the same session proves nothing", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: an older grant of the same session proves nothing") {
   // The fence must be equal: with ">=" or "<=" one of these two would pass.
   std::string older;
   {
@@ -434,8 +427,7 @@ TEST_CASE_METHOD(verify_scene, "verify: an older grant of the same session prove
 
 // Leases that end inside a transaction of the application's: the key is not free before its outcome.
 
-TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside the transaction is held until the commit",
-                 "[verify][T70]") {
+TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside the transaction is held until the commit", "[T70]") {
   const bool verified = GENERATE(true, false);
   const auto end = GENERATE(as<std::string>{}, "release", "destructor");
   CAPTURE(verified, end);
@@ -468,7 +460,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside the transaction
 }
 
 TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside a transaction is freed by its rollback as well",
-                 "[verify][T70]") {
+                 "[T70]") {
   const auto ending = GENERATE(as<std::string>{}, "rollback", "destructor");
   CAPTURE(ending);
   auto mine = locks.acquire("wallet:1", {.ttl = 60s});
@@ -487,7 +479,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside a transaction i
 
 TEST_CASE_METHOD(verify_scene,
                  "verify: a lease of another thread's that ends inside the transaction is held until the commit, too",
-                 "[verify][T70]") {
+                 "[T70]") {
   auto theirs = elsewhere([&] { return locks.acquire("wallet:1", {.ttl = 5s}); });
   const auto fence = theirs.fencing_token();
   odb::transaction t(begin(*bank));
@@ -502,7 +494,7 @@ TEST_CASE_METHOD(verify_scene,
 }
 
 TEST_CASE_METHOD(verify_scene, "verify: inside the transaction a renewal by hand says at once that it can't be",
-                 "[verify][T19]") {
+                 "[T19]") {
   auto mine = locks.acquire("wallet:1", {.ttl = 30s, .renewal = renewal::manual});
   odb::transaction t(begin(*bank));
   mine.verify(t);
@@ -513,8 +505,7 @@ TEST_CASE_METHOD(verify_scene, "verify: inside the transaction a renewal by hand
   CHECK_NOTHROW(mine.renew());
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: what it holds back is freed when verifying another lease fails",
-                 "[verify][T70]") {
+TEST_CASE_METHOD(verify_scene, "verify: what it holds back is freed when verifying another lease fails", "[T70]") {
   auto good = locks.acquire("wallet:1", {.ttl = 60s});
   auto bad = overslept("wallet:2");
   REQUIRE(expired("wallet:2"));
@@ -527,8 +518,7 @@ TEST_CASE_METHOD(verify_scene, "verify: what it holds back is freed when verifyi
 }
 
 TEST_CASE_METHOD(verify_scene,
-                 "verify: a lock that is taken inside a transaction sends nothing on the transaction's connection",
-                 "[verify]") {
+                 "verify: a lock that is taken inside a transaction sends nothing on the transaction's connection") {
   // What the caller's connection is in the middle of would be lost: here the rest of an uncached result.
   odb::transaction t(bank->begin());
   int found = 0;
@@ -542,7 +532,7 @@ TEST_CASE_METHOD(verify_scene,
   CHECK(take_elsewhere("wallet:1").fencing_token() == 2);  // it was released with the transaction's outcome
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: a lock that is taken inside an open transaction is warned about", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "verify: a lock that is taken inside an open transaction is warned about") {
   // On SQLite a transaction that writes would make the acquire wait for itself; one that reads is warned about.
   odb::transaction t(bank->begin());
   static_cast<void>(load(*bank, 1));
@@ -558,7 +548,7 @@ TEST_CASE_METHOD(verify_scene, "verify: a lock that is taken inside an open tran
 
 // The application's database, from the URL of its locks.
 
-TEST_CASE_METHOD(verify_scene, "database: from the locks' URL it is the place where they can be verified", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "database: from the locks' URL it is the place where they can be verified") {
   const auto db = open_database(fixture->locks());
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t{begin_write(*db)};
@@ -569,8 +559,7 @@ TEST_CASE_METHOD(verify_scene, "database: from the locks' URL it is the place wh
   CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "database: a transaction that is begun for writing is not refused for having read",
-                 "[verify]") {
+TEST_CASE_METHOD(verify_scene, "database: a transaction that is begun for writing is not refused for having read") {
   const auto db = open_database(fixture->bank());
   odb::transaction t{begin_write(*db)};
   const auto before = load(*db, 1).balance;
@@ -587,7 +576,7 @@ TEST_CASE_METHOD(verify_scene, "database: a transaction that is begun for writin
   CHECK(seen(2) == 50);
 }
 
-TEST_CASE_METHOD(verify_scene, "database: any ODB database can begin a transaction for writing", "[verify]") {
+TEST_CASE_METHOD(verify_scene, "database: any ODB database can begin a transaction for writing") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t{begin_write(*bank)};
   static_cast<void>(load(*bank, 1));
@@ -595,7 +584,7 @@ TEST_CASE_METHOD(verify_scene, "database: any ODB database can begin a transacti
   t.commit();
 }
 
-TEST_CASE("database: what is no database, or no URL, is refused at the call", "[verify]") {
+TEST_CASE("database: what is no database, or no URL, is refused at the call") {
   CHECK_THROWS_AS(open_database("memory:"), std::invalid_argument);
   CHECK_THROWS_AS(open_database("sqlite:x.db?colour=red"), std::invalid_argument);
   CHECK_THROWS_AS(open_database("nothing"), std::invalid_argument);

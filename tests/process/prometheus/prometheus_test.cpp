@@ -143,7 +143,7 @@ std::vector<std::string> dashboard_queries() {
 
 }  // namespace
 
-TEST_CASE("monitoring: a real Prometheus answers the numbers that the sample printed", "[metrics]") {
+TEST_CASE("monitoring: a real Prometheus answers the numbers that the sample printed") {
   const monitored_sample s;
   REQUIRE(eventually([&] { return s.printed("released") != 0; }, 120s));
   const auto granted = s.printed("granted");
@@ -174,7 +174,7 @@ TEST_CASE("monitoring: a real Prometheus answers the numbers that the sample pri
   CHECK(alerts == 7);
 }
 
-TEST_CASE("monitoring: dashboard and alerts name metrics, events and reasons that there are", "[metrics]") {
+TEST_CASE("monitoring: dashboard and alerts name metrics, events and reasons that there are") {
   const metrics of;
   std::set<std::string> names, labels;
   for (const auto& each : of.read()) {

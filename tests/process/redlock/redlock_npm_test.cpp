@@ -44,18 +44,17 @@ struct neighbours {
 
 }  // namespace
 
-TEST_CASE("redlock npm: over five masters they and dlock exclude each other", "[redis][redlock]") {
+TEST_CASE("redlock npm: over five masters they and dlock exclude each other") {
   neighbours five(5);
   five.exclude_each_other(five.masters.url("&restart_delay=0&master_timeout=5000"));
 }
 
-TEST_CASE("redlock npm: on one master they and scheme=setnx exclude each other", "[redis][redlock]") {
+TEST_CASE("redlock npm: on one master they and scheme=setnx exclude each other") {
   neighbours alone(1);
   alone.exclude_each_other(alone.masters[0].url("&scheme=setnx&persistence=none"));
 }
 
-TEST_CASE("redlock npm: what one of them holds the other does not get, until it is released, or has expired",
-          "[redis][redlock]") {
+TEST_CASE("redlock npm: what one of them holds the other does not get, until it is released, or has expired") {
   neighbours five(5);
   lock_service locks{five.masters.url("&restart_delay=0&master_timeout=5000"), {.close_limit = 0ms}};
   five.masters[3].kill();

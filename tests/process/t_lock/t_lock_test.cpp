@@ -35,7 +35,7 @@ std::map<std::string, int> lines_of(const std::vector<std::string>& logs) {
 }  // namespace
 
 TEST_CASE("t_lock: dlock and programs of the published protocol exclude each other, all killed at random",
-          "[t_lock][T48][T91]") {
+          "[T48][T91]") {
   const t_lock_fixture fixture;
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const auto url = store_url::parse(owner);

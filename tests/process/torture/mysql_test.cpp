@@ -55,40 +55,37 @@ torture_terms of_bound_locks() {
 
 }  // namespace
 
-TEST_CASE("torture lease_table: killed, stopped, cut off and restarted, never two, and each fence is counted",
-          "[crash][mysql]") {
+TEST_CASE("torture lease_table: killed, stopped, cut off and restarted, never two, and each fence is counted") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));  // skips the test where there is no MariaDB
   mysql_torture fixture("");
   check_torture(fixture, {.counts = true});
 }
 
-TEST_CASE("torture t_lock: killed, stopped, cut off and restarted, never two, and fences grow", "[crash][mysql]") {
+TEST_CASE("torture t_lock: killed, stopped, cut off and restarted, never two, and fences grow") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   mysql_torture fixture("&scheme=t_lock&table=locks&skew=100", t_lock_fixture::columns);
   check_torture(fixture, {});
 }
 
-TEST_CASE("torture unique_insert: killed, stopped, cut off and restarted, never two", "[crash][mysql]") {
+TEST_CASE("torture unique_insert: killed, stopped, cut off and restarted, never two") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   mysql_torture fixture("&scheme=unique_insert&table=locks", unique_insert_fixture::columns);
   check_torture(fixture, {.fenced = false});
 }
 
-TEST_CASE("torture state_row: killed, stopped, cut off and restarted, never two", "[crash][mysql]") {
+TEST_CASE("torture state_row: killed, stopped, cut off and restarted, never two") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   mysql_torture fixture("&scheme=state_row&table=locks", state_row_fixture::columns);
   check_torture(fixture, {.fenced = false});
 }
 
-TEST_CASE("torture for_update: a dead holder's key is free at once, and two only for a renewal after a cut",
-          "[crash][mysql]") {
+TEST_CASE("torture for_update: a dead holder's key is free at once, and two only for a renewal after a cut") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   mysql_torture fixture("&scheme=for_update&table=locks&make_rows=1", for_update_fixture::columns);
   check_torture(fixture, of_bound_locks());
 }
 
-TEST_CASE("torture named_lock: a dead holder's key is free at once, and two only for a renewal after a cut",
-          "[crash][mysql]") {
+TEST_CASE("torture named_lock: a dead holder's key is free at once, and two only for a renewal after a cut") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   mysql_torture fixture("&scheme=named_lock");
   check_torture(fixture, of_bound_locks());

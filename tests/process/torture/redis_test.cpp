@@ -65,37 +65,35 @@ class redlock_torture final : public tortured_fixture {
 
 }  // namespace
 
-TEST_CASE("torture redis: killed, stopped, cut off and restarted, never two, and fences grow", "[crash][redis]") {
+TEST_CASE("torture redis: killed, stopped, cut off and restarted, never two, and fences grow") {
   redis_torture fixture("", true);
   check_torture(fixture, {});
 }
 
 TEST_CASE(
-    "torture redis: where the server forgets, two for a ttl at most after its restart, and fences grow nevertheless",
-    "[crash][redis]") {
+    "torture redis: where the server forgets, two for a ttl at most after its restart, and fences grow nevertheless") {
   redis_torture fixture("", false);
   check_torture(fixture, {.doubt_after_restart = 1s, .length = 6s});
 }
 
-TEST_CASE("torture setnx: killed, stopped, cut off and restarted, never two", "[crash][redis]") {
+TEST_CASE("torture setnx: killed, stopped, cut off and restarted, never two") {
   redis_torture fixture("&scheme=setnx", true);
   check_torture(fixture, {.fenced = false});
 }
 
-TEST_CASE("torture setnx: where the server forgets, two for a ttl at most after its restart", "[crash][redis]") {
+TEST_CASE("torture setnx: where the server forgets, two for a ttl at most after its restart") {
   redis_torture fixture("&scheme=setnx", false);
   check_torture(fixture, {.fenced = false, .doubt_after_restart = 1s, .length = 6s});
 }
 
-TEST_CASE("torture redlock: masters killed, stopped and restarted empty, never two where these wait before they count",
-          "[crash][redis][redlock]") {
+TEST_CASE(
+    "torture redlock: masters killed, stopped and restarted empty, never two where these wait before they count") {
   redlock_torture fixture("restart_delay=1000", 1);
   std::this_thread::sleep_for(1200ms);  // until new masters count
   check_torture(fixture, {.fenced = false, .recovery = 9s});
 }
 
-TEST_CASE("torture redlock: masters restarted empty that count at once, two for a ttl at most",
-          "[crash][redis][redlock]") {
+TEST_CASE("torture redlock: masters restarted empty that count at once, two for a ttl at most") {
   redlock_torture fixture("restart_delay=0", 4);
   check_torture(fixture, {.fenced = false, .doubt_after_restart = 1s, .recovery = 9s, .length = 6s});
 }

@@ -48,8 +48,7 @@ class zookeeper_torture final : public tortured_fixture {
 
 }  // namespace
 
-TEST_CASE("torture zookeeper: killed, stopped, cut off, and leaders killed, never two, and fences grow",
-          "[crash][zookeeper]") {
+TEST_CASE("torture zookeeper: killed, stopped, cut off, and leaders killed, never two, and fences grow") {
   zookeeper_torture fixture;
   check_torture(fixture, {.recovery = 10s});
 }

@@ -151,7 +151,7 @@ outcome rob(const verify_fixture& fixture, std::chrono::milliseconds length, std
 
 }  // namespace
 
-TEST_CASE("transfer: processes that are killed and stopped at random never lose or make money", "[crash][T24][T71]") {
+TEST_CASE("transfer: processes that are killed and stopped at random never lose or make money", "[T24][T71]") {
   const auto fixture = make_verify_fixture();
   const auto length = torture_time();
   // By chance a short run may stop nobody for long who holds something.
@@ -174,8 +174,7 @@ TEST_CASE("transfer: processes that are killed and stopped at random never lose 
 
 TEST_CASE(
     "transfer: without verification the same run writes too late (a control: the run above finds nothing by being "
-    "blind)",
-    "[crash]") {
+    "blind)") {
   const auto fixture = make_verify_fixture();
   // One of six seconds has some five late writes; now and then it has none.
   constexpr int most_runs = 12;
@@ -195,7 +194,7 @@ TEST_CASE(
 }
 
 TEST_CASE("transfer: a holder that slept past its lease is refused, and without verification it writes too late",
-          "[crash][T24]") {
+          "[T24]") {
   const auto fixture = make_verify_fixture();
   const auto bank = open_bank(fixture->bank());
   make_bank(*bank, 2, balance);
@@ -283,7 +282,7 @@ struct history_of {
 
 }  // namespace
 
-TEST_CASE("transfer: the check of the wallets finds what it is there to find", "[crash]") {
+TEST_CASE("transfer: the check of the wallets finds what it is there to find") {
   const history_of good;
   CHECK(good.violations().empty());
 
@@ -309,7 +308,7 @@ TEST_CASE("transfer: the check of the wallets finds what it is there to find", "
   CHECK(half.violations().size() == 2);  // the sum, and the transfer
 }
 
-TEST_CASE("transfer: the check of the log finds what it is there to find", "[crash]") {
+TEST_CASE("transfer: the check of the log finds what it is there to find") {
   const history_of good;
   auto late = good;
   late.log[3].outcome = "refused verify taken over";

@@ -17,7 +17,7 @@ constexpr std::int64_t ticks = 200'000;
 }  // namespace
 
 TEST_CASE("crash zookeeper: a killed holder's key is granted when its session has ended, and not before its ttl",
-          "[crash][T91][T30]") {
+          "[T91][T30]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   taker holder(fixture->url(), taker::expiring()), next(fixture->url()), bystander(fixture->url(), {"--key", "other"});
@@ -38,7 +38,7 @@ TEST_CASE("crash zookeeper: a killed holder's key is granted when its session ha
 }
 
 TEST_CASE("crash zookeeper: a holder stopped for longer than its session finds its lease lost and harms nobody",
-          "[crash][T24]") {
+          "[T24]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   const auto wakes_up = GENERATE(as<std::string>{}, "check", "release");
@@ -61,7 +61,7 @@ TEST_CASE("crash zookeeper: a holder stopped for longer than its session finds i
   CHECK(holder.take(20s).fence > second.fence);
 }
 
-TEST_CASE("crash zookeeper: waiters that are killed are passed over when their sessions have ended", "[crash][T39]") {
+TEST_CASE("crash zookeeper: waiters that are killed are passed over when their sessions have ended", "[T39]") {
   const auto fixture = make_store_fixture();
   lock_service locks(fixture->url());
   taker holder(fixture->url());

@@ -88,7 +88,7 @@ int queue_length(const zookeeper_server& server) {
 
 }  // namespace
 
-TEST_CASE("zookeeper: dlock and its neighbours exclude each other, all killed at random", "[zookeeper][T48][T91]") {
+TEST_CASE("zookeeper: dlock and its neighbours exclude each other, all killed at random", "[T48][T91]") {
   const auto neighbour = GENERATE(as<std::string>{}, "curator", "kazoo", "kazoo with a pattern");
   CAPTURE(neighbour);
   const zookeeper_server server;
@@ -128,7 +128,7 @@ TEST_CASE("zookeeper: dlock and its neighbours exclude each other, all killed at
   CHECK(locks.acquire("k", {.wait = 40s}));
 }
 
-TEST_CASE("zookeeper: dlock and its neighbours get a lock in the order in which they asked", "[zookeeper][T33]") {
+TEST_CASE("zookeeper: dlock and its neighbours get a lock in the order in which they asked", "[T33]") {
   const auto neighbour = GENERATE(as<std::string>{}, "curator", "kazoo");
   CAPTURE(neighbour);
   const zookeeper_server server;
@@ -154,7 +154,7 @@ TEST_CASE("zookeeper: dlock and its neighbours get a lock in the order in which 
   CHECK(read(log).overlaps == 0);
 }
 
-TEST_CASE("zookeeper: the check of the log finds what it is there to find", "[zookeeper]") {
+TEST_CASE("zookeeper: the check of the log finds what it is there to find") {
   const scratch_folder folder;
   const auto overlaps = [&](const std::string& text) {
     std::ofstream(folder / "log", std::ios::trunc) << text;

@@ -493,8 +493,7 @@ struct notified_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(notified_fixture, "bound: who waits is told when the key is released, and sends nothing before",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "bound: who waits is told when the key is released, and sends nothing before") {
   CAPTURE(scheme);
   lock_service other(fixture->url(), patient()), mine(fixture->url(), patient());
   std::optional<lease> held = other.acquire("k");
@@ -513,7 +512,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: who waits is told when the key is rel
   CHECK(other.try_acquire("k"));
 }
 
-TEST_CASE_METHOD(notified_fixture, "bound: who waits is told at once when the holder dies", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "bound: who waits is told at once when the holder dies") {
   CAPTURE(scheme);
   lock_service mine(fixture->url(), patient());
   std::optional<actor> other(*fixture);
@@ -524,7 +523,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: who waits is told at once when the ho
   CHECK(waits.get());
 }
 
-TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits is lost, told of, and made again", "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits is lost, told of, and made again") {
   CAPTURE(scheme);
   actor holder(*fixture);
   const auto fence = holder.acquire("k");
@@ -548,8 +547,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits is lost, told
 }
 
 // Connections wait for one key for 5 s, so the keys of a slow test may have changed their turns at any moment.
-TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits for a key without listeners goes to another key",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits for a key without listeners goes to another key") {
   CAPTURE(scheme);
   actor holder(*fixture);
   std::vector<std::uint64_t> fences;
@@ -573,8 +571,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits for a key wit
 }
 
 TEST_CASE_METHOD(notified_fixture,
-                 "bound: of the keys without a connection that waits the next is the one that waits longest",
-                 "[notified]") {
+                 "bound: of the keys without a connection that waits the next is the one that waits longest") {
   CAPTURE(scheme);
   struct event {
     std::string key;
@@ -653,8 +650,7 @@ TEST_CASE_METHOD(notified_fixture,
   for (auto& [key, listener] : listeners) store->unwatch(key, {}, listener);
 }
 
-TEST_CASE_METHOD(notified_fixture, "bound: of more keys than connections that wait each gets one, and none for ever",
-                 "[notified]") {
+TEST_CASE_METHOD(notified_fixture, "bound: of more keys than connections that wait each gets one, and none for ever") {
   CAPTURE(scheme);
   actor holder(*fixture);
   std::map<std::string, counting_listener> listeners;
@@ -668,8 +664,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: of more keys than connections that wa
   for (auto& [key, listener] : listeners) store->unwatch(key, {}, listener);
 }
 
-TEST_CASE("bound: a row that a program has locked by its primary key is seen to be held, and waited for",
-          "[notified]") {
+TEST_CASE("bound: a row that a program has locked by its primary key is seen to be held, and waited for") {
   for_update_fixture fixture;
   raw_mysql root = raw_mysql::root(), plain(fixture.url());
   // Where there is no other column, the key's index has all that is in the row.
@@ -737,7 +732,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: a child process that lets go of a sto
   holder.acquire("after");
 }
 
-TEST_CASE_METHOD(notified_fixture, "bound: one key is taken by a statement that is prepared once", "[mysql]") {
+TEST_CASE_METHOD(notified_fixture, "bound: one key is taken by a statement that is prepared once") {
   CAPTURE(scheme);
   const auto executed = [&] {
     return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'").at(0).at(1).value());
@@ -749,8 +744,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: one key is taken by a statement that 
   CHECK((executed() - before >= 200) == stores::mysql::mysql_statement::in_two_steps);
 }
 
-TEST_CASE_METHOD(notified_fixture, "bound: where the server prepares nothing more, the statements are sent as text",
-                 "[mysql]") {
+TEST_CASE_METHOD(notified_fixture, "bound: where the server prepares nothing more, the statements are sent as text") {
   CAPTURE(scheme);
   const std::string key = "a?'\\\xc3\xb6";
   actor before(*fixture);

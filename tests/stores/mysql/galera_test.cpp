@@ -105,7 +105,7 @@ struct two_nodes {
 
 }  // namespace
 
-TEST_CASE("galera: a node that has not seen a grant yet frees it all the same", "[galera]") {
+TEST_CASE("galera: a node that has not seen a grant yet frees it all the same") {
   two_nodes with;
   with.first.release("galera:one", with.first.acquire("galera:one"));
   SECTION("release") {
@@ -144,7 +144,7 @@ TEST_CASE("galera: a node that has not seen a grant yet frees it all the same", 
   }
 }
 
-TEST_CASE("galera: of a batch a node frees also the grants that it has not seen yet", "[galera]") {
+TEST_CASE("galera: of a batch a node frees also the grants that it has not seen yet") {
   two_nodes with;
   const std::vector<std::string> keys{"galera:a", "galera:b", "galera:c", "galera:d"};
   for (const auto& key : keys) with.first.release(key, with.first.acquire(key));
@@ -163,7 +163,7 @@ TEST_CASE("galera: of a batch a node frees also the grants that it has not seen 
   });
 }
 
-TEST_CASE("galera: in a table of other programs too a node frees and extends what it has not seen yet", "[galera]") {
+TEST_CASE("galera: in a table of other programs too a node frees and extends what it has not seen yet") {
   busy_cluster nodes;
   const auto scheme = GENERATE(as<std::string>{}, "unique_insert", "state_row", "t_lock");
   const auto what = GENERATE(verb::release, verb::cancel, verb::extend);
@@ -194,7 +194,7 @@ TEST_CASE("galera: in a table of other programs too a node frees and extends wha
   });
 }
 
-TEST_CASE("galera: a row that is locked at one node is loaded at another as it was after the grant", "[galera]") {
+TEST_CASE("galera: a row that is locked at one node is loaded at another as it was after the grant") {
   busy_cluster nodes;
   const auto bank = open_bank(busy_cluster::bank(nodes.second()));
   make_bank(*bank, 4, 100);
@@ -213,7 +213,7 @@ TEST_CASE("galera: a row that is locked at one node is loaded at another as it w
   CHECK(lagged);
 }
 
-TEST_CASE("galera: a lease that was granted at one node is verified at another one", "[galera]") {
+TEST_CASE("galera: a lease that was granted at one node is verified at another one") {
   busy_cluster nodes;
   const auto bank = open_bank(busy_cluster::bank(nodes.second()));
   make_bank(*bank, 1, 100);
@@ -233,7 +233,7 @@ TEST_CASE("galera: a lease that was granted at one node is verified at another o
   CHECK(lagged);
 }
 
-TEST_CASE("galera: behind a balancer that takes the nodes in turn every release frees its key", "[galera]") {
+TEST_CASE("galera: behind a balancer that takes the nodes in turn every release frees its key") {
   const auto ports = node_ports();
   tcp_proxy balancer(ports);
   lock_service locks(busy_cluster::locks(balancer.port()), {.connections = 6});

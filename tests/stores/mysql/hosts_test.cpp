@@ -69,8 +69,7 @@ void needs_exact_limits() {
 
 }  // namespace
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: one that does not answer gets its share of the time and no more",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: one that does not answer gets its share of the time and no more") {
   needs_exact_limits();
   const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
   const mute_server mute(kind);
@@ -86,7 +85,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: one that does not answer gets its 
   CHECK(answers());
 }
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: with others to try, none gets more than a second", "[mysql][hosts]") {
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: with others to try, none gets more than a second") {
   const mute_server mute(mute_server::kind::silent);
   auto& store = open(by({mute.port(), port()}));
   const auto took = connect(store, 10s);
@@ -95,13 +94,12 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: with others to try, none gets more
   CHECK(took < 1s + sluggish);
 }
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a store starts though its first host does not answer", "[mysql][hosts]") {
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a store starts though its first host does not answer") {
   const mute_server mute(mute_server::kind::black_hole);
   CHECK(undisturbed(4s, [&] { CHECK_NOTHROW(open(by({mute.port(), port()})).prepare()); }) < 4s);
 }
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: connect_timeout bounds the attempt at the only one, to the millisecond",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: connect_timeout bounds the attempt at the only one, to the millisecond") {
   needs_exact_limits();
   const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
   const auto limit = GENERATE(300ms, 1300ms);
@@ -118,8 +116,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: connect_timeout bounds the attempt
 }
 
 TEST_CASE_METHOD(hosts_fixture,
-                 "mysql hosts: connect_timeout bounds the whole attempt, wherever the server falls silent",
-                 "[mysql][hosts]") {
+                 "mysql hosts: connect_timeout bounds the whole attempt, wherever the server falls silent") {
   needs_exact_limits();
   tcp_proxy proxy(port());
   for (std::size_t answers_given = 0; answers_given < 20; ++answers_given) {
@@ -142,7 +139,7 @@ TEST_CASE_METHOD(hosts_fixture,
   FAIL("no number of answers was enough");
 }
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: an attempt ends soon after it was cancelled", "[mysql][hosts]") {
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: an attempt ends soon after it was cancelled") {
   needs_exact_limits();
   const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
   const mute_server mute(kind);
@@ -159,7 +156,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: an attempt ends soon after it was 
   CHECK(took < 100ms + undelayed);
 }
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: the bound of an attempt is over once it is connected", "[mysql][hosts]") {
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: the bound of an attempt is over once it is connected") {
   auto& store = open(by({port()}, "&connect_timeout=2000&statement_timeout=20000"));
   connect(store, 2s);
   REQUIRE(connection != nullptr);
@@ -174,7 +171,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: the bound of an attempt is over on
   unlocking.join();
 }
 
-TEST_CASE("mysql hosts: a read-only one is passed over, and taken when it takes writes", "[mysql][hosts]") {
+TEST_CASE("mysql hosts: a read-only one is passed over, and taken when it takes writes") {
   static_cast<void>(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   const own_server replica("replica", "");
   raw_mysql root(replica.root_url());
@@ -201,8 +198,7 @@ TEST_CASE("mysql hosts: a read-only one is passed over, and taken when it takes 
 }
 
 TEST_CASE_METHOD(hosts_fixture,
-                 "mysql hosts: once a statement has found its server of no use, its host's connections go",
-                 "[mysql][hosts]") {
+                 "mysql hosts: once a statement has found its server of no use, its host's connections go") {
   const int error = GENERATE(1047, 1290, 1836);
   CAPTURE(error);
   std::optional<tcp_proxy> near, far;
@@ -246,8 +242,7 @@ TEST_CASE_METHOD(hosts_fixture,
   CHECK(open_session(*connection).result == outcome::yes);
 }
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a look at an idle connection shows that the server has closed it",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a look at an idle connection shows that the server has closed it") {
   connect(open(by({port()})), 20s);
   REQUIRE(connection != nullptr);
   CHECK(answers());
@@ -266,7 +261,7 @@ TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a look at an idle connection shows
   CHECK_FALSE(connection->usable());
 }
 
-TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a server that is full says so", "[mysql][hosts]") {
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a server that is full says so") {
   mysql_user user(fixture.prefix() + "full", "WITH MAX_USER_CONNECTIONS 1");
   user.grant("ALL ON `locks`.*");
   auto& store = open(user.url(by({port()})));
@@ -302,8 +297,7 @@ constexpr auto very_sluggish = 4s;  // a busy machine
 
 }  // namespace
 
-TEST_CASE_METHOD(failover_fixture, "mysql failover: a lease outlives its host's silence, by the next one",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(failover_fixture, "mysql failover: a lease outlives its host's silence, by the next one") {
   lock_service locks(both(), options());
   auto held = locks.acquire("k", {.ttl = 10s});
   const auto fence = held.fencing_token();
@@ -317,8 +311,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a lease outlives its host's 
   CHECK(seen->count(event::kind::session_lost) == 0);
 }
 
-TEST_CASE_METHOD(failover_fixture, "mysql failover: an acquire reaches the next host within its wait",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(failover_fixture, "mysql failover: an acquire reaches the next host within its wait") {
   auto settings = options();
   settings.release_limit = 20s;
   lock_service locks(both(), settings);
@@ -336,8 +329,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: an acquire reaches the next 
   CHECK_NOTHROW(held->release());
 }
 
-TEST_CASE_METHOD(failover_fixture, "mysql failover: a service starts though its first host does not answer",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(failover_fixture, "mysql failover: a service starts though its first host does not answer") {
   const auto kind = GENERATE(mute_server::kind::silent, mute_server::kind::black_hole);
   const mute_server mute(kind);
   std::optional<lock_service> locks;
@@ -345,8 +337,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a service starts though its 
   CHECK(duration_of([&] { locks->acquire("k").release(); }) < 8s);
 }
 
-TEST_CASE_METHOD(failover_fixture, "mysql failover: with no other host everything ends within its limit",
-                 "[mysql][hosts][T89]") {
+TEST_CASE_METHOD(failover_fixture, "mysql failover: with no other host everything ends within its limit", "[T89]") {
   // Of the connections that there are, or in making others: after the login, nothing of the client library ends that.
   const bool cut_as_well = GENERATE(false, true);
   CAPTURE(cut_as_well);
@@ -369,8 +360,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: with no other host everythin
   CHECK(duration_of([&] { locks.reset(); }) < 1s + very_sluggish);
 }
 
-TEST_CASE_METHOD(failover_fixture, "mysql failover: connections that were closed meanwhile cost no call",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(failover_fixture, "mysql failover: connections that were closed meanwhile cost no call") {
   lock_service locks(by({near.port()}), options());
   auto held = locks.acquire("held", {.ttl = 5s});
   for (int i = 0; i < 3; ++i) {
@@ -395,8 +385,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: connections that were closed
   }
 }
 
-TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left, by renewals and releases too",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left, by renewals and releases too") {
   const int error = GENERATE(1047, 1290);
   lock_service locks(both(), options());
   std::vector<lease> held;
@@ -418,8 +407,7 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: a node that refuses is left,
   CHECK(seen->count(event::kind::lost) == 0);
 }
 
-TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for a service, if there are no more",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for a service, if there are no more") {
   mysql_user user(fixture.prefix() + "one", "WITH MAX_USER_CONNECTIONS 1");
   user.grant("ALL ON `locks`.*");
   lock_service locks(user.url(by({near.port()})), options());
@@ -434,8 +422,8 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: one connection is enough for
   CHECK(seen->count(event::kind::session_lost) == 0);
 }
 
-TEST_CASE_METHOD(failover_fixture, "mysql failover: a service that may wait for its server is there once the server is",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(failover_fixture,
+                 "mysql failover: a service that may wait for its server is there once the server is") {
   near.cut();
   auto settings = options();
   CHECK_THROWS_MATCHES(lock_service(by({near.port()}), settings), store_error,

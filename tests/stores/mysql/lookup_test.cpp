@@ -33,15 +33,14 @@ constexpr auto sluggish = 4s;  // a busy machine
 
 }  // namespace
 
-TEST_CASE_METHOD(lookup_fixture, "mysql lookup: names lead where they should", "[mysql][hosts]") {
+TEST_CASE_METHOD(lookup_fixture, "mysql lookup: names lead where they should") {
   const auto store = open_store(url(at_this_host("first.test") + "," + at_this_host("second.test")));
   fault why;
   CHECK(store->connect(5s, why));
   CHECK(why.text.empty());
 }
 
-TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck costs its host's share, and one thread",
-                 "[mysql][hosts]") {
+TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck costs its host's share, and one thread") {
   const auto store = open_store(url(at_this_host("first.test") + "," + at_this_host("127.0.0.1")));
   names_stuck = true;
   fault why;
@@ -52,8 +51,7 @@ TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck costs its host
   CHECK(names_waiting == 1);
 }
 
-TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck holds up nobody for longer than his limit",
-                 "[mysql][hosts][T89]") {
+TEST_CASE_METHOD(lookup_fixture, "mysql lookup: one that is stuck holds up nobody for longer than his limit", "[T89]") {
   std::optional<lock_service> locks;
   // The limits of the store's own statements are none of them.
   locks.emplace(url(at_this_host("only.test")) + "&connect_timeout=20000&statement_timeout=20000",

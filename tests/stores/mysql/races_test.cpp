@@ -57,7 +57,7 @@ void check_contended(const reply& r) {
 }  // namespace
 
 // Where the server can't pass over locked rows.
-TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhile", "[mysql][T57]") {
+TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhile", "[T57]") {
   stage s;
   const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(s.fixture.tables.prefix(), '`'));
   const mysql_row_sql row_sql(sql.names(), "");
@@ -115,11 +115,11 @@ void overtaken() {
 }  // namespace
 
 TEST_CASE("mysql races: a take over of a locked row is busy at once, and the next try checks holder and fence again",
-          "[mysql][T57]") {
+          "[T57]") {
   overtaken();
 }
 
-TEST_CASE("mysql races: a take over of a locked row is busy under snapshot isolation too", "[mysql][mariadb][T57]") {
+TEST_CASE("mysql races: a take over of a locked row is busy under snapshot isolation too", "[mariadb][T57]") {
   if (raw_mysql::root().rows("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").empty()) {
     SKIP("this server has no innodb_snapshot_isolation");
   }
@@ -127,7 +127,7 @@ TEST_CASE("mysql races: a take over of a locked row is busy under snapshot isola
   overtaken();
 }
 
-TEST_CASE("mysql races: a kill waits for a renewal in flight and then finds a live session", "[mysql]") {
+TEST_CASE("mysql races: a kill waits for a renewal in flight and then finds a live session") {
   stage s;
   actor holder(s.fixture, for_moments), b(s.fixture);
   pass_until(s.fixture, [&] {
@@ -142,7 +142,7 @@ TEST_CASE("mysql races: a kill waits for a renewal in flight and then finds a li
   CHECK(holder.renew(for_long) == outcome::yes);
 }
 
-TEST_CASE("mysql races: a renewal waits for a kill in flight and then is lost", "[mysql]") {
+TEST_CASE("mysql races: a renewal waits for a kill in flight and then is lost") {
   stage s;
   actor holder(s.fixture);
   s.other.run("BEGIN");
@@ -152,7 +152,7 @@ TEST_CASE("mysql races: a renewal waits for a kill in flight and then is lost", 
   CHECK(renewal.get() == outcome::no);
 }
 
-TEST_CASE("mysql races: the time of a grant is when it was asked for, so less is left after a wait", "[mysql]") {
+TEST_CASE("mysql races: the time of a grant is when it was asked for, so less is left after a wait") {
   stage s;
   actor a(s.fixture), b(s.fixture);
   const auto floor = s.fixture.tables.table("floor");
@@ -165,7 +165,7 @@ TEST_CASE("mysql races: the time of a grant is when it was asked for, so less is
   CHECK(a.at("k").remaining < 20s - 300ms);
 }
 
-TEST_CASE("mysql races: an insert waits for clean-up in flight and starts above the deleted fence", "[mysql][T58]") {
+TEST_CASE("mysql races: an insert waits for clean-up in flight and starts above the deleted fence", "[T58]") {
   stage s;
   actor a(s.fixture), b(s.fixture);
   for (int i = 0; i != 5; ++i) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
@@ -179,7 +179,7 @@ TEST_CASE("mysql races: an insert waits for clean-up in flight and starts above 
   CHECK(r.fence == 6);
 }
 
-TEST_CASE("mysql races: first inserts behind one that rolls back give one grant and no error", "[mysql][T48]") {
+TEST_CASE("mysql races: first inserts behind one that rolls back give one grant and no error", "[T48]") {
   stage s;
   constexpr std::size_t many = 6;
   std::vector<std::unique_ptr<actor>> actors;
@@ -200,7 +200,7 @@ TEST_CASE("mysql races: first inserts behind one that rolls back give one grant 
   }
 }
 
-TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session", "[mysql]") {
+TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session") {
   stage s;
   actor live(s.fixture), dead(s.fixture, 1us), b(s.fixture);
   s.other.run("BEGIN");
@@ -215,7 +215,7 @@ TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session
   CHECK(dead.renew(for_long) == outcome::no);
 }
 
-TEST_CASE("mysql races: no verb leaves a transaction open", "[mysql]") {
+TEST_CASE("mysql races: no verb leaves a transaction open") {
   stage s;
   actor a(s.fixture), b(s.fixture);
   const auto idle = [&] {
@@ -236,15 +236,14 @@ TEST_CASE("mysql races: no verb leaves a transaction open", "[mysql]") {
   CHECK(idle());
 }
 
-TEST_CASE("mysql races: a renewal that changes no time counts as one", "[mysql][T55]") {
+TEST_CASE("mysql races: a renewal that changes no time counts as one", "[T55]") {
   stage s;
   actor a(s.fixture, for_long);
   for (int i = 0; i != 3; ++i) CHECK(a.renew(1s) == outcome::yes);
   CHECK(s.other.one("SELECT beat FROM " + s.session() + " WHERE id=" + hex(a.id)) == "3");
 }
 
-TEST_CASE("mysql races: a row that stays locked is busy, at once where the server can, and nothing broke",
-          "[mysql][T53]") {
+TEST_CASE("mysql races: a row that stays locked is busy, at once where the server can, and nothing broke", "[T53]") {
   stage s;
   actor a(s.fixture), b(s.fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
@@ -262,7 +261,7 @@ TEST_CASE("mysql races: a row that stays locked is busy, at once where the serve
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("mysql races: a locked table is busy, not for ever", "[mysql][T53]") {
+TEST_CASE("mysql races: a locked table is busy, not for ever", "[T53]") {
   stage s;
   actor a(s.fixture);
   a.acquire("k");
@@ -274,7 +273,7 @@ TEST_CASE("mysql races: a locked table is busy, not for ever", "[mysql][T53]") {
   CHECK(a.connection->usable());
 }
 
-TEST_CASE("mysql races: two batches in opposite need of the same keys do not fail", "[mysql]") {
+TEST_CASE("mysql races: two batches in opposite need of the same keys do not fail") {
   stage s;
   actor a(s.fixture), b(s.fixture);
   std::vector<std::string> keys;

@@ -70,7 +70,7 @@ stores::mysql::lease_table::mysql_row_sql sql_of(row_scene& s) {
 
 }  // namespace
 
-TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever the id is", "[mysql][rows]") {
+TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever the id is") {
   for (const auto kind : {row_id_kind::integer, row_id_kind::text, row_id_kind::composite}) {
     row_scene s({.id = kind});
     row_actor a(s);
@@ -100,7 +100,7 @@ TEST_CASE("mysql rows: every statement finds its rows by primary key, whatever t
   }
 }
 
-TEST_CASE("mysql rows: an integer is no id of a row whose key is a text", "[mysql][rows]") {
+TEST_CASE("mysql rows: an integer is no id of a row whose key is a text") {
   row_scene s({.id = row_id_kind::text});
   row_actor a(s);
   auto described = *s.table;
@@ -111,8 +111,7 @@ TEST_CASE("mysql rows: an integer is no id of a row whose key is a text", "[mysq
   CHECK(database_of(a).unfit_id(described, {&text, 1}).empty());
 }
 
-TEST_CASE("mysql rows: a statement about many rows finds each by its primary key, and reads no other row",
-          "[mysql][rows]") {
+TEST_CASE("mysql rows: a statement about many rows finds each by its primary key, and reads no other row") {
   for (const auto kind : {row_id_kind::integer, row_id_kind::text, row_id_kind::composite}) {
     row_scene s({.id = kind});
     row_actor a(s);
@@ -142,7 +141,7 @@ TEST_CASE("mysql rows: a statement about many rows finds each by its primary key
   }
 }
 
-TEST_CASE("mysql rows: a table is described as it is", "[mysql][rows]") {
+TEST_CASE("mysql rows: a table is described as it is") {
   row_scene s({.id = row_id_kind::composite, .owner_not_null = true});
   row_actor a(s);
   odb_application app;
@@ -168,7 +167,7 @@ TEST_CASE("mysql rows: a table is described as it is", "[mysql][rows]") {
   CHECK(other.table == s.table->table);
 }
 
-TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what is missing", "[mysql][rows]") {
+TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what is missing") {
   row_scene s;
   row_scene shared({.renewal = row_renewal::column});
   row_actor a(s);
@@ -214,7 +213,7 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
   CHECK_THAT(why.text, ContainsSubstring("there is none"));
 }
 
-TEST_CASE("mysql rows: an application's connection leads to this server or to another", "[mysql][rows]") {
+TEST_CASE("mysql rows: an application's connection leads to this server or to another") {
   row_scene s;
   row_actor a(s);
   odb_application app;
@@ -233,7 +232,7 @@ TEST_CASE("mysql rows: an application's connection leads to this server or to an
   CHECK(why.connection);
 }
 
-TEST_CASE("mysql rows: an error that ODB throws is classified as one of our own", "[mysql][rows]") {
+TEST_CASE("mysql rows: an error that ODB throws is classified as one of our own") {
   row_scene s;
   row_actor a(s);
   odb_application app;
@@ -263,7 +262,7 @@ TEST_CASE("mysql rows: an error that ODB throws is classified as one of our own"
   CHECK_FALSE(database_of(a).fault_of(std::runtime_error("?")).text.empty());
 }
 
-TEST_CASE("mysql rows: a shared expiry means the same to sessions in any time zone", "[mysql][rows]") {
+TEST_CASE("mysql rows: a shared expiry means the same to sessions in any time zone") {
   row_scene s({.renewal = row_renewal::column, .owner_not_null = true, .fence_is_version = true});
   row_actor a(s);
   const auto row = s.make(1);
@@ -293,7 +292,7 @@ TEST_CASE("mysql rows: a shared expiry means the same to sessions in any time zo
   }
 }
 
-TEST_CASE("mysql rows: a shared expiry is never earlier than asked for, whoever compares it how", "[mysql][rows]") {
+TEST_CASE("mysql rows: a shared expiry is never earlier than asked for, whoever compares it how") {
   row_scene s({.renewal = row_renewal::column});
   row_actor a(s);
   const auto row = s.make(1);
@@ -342,8 +341,7 @@ struct row_batch : row_scene {
 
 }  // namespace
 
-TEST_CASE("mysql row batch: what a trigger refuses for one row is done for the others, which are told apart",
-          "[mysql][rows][triggers]") {
+TEST_CASE("mysql row batch: what a trigger refuses for one row is done for the others, which are told apart") {
   row_batch s;
   s.trigger("IF NEW.id=3 AND NEW.lock_owner LIKE '%/%' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT='no!'; END IF");
   const auto replies = s.a.run(s.takes());
@@ -358,8 +356,7 @@ TEST_CASE("mysql row batch: what a trigger refuses for one row is done for the o
   CHECK(s.a.connection->usable());
 }
 
-TEST_CASE("mysql row batch: a grant that a trigger has changed is in doubt, and the others have their fences",
-          "[mysql][rows][triggers]") {
+TEST_CASE("mysql row batch: a grant that a trigger has changed is in doubt, and the others have their fences") {
   row_batch s;
   s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
   const auto replies = s.a.run(s.takes());
@@ -372,7 +369,7 @@ TEST_CASE("mysql row batch: a grant that a trigger has changed is in doubt, and 
   CHECK_FALSE(s.a.connection->usable());
 }
 
-TEST_CASE("mysql row batch: the fences behind a trigger are those in the rows", "[mysql][rows][triggers]") {
+TEST_CASE("mysql row batch: the fences behind a trigger are those in the rows") {
   row_batch s;
   s.set("lock_fence=40", s.rows[2]);
   audit watching(static_cast<mysql_row_fixture&>(*s.fixture).locks);
@@ -382,8 +379,7 @@ TEST_CASE("mysql row batch: the fences behind a trigger are those in the rows", 
   CHECK(watching.lines() == std::to_string(many));
 }
 
-TEST_CASE("mysql row batch: a row that others take as soon as it is released counts as released",
-          "[mysql][rows][triggers]") {
+TEST_CASE("mysql row batch: a row that others take as soon as it is released counts as released") {
   row_batch s;
   const auto asked = s.takes();
   for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
@@ -396,8 +392,7 @@ TEST_CASE("mysql row batch: a row that others take as soon as it is released cou
   CHECK(statements(replies) == 2);
 }
 
-TEST_CASE("mysql row batch: of two rows that others have, one freed just now, neither is told that it was lost",
-          "[mysql][rows][triggers]") {
+TEST_CASE("mysql row batch: of two rows that others have, one freed just now, neither is told that it was lost") {
   row_batch s;
   const auto asked = s.takes();
   for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
@@ -411,8 +406,7 @@ TEST_CASE("mysql row batch: of two rows that others have, one freed just now, ne
     CHECK(answer(each) == no);
 }
 
-TEST_CASE("mysql row batch: a renewal that must not wait passes over the row that another program has locked",
-          "[mysql][rows]") {
+TEST_CASE("mysql row batch: a renewal that must not wait passes over the row that another program has locked") {
   row_batch s;
   auto asked = s.takes();
   for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
@@ -439,8 +433,7 @@ TEST_CASE("mysql row batch: a renewal that must not wait passes over the row tha
   for (const auto& each : s.a.run(asked)) CHECK(answer(each) == yes);
 }
 
-TEST_CASE("mysql row batch: without an answer all members are in doubt, ended once and cancelled in one statement",
-          "[mysql][rows]") {
+TEST_CASE("mysql row batch: without an answer all members are in doubt, ended once and cancelled in one statement") {
   for (const bool granted : {false, true}) {
     INFO((granted ? "it was done later" : "it was ended"));
     row_batch s;
@@ -475,8 +468,7 @@ TEST_CASE("mysql row batch: without an answer all members are in doubt, ended on
   }
 }
 
-TEST_CASE("mysql row batch: a text id that the column's characters can't write is no row, and spoils no other",
-          "[mysql][rows]") {
+TEST_CASE("mysql row batch: a text id that the column's characters can't write is no row, and spoils no other") {
   row_scene s({.id = row_id_kind::text});
   row_actor a(s);
   s.app->run("ALTER TABLE " + s.table->table + " MODIFY id VARCHAR(60) CHARACTER SET latin1 COLLATE latin1_swedish_ci");
@@ -498,7 +490,7 @@ TEST_CASE("mysql row batch: a text id that the column's characters can't write i
   for (std::size_t i = 0; i != rows.size(); ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
 }
 
-TEST_CASE("mysql row batch: rows of two tables, and other ttls, are never one statement", "[mysql][rows]") {
+TEST_CASE("mysql row batch: rows of two tables, and other ttls, are never one statement") {
   row_batch s;
   const auto other = s.fixture->make_table({});
   s.app->run("INSERT INTO " + other->table + " (id) VALUES (0)");
@@ -529,7 +521,7 @@ void stop_clock(row_actor& actor, const std::string& at) {
 
 }  // namespace
 
-TEST_CASE("mysql rows: a lock with an expiry is given away at that microsecond and not before", "[mysql][rows][T30]") {
+TEST_CASE("mysql rows: a lock with an expiry is given away at that microsecond and not before", "[T30]") {
   constexpr std::int64_t now = 2'000'000'000'000'001;
   row_scene s;
   row_actor a(s), b(s);
@@ -553,8 +545,7 @@ TEST_CASE("mysql rows: a lock with an expiry is given away at that microsecond a
   CHECK(answer(a.take_over(row, a.at(row))) == outcome::yes);
 }
 
-TEST_CASE("mysql rows: a lock that a column keeps is given away in the second after it, as others do",
-          "[mysql][rows][T30]") {
+TEST_CASE("mysql rows: a lock that a column keeps is given away in the second after it, as others do", "[T30]") {
   row_scene s({.renewal = row_renewal::column});
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -614,7 +605,7 @@ struct zone_scene : row_scene {
 }  // namespace
 
 TEST_CASE_METHOD(zone_scene, "mysql rows: a claim lasts as long as asked for at every time of every zone",
-                 "[mysql][rows][T26][T27]") {
+                 "[T26][T27]") {
   row_actor a(*this);
   const auto row = make(1);
   const auto zone_name = GENERATE(as<std::string>{}, dst_zone::name, "SYSTEM", "+05:30", "-11:00");

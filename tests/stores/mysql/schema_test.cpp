@@ -42,7 +42,7 @@ struct made_tables : mysql_fixture {
 
 }  // namespace
 
-TEST_CASE("mysql schema: create makes all tables as InnoDB, with one floor and the version", "[mysql]") {
+TEST_CASE("mysql schema: create makes all tables as InnoDB, with one floor and the version") {
   const mysql_fixture fixture;
   CHECK(complaint(fixture.url()).empty());
   auto raw = owner();
@@ -55,7 +55,7 @@ TEST_CASE("mysql schema: create makes all tables as InnoDB, with one floor and t
   CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
-TEST_CASE("mysql schema: many processes may create at once", "[mysql]") {
+TEST_CASE("mysql schema: many processes may create at once") {
   const mysql_fixture fixture;
   std::vector<std::string> said(12);
   std::vector<std::thread> threads;
@@ -64,7 +64,7 @@ TEST_CASE("mysql schema: many processes may create at once", "[mysql]") {
   for (const auto& text : said) CHECK(text.empty());
 }
 
-TEST_CASE("mysql schema: create finishes what a crash left half done, at every step", "[mysql]") {
+TEST_CASE("mysql schema: create finishes what a crash left half done, at every step") {
   // The version is written last: each of these is a creation that ended early.
   const std::vector<std::vector<const char*>> missing{
       {"schema_version"},
@@ -87,7 +87,7 @@ TEST_CASE("mysql schema: create finishes what a crash left half done, at every s
   CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
-TEST_CASE("mysql schema: a migration that was interrupted is finished where the tables are complete", "[mysql]") {
+TEST_CASE("mysql schema: a migration that was interrupted is finished where the tables are complete") {
   made_tables fixture;
   const auto flag = "SELECT migration FROM " + fixture.table("schema_version");
   fixture.raw.run("UPDATE " + fixture.table("schema_version") + " SET migration=1");
@@ -98,7 +98,7 @@ TEST_CASE("mysql schema: a migration that was interrupted is finished where the 
   CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
-TEST_CASE("mysql schema: a migration that can't be finished says the way out, which works", "[mysql]") {
+TEST_CASE("mysql schema: a migration that can't be finished says the way out, which works") {
   mysql_store_fixture fixture;
   const auto& tables = fixture.tables;
   actor a(fixture);
@@ -120,7 +120,7 @@ TEST_CASE("mysql schema: a migration that can't be finished says the way out, wh
   CHECK(b.acquire("k") == 3);
 }
 
-TEST_CASE("mysql schema: a table that somebody dropped is not made anew in silence", "[mysql][T58]") {
+TEST_CASE("mysql schema: a table that somebody dropped is not made anew in silence", "[T58]") {
   mysql_store_fixture fixture;
   actor a(fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
@@ -129,7 +129,7 @@ TEST_CASE("mysql schema: a table that somebody dropped is not made anew in silen
              ContainsSubstring("somebody dropped it"));  // its fences would begin again
 }
 
-TEST_CASE("mysql schema: a missing floor is made far above all fences, and only by create", "[mysql][T58]") {
+TEST_CASE("mysql schema: a missing floor is made far above all fences, and only by create", "[T58]") {
   mysql_store_fixture fixture;
   actor a(fixture);
   for (int i = 0; i != 3; ++i) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
@@ -144,7 +144,7 @@ TEST_CASE("mysql schema: a missing floor is made far above all fences, and only 
         "1000003");  // those that were deleted were higher
 }
 
-TEST_CASE("mysql schema: verify makes nothing and says what is missing", "[mysql]") {
+TEST_CASE("mysql schema: verify makes nothing and says what is missing") {
   const mysql_fixture fixture;
   CHECK_THAT(complaint(fixture.url("&schema=verify")), ContainsSubstring(fixture.prefix() + "schema_version"));
   CHECK(
@@ -152,7 +152,7 @@ TEST_CASE("mysql schema: verify makes nothing and says what is missing", "[mysql
                   fixture.prefix() + "%'") == "0");
 }
 
-TEST_CASE("mysql schema: none looks at no table until one is used", "[mysql]") {
+TEST_CASE("mysql schema: none looks at no table until one is used") {
   const mysql_fixture fixture;
   CHECK(complaint(fixture.url("&schema=none")).empty());
   mysql_store_fixture empty;
@@ -175,7 +175,7 @@ TEST_CASE("mysql schema: none looks at no table until one is used", "[mysql]") {
   CHECK(connection->usable());
 }
 
-TEST_CASE("mysql schema: tables of a later version are refused", "[mysql]") {
+TEST_CASE("mysql schema: tables of a later version are refused") {
   made_tables fixture;
   fixture.raw.run("UPDATE " + fixture.table("schema_version") + " SET version=7");
   CHECK_THAT(complaint(fixture.url()), ContainsSubstring("version 7") && ContainsSubstring("only 1"));
@@ -184,8 +184,7 @@ TEST_CASE("mysql schema: tables of a later version are refused", "[mysql]") {
              ContainsSubstring("version 7 was begun") && ContainsSubstring("knows version 7"));
 }
 
-TEST_CASE("mysql schema: tables of a development version are refused with the statement that renames their column",
-          "[mysql]") {
+TEST_CASE("mysql schema: tables of a development version are refused with the statement that renames their column") {
   made_tables fixture;
   fixture.raw.run("ALTER TABLE " + fixture.table("session") + " CHANGE revoked doomed TINYINT(1) NOT NULL");
   const auto way_out = "ALTER TABLE `" + fixture.prefix() + "session` RENAME COLUMN doomed TO revoked";
@@ -196,13 +195,13 @@ TEST_CASE("mysql schema: tables of a development version are refused with the st
   CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
-TEST_CASE("mysql schema: a table of another engine is refused", "[mysql]") {
+TEST_CASE("mysql schema: a table of another engine is refused") {
   made_tables fixture;
   fixture.raw.run("ALTER TABLE " + fixture.table("lock") + " ENGINE=MyISAM");
   CHECK_THAT(complaint(fixture.url()), ContainsSubstring("MyISAM") && ContainsSubstring("InnoDB"));
 }
 
-TEST_CASE("mysql schema: a user who may only read and write rows can lock once the tables are there", "[mysql]") {
+TEST_CASE("mysql schema: a user who may only read and write rows can lock once the tables are there") {
   const mysql_fixture fixture;
   try {
     open_store(fixture.app_url())->prepare();
@@ -218,7 +217,7 @@ TEST_CASE("mysql schema: a user who may only read and write rows can lock once t
   CHECK(complaint(fixture.app_url("&schema=verify")).empty());
 }
 
-TEST_CASE("mysql schema: a missing privilege is said in words", "[mysql]") {
+TEST_CASE("mysql schema: a missing privilege is said in words") {
   made_tables fixture;
   const auto tables = store_url::parse(fixture.url()).path + ".*";
   mysql_user user(fixture.prefix() + "reader");
@@ -231,7 +230,7 @@ TEST_CASE("mysql schema: a missing privilege is said in words", "[mysql]") {
   CHECK_THAT(complaint(url), ContainsSubstring("lacks the right INSERT"));
 }
 
-TEST_CASE("mysql schema: two prefixes in one database know nothing of each other", "[mysql]") {
+TEST_CASE("mysql schema: two prefixes in one database know nothing of each other") {
   mysql_store_fixture here, there;
   actor a(here), b(there);
   CHECK(a.acquire("k") == 1);
@@ -298,7 +297,7 @@ std::set<std::string> rights_had(const char* variable) {
 
 }  // namespace
 
-TEST_CASE("mysql schema: sql/schema-mysql.sql makes what schema=create makes", "[mysql]") {
+TEST_CASE("mysql schema: sql/schema-mysql.sql makes what schema=create makes") {
   mysql_store_fixture by_hand;
   auto raw = owner();
   for (const auto& statement : statements_of("schema-mysql.sql")) {
@@ -314,7 +313,7 @@ TEST_CASE("mysql schema: sql/schema-mysql.sql makes what schema=create makes", "
   CHECK(answer(a.release("k", 1)) == outcome::yes);
 }
 
-TEST_CASE("mysql schema: the users of these tests have the rights of sql/grants.sql and no more", "[mysql]") {
+TEST_CASE("mysql schema: the users of these tests have the rights of sql/grants.sql and no more") {
   // So what other tests show of them, that they can make the tables and that they can lock, is true of that file.
   CHECK_FALSE(rights_given("OWNER").empty());
   CHECK_FALSE(rights_given("APP").empty());
@@ -322,7 +321,7 @@ TEST_CASE("mysql schema: the users of these tests have the rights of sql/grants.
   CHECK(rights_had("DLOCK_TEST_MYSQL_URL") == rights_given("APP"));
 }
 
-TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock and to clean up", "[mysql]") {
+TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock and to clean up") {
   mysql_store_fixture fixture;
   fixture.open();
   mysql_user user(fixture.tables.prefix() + "narrow");
@@ -359,8 +358,7 @@ TEST_CASE("mysql schema: the narrow rights of sql/grants.sql are enough to lock 
 
 // A program that uses ODB itself: its transactions and schemas are its own.
 
-TEST_CASE("mysql odb: a transaction of the caller stays current and untouched by prepare, inspect and list",
-          "[mysql]") {
+TEST_CASE("mysql odb: a transaction of the caller stays current and untouched by prepare, inspect and list") {
   mysql_store_fixture fixture;
   actor a(fixture);
   a.acquire("k");
@@ -387,7 +385,7 @@ TEST_CASE("mysql odb: a transaction of the caller stays current and untouched by
   raw.run("DROP TABLE " + table);
 }
 
-TEST_CASE("mysql odb: the lock tables are a schema of their own in ODB's catalogue", "[mysql]") {
+TEST_CASE("mysql odb: the lock tables are a schema of their own in ODB's catalogue") {
   CHECK(odb::schema_catalog::exists(odb::id_mysql, "dlock"));
   CHECK_FALSE(odb::schema_catalog::exists(odb::id_mysql, ""));
 }

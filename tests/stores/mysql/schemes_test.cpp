@@ -103,7 +103,7 @@ bool try_key(lock_service& locks, const std::string& key = "k") { return granted
 
 }  // namespace
 
-TEST_CASE("mysql schemes: a scheme that does not exist is refused with its name and those that do", "[mysql]") {
+TEST_CASE("mysql schemes: a scheme that does not exist is refused with its name and those that do") {
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   CHECK_THROWS_MATCHES(open_store(owner + "?scheme=zookeeper"), std::invalid_argument,
                        Catch::Matchers::Message(
@@ -116,8 +116,7 @@ TEST_CASE("mysql schemes: a scheme that does not exist is refused with its name 
   CHECK_THROWS_AS(open_store(owner + "?scheme=unique_insert&table=" + std::string(65, 't')), std::invalid_argument);
 }
 
-TEST_CASE("mysql schemes: unique_insert and a program with the published statements exclude each other",
-          "[mysql][T48]") {
+TEST_CASE("mysql schemes: unique_insert and a program with the published statements exclude each other", "[T48]") {
   team other(unique_insert);
   lock_service locks(other.url());
   auto held = locks.acquire("k");
@@ -136,7 +135,7 @@ TEST_CASE("mysql schemes: unique_insert and a program with the published stateme
 }
 
 TEST_CASE("mysql schemes: unique_insert takes over what a dead program left, and is taken over by the living",
-          "[mysql][T30][T91]") {
+          "[T30][T91]") {
   team other(unique_insert);
   lock_service locks(other.url());
   REQUIRE(other.run(article_insert));
@@ -150,14 +149,14 @@ TEST_CASE("mysql schemes: unique_insert takes over what a dead program left, and
   CHECK(other.one("SELECT lock_owner FROM {t}") == "java-1");
 }
 
-TEST_CASE("mysql schemes: unique_insert uses a row whose owner is empty, as the published programs do", "[mysql]") {
+TEST_CASE("mysql schemes: unique_insert uses a row whose owner is empty, as the published programs do") {
   team other(unique_insert);
   lock_service locks(other.url());
   other.run("INSERT INTO {t} (resource, lock_owner, lock_expire_time) VALUES ('k', '', now() + interval 1 hour)");
   CHECK(try_key(locks));
 }
 
-TEST_CASE("mysql schemes: unique_insert works on a table with a state that nobody reads", "[mysql]") {
+TEST_CASE("mysql schemes: unique_insert works on a table with a state that nobody reads") {
   team other(state_row);
   lock_service locks(other.url(unique_insert, article_003));
   const auto held = locks.acquire("k");
@@ -167,7 +166,7 @@ TEST_CASE("mysql schemes: unique_insert works on a table with a state that nobod
   CHECK_FALSE(try_key(locks, "theirs"));  // without an expiry: for ever
 }
 
-TEST_CASE("mysql schemes: state_row and a program with the published statements exclude each other", "[mysql][T48]") {
+TEST_CASE("mysql schemes: state_row and a program with the published statements exclude each other", "[T48]") {
   team other(state_row);
   lock_service locks(other.url());
   other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 0, '')");
@@ -183,7 +182,7 @@ TEST_CASE("mysql schemes: state_row and a program with the published statements 
   CHECK(try_key(locks));
 }
 
-TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[mysql][T30]") {
+TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[T30]") {
   team other(state_row);
   lock_service locks(other.url());
   // The published plain form: nothing but the state.
@@ -202,7 +201,7 @@ TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[mysq
   CHECK_FALSE(try_key(locks));
 }
 
-TEST_CASE("mysql schemes: a pair on a free key is one statement to take it and one to free it", "[mysql]") {
+TEST_CASE("mysql schemes: a pair on a free key is one statement to take it and one to free it") {
   const auto kind = GENERATE(unique_insert, state_row);
   team other(kind);
   lock_service locks(other.url(), {.cleanup_interval = 0ms});
@@ -215,7 +214,7 @@ TEST_CASE("mysql schemes: a pair on a free key is one statement to take it and o
 }
 
 TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, and nothing that is held or locked",
-          "[mysql][T54][T58]") {
+          "[T54][T58]") {
   const auto kind = GENERATE(unique_insert, state_row);
   team other(kind);
   lock_service locks(other.url(), {.cleanup_interval = 0ms});
@@ -248,7 +247,7 @@ TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, 
   CHECK(try_key(foreign, "a"));
 }
 
-TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after the job read it", "[mysql][T12][T58]") {
+TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after the job read it", "[T12][T58]") {
   const auto kind = GENERATE(unique_insert, state_row);
   team other(kind);
   lock_service locks(other.url(), {.cleanup_interval = 0ms});
@@ -275,7 +274,7 @@ TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after t
 }
 
 TEST_CASE("mysql schemes: an expiry is never earlier than the lease's end, whatever unit the column keeps",
-          "[mysql][T25][T28]") {
+          "[T25][T28]") {
   const auto kind = GENERATE(unique_insert, state_row);
   const std::string type = GENERATE("timestamp", "datetime", "datetime(1)", "timestamp(6)");
   CAPTURE(kind, type);
@@ -298,8 +297,7 @@ TEST_CASE("mysql schemes: an expiry is never earlier than the lease's end, whate
   held.release();
 }
 
-TEST_CASE("mysql schemes: a renewal that must not wait says at once that another program has the row locked",
-          "[mysql][T51]") {
+TEST_CASE("mysql schemes: a renewal that must not wait says at once that another program has the row locked", "[T51]") {
   const auto kind = GENERATE(unique_insert, state_row);
   CAPTURE(kind);
   team other(kind);
@@ -332,7 +330,7 @@ TEST_CASE("mysql schemes: a renewal that must not wait says at once that another
 }
 
 TEST_CASE("mysql schemes: a statement waits for no row but its own, whatever the column's character set",
-          "[mysql][T51][T54]") {
+          "[T51][T54]") {
   const auto kind = GENERATE(unique_insert, state_row);
   const std::string charset = GENERATE("latin1", "utf8mb3", "utf8mb4", "ascii");
   CAPTURE(kind, charset);
@@ -354,7 +352,7 @@ TEST_CASE("mysql schemes: a statement waits for no row but its own, whatever the
   busy.run("ROLLBACK");
 }
 
-TEST_CASE("mysql schemes: what a table lacks is named when the store is prepared", "[mysql]") {
+TEST_CASE("mysql schemes: what a table lacks is named when the store is prepared") {
   const auto changed = [](const scheme& kind, const std::string& change, const std::string& more = {}) {
     team other(kind);
     if (!change.empty()) other.run("ALTER TABLE {t} " + change);
@@ -391,7 +389,7 @@ TEST_CASE("mysql schemes: what a table lacks is named when the store is prepared
 }
 
 TEST_CASE("mysql schemes: a key that does not fit into the column is refused, others are taken as the column has them",
-          "[mysql][T56]") {
+          "[T56]") {
   team other(unique_insert);
   other.run("ALTER TABLE {t} MODIFY resource varchar(8) CHARACTER SET latin1 NOT NULL");
   lock_service locks(other.url());
@@ -411,7 +409,7 @@ TEST_CASE("mysql schemes: a key that does not fit into the column is refused, ot
   CHECK(try_key(foreign, "12345678"));
 }
 
-TEST_CASE("mysql schemes: a DATETIME counts in the zone of the other programs, which is the server's", "[mysql][T26]") {
+TEST_CASE("mysql schemes: a DATETIME counts in the zone of the other programs, which is the server's", "[T26]") {
   team other(state_row);
   auto root = raw_mysql::root();
   const auto before = root.one("SELECT @@GLOBAL.time_zone");
@@ -435,7 +433,7 @@ TEST_CASE("mysql schemes: a DATETIME counts in the zone of the other programs, w
   root.run("SET GLOBAL time_zone='" + before + "'");
 }
 
-TEST_CASE("mysql schemes: a lease never ends early where summer time begins or ends", "[mysql][T27]") {
+TEST_CASE("mysql schemes: a lease never ends early where summer time begins or ends", "[T27]") {
   const dst_zone zone;
   const auto type =
       GENERATE(stores::mysql::shared_table::column_type::timestamp, stores::mysql::shared_table::column_type::datetime);

@@ -40,8 +40,7 @@ std::string filled(std::string sql) {
 
 }  // namespace
 
-TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share locks as if they were not",
-          "[mysql][T23]") {
+TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share locks as if they were not", "[T23]") {
   const mysql_fixture fixture;
   shifted_clock behind(-10min), ahead(10min);
   lock_service slow(fixture.open(), {.time = &behind});
@@ -69,7 +68,7 @@ TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share lo
   }
 }
 
-TEST_CASE("mysql service: leases of some ten milliseconds are told apart", "[mysql][T28]") {
+TEST_CASE("mysql service: leases of some ten milliseconds are told apart", "[T28]") {
   const mysql_fixture fixture;
   lock_service locks(fixture.open());
   { const lease makes_the_row = locks.acquire("first"); }
@@ -83,7 +82,7 @@ TEST_CASE("mysql service: leases of some ten milliseconds are told apart", "[mys
   CHECK(apart == held[0].since - held[1].since + 10ms);
 }
 
-TEST_CASE("mysql service: a lock taken inside the caller's own transaction is taken beside it", "[mysql][T52]") {
+TEST_CASE("mysql service: a lock taken inside the caller's own transaction is taken beside it", "[T52]") {
   const mysql_fixture fixture;
   lock_service ours(fixture.open()), theirs(fixture.open());
   { const lease makes_the_row = ours.acquire("k"); }
@@ -105,7 +104,7 @@ TEST_CASE("mysql service: a lock taken inside the caller's own transaction is ta
   mine.release();
 }
 
-TEST_CASE("mysql service: no hot statement touches more than the rows that it names", "[mysql][T54]") {
+TEST_CASE("mysql service: no hot statement touches more than the rows that it names", "[T54]") {
   const mysql_fixture fixture;
   const auto store = fixture.open();
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
@@ -135,8 +134,7 @@ TEST_CASE("mysql service: no hot statement touches more than the rows that it na
   }
 }
 
-TEST_CASE("mysql service: a batch reads the rows of its keys and no others, however few others there are",
-          "[mysql][T54]") {
+TEST_CASE("mysql service: a batch reads the rows of its keys and no others, however few others there are", "[T54]") {
   using stores::mysql::lease_table::text_id;
   const mysql_fixture fixture;
   const auto store = fixture.open();
@@ -195,7 +193,7 @@ long statements_of(raw_mysql& client, const std::function<void()>& prepare, cons
 
 }  // namespace
 
-TEST_CASE("mysql several keys: eight known free keys are two statements, their release is one", "[mysql][T76]") {
+TEST_CASE("mysql several keys: eight known free keys are two statements, their release is one", "[T76]") {
   const mysql_fixture fixture;
   auto root = raw_mysql::root();
   // A release of keys that were held for long may look for waiters, by one statement more.
@@ -217,7 +215,7 @@ TEST_CASE("mysql several keys: eight known free keys are two statements, their r
   CHECK(locks.statements() == before + 3);
 }
 
-TEST_CASE("mysql several keys: bytes of every kind are batched as they are", "[mysql][T76]") {
+TEST_CASE("mysql several keys: bytes of every kind are batched as they are", "[T76]") {
   const mysql_fixture fixture;
   lock_service locks(fixture.open(), {.cleanup_interval = 0ms});
   lock_service others(fixture.open(), {.cleanup_interval = 0ms});
@@ -234,7 +232,7 @@ TEST_CASE("mysql several keys: bytes of every kind are batched as they are", "[m
   }
 }
 
-TEST_CASE("mysql several keys: two processes in opposite order neither deadlock nor starve", "[mysql][T76]") {
+TEST_CASE("mysql several keys: two processes in opposite order neither deadlock nor starve", "[T76]") {
   const mysql_fixture fixture;
   lock_service first(fixture.open(), {.cleanup_interval = 0ms});
   lock_service second(fixture.open(), {.cleanup_interval = 0ms});
@@ -322,8 +320,7 @@ struct batch_scene {
 
 }  // namespace
 
-TEST_CASE("mysql batch: takes beside a row that another program's transaction has locked are answered at once",
-          "[mysql]") {
+TEST_CASE("mysql batch: takes beside a row that another program's transaction has locked are answered at once") {
   batch_scene s;
   s.lock_one();
   const auto replies = s.at_once(verb::take, 0);
@@ -334,7 +331,7 @@ TEST_CASE("mysql batch: takes beside a row that another program's transaction ha
   CHECK(s.a.at(s.keys[locked]).fence == 1);
 }
 
-TEST_CASE("mysql batch: another program's lock on a held row makes a batch of takes no less exact", "[mysql]") {
+TEST_CASE("mysql batch: another program's lock on a held row makes a batch of takes no less exact") {
   batch_scene s;
   actor b(s.fixture);
   b.acquire(s.keys[locked]);
@@ -353,8 +350,8 @@ TEST_CASE("mysql batch: another program's lock on a held row makes a batch of ta
   CHECK(s.a.at(s.keys[locked]).holder == b.id);
 }
 
-TEST_CASE("mysql batch: releases and cancels beside a locked row are done at once, and that one is not told to be free",
-          "[mysql]") {
+TEST_CASE(
+    "mysql batch: releases and cancels beside a locked row are done at once, and that one is not told to be free") {
   for (const verb action : {verb::release, verb::cancel}) {
     batch_scene s;
     for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
@@ -366,7 +363,7 @@ TEST_CASE("mysql batch: releases and cancels beside a locked row are done at onc
   }
 }
 
-TEST_CASE("mysql batch: a key that others take as soon as it is released counts as released", "[mysql][triggers]") {
+TEST_CASE("mysql batch: a key that others take as soon as it is released counts as released") {
   for (const verb action : {verb::release, verb::cancel}) {
     batch_scene s;
     for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
@@ -386,7 +383,7 @@ TEST_CASE("mysql batch: a key that others take as soon as it is released counts 
   }
 }
 
-TEST_CASE("mysql batch: a key that has no row counts as not released", "[mysql]") {
+TEST_CASE("mysql batch: a key that has no row counts as not released") {
   batch_scene s;
   for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
   auto asked = s.about_all(verb::release, 2);
@@ -395,8 +392,7 @@ TEST_CASE("mysql batch: a key that has no row counts as not released", "[mysql]"
   for (std::size_t i = 0; i != many; ++i) CHECK(answer(replies[i]) == (i == 3 ? outcome::no : outcome::yes));
 }
 
-TEST_CASE("mysql batch: of two keys that others have, one released just now, neither is told that it was lost",
-          "[mysql][triggers]") {
+TEST_CASE("mysql batch: of two keys that others have, one released just now, neither is told that it was lost") {
   batch_scene s;
   for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
   s.foreign.run("UPDATE " + s.fixture.tables.table("lock") + " SET session_id=" + hex(somebody) +
@@ -413,7 +409,7 @@ TEST_CASE("mysql batch: of two keys that others have, one released just now, nei
   for (const auto& each : executed(*s.a.store, *other, {all[1], all[3]})) CHECK(answer(each) == outcome::no);
 }
 
-TEST_CASE("mysql batch: what was done and can't be read is in doubt, and ends the connection", "[mysql][triggers]") {
+TEST_CASE("mysql batch: what was done and can't be read is in doubt, and ends the connection") {
   for (const verb action : {verb::take, verb::release}) {
     batch_scene s;
     if (action == verb::release) {

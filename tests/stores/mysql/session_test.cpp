@@ -71,8 +71,7 @@ std::string complaint(const mysql_fixture& fixture) {
 
 }  // namespace
 
-TEST_CASE("mysql session: a server that chains transactions, limits and refuses statements changes nothing",
-          "[mysql][T11]") {
+TEST_CASE("mysql session: a server that chains transactions, limits and refuses statements changes nothing", "[T11]") {
   const bool mariadb = raw_mysql::root().is_mariadb();
   const std::vector<std::pair<const char*, const char*>> odd{
       {"completion_type", "'CHAIN'"},
@@ -104,8 +103,7 @@ TEST_CASE("mysql session: a server that chains transactions, limits and refuses 
   use_everything(fixture);
 }
 
-TEST_CASE("mysql session: what the server executes for each new connection changes nothing, or is refused in words",
-          "[mysql]") {
+TEST_CASE("mysql session: what the server executes for each new connection changes nothing, or is refused in words") {
   mysql_store_fixture fixture;
   for (const char* harmless : {"SET autocommit=0", "SET completion_type=1, sql_select_limit=1", "SET NAMES latin1"}) {
     INFO(harmless);
@@ -126,8 +124,7 @@ TEST_CASE("mysql session: what the server executes for each new connection chang
   CHECK(complaint(tables).empty());
 }
 
-TEST_CASE("mysql session: names are stored and shown as they are, whatever character set a connection begins with",
-          "[mysql]") {
+TEST_CASE("mysql session: names are stored and shown as they are, whatever character set a connection begins with") {
   const global_setting setting("init_connect", "\"SET NAMES latin1\"");
   const mysql_fixture fixture;
   lock_service locks(fixture.open(), {.label = "Köln ✓"});
@@ -137,7 +134,7 @@ TEST_CASE("mysql session: names are stored and shown as they are, whatever chara
   CHECK(raw.one("SELECT HEX(label) FROM " + fixture.table("session")) == "4BC3B66C6E20E29C93");
 }
 
-TEST_CASE("mysql session: a variable that the server does not know is left out, any other error counts", "[mysql]") {
+TEST_CASE("mysql session: a variable that the server does not know is left out, any other error counts") {
   mysql_store_fixture fixture;
   actor a(fixture);
   MYSQL* const handle = static_cast<stores::mysql::mysql_connection&>(*a.connection).handle();
@@ -154,8 +151,7 @@ TEST_CASE("mysql session: a variable that the server does not know is left out, 
   CHECK_THAT(why.text, ContainsSubstring("setting up") && ContainsSubstring("lock_wait_timeout"));
 }
 
-TEST_CASE("mysql session: a connection that got into a transaction is given up before anything is lost in it",
-          "[mysql]") {
+TEST_CASE("mysql session: a connection that got into a transaction is given up before anything is lost in it") {
   mysql_store_fixture fixture;
   actor a(fixture), b(fixture);
   a.acquire("k");
@@ -205,8 +201,7 @@ class summer_time {
 
 }  // namespace
 
-TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a local clock jumps",
-          "[mysql][T26][T27]") {
+TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a local clock jumps", "[T26][T27]") {
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
   const auto now = sql.names().expand("SELECT {now}");
@@ -229,7 +224,7 @@ TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a l
   }
 }
 
-TEST_CASE("mysql time: every time is the server's, whatever the clock of this machine says", "[mysql][T23]") {
+TEST_CASE("mysql time: every time is the server's, whatever the clock of this machine says", "[T23]") {
   mysql_store_fixture fixture;
   actor a(fixture, 60s);
   // The server's clock, as this connection has it, stands years from now.
@@ -318,7 +313,7 @@ std::string good_host() {
 
 }  // namespace
 
-TEST_CASE("mysql connect: TLS that was asked for and is not offered is an error", "[mysql][mariadb]") {
+TEST_CASE("mysql connect: TLS that was asked for and is not offered is an error", "[mariadb]") {
   if (raw_mysql::root().one("SELECT @@have_ssl") == "YES") SKIP("this server offers TLS");
   const mysql_fixture fixture;
   for (const char* const mode : {"&tls=require", "&tls=verify"}) {
@@ -333,7 +328,7 @@ TEST_CASE("mysql connect: TLS that was asked for and is not offered is an error"
   CHECK(attempt(fixture.url("&tls=off")).connected);
 }
 
-TEST_CASE("mysql connect: a wrong password is told without any password", "[mysql]") {
+TEST_CASE("mysql connect: a wrong password is told without any password") {
   const auto refusal = attempt(variant(good_host(), "wr0ng"));
   CHECK_FALSE(refusal.connected);
   CHECK(refusal.why.native == 1045);
@@ -350,7 +345,7 @@ TEST_CASE("mysql connect: a wrong password is told without any password", "[mysq
   }
 }
 
-TEST_CASE("mysql connect: a database that is not there, or is not for this user, is told as such", "[mysql]") {
+TEST_CASE("mysql connect: a database that is not there, or is not for this user, is told as such") {
   mysql_user user(mysql_fixture().prefix() + "stranger");
   const auto code_of_refusal = [&](const std::string& database) {
     try {
@@ -368,7 +363,7 @@ TEST_CASE("mysql connect: a database that is not there, or is not for this user,
   CHECK(code_of_refusal(user.name() + "_nowhere") == 1049);
 }
 
-TEST_CASE("mysql connect: nobody there is unreachable and may pass", "[mysql]") {
+TEST_CASE("mysql connect: nobody there is unreachable and may pass") {
   const auto refusal = attempt(variant("127.0.0.1:1", "x"));
   CHECK_FALSE(refusal.connected);
   CHECK(refusal.why.connection);
@@ -382,7 +377,7 @@ TEST_CASE("mysql connect: nobody there is unreachable and may pass", "[mysql]") 
   }
 }
 
-TEST_CASE("mysql connect: of several hosts the first that answers is used, all failures are told", "[mysql]") {
+TEST_CASE("mysql connect: of several hosts the first that answers is used, all failures are told") {
   const auto url = owner_url();
   CHECK(attempt(variant("127.0.0.1:1," + good_host(), url.password)).connected);
   const auto refusal = attempt(variant("127.0.0.1:1,127.0.0.1:2", "x"));
@@ -391,7 +386,7 @@ TEST_CASE("mysql connect: of several hosts the first that answers is used, all f
   CHECK(refusal.why.text.find("dlock:") == refusal.why.text.rfind("dlock:"));
 }
 
-TEST_CASE("mysql connect: a value that is longer than its place is cut off", "[mysql]") {
+TEST_CASE("mysql connect: a value that is longer than its place is cut off") {
   mysql_store_fixture fixture;
   actor a(fixture);
   auto& on = static_cast<stores::mysql::mysql_connection&>(*a.connection);
@@ -409,7 +404,7 @@ TEST_CASE("mysql connect: a value that is longer than its place is cut off", "[m
   CHECK(none.view().empty());
 }
 
-TEST_CASE("mysql connect: a server that takes no writes is refused in words", "[mysql]") {
+TEST_CASE("mysql connect: a server that takes no writes is refused in words") {
   mysql_store_fixture fixture;
   actor a(fixture);
   a.acquire("k");
@@ -420,7 +415,7 @@ TEST_CASE("mysql connect: a server that takes no writes is refused in words", "[
   CHECK_THAT(refusal.why.text, ContainsSubstring("read_only"));
 }
 
-TEST_CASE("mysql connect: a primary that steps down ends the connection, so that another host is tried", "[mysql]") {
+TEST_CASE("mysql connect: a primary that steps down ends the connection, so that another host is tried") {
   const mysql_fixture fixture;
   fixture.open();
   const auto store = open_store(fixture.app_url());
@@ -439,7 +434,7 @@ TEST_CASE("mysql connect: a primary that steps down ends the connection, so that
   CHECK(r.why.connection);
 }
 
-TEST_CASE("mysql connect: connections to one server have one identity and numbers of their own", "[mysql]") {
+TEST_CASE("mysql connect: connections to one server have one identity and numbers of their own") {
   mysql_store_fixture fixture;
   actor a(fixture), b(fixture);
   CHECK_FALSE(a.connection->identity().server.empty());
@@ -449,7 +444,7 @@ TEST_CASE("mysql connect: connections to one server have one identity and number
   CHECK(a.store->name().find("owner-pw") == std::string::npos);
 }
 
-TEST_CASE("mysql connect: the session has the isolation and the bounds of the protocol", "[mysql]") {
+TEST_CASE("mysql connect: the session has the isolation and the bounds of the protocol") {
   const bool mariadb = raw_mysql::root().is_mariadb();
   const global_setting isolation(mariadb ? "tx_isolation" : "transaction_isolation", "'SERIALIZABLE'");
   const global_setting mode("sql_mode", "''");
@@ -459,7 +454,7 @@ TEST_CASE("mysql connect: the session has the isolation and the bounds of the pr
   CHECK(a.acquire("k") == 1);
 }
 
-TEST_CASE("mysql connect: time zones of server and session change nothing", "[mysql][T26]") {
+TEST_CASE("mysql connect: time zones of server and session change nothing", "[T26]") {
   mysql_store_fixture fixture;
   actor before(fixture);
   before.acquire("kept");

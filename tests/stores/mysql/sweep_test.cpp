@@ -63,7 +63,7 @@ struct cleanup_fixture {
 
 }  // namespace
 
-TEST_CASE("mysql sweep: keys of crashed processes do not stay for ever", "[mysql][T58]") {
+TEST_CASE("mysql sweep: keys of crashed processes do not stay for ever", "[T58]") {
   mysql_store_fixture fixture;
   actor b(fixture);
   {
@@ -79,7 +79,7 @@ TEST_CASE("mysql sweep: keys of crashed processes do not stay for ever", "[mysql
   CHECK(b.acquire("kept") == 2);  // above the floor
 }
 
-TEST_CASE("mysql sweep: goes on where the last step ended, and round", "[mysql]") {
+TEST_CASE("mysql sweep: goes on where the last step ended, and round") {
   mysql_store_fixture fixture;
   actor a(fixture), b(fixture);
   for (int i = 100; i != 150; ++i) {
@@ -101,7 +101,7 @@ TEST_CASE("mysql sweep: goes on where the last step ended, and round", "[mysql]"
   pass_until(fixture, [&] { return sweep(b, 1us, 7) == 1; });
 }
 
-TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, and all else goes", "[mysql][T58]") {
+TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, and all else goes", "[T58]") {
   cleanup_fixture s;
   actor dead(s.fixture), b(s.fixture);
   s.add_key("a");
@@ -131,7 +131,7 @@ TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, a
   CHECK_FALSE(s.has_session(dead.id));
 }
 
-TEST_CASE("mysql sweep: locked rows at the front do not keep it from those behind", "[mysql][T58]") {
+TEST_CASE("mysql sweep: locked rows at the front do not keep it from those behind", "[T58]") {
   cleanup_fixture s;
   actor b(s.fixture);
   for (const char* key : {"a", "b", "c"}) s.add_key(key);
@@ -143,7 +143,7 @@ TEST_CASE("mysql sweep: locked rows at the front do not keep it from those behin
   other.run("COMMIT");
 }
 
-TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait once at most", "[mysql][mysql9][T58]") {
+TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait once at most", "[mysql9][T58]") {
   cleanup_fixture s;
   actor b(s.fixture);
   for (const char* key : {"a", "b", "c", "d", "e"}) s.add_key(key);
@@ -161,7 +161,7 @@ TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait on
   CHECK(sweep(b, 1us, 10) + sweep(b, 1us, 10) == 5);
 }
 
-TEST_CASE("mysql sweep: a floor that stays locked ends the keys' turn, not the sessions'", "[mysql][T58]") {
+TEST_CASE("mysql sweep: a floor that stays locked ends the keys' turn, not the sessions'", "[T58]") {
   cleanup_fixture s;
   actor dead(s.fixture), b(s.fixture);
   s.add_key("a");
@@ -176,7 +176,7 @@ TEST_CASE("mysql sweep: a floor that stays locked ends the keys' turn, not the s
   CHECK(sweep(b, 1us, 10) == 1);
 }
 
-TEST_CASE("mysql sweep: a key that was granted after the poll stays", "[mysql][T58]") {
+TEST_CASE("mysql sweep: a key that was granted after the poll stays", "[T58]") {
   for (const bool held : {true, false}) {
     INFO((held ? "still held" : "and is free again"));
     cleanup_fixture s;
@@ -195,7 +195,7 @@ TEST_CASE("mysql sweep: a key that was granted after the poll stays", "[mysql][T
   }
 }
 
-TEST_CASE("mysql sweep: a dead holder's key that changed after the poll is left to whom it belongs", "[mysql][T58]") {
+TEST_CASE("mysql sweep: a dead holder's key that changed after the poll is left to whom it belongs", "[T58]") {
   for (const std::string change : {"renewed", "taken over", "extended"}) {
     INFO(change);
     cleanup_fixture s;
@@ -219,7 +219,7 @@ TEST_CASE("mysql sweep: a dead holder's key that changed after the poll is left 
   }
 }
 
-TEST_CASE("mysql sweep: a session that was renewed after the poll stays", "[mysql][T58]") {
+TEST_CASE("mysql sweep: a session that was renewed after the poll stays", "[T58]") {
   cleanup_fixture s;
   actor b(s.fixture);
   std::vector<id128> ids{id128::random(), id128::random()};
@@ -239,7 +239,7 @@ TEST_CASE("mysql sweep: a session that was renewed after the poll stays", "[mysq
   CHECK(s.has_session(ids[1]));
 }
 
-TEST_CASE("mysql sweep: of two services with one store the second does not wait for the first", "[mysql]") {
+TEST_CASE("mysql sweep: of two services with one store the second does not wait for the first") {
   cleanup_fixture s;
   actor b(s.fixture);
   s.add_key("k");
@@ -254,7 +254,7 @@ TEST_CASE("mysql sweep: of two services with one store the second does not wait 
   CHECK(first.get() == 1);
 }
 
-TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in it is forgotten", "[mysql][T58]") {
+TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in it is forgotten", "[T58]") {
   cleanup_fixture s;
   actor holding(s.fixture), b(s.fixture);
   const auto idle_session = id128::random();
@@ -280,7 +280,7 @@ TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in i
   CHECK(s.root.one("SELECT COUNT(*) FROM " + s.lock()) == "16362");
 }
 
-TEST_CASE("mysql sweep: never lets a fence go back while others lock", "[mysql][T50][T58]") {
+TEST_CASE("mysql sweep: never lets a fence go back while others lock", "[T50][T58]") {
   mysql_store_fixture fixture;
   actor cleaner(fixture);
   std::atomic<bool> stop{false};

@@ -18,8 +18,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: each of both refuses the other while it holds the key",
-                 "[mysql][t_lock][T48]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: each of both refuses the other while it holds the key", "[T48]") {
   auto held = locks.acquire("k");
   CHECK_FALSE(java.lock("k"));
   java.unlock("k");
@@ -37,8 +36,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: each of both refuses the other while it 
 }
 
 TEST_CASE_METHOD(t_lock_scene,
-                 "t_lock: every statement that writes raises the version, which is what protects the others",
-                 "[mysql][t_lock]") {
+                 "t_lock: every statement that writes raises the version, which is what protects the others") {
   auto held = locks.acquire("k", {.ttl = 60s, .renewal = renewal::manual});
   const auto granted = java.version("k");
   CHECK(held.fencing_token() == static_cast<std::uint64_t>(granted));
@@ -55,7 +53,7 @@ TEST_CASE_METHOD(t_lock_scene,
 }
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: a lease of another program is called over after the skew, and not before",
-                 "[mysql][t_lock][T23][T30]") {
+                 "[T23][T30]") {
   REQUIRE(java.lock("k"));
   const auto past = [&](int ms) {
     java.client.run(fmt::format("UPDATE {} SET timeout={}, version=version+1", java.table, java.now() - ms));
@@ -74,7 +72,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a lease of another program is called ove
 }
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of another program that only resembles ours gets the skew too",
-                 "[mysql][t_lock][T23][T30]") {
+                 "[T23][T30]") {
   const auto session = std::string(32, 'a'), attempt = std::string(16, 'b');
   lock_service patient{fixture.url() + "&skew=20000", {.cleanup_interval = 0ms}};
   const auto free_for = [&](const std::string& id) {
@@ -94,8 +92,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of another program that only resem
   CHECK(free_for(session + "/" + attempt + "/5"));
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of any length is shown cut off, and is nobody else's",
-                 "[mysql][t_lock]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of any length is shown cut off, and is nobody else's") {
   java.client.run("ALTER TABLE " + java.table + " MODIFY request_id VARCHAR(2000) NOT NULL DEFAULT ''");
   const auto store = fixture.open();
   const auto on = connect(*store, 5s);
@@ -111,8 +108,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: an id of any length is shown cut off, an
   }
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: what another program holds is not taken by force, and the error names it",
-                 "[mysql][t_lock]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: what another program holds is not taken by force, and the error names it") {
   REQUIRE(java.lock("k"));
   const auto said = message_of([&] { return locks.force_release("k"); });
   CHECK_THAT(said, ContainsSubstring(java.me) && ContainsSubstring(java.table));
@@ -125,8 +121,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: what another program holds is not taken 
 }
 
 TEST_CASE_METHOD(t_lock_scene,
-                 "t_lock: a program whose clock is ahead by less than the skew takes no lease of ours early",
-                 "[mysql][t_lock][T23]") {
+                 "t_lock: a program whose clock is ahead by less than the skew takes no lease of ours early", "[T23]") {
   const auto held = locks.acquire("k", {.ttl = 100ms, .renewal = renewal::none});
   java.ahead = 900ms;
   for (auto left = held.remaining(); left > 0us; left = held.remaining()) {
@@ -137,8 +132,7 @@ TEST_CASE_METHOD(t_lock_scene,
   CHECK(eventually([&] { return java.lock("k"); }));
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: ours end by the server's clock alone, without the skew among us",
-                 "[mysql][t_lock]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: ours end by the server's clock alone, without the skew among us") {
   const auto ended = locks.acquire("k", {.ttl = 10ms, .renewal = renewal::none});
   const auto begun = std::chrono::steady_clock::now();
   const auto next = others.acquire("k", {.wait = 20s});
@@ -147,7 +141,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: ours end by the server's clock alone, wi
   CHECK(thrown([&] { return ended.ensure_held(), 0; }) == errc::lost);
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: many first users of a key get no error (fault 1)", "[mysql][t_lock][T48]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: many first users of a key get no error (fault 1)", "[T48]") {
   std::vector<std::thread> threads;
   std::atomic<int> granted{0}, failed{0};
   for (int i = 0; i < 8; ++i) {
@@ -165,7 +159,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: many first users of a key get no error (
   CHECK(failed == 0);
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: a shorter nested lease shortens nothing (fault 3)", "[mysql][t_lock][T43]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: a shorter nested lease shortens nothing (fault 3)", "[T43]") {
   const auto outer = locks.acquire("k", {.ttl = 60s, .renewal = renewal::none});
   const auto inner = locks.acquire("k", {.ttl = 10ms, .renewal = renewal::none});
   CHECK(inner.reentered());
@@ -174,7 +168,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a shorter nested lease shortens nothing 
 }
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: a lost lease is told, and enters and frees nothing any more (faults 4, 5, 7)",
-                 "[mysql][t_lock][T01][T06]") {
+                 "[T01][T06]") {
   auto lost = locks.acquire("k", {.ttl = 10ms, .renewal = renewal::none});
   CHECK(eventually([&] { return java.lock("k", 60'000); }));
   CHECK(thrown([&] { return lost.ensure_held(), 0; }) == errc::lost);
@@ -183,8 +177,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a lost lease is told, and enters and fre
   CHECK(java.row("k").starts_with(java.me + "|1|"));
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: what one task forgot lets no other task of its thread in (fault 6)",
-                 "[mysql][t_lock][T40]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: what one task forgot lets no other task of its thread in (fault 6)", "[T40]") {
   auto forgotten = std::make_unique<lease>(locks.acquire("k"));
   CHECK_FALSE(locks.try_acquire("k"));
   forgotten.reset();
@@ -192,7 +185,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: what one task forgot lets no other task 
 }
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: a release frees the key although its row was changed meanwhile (fault 8)",
-                 "[mysql][t_lock][T06]") {
+                 "[T06]") {
   for (int i = 0; i < 50; ++i) {
     auto held = locks.acquire("k");
     java.client.run("UPDATE " + java.table + " SET version=version+1");
@@ -203,7 +196,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a release frees the key although its row
 
 TEST_CASE_METHOD(t_lock_scene,
                  "t_lock: a late release frees no successor, not even after the row was made again (fault 9)",
-                 "[mysql][t_lock][T01][T50]") {
+                 "[T01][T50]") {
   auto late = locks.acquire("k");
   java.client.run("DELETE FROM " + java.table);
   const auto next = others.acquire("k");
@@ -214,8 +207,8 @@ TEST_CASE_METHOD(t_lock_scene,
   CHECK_FALSE(java.lock("k"));
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: a lease time without end is read as one, and none of ours overflows (fault 10)",
-                 "[mysql][t_lock]") {
+TEST_CASE_METHOD(t_lock_scene,
+                 "t_lock: a lease time without end is read as one, and none of ours overflows (fault 10)") {
   java.client.run("INSERT INTO " + java.table + " VALUES ('k', '" + java.me + "', 1, 9223372036854775807, 5)");
   CHECK_FALSE(locks.try_acquire("k"));
   CHECK(locks.holder("k")->remaining > 24h * 365);
@@ -224,8 +217,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a lease time without end is read as one,
   CHECK_THROWS_AS(locks.try_acquire("k", {.ttl = 24h * 31, .renewal = renewal::none}), std::invalid_argument);
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: behind an open transaction a wait ends when it should (fault 12)",
-                 "[mysql][t_lock][T53]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: behind an open transaction a wait ends when it should (fault 12)", "[T53]") {
   locks.acquire("k").release();
   java.client.run("BEGIN");
   java.client.run("UPDATE " + java.table + " SET lock_count=lock_count");
@@ -239,8 +231,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: behind an open transaction a wait ends w
 }
 
 TEST_CASE_METHOD(t_lock_scene,
-                 "t_lock: at the end of the version nobody is let in twice, and the error says why (fault 13)",
-                 "[mysql][t_lock]") {
+                 "t_lock: at the end of the version nobody is let in twice, and the error says why (fault 13)") {
   java.client.run("INSERT INTO " + java.table + " (lock_key, version) VALUES ('k', 2147483646)");
   auto last = locks.acquire("k");
   CHECK(last.fencing_token() == 2147483647);
@@ -249,7 +240,7 @@ TEST_CASE_METHOD(t_lock_scene,
 }
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: a key that the column can't hold is refused before any statement (fault 14)",
-                 "[mysql][t_lock][T56]") {
+                 "[T56]") {
   const auto invalid = [&](const std::string& key) { return refusal([&] { return locks.try_acquire(key); }); };
   CHECK_THAT(invalid(std::string(33, 'k')), ContainsSubstring("33 characters") && ContainsSubstring("room for 32"));
   CHECK(invalid(std::string(32, 'k')).empty());
@@ -258,8 +249,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: a key that the column can't hold is refu
   CHECK_THAT(store->unfit_key("\xe4\xbd\xa0"), ContainsSubstring("latin1"));
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: an acquire is one statement, a release another, a held key none (fault 16)",
-                 "[mysql][t_lock]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: an acquire is one statement, a release another, a held key none (fault 16)") {
   locks.acquire("k").release();
   const auto before = locks.statements();
   auto held = locks.acquire("k", {.renewal = renewal::none});
@@ -268,7 +258,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: an acquire is one statement, a release a
   CHECK(locks.statements() == before + 2);
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: what the table lacks is named", "[mysql][t_lock]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: what the table lacks is named") {
   const auto complaint = [&](const std::string& change) {
     const t_lock_fixture other;
     java.client.run("ALTER TABLE " + other.table() + " " + change);
@@ -283,8 +273,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: what the table lacks is named", "[mysql]
   CHECK_THROWS_AS(open_store(fixture.url() + "&skew=3600001"), std::invalid_argument);
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: behind a trigger every grant has the token that is in its row",
-                 "[mysql][t_lock][triggers]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: behind a trigger every grant has the token that is in its row") {
   audit log(java.table + "_audit");
   for (const char* moment : {"AFTER INSERT", "AFTER UPDATE"}) log.watch(java.table, moment);
   for (int round = 0; round != 3; ++round) {
@@ -303,8 +292,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: behind a trigger every grant has the tok
   CHECK(log.lines() != "0");
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: behind a trigger a request's leases have tokens and can be extended",
-                 "[mysql][t_lock][request][triggers]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: behind a trigger a request's leases have tokens and can be extended") {
   audit log(java.table + "_audit");
   for (const char* moment : {"AFTER INSERT", "AFTER UPDATE"}) log.watch(java.table, moment);
   const owner_scope here{owner{"order-17"}};
@@ -316,8 +304,7 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: behind a trigger a request's leases have
   CHECK(java.row("k") == "|0|0");
 }
 
-TEST_CASE_METHOD(t_lock_scene, "t_lock: beside an AUTO_INCREMENT column the tokens are the versions too",
-                 "[mysql][t_lock][triggers]") {
+TEST_CASE_METHOD(t_lock_scene, "t_lock: beside an AUTO_INCREMENT column the tokens are the versions too") {
   java.client.run("ALTER TABLE " + java.table +
                   " DROP PRIMARY KEY, ADD UNIQUE KEY (lock_key), ADD id BIGINT AUTO_INCREMENT PRIMARY KEY FIRST, "
                   "AUTO_INCREMENT=57");
@@ -364,8 +351,7 @@ struct request_scene : t_lock_scene {
 }  // namespace
 
 TEST_CASE_METHOD(request_scene,
-                 "t_lock: a request enters again what another process of it holds, and its last release frees",
-                 "[mysql][t_lock][request]") {
+                 "t_lock: a request enters again what another process of it holds, and its last release frees") {
   auto first = acquire(locks);
   CHECK(java.row("k").starts_with(java.me + "|1|"));
   auto second = acquire(others);
@@ -384,7 +370,7 @@ TEST_CASE_METHOD(request_scene,
 
 TEST_CASE_METHOD(request_scene,
                  "t_lock: a request enters again what a program of the published protocol holds, and the reverse",
-                 "[mysql][t_lock][request][T39]") {
+                 "[T39]") {
   REQUIRE(java.lock("k", 60'000));
   std::vector<std::unique_ptr<lock_service>> processes;
   std::vector<lease> ours;
@@ -406,8 +392,7 @@ TEST_CASE_METHOD(request_scene,
   CHECK(is_free());
 }
 
-TEST_CASE_METHOD(request_scene, "t_lock: in one process a request is one owner, wherever it is made",
-                 "[mysql][t_lock][request]") {
+TEST_CASE_METHOD(request_scene, "t_lock: in one process a request is one owner, wherever it is made") {
   CHECK(owner{java.me} == owner{java.me});
   CHECK_FALSE(owner{java.me} == owner{"another"});
   const auto held = acquire(locks);
@@ -421,8 +406,7 @@ TEST_CASE_METHOD(request_scene, "t_lock: in one process a request is one owner, 
   CHECK(count() == 1);
 }
 
-TEST_CASE_METHOD(request_scene, "t_lock: a request's ids differ where the column takes them for equal",
-                 "[mysql][t_lock][request]") {
+TEST_CASE_METHOD(request_scene, "t_lock: a request's ids differ where the column takes them for equal") {
   const auto held = acquire_as("Request", locks);
   CHECK(thrown([&] { return acquire_as("request", others); }) == errc::timed_out);
   java.client.run("UPDATE " + java.table + " SET request_id='request ', version=version+1");
@@ -430,8 +414,7 @@ TEST_CASE_METHOD(request_scene, "t_lock: a request's ids differ where the column
 }
 
 TEST_CASE_METHOD(request_scene,
-                 "t_lock: entering for a shorter time shortens nothing, and for a longer one extends (fault 3)",
-                 "[mysql][t_lock][request]") {
+                 "t_lock: entering for a shorter time shortens nothing, and for a longer one extends (fault 3)") {
   const auto outer = acquire(locks);
   const auto inner = acquire_as(java.me, others, {.ttl = 100ms, .wait = 10s, .renewal = renewal::none});
   CHECK(others.holder("k")->remaining > 30s);
@@ -442,7 +425,7 @@ TEST_CASE_METHOD(request_scene,
 }
 
 TEST_CASE_METHOD(request_scene, "t_lock: a late release takes nothing from what the request holds since (faults 4, 6)",
-                 "[mysql][t_lock][request][T01]") {
+                 "[T01]") {
   const auto url = fixture.url() + "&skew=0";
   lock_service late_process{url, {.cleanup_interval = 0ms}};
   lock_service next_process{url, {.cleanup_interval = 0ms}};
@@ -460,8 +443,7 @@ TEST_CASE_METHOD(request_scene, "t_lock: a late release takes nothing from what 
 }
 
 TEST_CASE_METHOD(request_scene,
-                 "t_lock: a late unlock of another program of the request frees nothing of ours (fault 4)",
-                 "[mysql][t_lock][request][T01]") {
+                 "t_lock: a late unlock of another program of the request frees nothing of ours (fault 4)", "[T01]") {
   lock_service ours{fixture.url() + "&skew=0", {.cleanup_interval = 0ms}};
   REQUIRE(java.lock("k", 50));
   const auto now = java.now();
@@ -502,8 +484,7 @@ struct request_verbs : request_scene {
 }  // namespace
 
 TEST_CASE_METHOD(request_verbs,
-                 "t_lock: a release that comes after its own time is none, although the request holds the key",
-                 "[mysql][t_lock][request]") {
+                 "t_lock: a release that comes after its own time is none, although the request holds the key") {
   REQUIRE(ask(verb::insert, one, 20ms) == outcome::yes);
   REQUIRE(ask(verb::take, two, 60s) == outcome::yes);
   CHECK(count() == 2);
@@ -520,8 +501,7 @@ TEST_CASE_METHOD(request_verbs,
   CHECK(count() == 1);
 }
 
-TEST_CASE_METHOD(request_verbs, "t_lock: a release of a request that was not answered is not sent again",
-                 "[mysql][t_lock][request]") {
+TEST_CASE_METHOD(request_verbs, "t_lock: a release of a request that was not answered is not sent again") {
   REQUIRE(ask(verb::insert, one, 60s) == outcome::yes);
   REQUIRE(java.lock("k", 60'000));
   java.client.run("BEGIN");
@@ -544,8 +524,7 @@ TEST_CASE_METHOD(request_verbs, "t_lock: a release of a request that was not ans
   CHECK(count() >= 1);
 }
 
-TEST_CASE_METHOD(request_scene, "t_lock: who releases in the name of a request is told that nobody answered",
-                 "[mysql][t_lock][request]") {
+TEST_CASE_METHOD(request_scene, "t_lock: who releases in the name of a request is told that nobody answered") {
   auto held = acquire(locks);
   REQUIRE(java.lock("k", 60'000));
   java.client.run("BEGIN");
@@ -567,8 +546,7 @@ TEST_CASE_METHOD(request_scene, "t_lock: who releases in the name of a request i
   CHECK(count() >= 1);
 }
 
-TEST_CASE_METHOD(request_verbs, "t_lock: a release of a request that has certainly not been done is sent again",
-                 "[mysql][t_lock][request]") {
+TEST_CASE_METHOD(request_verbs, "t_lock: a release of a request that has certainly not been done is sent again") {
   REQUIRE(ask(verb::insert, one, 60s) == outcome::yes);
   java.client.run("UPDATE " + java.table + " SET version=2147483647");
   CHECK(ask(verb::release, one) == outcome::failed);
@@ -577,7 +555,7 @@ TEST_CASE_METHOD(request_verbs, "t_lock: a release of a request that has certain
   CHECK(count() == 0);
 }
 
-TEST_CASE_METHOD(request_scene, "t_lock: a lease of a request can be extended by hand", "[mysql][t_lock][request]") {
+TEST_CASE_METHOD(request_scene, "t_lock: a lease of a request can be extended by hand") {
   auto held = acquire_as(java.me, locks, {.ttl = 20s, .wait = 0s, .renewal = renewal::manual});
   const auto version = java.version("k");
   held.renew(60s);
@@ -588,8 +566,7 @@ TEST_CASE_METHOD(request_scene, "t_lock: a lease of a request can be extended by
   CHECK(is_free());
 }
 
-TEST_CASE_METHOD(request_scene, "t_lock: a request locks several keys, and waits for a key like others",
-                 "[mysql][t_lock][request]") {
+TEST_CASE_METHOD(request_scene, "t_lock: a request locks several keys, and waits for a key like others") {
   auto foreign = locks.acquire("b");
   const owner_scope here{owner{java.me}};
   const lock_options patient{.ttl = 60s, .wait = 20s, .renewal = renewal::none};
@@ -608,15 +585,13 @@ TEST_CASE_METHOD(request_scene, "t_lock: a request locks several keys, and waits
   CHECK(java.row("b") == "|0|0");
 }
 
-TEST_CASE_METHOD(request_scene, "t_lock: what a request holds is not taken by force, and the error names it",
-                 "[mysql][t_lock][request]") {
+TEST_CASE_METHOD(request_scene, "t_lock: what a request holds is not taken by force, and the error names it") {
   const auto held = acquire(locks);
   CHECK_THAT(message_of([&] { return locks.force_release("k"); }), ContainsSubstring(java.me));
   held.ensure_held();
 }
 
-TEST_CASE_METHOD(request_scene, "t_lock: what does not go with a request id is refused at the call",
-                 "[mysql][t_lock][request]") {
+TEST_CASE_METHOD(request_scene, "t_lock: what does not go with a request id is refused at the call") {
   const auto refused = [&](const lock_options& options) {
     const owner_scope here{owner{java.me}};
     return refusal([&] { return locks.try_acquire("k", options); });

@@ -91,7 +91,7 @@ struct tls_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(tls_fixture, "mysql tls: each mode gets what it asks for, or nothing", "[mysql][tls]") {
+TEST_CASE_METHOD(tls_fixture, "mysql tls: each mode gets what it asks for, or nothing") {
   const auto ca = "&tls_ca=" + ours.file("ca.pem");
   CHECK_FALSE(connects(url("tls=off")));
   CHECK(why.native == 1045);
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(tls_fixture, "mysql tls: each mode gets what it asks for, or no
   require("NONE");
 }
 
-TEST_CASE_METHOD(tls_fixture, "mysql tls: locks work, and an idle connection stays as it is", "[mysql][tls]") {
+TEST_CASE_METHOD(tls_fixture, "mysql tls: locks work, and an idle connection stays as it is") {
   REQUIRE(connects(url("tls=verify&tls_ca=" + ours.file("ca.pem"))));
   CHECK(connection->alive());  // what TLS sends by itself is no farewell
   lock_service locks(url("tls=verify&tls_ca=" + ours.file("ca.pem")));

@@ -36,8 +36,7 @@ struct audited_scene : row_scene {
 
 }  // namespace
 
-TEST_CASE("mysql triggers: the server says 0 for a fence behind a trigger, and never another number",
-          "[mysql][triggers]") {
+TEST_CASE("mysql triggers: the server says 0 for a fence behind a trigger, and never another number") {
   const mysql_fixture fixture;
   auto root = raw_mysql::root();
   const auto row = fixture.table("row"), log = fixture.table("log"), plain = fixture.table("plain");
@@ -69,7 +68,7 @@ TEST_CASE("mysql triggers: the server says 0 for a fence behind a trigger, and n
   root.run("DROP TABLE " + log + ", " + plain);
 }
 
-TEST_CASE("mysql triggers: every grant of a key has the fence that is in its row", "[mysql][triggers]") {
+TEST_CASE("mysql triggers: every grant of a key has the fence that is in its row") {
   for (const char* moment : moments) {
     INFO(moment);
     audited_scene s(moment);
@@ -107,7 +106,7 @@ TEST_CASE("mysql triggers: every grant of a key has the fence that is in its row
   }
 }
 
-TEST_CASE("mysql triggers: leases under an audited lock table are held, verified and released", "[mysql][triggers]") {
+TEST_CASE("mysql triggers: leases under an audited lock table are held, verified and released") {
   audited_scene s("AFTER");
   lock_service locks(s.fixture->open(), {.cleanup_interval = 0ms});
   for (std::uint64_t fence = 1; fence != 4; ++fence) {
@@ -124,7 +123,7 @@ TEST_CASE("mysql triggers: leases under an audited lock table are held, verified
   CHECK(locks.count(event::kind::split_brain) == 0);
 }
 
-TEST_CASE("mysql triggers: every grant of a row has the fence that is in it", "[mysql][triggers][rows]") {
+TEST_CASE("mysql triggers: every grant of a row has the fence that is in it") {
   for (const char* moment : moments) {
     for (const bool column : {false, true}) {
       INFO(moment << (column ? ", kept by a column" : ", kept by a session"));
@@ -161,7 +160,7 @@ TEST_CASE("mysql triggers: every grant of a row has the fence that is in it", "[
   }
 }
 
-TEST_CASE("mysql triggers: a grant whose fence can't be read is unknown, and freed by its nonce", "[mysql][triggers]") {
+TEST_CASE("mysql triggers: a grant whose fence can't be read is unknown, and freed by its nonce") {
   audited_scene s("AFTER");
   row_actor a(s), b(s);
   // The row is somebody else's before we can read it.
@@ -176,7 +175,7 @@ TEST_CASE("mysql triggers: a grant whose fence can't be read is unknown, and fre
   CHECK(b.acquire("k") == 2);
 }
 
-TEST_CASE("mysql triggers: of a batch, what was granted and can't be seen is unknown", "[mysql][triggers]") {
+TEST_CASE("mysql triggers: of a batch, what was granted and can't be seen is unknown") {
   audited_scene s("AFTER");
   row_actor a(s), b(s);
   for (const char* key : {"k1", "k2", "k3"})

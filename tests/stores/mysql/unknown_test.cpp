@@ -49,7 +49,7 @@ struct waiting_grant {
 
 }  // namespace
 
-TEST_CASE("mysql unknown: an interrupted grant is unknown at once, and its ghost is settled and cancelled", "[mysql]") {
+TEST_CASE("mysql unknown: an interrupted grant is unknown at once, and its ghost is settled and cancelled") {
   waiting_grant w;
   const auto began = std::chrono::steady_clock::now();
   w.victim->connection->interrupt();
@@ -68,7 +68,7 @@ TEST_CASE("mysql unknown: an interrupted grant is unknown at once, and its ghost
   CHECK(w.first->acquire("k") == 1);
 }
 
-TEST_CASE("mysql unknown: a ghost that was granted is freed by its nonce", "[mysql]") {
+TEST_CASE("mysql unknown: a ghost that was granted is freed by its nonce") {
   waiting_grant w;
   w.victim->connection->interrupt();
   CHECK(w.grant.get().result == outcome::unknown);
@@ -83,7 +83,7 @@ TEST_CASE("mysql unknown: a ghost that was granted is freed by its nonce", "[mys
   CHECK(answer(w.first->take("k")) == outcome::yes);
 }
 
-TEST_CASE("mysql unknown: a connection killed in mid-statement is unknown and of no more use", "[mysql]") {
+TEST_CASE("mysql unknown: a connection killed in mid-statement is unknown and of no more use") {
   waiting_grant w;
   w.root.run("KILL " + std::to_string(w.lost.id));
   const reply r = w.grant.get();
@@ -95,7 +95,7 @@ TEST_CASE("mysql unknown: a connection killed in mid-statement is unknown and of
   CHECK_FALSE(w.holder());
 }
 
-TEST_CASE("mysql unknown: a query killed in mid-statement was certainly not done", "[mysql]") {
+TEST_CASE("mysql unknown: a query killed in mid-statement was certainly not done") {
   waiting_grant w;
   w.root.run("KILL QUERY " + std::to_string(w.lost.id));
   const reply r = w.grant.get();
@@ -107,7 +107,7 @@ TEST_CASE("mysql unknown: a query killed in mid-statement was certainly not done
   CHECK_FALSE(w.holder());
 }
 
-TEST_CASE("mysql unknown: no answer within the statement timeout is unknown", "[mysql]") {
+TEST_CASE("mysql unknown: no answer within the statement timeout is unknown") {
   mysql_store_fixture fixture;
   actor a(fixture);
   a.acquire("k");
@@ -125,7 +125,7 @@ TEST_CASE("mysql unknown: no answer within the statement timeout is unknown", "[
   other.run("UNLOCK TABLES");
 }
 
-TEST_CASE("mysql unknown: a connection that the server closed while idle gives failed, not unknown", "[mysql]") {
+TEST_CASE("mysql unknown: a connection that the server closed while idle gives failed, not unknown") {
   mysql_store_fixture fixture;
   actor a(fixture), b(fixture);
   raw_mysql root = raw_mysql::root();
@@ -140,7 +140,7 @@ TEST_CASE("mysql unknown: a connection that the server closed while idle gives f
   CHECK_FALSE(b.connection->usable());
 }
 
-TEST_CASE("mysql unknown: after an interrupt nothing is sent any more", "[mysql]") {
+TEST_CASE("mysql unknown: after an interrupt nothing is sent any more") {
   mysql_store_fixture fixture;
   actor a(fixture);
   a.connection->interrupt();
@@ -152,7 +152,7 @@ TEST_CASE("mysql unknown: after an interrupt nothing is sent any more", "[mysql]
   a.connection->interrupt();
 }
 
-TEST_CASE("mysql unknown: settling says no where it can't be certain", "[mysql]") {
+TEST_CASE("mysql unknown: settling says no where it can't be certain") {
   mysql_store_fixture fixture;
   actor a(fixture), b(fixture);
   auto elsewhere = b.connection->identity();
@@ -168,7 +168,7 @@ TEST_CASE("mysql unknown: settling says no where it can't be certain", "[mysql]"
   CHECK_FALSE(a.store->terminate(*a.connection, b.connection->identity()));
 }
 
-TEST_CASE("mysql unknown: each real error says what it is", "[mysql][T49]") {
+TEST_CASE("mysql unknown: each real error says what it is", "[T49]") {
   mysql_store_fixture fixture;
   actor a(fixture);
   const reply empty = a.take("");
@@ -191,7 +191,7 @@ TEST_CASE("mysql unknown: each real error says what it is", "[mysql][T49]") {
   CHECK(a.connection->usable());
 }
 
-TEST_CASE("mysql unknown: a host's name and a label of any bytes are stored", "[mysql]") {
+TEST_CASE("mysql unknown: a host's name and a label of any bytes are stored") {
   mysql_store_fixture fixture;
   actor a(fixture);
   const auto id = id128::random();
@@ -268,7 +268,7 @@ class breaking_proxy {
 
 }  // namespace
 
-TEST_CASE("mysql refusals: where the server prepares nothing more, the statements are sent as text", "[mysql]") {
+TEST_CASE("mysql refusals: where the server prepares nothing more, the statements are sent as text") {
   mysql_store_fixture fixture;
   fixture.open();
   fixture.more = "&schema=none";  // how ODB asks for the schema is always prepared
@@ -309,7 +309,7 @@ TEST_CASE("mysql refusals: where the server prepares nothing more, the statement
   lease.release();
 }
 
-TEST_CASE("mysql refusals: a server that has room again is asked to prepare again", "[mysql]") {
+TEST_CASE("mysql refusals: a server that has room again is asked to prepare again") {
   mysql_store_fixture fixture;
   fixture.open();
   fixture.more = "&schema=none";
@@ -325,7 +325,7 @@ TEST_CASE("mysql refusals: a server that has room again is asked to prepare agai
   CHECK(prepared() != before);
 }
 
-TEST_CASE("mysql refusals: every fault says which server it was", "[mysql]") {
+TEST_CASE("mysql refusals: every fault says which server it was") {
   mysql_store_fixture fixture;
   actor a(fixture), b(fixture);
   a.acquire("k");
@@ -350,7 +350,7 @@ TEST_CASE("mysql refusals: every fault says which server it was", "[mysql]") {
   CHECK_THAT(lost.why.text, ContainsSubstring(server_name()));
 }
 
-TEST_CASE("mysql refusals: a server that goes offline is left, and may come back", "[mysql][mysql9]") {
+TEST_CASE("mysql refusals: a server that goes offline is left, and may come back", "[mysql9]") {
   mysql_store_fixture fixture;
   actor a(fixture);
   a.acquire("k");
@@ -374,7 +374,7 @@ TEST_CASE("mysql refusals: a server that goes offline is left, and may come back
 }
 
 TEST_CASE("mysql refusals: a TLS handshake that breaks is tried again, a certificate that is refused is not",
-          "[mysql][mysql9]") {
+          "[mysql9]") {
   const mysql_fixture fixture;
   const auto parts = store_url::parse(fixture.url());
   const auto with = [&](std::uint16_t port, const std::string& mode) {

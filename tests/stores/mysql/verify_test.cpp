@@ -47,7 +47,7 @@ struct few_rights : mysql_user {
 
 }  // namespace
 
-TEST_CASE("mysql verify: whoever wants a verified key is told within milliseconds where the server can", "[mysql]") {
+TEST_CASE("mysql verify: whoever wants a verified key is told within milliseconds where the server can") {
   row_scene s;
   row_actor a(s), b(s);
   const auto row = s.make(1);
@@ -75,7 +75,7 @@ TEST_CASE("mysql verify: whoever wants a verified key is told within millisecond
   s.app->commit();
 }
 
-TEST_CASE("mysql verify: the wait limit of one take is no other statement's", "[mysql]") {
+TEST_CASE("mysql verify: the wait limit of one take is no other statement's") {
   row_scene s;
   row_actor a(s);
   const auto row = s.make(1);
@@ -92,7 +92,7 @@ TEST_CASE("mysql verify: the wait limit of one take is no other statement's", "[
   CHECK(answer(release.get()) == outcome::yes);
 }
 
-TEST_CASE("mysql verify: a transaction that verified and is still open is found, and can be ended", "[mysql]") {
+TEST_CASE("mysql verify: a transaction that verified and is still open is found, and can be ended") {
   row_scene s;
   row_actor a(s), b(s);
   const lock_key key("k");
@@ -132,7 +132,7 @@ TEST_CASE("mysql verify: a transaction that verified and is still open is found,
   CHECK_THROWS(stopped.run("COMMIT"));
 }
 
-TEST_CASE("mysql verify: the connection of another user can't be ended without the right to", "[mysql]") {
+TEST_CASE("mysql verify: the connection of another user can't be ended without the right to") {
   row_scene s;
   row_actor a(s), b(s);
   const lock_key key("k");
@@ -146,7 +146,7 @@ TEST_CASE("mysql verify: the connection of another user can't be ended without t
   CHECK_NOTHROW(s.app->commit());
 }
 
-TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[mysql]") {
+TEST_CASE("mysql verify: the documented rights are enough, and less is said") {
   row_scene s;
   row_actor a(s);
   const auto row = s.make(1);
@@ -184,7 +184,7 @@ TEST_CASE("mysql verify: the documented rights are enough, and less is said", "[
   CHECK(connection->usable());
 }
 
-TEST_CASE("mysql verify: the statement with parameters is the one whose text holds all values", "[mysql]") {
+TEST_CASE("mysql verify: the statement with parameters is the one whose text holds all values") {
   const auto written = [](const verification& from) {
     std::string statement;
     std::string_view rest = from.sql;
@@ -215,7 +215,7 @@ TEST_CASE("mysql verify: the statement with parameters is the one whose text hol
   }
 }
 
-TEST_CASE("mysql verify: a take-over concurrent with a check lets exactly one of them commit", "[mysql][T71]") {
+TEST_CASE("mysql verify: a take-over concurrent with a check lets exactly one of them commit", "[T71]") {
   row_scene s;
   const auto row = s.make(1);
   std::uint64_t last = 0;
@@ -296,8 +296,7 @@ struct fact_scene : row_scene {
 
 }  // namespace
 
-TEST_CASE("mysql facts: a verified row is written again in the same transaction without a deadlock",
-          "[mysql][verify][e07]") {
+TEST_CASE("mysql facts: a verified row is written again in the same transaction without a deadlock", "[e07]") {
   fact_scene s;
   const auto verify = s.a.verify_text(s.row, s.fence);
   s.app->begin();
@@ -314,7 +313,7 @@ TEST_CASE("mysql facts: a verified row is written again in the same transaction 
   CHECK(s.b.acquire(s.row) == s.fence + 1);
 }
 
-TEST_CASE("mysql facts: a prepared XA transaction keeps what it verified", "[mysql][verify][e12]") {
+TEST_CASE("mysql facts: a prepared XA transaction keeps what it verified", "[e12]") {
   for (const char* isolation : {"READ COMMITTED", "REPEATABLE READ"}) {
     for (const bool of_row : {true, false}) {
       INFO(isolation << (of_row ? ", a row" : ", a key"));
@@ -338,7 +337,7 @@ TEST_CASE("mysql facts: a prepared XA transaction keeps what it verified", "[mys
   }
 }
 
-TEST_CASE("mysql facts: a batch of takes never makes a verifier the victim of a deadlock", "[mysql][verify][e15]") {
+TEST_CASE("mysql facts: a batch of takes never makes a verifier the victim of a deadlock", "[e15]") {
   fact_scene s;
   std::vector<std::string> keys;
   for (int i = 1; i != 9; ++i) {
@@ -365,7 +364,7 @@ TEST_CASE("mysql facts: a batch of takes never makes a verifier the victim of a 
   for (std::size_t i = 1; i != 7; ++i) CHECK(answer(replies[i]) == outcome::yes);
 }
 
-TEST_CASE("mysql facts: a check in a snapshot older than the take-over sees it all the same", "[mysql][verify][e16]") {
+TEST_CASE("mysql facts: a check in a snapshot older than the take-over sees it all the same", "[e16]") {
   const bool has_setting = !raw_mysql::root().rows("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").empty();
   for (const std::string setting : {"0", "1"}) {
     if (!has_setting && setting == "1") break;
@@ -395,7 +394,7 @@ TEST_CASE("mysql facts: a check in a snapshot older than the take-over sees it a
   }
 }
 
-TEST_CASE("mysql facts: a scan for abandoned rows decides nothing, so it steals from nobody", "[mysql][rows][e21]") {
+TEST_CASE("mysql facts: a scan for abandoned rows decides nothing, so it steals from nobody", "[e21]") {
   fact_scene s;
   row_actor c(s);
   const auto& sql = *stores::sql::application_database_of(*s.b.store);
@@ -412,7 +411,7 @@ TEST_CASE("mysql facts: a scan for abandoned rows decides nothing, so it steals 
   CHECK(s.b.at(s.row).fence == s.fence + 1);
 }
 
-TEST_CASE("mysql facts: a savepoint older than the check may take it back, a new check tells", "[mysql][verify][e27]") {
+TEST_CASE("mysql facts: a savepoint older than the check may take it back, a new check tells", "[e27]") {
   for (const char* before : {"SELECT 1", "read", "write"}) {
     INFO(before);
     fact_scene s;
@@ -466,7 +465,7 @@ struct odb_scene : row_scene {
 
 }  // namespace
 
-TEST_CASE("mysql facts: a check that waited in vain leaves nothing to commit", "[mysql][verify][e17]") {
+TEST_CASE("mysql facts: a check that waited in vain leaves nothing to commit", "[e17]") {
   odb_scene s;
   s.other.begin();
   s.other.run("SELECT *" + s.where_k + " FOR UPDATE");
@@ -483,7 +482,7 @@ TEST_CASE("mysql facts: a check that waited in vain leaves nothing to commit", "
   CHECK_NOTHROW(s.held->ensure_held());
 }
 
-TEST_CASE("mysql facts: after a deadlock in a check no later write commits by itself", "[mysql][verify][e17]") {
+TEST_CASE("mysql facts: after a deadlock in a check no later write commits by itself", "[e17]") {
   odb_scene s;
   s.other.begin();
   s.other.run("SELECT *" + s.where_k + " FOR UPDATE");
@@ -550,8 +549,7 @@ steady::duration time_of(const std::function<void()>& call) {
 
 }  // namespace
 
-TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows a poll does not wait",
-          "[mysql][mysql9]") {
+TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows a poll does not wait", "[mysql9]") {
   verified_scene s;
   CHECK(s.b.store->takes_wait());
   s.verify();
@@ -579,7 +577,7 @@ TEST_CASE("mysql waits: a take waits a second for a locked row, one that follows
   CHECK(answer(s.take(s.a, lock_key("never made"), true)) == outcome::no);
 }
 
-TEST_CASE("mysql waits: a take over from a dead holder whose transaction is open does not wait", "[mysql][mysql9]") {
+TEST_CASE("mysql waits: a take over from a dead holder whose transaction is open does not wait", "[mysql9]") {
   verified_scene s;
   s.verify();
   s.a.close();
@@ -594,7 +592,7 @@ TEST_CASE("mysql waits: a take over from a dead holder whose transaction is open
   for (const auto& about : {s.key, s.row}) CHECK(answer(s.b.take_over(about, s.b.at(about))) == outcome::yes);
 }
 
-TEST_CASE("mysql waits: who has little time is told at once that a verified key is busy", "[mysql][mysql9]") {
+TEST_CASE("mysql waits: who has little time is told at once that a verified key is busy", "[mysql9]") {
   verified_scene s;
   s.verify();
   lock_service locks(s.fixture->open(), {.cleanup_interval = 0ms});
@@ -608,7 +606,7 @@ TEST_CASE("mysql waits: who has little time is told at once that a verified key 
   s.app->commit();
 }
 
-TEST_CASE("mysql waits: who has time takes at once, and who has not looks first", "[mysql][mysql9]") {
+TEST_CASE("mysql waits: who has time takes at once, and who has not looks first", "[mysql9]") {
   row_scene s;
   lock_service locks(s.fixture->open(), {.cleanup_interval = 0ms});
   { const lease makes_the_row = locks.acquire("k"); }
@@ -624,7 +622,7 @@ TEST_CASE("mysql waits: who has time takes at once, and who has not looks first"
   CHECK(held);
 }
 
-TEST_CASE("mysql waits: a server whose binary log has statements is refused in words", "[mysql][mysql9]") {
+TEST_CASE("mysql waits: a server whose binary log has statements is refused in words", "[mysql9]") {
   const mysql_fixture fixture;
   fixture.open();
   const global_setting statements("binlog_format", "'STATEMENT'");

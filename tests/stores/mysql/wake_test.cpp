@@ -51,8 +51,7 @@ struct wake_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(wake_fixture, "wake: a release wakes a waiter of another process, and nobody where nobody waits",
-                 "[wake]") {
+TEST_CASE_METHOD(wake_fixture, "wake: a release wakes a waiter of another process, and nobody where nobody waits") {
   auto fence = holder.acquire("k");
   unsigned woken = 7;
   fence = release_and_take(fence, woken);
@@ -75,8 +74,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a release wakes a waiter of another proces
   CHECK(woken == 0);
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of a dead waiter is in the way",
-                 "[wake]") {
+TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of a dead waiter is in the way") {
   auto fence = holder.acquire("k");
   root.run("INSERT INTO " + table("waiter") + " SELECT 'k', acquired_at_us - 1, X'" + id128::random().hex() + "', X'" +
            id128::random().hex() + "', NULL FROM " + table("lock") + " WHERE lock_key = 'k'");
@@ -96,7 +94,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of 
   CHECK(woken == (stranger_first ? 0 : 1));
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: a parked connection that was killed is told of, and made again", "[wake]") {
+TEST_CASE_METHOD(wake_fixture, "wake: a parked connection that was killed is told of, and made again") {
   auto fence = holder.acquire("k");
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
@@ -110,7 +108,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a parked connection that was killed is tol
   }));
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed enters it again", "[wake]") {
+TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed enters it again") {
   holder.acquire("k");
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
@@ -119,7 +117,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed en
   CHECK(eventually([&] { return bells() == bell; }));
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key wakes the next", "[wake]") {
+TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key wakes the next") {
   const auto kills = [&] { return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_kill'").at(0).at(1).value()); };
   auto fence = holder.acquire("k");
   waiting_store first(fixture);
@@ -139,7 +137,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key w
 }
 
 TEST_CASE_METHOD(wake_fixture,
-                 "wake: a user who may not end a stranger's statement releases, and the waiter polls again", "[wake]") {
+                 "wake: a user who may not end a stranger's statement releases, and the waiter polls again") {
   {
     heard said;
     const auto stranger = open_store(fixture.tables.app_url("&schema=verify"));
@@ -168,7 +166,7 @@ TEST_CASE_METHOD(wake_fixture,
   }
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, and waiters poll", "[wake]") {
+TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, and waiters poll") {
   root.run("DROP TABLE " + table("waiter"));
   heard said;
   holder.store->listen(said);
@@ -187,8 +185,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, an
   CHECK(waiter.listener.yes == 0);
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: a look that saw the row of an earlier wait says nothing to the present one",
-                 "[wake]") {
+TEST_CASE_METHOD(wake_fixture, "wake: a look that saw the row of an earlier wait says nothing to the present one") {
   const auto fence = holder.acquire("k");
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
@@ -221,8 +218,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a look that saw the row of an earlier wait
   waiter.store->unwatch("k", {}, again);
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: a waiter table that lacks a column is said at the start, with what to do",
-                 "[wake]") {
+TEST_CASE_METHOD(wake_fixture, "wake: a waiter table that lacks a column is said at the start, with what to do") {
   const std::string lacks = GENERATE("held", "session_id", "the table");
   CAPTURE(lacks);
   const auto columns = [&] { return root.rows("SHOW COLUMNS FROM " + table("waiter") + " LIKE 'held'"); };
@@ -258,7 +254,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a waiter table that lacks a column is said
   CHECK(waiter.works());
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: the example of docs/waiting.md", "[wake]") {
+TEST_CASE_METHOD(wake_fixture, "wake: the example of docs/waiting.md") {
   const auto url = fixture.url();
   // clang-format off
   // [woken]
@@ -300,8 +296,7 @@ struct team_wake_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a release wakes who waits longest, and no dead waiter",
-                 "[wake][team]") {
+TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a release wakes who waits longest, and no dead waiter") {
   auto fence = holder.acquire("k");
   for (const char* const since : {"1", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) - 1000000"}) {
     root.run(fmt::format("INSERT INTO {} VALUES ('k', {}, {}, {})", team->waiter_table(), since, hex(id128::random()),
@@ -325,8 +320,7 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a release wakes wh
   CHECK(eventually([&] { return rows() == "1"; }));
 }
 
-TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a release that looks for nobody is one statement",
-                 "[wake][team]") {
+TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a release that looks for nobody is one statement") {
   const bool woken = GENERATE(false, true);
   CAPTURE(woken);
   const auto plain = make_team_fixture(scheme);
@@ -345,8 +339,7 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a release that loo
   CHECK(looked.statements == (woken ? 2 : 1));
 }
 
-TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a waiter polls on, and looks, for other programs",
-                 "[wake][team]") {
+TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a waiter polls on, and looks, for other programs") {
   lock_service mine(team->url(), {.defaults = {.ttl = 60s, .wait = 60s, .retry = {.pause = 5ms, .max_pause = 5ms}},
                                   .close_limit = 0ms,
                                   .cleanup_interval = 0ms});
@@ -363,8 +356,8 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a waiter polls on,
   CHECK(eventually([&] { return other.listener.yes > heard || !holder.sees_held("k"); }));
 }
 
-TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a key that becomes free without a word is seen by a look",
-                 "[wake][team]") {
+TEST_CASE_METHOD(team_wake_fixture,
+                 "wake: on a team's table, a key that becomes free without a word is seen by a look") {
   const std::string key = "kö";  // in whatever character set the column has
   holder.acquire(key, for_long);
   waiting_store waiter(*team, key);
@@ -384,8 +377,7 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a key that becomes
   CHECK(waiter.listener.no == 0);
 }
 
-TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, keys of another lock table are other keys",
-                 "[wake][team]") {
+TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, keys of another lock table are other keys") {
   const auto neighbour = make_team_fixture(scheme, "&wake=on");
   mysql_store_fixture lease_tables;
   actor elsewhere(*neighbour), at_leases(lease_tables);
@@ -397,8 +389,8 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, keys of another lo
   CHECK(release_and_wake(holder, fence).waiters == 1);
 }
 
-TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a waiter whose row somebody has removed enters it again",
-                 "[wake][team]") {
+TEST_CASE_METHOD(team_wake_fixture,
+                 "wake: on a team's table, a waiter whose row somebody has removed enters it again") {
   holder.acquire("k");
   waiting_store waiter(*team);
   REQUIRE(waiter.works());
@@ -407,7 +399,7 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, a waiter whose row
   CHECK(eventually([&] { return rows() == "1"; }));
 }
 
-TEST_CASE("wake: on t_lock, the last release of a request wakes, and none before", "[wake][team]") {
+TEST_CASE("wake: on t_lock, the last release of a request wakes, and none before") {
   t_lock_fixture team("&wake=on");
   actor first(team), second(team);
   const std::string name = "order-17";
@@ -431,8 +423,7 @@ TEST_CASE("wake: on t_lock, the last release of a request wakes, and none before
   CHECK(last.waiters == 1);
 }
 
-TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, without the waiter table or a right, waiters poll",
-                 "[wake][team]") {
+TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, without the waiter table or a right, waiters poll") {
   const std::string lacks = GENERATE("nothing", "DELETE", "INSERT", "SELECT", "the table");
   CAPTURE(lacks);
   mysql_user user("dlock_wake_" + id128::random().hex().substr(0, 8));
@@ -462,7 +453,7 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, without the waiter
   store->unlisten(said);
 }
 
-TEST_CASE("wake: on a team's table, what the URL says of it is checked", "[wake][team]") {
+TEST_CASE("wake: on a team's table, what the URL says of it is checked") {
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
   const auto scheme = GENERATE("unique_insert", "state_row", "t_lock");
   const auto with = [&](const std::string& more) { return open_store(owner + "?scheme=" + scheme + more); };
@@ -491,7 +482,7 @@ struct fifo_fixture : place, ordered_key {
 
 }  // namespace
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: the row of a dead waiter keeps nobody from the key", "[fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: the row of a dead waiter keeps nobody from the key") {
   raw_mysql root = raw_mysql::root();
   root.run("INSERT INTO " + fixture.tables.table("waiter") + " SELECT 'k', acquired_at_us - 1, X'" +
            id128::random().hex() + "', X'" + id128::random().hex() + "', NULL FROM " + fixture.tables.table("lock") +
@@ -501,7 +492,7 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: the row of a dead waiter keeps nobody from
   CHECK(answer(take(other)) == outcome::yes);
 }
 
-TEST_CASE_METHOD(fifo_fixture, "fifo: without the waiter table keys are taken as ever, and it is said once", "[fifo]") {
+TEST_CASE_METHOD(fifo_fixture, "fifo: without the waiter table keys are taken as ever, and it is said once") {
   const auto store = fixture.open();
   heard news;
   store->listen(news);

@@ -61,7 +61,7 @@ std::string server_of(store& locks) {
 
 }  // namespace
 
-TEST_CASE("redis failover: a replica is passed over, also as the only host", "[redis][hosts]") {
+TEST_CASE("redis failover: a replica is passed over, also as the only host") {
   two_hosts both;
   url_fixture fixture(both.url("&fences=count"));
   actor a(fixture);
@@ -72,8 +72,8 @@ TEST_CASE("redis failover: a replica is passed over, also as the only host", "[r
   CHECK(why.text.find("is a replica") != std::string::npos);
 }
 
-TEST_CASE("redis failover: a primary that has become a replica certainly does nothing, and another connection is used",
-          "[redis][hosts]") {
+TEST_CASE(
+    "redis failover: a primary that has become a replica certainly does nothing, and another connection is used") {
   two_hosts both;
   url_fixture fixture(both.url());
   actor a(fixture);
@@ -84,8 +84,7 @@ TEST_CASE("redis failover: a primary that has become a replica certainly does no
   CHECK(refused.why.transient);
 }
 
-TEST_CASE("redis failover: the heir gives greater tokens, and who held something is told that it is lost",
-          "[redis][hosts]") {
+TEST_CASE("redis failover: the heir gives greater tokens, and who held something is told that it is lost") {
   two_hosts both;
   lock_service locks{both.url(), {.defaults = {.ttl = 30s}, .close_limit = 0ms, .cleanup_interval = 0ms}};
   const lease held = locks.acquire("k");
@@ -100,8 +99,7 @@ TEST_CASE("redis failover: the heir gives greater tokens, and who held something
   CHECK(next.fencing_token() > token);
 }
 
-TEST_CASE("redis failover: an heir behind the same name is another server, also if it keeps everything",
-          "[redis][hosts][T59]") {
+TEST_CASE("redis failover: an heir behind the same name is another server, also if it keeps everything", "[T59]") {
   const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
   CAPTURE(scheme);
   two_hosts both;
@@ -122,7 +120,7 @@ TEST_CASE("redis failover: an heir behind the same name is another server, also 
 }
 
 TEST_CASE("redis failover: a primary that was replaced and is primary again is another server, with greater tokens",
-          "[redis][hosts][T59]") {
+          "[T59]") {
   const redis_server server;
   const auto locks = open_store(server.url("&persistence=always"));
   const auto former = server_of(*locks);
@@ -137,7 +135,7 @@ TEST_CASE("redis failover: a primary that was replaced and is primary again is a
   CHECK(server.ask({"HGET", "dlock:meta", "epoch"}) == raised);
 }
 
-TEST_CASE("redis failover: one refusal by a former primary ends each connection to it", "[redis][hosts]") {
+TEST_CASE("redis failover: one refusal by a former primary ends each connection to it") {
   const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
   CAPTURE(scheme);
   two_hosts both;

@@ -29,7 +29,7 @@ service_options alone() { return {.defaults = {.ttl = 30s}, .close_limit = 0ms, 
 
 }  // namespace
 
-TEST_CASE("redis: an acquire waits while the server loads its data after a start", "[redis]") {
+TEST_CASE("redis: an acquire waits while the server loads its data after a start") {
   redis_server server({"--key-load-delay", "500"});
   server.ask({"EVAL", "for i = 1, 5000 do redis.call('SET', 'stranger' .. i, 1) end", "0"});
   lock_service locks{server.url(), alone()};
@@ -40,8 +40,7 @@ TEST_CASE("redis: an acquire waits while the server loads its data after a start
   CHECK(waits.get());
 }
 
-TEST_CASE("redis: each token is at least the server's time in microseconds, so a later one of an heir is greater",
-          "[redis]") {
+TEST_CASE("redis: each token is at least the server's time in microseconds, so a later one of an heir is greater") {
   const redis_server server;
   url_fixture fixture(server.url());
   actor a(fixture);
@@ -57,7 +56,7 @@ TEST_CASE("redis: each token is at least the server's time in microseconds, so a
   }
 }
 
-TEST_CASE("redis: a server whose memory is full renews sessions, extends, frees and revokes", "[redis]") {
+TEST_CASE("redis: a server whose memory is full renews sessions, extends, frees and revokes") {
   const std::string fences = GENERATE("", "&fences=count");
   CAPTURE(fences);
   const redis_server server;
@@ -80,7 +79,7 @@ TEST_CASE("redis: a server whose memory is full renews sessions, extends, frees 
   CHECK(more != nullptr);
 }
 
-TEST_CASE("redis: clean-up deletes idle keys also where the server's memory is full", "[redis][T58]") {
+TEST_CASE("redis: clean-up deletes idle keys also where the server's memory is full", "[T58]") {
   const redis_server server;
   url_fixture fixture(server.url("&fences=count"));
   actor a(fixture);
@@ -93,7 +92,7 @@ TEST_CASE("redis: clean-up deletes idle keys also where the server's memory is f
   CHECK(server.ask({"HGET", "dlock:meta", "floor"}) == std::to_string(fence));
 }
 
-TEST_CASE("redis: a free key goes by itself where tokens come from the clock, and a held one never", "[redis][T58]") {
+TEST_CASE("redis: a free key goes by itself where tokens come from the clock, and a held one never", "[T58]") {
   const redis_server server;
   url_fixture fixture(server.url());
   actor a(fixture);
@@ -119,7 +118,7 @@ TEST_CASE("redis: a free key goes by itself where tokens come from the clock, an
   CHECK(server.ask({"ZCARD", "dlock:locks"}) == "1");
 }
 
-TEST_CASE("redis: a lock whose hash somebody deletes is lost at the next renewal, and only that one", "[redis]") {
+TEST_CASE("redis: a lock whose hash somebody deletes is lost at the next renewal, and only that one") {
   const redis_server server;
   lock_service locks{server.url(), alone()};
   const lease held = locks.acquire("k", {.ttl = 6s}), other = locks.acquire("other", {.ttl = 6s});
@@ -129,7 +128,7 @@ TEST_CASE("redis: a lock whose hash somebody deletes is lost at the next renewal
   CHECK_NOTHROW(other.ensure_held());
 }
 
-TEST_CASE("redis: renewals look for all locks of a session in turn", "[redis]") {
+TEST_CASE("redis: renewals look for all locks of a session in turn") {
   const redis_server server;
   url_fixture fixture(server.url("&fences=count"));
   actor a(fixture);
@@ -152,8 +151,7 @@ TEST_CASE("redis: renewals look for all locks of a session in turn", "[redis]") 
   a.store->unlisten(listener);
 }
 
-TEST_CASE("redis: that a server has lost its data is noticed when it is back, long before a renewal is due",
-          "[redis]") {
+TEST_CASE("redis: that a server has lost its data is noticed when it is back, long before a renewal is due") {
   const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
   CAPTURE(scheme);
   redis_server server({"--appendonly", "no"});
@@ -166,7 +164,7 @@ TEST_CASE("redis: that a server has lost its data is noticed when it is back, lo
   CHECK(held.loss() == loss_reason::server_changed);
 }
 
-TEST_CASE("redis: clean-up leaves a dead holder's row and session for one ttl more", "[redis][T58]") {
+TEST_CASE("redis: clean-up leaves a dead holder's row and session for one ttl more", "[T58]") {
   const redis_server server;
   url_fixture fixture(server.url("&fences=count"));
   actor a(fixture), b(fixture), without_locks(fixture);
@@ -190,7 +188,7 @@ TEST_CASE("redis: clean-up leaves a dead holder's row and session for one ttl mo
   CHECK(server.ask({"EXISTS", session_key(without_locks.id)}) == "0");
 }
 
-TEST_CASE("redis: clean-up looks at dead sessions in windows, and finds all", "[redis][T58]") {
+TEST_CASE("redis: clean-up looks at dead sessions in windows, and finds all", "[T58]") {
   const redis_server server;
   url_fixture fixture(server.url());
   actor a(fixture);
@@ -201,7 +199,7 @@ TEST_CASE("redis: clean-up looks at dead sessions in windows, and finds all", "[
   CHECK(server.ask({"ZCARD", "dlock:sessions"}) == "1");
 }
 
-TEST_CASE("redis: a watch that begins anew is not told that it works before the server has said so", "[redis]") {
+TEST_CASE("redis: a watch that begins anew is not told that it works before the server has said so") {
   const redis_server server;
   const auto fixture = open_store(server.url());
   fixture->prepare();
@@ -225,7 +223,7 @@ TEST_CASE("redis: a watch that begins anew is not told that it works before the 
   });
 }
 
-TEST_CASE("redis: a connection for notices that breaks in silence is not trusted for long", "[redis]") {
+TEST_CASE("redis: a connection for notices that breaks in silence is not trusted for long") {
   const redis_server server;
   const auto fixture = open_store(server.url("&statement_timeout=200"));
   fixture->prepare();
@@ -239,7 +237,7 @@ TEST_CASE("redis: a connection for notices that breaks in silence is not trusted
   fixture->unwatch("k", {}, listener);
 }
 
-TEST_CASE("redis: a user without the right to write is refused at the start", "[redis]") {
+TEST_CASE("redis: a user without the right to write is refused at the start") {
   const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
   CAPTURE(scheme);
   const redis_server server;

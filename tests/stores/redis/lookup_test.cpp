@@ -12,7 +12,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("redis lookup: a name service that is silent costs no more than the limit", "[redis][hosts]") {
+TEST_CASE("redis lookup: a name service that is silent costs no more than the limit") {
   const redis_server first, second, third;
   const auto locks = open_store(fmt::format("redis://first.test:{}/0?persistence=none", first.port()));
   const auto masters = open_store(fmt::format("redlock://first.test:{},127.0.0.1:{},127.0.0.1:{}/0?restart_delay=0",

@@ -29,7 +29,7 @@ const quorum_connection& links(const std::unique_ptr<connection>& of) {
 
 // Its keys are still being deleted on the connections that they were sent on. On others the same value would be planted
 // again before that, and deleted as if it were the first.
-TEST_CASE("redlock: an attempt that was sent and failed is not sent once more under its number", "[redis][redlock]") {
+TEST_CASE("redlock: an attempt that was sent and failed is not sent once more under its number") {
   redis_masters masters;
   url_fixture fixture(masters.url("&restart_delay=0&master_timeout=5000"));
   actor a(fixture);
@@ -44,8 +44,7 @@ TEST_CASE("redlock: an attempt that was sent and failed is not sent once more un
   CHECK(unsent.why.connection);
 }
 
-TEST_CASE("redlock: one server with two names is refused also if another master breaks at that moment",
-          "[redis][redlock]") {
+TEST_CASE("redlock: one server with two names is refused also if another master breaks at that moment") {
   redis_masters masters{4};
   const auto port = [&](std::size_t which) { return masters[which].port(); };
   masters[0].stop();
@@ -65,8 +64,7 @@ TEST_CASE("redlock: one server with two names is refused also if another master 
   CHECK(links(connection).refusal().find("are one server") != std::string::npos);
 }
 
-TEST_CASE("redlock: what a master refuses to take back keeps others out, and so leaves the attempt in doubt",
-          "[redis][redlock]") {
+TEST_CASE("redlock: what a master refuses to take back keeps others out, and so leaves the attempt in doubt") {
   redis_masters masters{4};
   url_fixture fixture(masters.url("&restart_delay=0&master_timeout=5000"));
   actor a(fixture);
@@ -78,7 +76,7 @@ TEST_CASE("redlock: what a master refuses to take back keeps others out, and so 
   CHECK(a.take("k").result == outcome::no);  // its own rest is one of the holders
 }
 
-TEST_CASE("redlock: a renewal gives a key back only to a master that had none twice", "[redis][redlock]") {
+TEST_CASE("redlock: a renewal gives a key back only to a master that had none twice") {
   redis_masters masters;
   url_fixture fixture(masters.url("&restart_delay=0&master_timeout=5000"));
   actor a(fixture);
@@ -100,8 +98,7 @@ TEST_CASE("redlock: a renewal gives a key back only to a master that had none tw
   CHECK(copies(masters) == 0);
 }
 
-TEST_CASE("redlock: a connection that has a majority ends when the name of a lost master should be looked up again",
-          "[redis][redlock]") {
+TEST_CASE("redlock: a connection that has a majority ends when the name of a lost master should be looked up again") {
   redis_masters masters{3};
   const auto store =
       open_store(fmt::format("redlock://localhost:{},127.0.0.1:{},127.0.0.1:{}/0?restart_delay=0&connect_timeout=100",

@@ -48,7 +48,7 @@ struct masters_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(masters_fixture, "redlock: two of five masters are killed, and nobody notices", "[redis][redlock]") {
+TEST_CASE_METHOD(masters_fixture, "redlock: two of five masters are killed, and nobody notices") {
   auto a = service("&restart_delay=0&master_timeout=2000", 20s), b = service();
   auto held = a.acquire("k", {.ttl = 6s});
   masters[1].kill();
@@ -64,8 +64,7 @@ TEST_CASE_METHOD(masters_fixture, "redlock: two of five masters are killed, and 
   CHECK(b.try_acquire("k"));
 }
 
-TEST_CASE_METHOD(masters_fixture, "redlock: a lease outlives all masters, restarted empty one after the other",
-                 "[redis][redlock]") {
+TEST_CASE_METHOD(masters_fixture, "redlock: a lease outlives all masters, restarted empty one after the other") {
   auto locks = service();
   const auto held = locks.acquire("k", {.ttl = 6s});
   for (auto& each : masters) {
@@ -78,8 +77,7 @@ TEST_CASE_METHOD(masters_fixture, "redlock: a lease outlives all masters, restar
   CHECK_NOTHROW(held.ensure_held());
 }
 
-TEST_CASE_METHOD(masters_fixture, "redlock: without a majority an error names who is missing, and nothing is held",
-                 "[redis][redlock]") {
+TEST_CASE_METHOD(masters_fixture, "redlock: without a majority an error names who is missing, and nothing is held") {
   auto locks = service();
   CHECK(locks.try_acquire("k"));
   for (const std::size_t which : {0U, 2U, 3U}) masters[which].kill();
@@ -95,8 +93,8 @@ TEST_CASE_METHOD(masters_fixture, "redlock: without a majority an error names wh
   CHECK(copies() == 3);
 }
 
-TEST_CASE_METHOD(masters_fixture, "redlock: a master that is stopped is waited for once, and does later what it missed",
-                 "[redis][redlock]") {
+TEST_CASE_METHOD(masters_fixture,
+                 "redlock: a master that is stopped is waited for once, and does later what it missed") {
   std::optional<lock_service> locks;
   const auto pairs = [&](int count) {
     const auto begun = clock::now();
@@ -124,8 +122,7 @@ TEST_CASE_METHOD(masters_fixture, "redlock: a master that is stopped is waited f
   }));
 }
 
-TEST_CASE_METHOD(masters_fixture, "redlock: an attempt that a majority leaves without an answer holds nothing later",
-                 "[redis][redlock]") {
+TEST_CASE_METHOD(masters_fixture, "redlock: an attempt that a majority leaves without an answer holds nothing later") {
   auto locks = service("&restart_delay=0&master_timeout=1500&connect_timeout=20000");
   CHECK(locks.try_acquire("k"));
   for (const std::size_t which : {0U, 1U, 2U}) masters[which].stop();
@@ -137,8 +134,7 @@ TEST_CASE_METHOD(masters_fixture, "redlock: an attempt that a majority leaves wi
 }
 
 TEST_CASE_METHOD(masters_fixture,
-                 "redlock: a lost connection is ended at a majority of the masters, or it is not certain",
-                 "[redis][redlock]") {
+                 "redlock: a lost connection is ended at a majority of the masters, or it is not certain") {
   const auto store = open_store(masters.url("&restart_delay=0&master_timeout=2000&connect_timeout=20000"));
   fault why;
   const auto lost = store->connect(20s, why), other = store->connect(20s, why), another = store->connect(20s, why);
@@ -156,7 +152,7 @@ TEST_CASE_METHOD(masters_fixture,
   for (const std::size_t which : {0U, 2U, 3U}) masters[which].go_on();
 }
 
-TEST_CASE_METHOD(masters_fixture, "redlock: who wins too few masters gives them back at once", "[redis][redlock]") {
+TEST_CASE_METHOD(masters_fixture, "redlock: who wins too few masters gives them back at once") {
   auto locks = service();
   for (const std::size_t which : {0U, 1U, 2U}) masters[which].ask({"SET", "k", "somebody's"});
   CHECK_FALSE(locks.try_acquire("k"));
@@ -168,8 +164,7 @@ TEST_CASE_METHOD(masters_fixture, "redlock: who wins too few masters gives them 
 }
 
 TEST_CASE_METHOD(masters_fixture,
-                 "redlock: a master that was restarted empty does not count before its delay has passed",
-                 "[redis][redlock]") {
+                 "redlock: a master that was restarted empty does not count before its delay has passed") {
   constexpr auto delay = 8s;
   const std::string rule = fmt::format("&restart_delay={}", 8000);
   auto a = service(rule), b = service(rule);
@@ -197,7 +192,7 @@ TEST_CASE_METHOD(masters_fixture,
   CHECK(next);
 }
 
-TEST_CASE("redlock: a master that was restarted and forgets nothing counts at once", "[redis][redlock]") {
+TEST_CASE("redlock: a master that was restarted and forgets nothing counts at once") {
   std::vector<redis_server> durable(3);
   const auto url = fmt::format("redlock://127.0.0.1:{},127.0.0.1:{},127.0.0.1:{}/0?master_timeout=5000",
                                durable[0].port(), durable[1].port(), durable[2].port());
@@ -210,15 +205,14 @@ TEST_CASE("redlock: a master that was restarted and forgets nothing counts at on
   CHECK(locks.acquire("k", {.wait = 20s}));
 }
 
-TEST_CASE_METHOD(masters_fixture, "redlock: a ttl that is longer than the delay of restarted masters is refused",
-                 "[redis][redlock]") {
+TEST_CASE_METHOD(masters_fixture, "redlock: a ttl that is longer than the delay of restarted masters is refused") {
   auto locks = service("&restart_delay=1000&persistence=none");
   CHECK_THROWS_MATCHES(
       locks.acquire("k", {.ttl = 2s, .wait = 20s}), store_error,
       MessageMatches(ContainsSubstring("a ttl is longer than restart_delay=1000 ms, after which a restarted master")));
 }
 
-TEST_CASE_METHOD(masters_fixture, "redlock: one server with two names has one vote", "[redis][redlock]") {
+TEST_CASE_METHOD(masters_fixture, "redlock: one server with two names has one vote") {
   const auto url =
       fmt::format("redlock://127.0.0.1:{0},localhost:{0},127.0.0.1:{1}", masters[0].port(), masters[1].port());
   CHECK_THROWS_MATCHES(open_store(url)->prepare(), std::invalid_argument,
@@ -226,7 +220,7 @@ TEST_CASE_METHOD(masters_fixture, "redlock: one server with two names has one vo
                            fmt::format("127.0.0.1:{0} and localhost:{0} are one server", masters[0].port()))));
 }
 
-TEST_CASE_METHOD(masters_fixture, "redlock: a master that has become a replica does not count", "[redis][redlock]") {
+TEST_CASE_METHOD(masters_fixture, "redlock: a master that has become a replica does not count") {
   auto locks = service();
   masters[0].ask({"REPLICAOF", "127.0.0.1", "1"});
   masters[1].kill();
@@ -240,7 +234,7 @@ TEST_CASE_METHOD(masters_fixture, "redlock: a master that has become a replica d
   CHECK(text.find("2 can be counted on") != std::string::npos);
 }
 
-TEST_CASE("redlock: a URL that names too little or something twice is refused", "[redis][redlock]") {
+TEST_CASE("redlock: a URL that names too little or something twice is refused") {
   check_url_refused("redlock://a,b", "redlock URL: 2 of the 3 masters");
   check_url_refused("redlock://a,b,a", "a:6379 is named twice");
   check_url_refused("redlock://a,b,c?socket=/x", "socket= is one server");
@@ -252,8 +246,7 @@ TEST_CASE("redlock: a URL that names too little or something twice is refused", 
 }
 
 TEST_CASE_METHOD(masters_fixture,
-                 "redlock: that most masters were restarted together is neither an alarm nor somebody else's grant",
-                 "[redis][redlock]") {
+                 "redlock: that most masters were restarted together is neither an alarm nor somebody else's grant") {
   struct counter final : observer {
     std::atomic<int> splits{0};
     void on(const event& happened) override { splits += happened.what == event::kind::split_brain ? 1 : 0; }
@@ -316,8 +309,7 @@ constexpr retry_policy never{.pause = 1h, .max_pause = 1h}, often{.pause = 10ms,
 }  // namespace
 
 TEST_CASE_METHOD(waiting_fixture,
-                 "redlock: a release wakes a waiter that would poll in an hour, if a majority is there",
-                 "[redis][redlock]") {
+                 "redlock: a release wakes a waiter that would poll in an hour, if a majority is there") {
   const auto holder = service_at(url(), never), waiter = service_at(url(), never);
   const long dead = GENERATE(0, 2);
   CAPTURE(dead);
@@ -334,8 +326,7 @@ TEST_CASE_METHOD(waiting_fixture,
   CHECK(events->count(event::kind::waiters_poll) == 0);
 }
 
-TEST_CASE_METHOD(waiting_fixture, "redlock: a waiter asks when a majority has published the same release, and once",
-                 "[redis][redlock]") {
+TEST_CASE_METHOD(waiting_fixture, "redlock: a waiter asks when a majority has published the same release, and once") {
   const auto holder = service_at(url(), never), waiter = service_at(url(), never);
   auto held = std::optional<lease>(holder->acquire("k"));
   auto waits = wait_for_k(*waiter, 4);
@@ -352,8 +343,7 @@ TEST_CASE_METHOD(waiting_fixture, "redlock: a waiter asks when a majority has pu
   CHECK(waits.get());
 }
 
-TEST_CASE_METHOD(waiting_fixture, "redlock: with wake=off, or without the right to subscribe, a waiter polls",
-                 "[redis][redlock]") {
+TEST_CASE_METHOD(waiting_fixture, "redlock: with wake=off, or without the right to subscribe, a waiter polls") {
   const auto holder = service_at(url(), never);
   const bool off = GENERATE(true, false);
   CAPTURE(off);
@@ -370,8 +360,7 @@ TEST_CASE_METHOD(waiting_fixture, "redlock: with wake=off, or without the right 
   CHECK(events->count(event::kind::waiters_poll) == (off ? 0 : 1));
 }
 
-TEST_CASE_METHOD(waiting_fixture, "redlock: a waiter finds by polling what another program has freed",
-                 "[redis][redlock]") {
+TEST_CASE_METHOD(waiting_fixture, "redlock: a waiter finds by polling what another program has freed") {
   const auto waiter = service_at(url(), often);
   for (auto& each : masters) each.ask({"SET", "k", "another program's"});
   auto waits = wait_for_k(*waiter, 4);

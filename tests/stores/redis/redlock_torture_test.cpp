@@ -56,7 +56,7 @@ void hold_once(lock_service& locks, std::mt19937& random, hold_book& book) {
 
 }  // namespace
 
-TEST_CASE("redlock: never two trust a lease on a key, while masters come and go", "[redis][redlock][torture]") {
+TEST_CASE("redlock: never two trust a lease on a key, while masters come and go") {
   redis_masters masters;
   const auto seed = std::random_device{}();
   INFO("seed " << seed);

@@ -62,8 +62,7 @@ found polled(const std::vector<std::string>& replies, std::string_view counts = 
 
 }  // namespace
 
-TEST_CASE("redlock: a key that restarted masters have forgotten does not prove that somebody else took it",
-          "[redlock]") {
+TEST_CASE("redlock: a key that restarted masters have forgotten does not prove that somebody else took it") {
   CHECK(extend("yyGGG") == outcome::failed);
   CHECK(extend("yyggg") == outcome::no);
   CHECK(extend("yyNNN") == outcome::no);
@@ -76,7 +75,7 @@ TEST_CASE("redlock: a key that restarted masters have forgotten does not prove t
   CHECK(cancel("yyGGG") == outcome::no);
 }
 
-TEST_CASE("redlock: a majority of the masters that count grants a key, and nothing less", "[redlock]") {
+TEST_CASE("redlock: a majority of the masters that count grants a key, and nothing less") {
   CHECK(take("yyyyy") == outcome::yes);
   CHECK(take("yyy--") == outcome::yes);
   CHECK(take("yyyss") == outcome::yes);
@@ -88,14 +87,14 @@ TEST_CASE("redlock: a majority of the masters that count grants a key, and nothi
   CHECK(take("eeeee") == outcome::failed);
 }
 
-TEST_CASE("redlock: an attempt is in doubt if what may be left of it can keep everybody out", "[redlock]") {
+TEST_CASE("redlock: an attempt is in doubt if what may be left of it can keep everybody out") {
   CHECK(take("yysss") == outcome::unknown);
   CHECK(take("sssss") == outcome::unknown);
   CHECK(take("yyss-") == outcome::failed);
   CHECK(take("ynnss") == outcome::no);
 }
 
-TEST_CASE("redlock: a lease is extended by a majority, and lost when no majority can have it", "[redlock]") {
+TEST_CASE("redlock: a lease is extended by a majority, and lost when no majority can have it") {
   CHECK(extend("yyynn") == outcome::yes);
   CHECK(extend("yyYss") == outcome::unknown);
   CHECK(extend("yynnn") == outcome::no);
@@ -104,7 +103,7 @@ TEST_CASE("redlock: a lease is extended by a majority, and lost when no majority
   CHECK(extend("yynn-") == outcome::failed);
 }
 
-TEST_CASE("redlock: a key is freed when what is left of it keeps nobody out", "[redlock]") {
+TEST_CASE("redlock: a key is freed when what is left of it keeps nobody out") {
   CHECK(release("yyyyy") == outcome::yes);
   CHECK(release("yyn--") == outcome::yes);
   CHECK(release("yyYss") == outcome::yes);
@@ -117,7 +116,7 @@ TEST_CASE("redlock: a key is freed when what is left of it keeps nobody out", "[
   CHECK(cancel("yysss") == outcome::unknown);
 }
 
-TEST_CASE("redlock: a poll finds who has a majority, and when one is free without anybody's doing", "[redlock]") {
+TEST_CASE("redlock: a poll finds who has a majority, and when one is free without anybody's doing") {
   const auto held = polled({"a 50", "a 70", "a 60", "", "b 10"});
   CHECK(held.result == outcome::yes);
   CHECK(held.by == "a");
@@ -134,8 +133,7 @@ TEST_CASE("redlock: a poll finds who has a majority, and when one is free withou
 }
 
 TEST_CASE(
-    "redlock: a master counts when it has been up for the delay, or for that long after another run of it was seen",
-    "[redlock]") {
+    "redlock: a master counts when it has been up for the delay, or for that long after another run of it was seen") {
   auto url = store_url::parse("redlock://a,b,c?restart_delay=60000");
   const auto settings = redis::redlock_settings::parse(url);
   master one(settings, settings.hosts[0]);
@@ -153,7 +151,7 @@ TEST_CASE(
   CHECK(one.votes_from(durable, now) == now);
 }
 
-TEST_CASE("redlock: the name of a master that is not found is looked up again after a while, by one", "[redlock]") {
+TEST_CASE("redlock: the name of a master that is not found is looked up again after a while, by one") {
   const auto settings =
       redis::redlock_settings::parse(store_url::parse("redlock://localhost,127.0.0.1,b?connect_timeout=1000"));
   master named(settings, settings.hosts[0]), by_address(settings, settings.hosts[1]);
@@ -169,8 +167,7 @@ TEST_CASE("redlock: the name of a master that is not found is looked up again af
   CHECK_FALSE(by_address.look_up_due(now + 1h));
 }
 
-TEST_CASE("redlock: what was under way on a connection is known until that is answered, or an hour after its end",
-          "[redlock]") {
+TEST_CASE("redlock: what was under way on a connection is known until that is answered, or an hour after its end") {
   unacknowledged_connections ends;
   const auto now = std::chrono::steady_clock::now();
   const connection_ref first{.master = 0, .run = "a", .client = 1}, second{.master = 1, .run = "b", .client = 2};
@@ -187,7 +184,7 @@ TEST_CASE("redlock: what was under way on a connection is known until that is an
   CHECK(ends.of(1).empty());
 }
 
-TEST_CASE("redlock: a lease misses its key on a master where two renewals in a row found none", "[redlock]") {
+TEST_CASE("redlock: a lease misses its key on a master where two renewals in a row found none") {
   missing_keys missing;
   const auto now = std::chrono::steady_clock::now();
   const std::vector<bool> none(3, false), first{true, false, false}, both{true, true, false};
@@ -208,7 +205,7 @@ TEST_CASE("redlock: a lease misses its key on a master where two renewals in a r
   CHECK(missing.size() < 2000);  // those that are not forgotten
 }
 
-TEST_CASE("redlock: a key is released when a majority has published that, once for each release", "[redlock]") {
+TEST_CASE("redlock: a key is released when a majority has published that, once for each release") {
   published_releases published(2);
   CHECK_FALSE(published.add("k", "a"));
   CHECK_FALSE(published.add("other", "a"));

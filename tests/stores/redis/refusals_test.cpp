@@ -16,7 +16,7 @@ void check_refused(const std::string& url, const std::string& why) {
 
 }  // namespace
 
-TEST_CASE("redis refusals: a server that promises less than is asked for is named with what it promises", "[redis]") {
+TEST_CASE("redis refusals: a server that promises less than is asked for is named with what it promises") {
   const redis_server nothing({"--appendonly", "no"});
   check_refused(nothing.url(), "persistence=everysec is asked for, and the server promises none");
   check_refused(nothing.url("&persistence=always"), "Set appendonly yes, appendfsync always");
@@ -28,15 +28,15 @@ TEST_CASE("redis refusals: a server that promises less than is asked for is name
   CHECK_NOTHROW(open_store(all.url("&persistence=always"))->prepare());
 }
 
-TEST_CASE("redis refusals: a server that deletes any key when its memory is full holds no locks", "[redis]") {
+TEST_CASE("redis refusals: a server that deletes any key when its memory is full holds no locks") {
   const redis_server deletes({"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"});
   check_refused(deletes.url(), "maxmemory-policy is allkeys-lru");
   const redis_server refuses({"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
   CHECK_NOTHROW(open_store(refuses.url())->prepare());
 }
 
-TEST_CASE("redis refusals: each connection asks whether locks may live there, since a fail-over brings other settings",
-          "[redis]") {
+TEST_CASE(
+    "redis refusals: each connection asks whether locks may live there, since a fail-over brings other settings") {
   const std::string scheme = GENERATE("&scheme=leases", "&scheme=setnx");
   CAPTURE(scheme);
   const redis_server server;
@@ -52,14 +52,14 @@ TEST_CASE("redis refusals: each connection asks whether locks may live there, si
   CHECK(locks->connect(20s, why) != nullptr);
 }
 
-TEST_CASE("redis refusals: a server that writes nothing to the disk while it rewrites its log does not keep everything",
-          "[redis]") {
+TEST_CASE(
+    "redis refusals: a server that writes nothing to the disk while it rewrites its log does not keep everything") {
   const redis_server server({"--no-appendfsync-on-rewrite", "yes"});
   check_refused(server.url("&persistence=always"), "no-appendfsync-on-rewrite no");
   CHECK_NOTHROW(open_store(server.url())->prepare());
 }
 
-TEST_CASE("redis refusals: a server that says nothing is waited for as long as a connect may take", "[redis]") {
+TEST_CASE("redis refusals: a server that says nothing is waited for as long as a connect may take") {
   const redis_server server;
   const auto locks = open_store(server.url("&statement_timeout=60000&connect_timeout=60000"));
   server.stop();
@@ -79,13 +79,12 @@ TEST_CASE("redis refusals: a server that says nothing is waited for as long as a
   server.go_on();
 }
 
-TEST_CASE("redis refusals: a node of a cluster is refused", "[redis]") {
+TEST_CASE("redis refusals: a node of a cluster is refused") {
   const redis_server node({"--cluster-enabled", "yes", "--cluster-port", "0"});
   check_refused(node.url(), "cluster-enabled");
 }
 
-TEST_CASE("redis refusals: a wrong password, and a user without rights, are told without the password",
-          "[redis][T71]") {
+TEST_CASE("redis refusals: a wrong password, and a user without rights, are told without the password", "[T71]") {
   const redis_server server;
   server.ask({"ACL", "SETUSER", "locker", "on", ">sesame", "~dlock:*", "+@all"});
   server.ask({"ACL", "SETUSER", "weak", "on", ">sesame", "~other:*", "+@all"});
@@ -99,7 +98,7 @@ TEST_CASE("redis refusals: a wrong password, and a user without rights, are told
   CHECK_NOTHROW(open_store(server.tcp_url({}, "locker:sesame@"))->prepare());
 }
 
-TEST_CASE("redis refusals: the rights that docs name are enough", "[redis]") {
+TEST_CASE("redis refusals: the rights that docs name are enough") {
   const redis_server server;
   server.ask({"ACL", "SETUSER", "locker", "on", ">sesame", "~dlock:*", "+@read", "+@write", "+@scripting", "+select",
               "+client|id", "+client|kill", "+info", "+time", "+config|get"});
@@ -112,8 +111,7 @@ TEST_CASE("redis refusals: the rights that docs name are enough", "[redis]") {
   CHECK(answer(b.store->admin()->cleanup(*b.connection, 1us, 10)) == outcome::yes);
 }
 
-TEST_CASE("redis refusals: a server whose memory is full, or that has no connection to give, may have later",
-          "[redis]") {
+TEST_CASE("redis refusals: a server whose memory is full, or that has no connection to give, may have later") {
   const redis_server server({"--maxclients", "4"});
   url_fixture fixture(server.url("&fences=count"));
   actor a(fixture);

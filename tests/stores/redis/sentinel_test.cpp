@@ -21,8 +21,7 @@ std::vector<std::string> sentinel_of(const redis_server& primary) {
 
 }  // namespace
 
-TEST_CASE("redis sentinel: after a fail-over a holder is told that its lease is lost, and the next token is greater",
-          "[redis][hosts]") {
+TEST_CASE("redis sentinel: after a fail-over a holder is told that its lease is lost, and the next token is greater") {
   redis_server primary{{"--repl-diskless-sync-delay", "0"}};
   const redis_server replica{{"--replicaof", fmt::format("127.0.0.1 {}", primary.port())}};
   redis_server dead, first{sentinel_of(primary)}, second{sentinel_of(primary)}, third{sentinel_of(primary)};
@@ -53,7 +52,7 @@ TEST_CASE("redis sentinel: after a fail-over a holder is told that its lease is 
   CHECK(replica.ask({"HGET", "dlock:lock:k", "fence"}) == std::to_string(next.fencing_token()));
 }
 
-TEST_CASE("redis sentinel: what it says is checked, and what it does not know is said", "[redis][hosts]") {
+TEST_CASE("redis sentinel: what it says is checked, and what it does not know is said") {
   const redis_server primary{{"--repl-diskless-sync-delay", "0"}};
   const redis_server replica{{"--replicaof", fmt::format("127.0.0.1 {}", primary.port())}};
   wait_for(replica, {"INFO", "replication"}, "master_link_status:up");

@@ -10,7 +10,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("redis: scripts that the server has forgotten are told it again, each verb of a batch once", "[redis]") {
+TEST_CASE("redis: scripts that the server has forgotten are told it again, each verb of a batch once") {
   redis_server server;
   url_fixture fixture(server.url("&fences=count"));
   actor a(fixture);
@@ -32,8 +32,7 @@ TEST_CASE("redis: scripts that the server has forgotten are told it again, each 
 
 TEST_CASE(
     "redis: scripts are sent by the first connection of a store, and by a later one only to a server that has lost "
-    "them",
-    "[redis]") {
+    "them") {
   const redis_server server;
   const auto store = open_store(server.url());
   store->prepare();
@@ -50,7 +49,7 @@ TEST_CASE(
   CHECK(sent() != before);
 }
 
-TEST_CASE("redis: what a killed server had written is there again, and nobody else gets it", "[redis]") {
+TEST_CASE("redis: what a killed server had written is there again, and nobody else gets it") {
   redis_server server;
   url_fixture fixture(server.url("&persistence=always"));
   actor a(fixture);
@@ -67,7 +66,7 @@ TEST_CASE("redis: what a killed server had written is there again, and nobody el
   CHECK(b.store->terminate(*b.connection, before));  // of the start before
 }
 
-TEST_CASE("redis: a key that somebody deleted gets no token again, on no connection", "[redis][T50]") {
+TEST_CASE("redis: a key that somebody deleted gets no token again, on no connection", "[T50]") {
   const redis_server server;
   url_fixture fixture(server.url());
   actor a(fixture);
@@ -79,7 +78,7 @@ TEST_CASE("redis: a key that somebody deleted gets no token again, on no connect
   CHECK(a.acquire("k") > next);
 }
 
-TEST_CASE("redis: a session whose hash is gone goes from the index too", "[redis][T58]") {
+TEST_CASE("redis: a session whose hash is gone goes from the index too", "[T58]") {
   const redis_server server;
   url_fixture fixture(server.url());
   actor a(fixture);
@@ -89,7 +88,7 @@ TEST_CASE("redis: a session whose hash is gone goes from the index too", "[redis
   CHECK(server.ask({"ZCARD", "dlock:sessions"}) == "0");
 }
 
-TEST_CASE("redis: after a start of the server tokens go on above all that it may have given before", "[redis]") {
+TEST_CASE("redis: after a start of the server tokens go on above all that it may have given before") {
   redis_server server({"--appendonly", "no"});
   url_fixture fixture(server.url("&persistence=none"));
   std::uint64_t fence = 0;
@@ -108,8 +107,7 @@ TEST_CASE("redis: after a start of the server tokens go on above all that it may
   CHECK(b.acquire("k") > fence);
 }
 
-TEST_CASE("redis: a start of the server that may have lost grants ends all leases, and the holders are told",
-          "[redis]") {
+TEST_CASE("redis: a start of the server that may have lost grants ends all leases, and the holders are told") {
   const bool keeps = GENERATE(true, false);
   CAPTURE(keeps);
   redis_server server({"--appendfsync", keeps ? "always" : "everysec"});
@@ -127,7 +125,7 @@ TEST_CASE("redis: a start of the server that may have lost grants ends all lease
   }
 }
 
-TEST_CASE("redis: a service that was made while the server was down serves when it is up", "[redis]") {
+TEST_CASE("redis: a service that was made while the server was down serves when it is up") {
   redis_server server;
   server.kill();
   lock_service locks{server.url(), {.close_limit = 0ms, .lazy = true}};

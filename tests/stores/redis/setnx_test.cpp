@@ -46,14 +46,13 @@ struct setnx_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: dlock and redis-py exclude each other", "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: dlock and redis-py exclude each other") {
   constexpr auto length = 3s;
   check_that_counters_exclude_each_other(locks, server,
                                          python(server, fmt::format("count stock counter {}", length.count())), length);
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: what one of them holds the other does not get, until it is free",
-                 "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: what one of them holds the other does not get, until it is free") {
   {
     const lease held = locks.acquire("k");
     CHECK(run("try k") == "False");
@@ -71,15 +70,13 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: what one of them holds the other d
   CHECK(locks.held_keys().size() == 1);
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: a key whose holder in Python has died is free after its expiry",
-                 "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a key whose holder in Python has died is free after its expiry") {
   run("keep k 0.3");
   const lease held = locks.acquire("k", {.wait = 20s});
   CHECK(held);
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: a lease is renewed, and lost when somebody has deleted its key",
-                 "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a lease is renewed, and lost when somebody has deleted its key") {
   const lease held = locks.acquire("k", {.ttl = 6s});
   const auto left = [&] { return std::stol(server.ask({"PTTL", "k"})); };
   auto seen = left();
@@ -95,7 +92,7 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a lease is renewed, and lost when 
   CHECK(held.loss() == loss_reason::taken_over);
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: a late release leaves the key of the next holder alone", "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a late release leaves the key of the next holder alone") {
   lease held = locks.acquire("k", {.ttl = 30s});
   server.ask({"DEL", "k"});
   CHECK(run("try k") == "True");
@@ -104,7 +101,7 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a late release leaves the key of t
 }
 
 TEST_CASE_METHOD(setnx_fixture,
-                 "redis setnx: a list of held keys reads no more of other strings than their first bytes", "[redis]") {
+                 "redis setnx: a list of held keys reads no more of other strings than their first bytes") {
   const lease one = locks.acquire("one"), two = locks.acquire("two");
   server.ask({"EVAL", "for i = 1, 2000 do redis.call('SET', 'page' .. i, string.rep('x', 2000)) end", "0"});
   server.ask({"SET", "like", "dlock:but not a lock"});
@@ -120,14 +117,14 @@ TEST_CASE_METHOD(setnx_fixture,
   CHECK(held[1].key == "two");
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: a renewed lease whose server is gone is lost as unreachable", "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a renewed lease whose server is gone is lost as unreachable") {
   const lease held = locks.acquire("k", {.ttl = 2s});
   server.kill();
   CHECK(eventually([&] { return held.lost_token().stop_requested(); }));
   CHECK(held.loss() == loss_reason::unreachable);
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: a waiter finds by polling what another program has freed", "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a waiter finds by polling what another program has freed") {
   server.ask({"SET", "k", "another program's"});
   auto waits = wait_for_k({.wait = 60s});
   server.ask({"DEL", "k"});
@@ -135,7 +132,7 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a waiter finds by polling what ano
   CHECK(waits.get());
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: a wait that ends in vain listens no more", "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a wait that ends in vain listens no more") {
   server.ask({"SET", "k", "another program's"});
   std::stop_source cancel;
   SECTION("at its deadline") { CHECK_FALSE(wait_for_k({.wait = 200ms}).get()); }
@@ -147,7 +144,7 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a wait that ends in vain listens n
   CHECK(eventually([&] { return !listens(); }));
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: with wake=off a waiter polls, and does not subscribe", "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: with wake=off a waiter polls, and does not subscribe") {
   lock_service quiet{server.url("&scheme=setnx&wake=off"), {.close_limit = 0ms}};
   CHECK(locks.caps().tells_free);
   CHECK_FALSE(quiet.caps().tells_free);
@@ -162,7 +159,7 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: with wake=off a waiter polls, and 
                        MessageMatches(ContainsSubstring("wake=maybe is not on or off")));
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: a lock that no other process wants costs a SET and a script", "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a lock that no other process wants costs a SET and a script") {
   locks.acquire("k").release();  // the connection, and the scripts
   server.ask({"CONFIG", "RESETSTAT"});
   for (int i = 0; i < 10; ++i) locks.acquire("k").release();
@@ -172,13 +169,13 @@ TEST_CASE_METHOD(setnx_fixture, "redis setnx: a lock that no other process wants
   CHECK(calls("subscribe") == "0");
 }
 
-TEST_CASE_METHOD(setnx_fixture, "redis setnx: a key that is too long for one name is refused, not folded", "[redis]") {
+TEST_CASE_METHOD(setnx_fixture, "redis setnx: a key that is too long for one name is refused, not folded") {
   CHECK_THROWS_MATCHES(locks.try_acquire(std::string(256, 'k')), std::invalid_argument,
                        MessageMatches(ContainsSubstring("more than 255 bytes is folded")));
   CHECK(locks.try_acquire(std::string(255, 'k')));
 }
 
-TEST_CASE("redis setnx: what its keys can't do is refused with the store's name", "[redis]") {
+TEST_CASE("redis setnx: what its keys can't do is refused with the store's name") {
   const redis_server server, full({"--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru"});
   lock_service locks{server.url("&scheme=setnx")};
   CHECK_THROWS_MATCHES(locks.acquire("k", {.min_hold = 1s}), std::invalid_argument,

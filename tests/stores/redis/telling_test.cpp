@@ -58,7 +58,7 @@ struct notified_waiter {
 
 }  // namespace
 
-TEST_CASE("redis: who waits is told when the key is released, and sends nothing before", "[redis]") {
+TEST_CASE("redis: who waits is told when the key is released, and sends nothing before") {
   const redis_server server;
   const std::string with = GENERATE("", "&scheme=setnx");
   CAPTURE(with);
@@ -68,7 +68,7 @@ TEST_CASE("redis: who waits is told when the key is released, and sends nothing 
   REQUIRE(waiter.granted());
 }
 
-TEST_CASE("redis: who waits for several keys is told of the busy one", "[redis]") {
+TEST_CASE("redis: who waits for several keys is told of the busy one") {
   const redis_server server;
   const std::string with = GENERATE("", "&scheme=setnx");
   CAPTURE(with);
@@ -78,7 +78,7 @@ TEST_CASE("redis: who waits for several keys is told of the busy one", "[redis]"
   REQUIRE(waiter.granted());
 }
 
-TEST_CASE("redis: a holder that keeps a key for min_hold tells until when", "[redis]") {
+TEST_CASE("redis: a holder that keeps a key for min_hold tells until when") {
   const redis_server server;
   notified_waiter waiter(server, server.url(), {.min_hold = 2s}, {"k"});
   REQUIRE(waiter.settled());
@@ -86,7 +86,7 @@ TEST_CASE("redis: a holder that keeps a key for min_hold tells until when", "[re
   REQUIRE(waiter.granted());
 }
 
-TEST_CASE("redis: a lost connection of those who are told is made again, and nothing is missed meanwhile", "[redis]") {
+TEST_CASE("redis: a lost connection of those who are told is made again, and nothing is missed meanwhile") {
   const redis_server server;
   const std::string with = GENERATE("", "&scheme=setnx");
   CAPTURE(with);
@@ -100,7 +100,7 @@ TEST_CASE("redis: a lost connection of those who are told is made again, and not
   REQUIRE(waiter.granted());
 }
 
-TEST_CASE("redis: whoever waits hears that nothing can be told while the server is away", "[redis]") {
+TEST_CASE("redis: whoever waits hears that nothing can be told while the server is away") {
   redis_server server;
   const std::string with = GENERATE("", "&scheme=setnx");
   CAPTURE(with);
@@ -117,7 +117,7 @@ TEST_CASE("redis: whoever waits hears that nothing can be told while the server 
   CHECK(listener.no == 1);
 }
 
-TEST_CASE("redis: whose user may neither publish nor subscribe looks with back-off, and its releases free", "[redis]") {
+TEST_CASE("redis: whose user may neither publish nor subscribe looks with back-off, and its releases free") {
   const redis_server server;
   const std::string with = GENERATE("", "&scheme=setnx");
   CAPTURE(with);
@@ -134,8 +134,7 @@ TEST_CASE("redis: whose user may neither publish nor subscribe looks with back-o
   CHECK(events->count(event::kind::waiters_poll) == 1);
 }
 
-TEST_CASE("redis: held keys are listed with the number of their waiters, or without it for a user who may not ask",
-          "[redis]") {
+TEST_CASE("redis: held keys are listed with the number of their waiters, or without it for a user who may not ask") {
   const redis_server server;
   server.ask({"ACL", "SETUSER", "blind", "on", ">x", "~*", "&*", "+@all", "-pubsub"});
   notified_waiter waiter(server, "");
@@ -148,7 +147,7 @@ TEST_CASE("redis: held keys are listed with the number of their waiters, or with
   REQUIRE(waiter.granted());
 }
 
-TEST_CASE("redis: a child process may let go of a store whose waiters are told", "[redis][fork]") {
+TEST_CASE("redis: a child process may let go of a store whose waiters are told") {
   const redis_server server;
   const std::string with = GENERATE("", "&scheme=setnx");
   CAPTURE(with);

@@ -65,7 +65,7 @@ struct tls_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(tls_fixture, "redis tls: locks are taken, renewed, waited for and released over it", "[redis][tls]") {
+TEST_CASE_METHOD(tls_fixture, "redis tls: locks are taken, renewed, waited for and released over it") {
   lock_service a{url(server, ca()), {.close_limit = 0ms}}, b{url(server, ca()), {.close_limit = 0ms}};
   auto held = a.acquire("k", {.ttl = 5s});
   std::thread waiter([&] { CHECK(b.acquire("k", {.wait = 20s})); });
@@ -76,9 +76,9 @@ TEST_CASE_METHOD(tls_fixture, "redis tls: locks are taken, renewed, waited for a
   CHECK(setnx.try_acquire("k"));
 }
 
-TEST_CASE_METHOD(tls_fixture,
-                 "redis tls: a server with a certificate of an unknown authority is refused, unless it may be anybody",
-                 "[redis][tls]") {
+TEST_CASE_METHOD(
+    tls_fixture,
+    "redis tls: a server with a certificate of an unknown authority is refused, unless it may be anybody") {
   const certificates others;
   CHECK(refusal(url(server, "")).find("tls: self-signed certificate") != std::string::npos);
   CHECK(refusal(url(server, "tls_ca=" + others.file("ca.pem"))).find("127.0.0.1") != std::string::npos);
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(tls_fixture,
   CHECK(refusal(url(server, "tls_ca=/no/such/file")).find("tls: tls_ca=/no/such/file: ") != std::string::npos);
 }
 
-TEST_CASE("redis tls: the certificate must be that host's", "[redis][tls]") {
+TEST_CASE("redis tls: the certificate must be that host's") {
   const certificates files("DNS:localhost");
   const redis_server server{files.options()};
   const auto at = [&](const char* host) {
@@ -96,15 +96,14 @@ TEST_CASE("redis tls: the certificate must be that host's", "[redis][tls]") {
   CHECK(tls_fixture::refusal(at("localhost")).empty());
 }
 
-TEST_CASE_METHOD(tls_fixture, "redis tls: a server may ask for our certificate", "[redis][tls]") {
+TEST_CASE_METHOD(tls_fixture, "redis tls: a server may ask for our certificate") {
   const redis_server strict{files.options("yes")};
   CHECK_FALSE(refusal(url(strict, ca())).empty());
   const auto ours = fmt::format("{}&tls_cert={}&tls_key={}", ca(), files.file("client.pem"), files.file("client.key"));
   CHECK(refusal(url(strict, ours)).empty());
 }
 
-TEST_CASE_METHOD(tls_fixture, "redis tls: who expects it where it is not, or not where it is, is told so",
-                 "[redis][tls]") {
+TEST_CASE_METHOD(tls_fixture, "redis tls: who expects it where it is not, or not where it is, is told so") {
   const redis_server plain;
   CHECK(refusal(url(plain, ca() + "&connect_timeout=500")).find("tls: ") != std::string::npos);
   CHECK_FALSE(refusal(server.tcp_url("&connect_timeout=500")).empty());
@@ -116,8 +115,7 @@ TEST_CASE_METHOD(tls_fixture, "redis tls: who expects it where it is not, or not
   server.go_on();
 }
 
-TEST_CASE_METHOD(tls_fixture, "redis tls: a user of the server's logs in over it, and a dead server kills nobody",
-                 "[redis][tls]") {
+TEST_CASE_METHOD(tls_fixture, "redis tls: a user of the server's logs in over it, and a dead server kills nobody") {
   server.ask({"ACL", "SETUSER", "locker", "on", ">sesame", "~dlock:*", "+@all"});
   CHECK(refusal(url(server, ca(), "locker:wrong@")).find("WRONGPASS") != std::string::npos);
   lock_service locks{url(server, ca(), "locker:sesame@"), {.close_limit = 0ms}};
@@ -126,7 +124,7 @@ TEST_CASE_METHOD(tls_fixture, "redis tls: a user of the server's logs in over it
   CHECK(thrown([&] { return locks.try_acquire("k"); }));
 }
 
-TEST_CASE_METHOD(tls_fixture, "redis tls: redlock's masters speak it too", "[redis][redlock][tls]") {
+TEST_CASE_METHOD(tls_fixture, "redis tls: redlock's masters speak it too") {
   redis_server second{files.options()}, third{files.options()};
   lock_service locks{fmt::format("redlock://127.0.0.1:{},127.0.0.1:{},127.0.0.1:{}/0?tls=verify&master_timeout=5000&{}",
                                  server.port(), second.port(), third.port(), ca()),
@@ -143,7 +141,7 @@ TEST_CASE_METHOD(tls_fixture, "redis tls: redlock's masters speak it too", "[red
   }));
 }
 
-TEST_CASE("redis tls: parameters that contradict each other are refused", "[redis][tls]") {
+TEST_CASE("redis tls: parameters that contradict each other are refused") {
   check_url_refused("redis://a?tls=prefer", "tls=prefer is not off, require or verify");
   check_url_refused("rediss://a?tls=off", "tls=off does not go with rediss:");
   check_url_refused("redis://a?tls_ca=f", "does not go with tls_ca");
@@ -152,8 +150,7 @@ TEST_CASE("redis tls: parameters that contradict each other are refused", "[redi
   check_url_refused("rediss:a", "rediss: goes on with two slashes");
 }
 
-TEST_CASE_METHOD(tls_fixture, "redis tls: a signal that comes while an answer is waited for breaks no connection",
-                 "[redis][tls]") {
+TEST_CASE_METHOD(tls_fixture, "redis tls: a signal that comes while an answer is waited for breaks no connection") {
   struct sigaction handler {
   }, before{};
   handler.sa_handler = [](int) {};  // without SA_RESTART, as profilers set theirs
@@ -176,8 +173,7 @@ TEST_CASE_METHOD(tls_fixture, "redis tls: a signal that comes while an answer is
 }
 
 TEST_CASE_METHOD(tls_fixture,
-                 "redis tls: what lasts is not called transient, and the text says what the server may want",
-                 "[redis][tls]") {
+                 "redis tls: what lasts is not called transient, and the text says what the server may want") {
   const certificates others;
   const redis_server plain, strict{files.options("yes")};
   const auto why_of = [](const std::string& url) {

@@ -7,8 +7,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("redis unknown: a grant without an answer is unknown, and once its connection is ended it can be cancelled",
-          "[redis]") {
+TEST_CASE("redis unknown: a grant without an answer is unknown, and once its connection is ended it can be cancelled") {
   redis_server server;
   url_fixture impatient(server.url("&fences=count&statement_timeout=2000")), fixture(server.url("&fences=count"));
   actor a(impatient), b(fixture);
@@ -31,7 +30,7 @@ TEST_CASE("redis unknown: a grant without an answer is unknown, and once its con
   CHECK(b.acquire("k") >= 1);
 }
 
-TEST_CASE("redis unknown: an interrupted statement returns at once, from any thread", "[redis]") {
+TEST_CASE("redis unknown: an interrupted statement returns at once, from any thread") {
   redis_server server;
   url_fixture fixture(server.url("&statement_timeout=60000"));
   auto last = outcome::failed;
@@ -48,7 +47,7 @@ TEST_CASE("redis unknown: an interrupted statement returns at once, from any thr
   CHECK(last == outcome::unknown);
 }
 
-TEST_CASE("redis unknown: a connection that its server has closed is seen before it is used", "[redis]") {
+TEST_CASE("redis unknown: a connection that its server has closed is seen before it is used") {
   redis_server server;
   url_fixture fixture(server.url());
   actor a(fixture), b(fixture);
@@ -59,14 +58,14 @@ TEST_CASE("redis unknown: a connection that its server has closed is seen before
   CHECK(b.store->terminate(*b.connection, a.connection->identity()));  // not there any more: certain too
 }
 
-TEST_CASE("redis unknown: what runs on another server can't be ended", "[redis]") {
+TEST_CASE("redis unknown: what runs on another server can't be ended") {
   redis_server server, other;
   url_fixture fixture(server.url()), elsewhere(other.url());
   actor a(fixture), b(elsewhere);
   CHECK_FALSE(b.store->terminate(*b.connection, a.connection->identity()));
 }
 
-TEST_CASE("redis unknown: connecting to a silent server ends by its limit", "[redis]") {
+TEST_CASE("redis unknown: connecting to a silent server ends by its limit") {
   redis_server server;
   const auto store = open_store(server.url("&connect_timeout=200&statement_timeout=200"));
   server.stop();

@@ -13,7 +13,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("redis url: what is wrong is named with its value", "[redis]") {
+TEST_CASE("redis url: what is wrong is named with its value") {
   check_url_refused("redis:///0", "no host and no socket=");
   check_url_refused("redis://host/zero", "database=zero");
   check_url_refused("redis://host/-1", "database=-1");
@@ -28,13 +28,13 @@ TEST_CASE("redis url: what is wrong is named with its value", "[redis]") {
   check_url_refused("redis://user@host/0", "a user needs a password");
 }
 
-TEST_CASE("redis url: a store's name shows no password", "[redis][T71]") {
+TEST_CASE("redis url: a store's name shows no password", "[T71]") {
   const auto name = open_store("redis://me:sesame@host:7000,other/3?persistence=none")->name();
   CHECK(name.find("sesame") == std::string::npos);
   CHECK_THAT(name, ContainsSubstring("redis://me:***@host:7000,other/3"));
 }
 
-TEST_CASE("redis answers: an announced array that no server of ours sends takes no memory", "[redis]") {
+TEST_CASE("redis answers: an announced array that no server of ours sends takes no memory") {
   stores::redis::answer_reader reader;
   const std::string text = "*999999999\r\n:1\r\n";
   REQUIRE(reader.feed(text.data(), text.size()));
@@ -42,7 +42,7 @@ TEST_CASE("redis answers: an announced array that no server of ours sends takes 
   CHECK(reader.broken());
 }
 
-TEST_CASE("redis connect: an address that drops everything leaves time for the host's next one", "[redis][hosts]") {
+TEST_CASE("redis connect: an address that drops everything leaves time for the host's next one") {
   using socket = stores::redis::stream_socket;
   // Its queue is full, so the kernel drops whoever comes.
   const int deaf = ::socket(AF_INET, SOCK_STREAM, 0);

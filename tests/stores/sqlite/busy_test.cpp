@@ -38,7 +38,7 @@ reply patiently(Call call) {
 
 }  // namespace
 
-TEST_CASE("sqlite busy: another program's write transaction makes an acquire busy within its bound", "[unit][sqlite]") {
+TEST_CASE("sqlite busy: another program's write transaction makes an acquire busy within its bound") {
   sqlite_file_fixture fixture("?busy_timeout=60");
   actor a(fixture);
   const auto fence = a.acquire("k");
@@ -65,7 +65,7 @@ TEST_CASE("sqlite busy: another program's write transaction makes an acquire bus
   CHECK(answer(a.release("k", fence)) == outcome::yes);
 }
 
-TEST_CASE("sqlite busy: opening a file that is ready waits for no writer", "[unit][sqlite]") {
+TEST_CASE("sqlite busy: opening a file that is ready waits for no writer") {
   sqlite_file_fixture fixture("?busy_timeout=50");
   fixture.open();
   raw_sqlite foreign(fixture.path);
@@ -75,7 +75,7 @@ TEST_CASE("sqlite busy: opening a file that is ready waits for no writer", "[uni
   CHECK(fixture.open()->connect(50ms, why) != nullptr);
 }
 
-TEST_CASE("sqlite busy: a statement goes on as soon as the other program has ended", "[unit][sqlite]") {
+TEST_CASE("sqlite busy: a statement goes on as soon as the other program has ended") {
   sqlite_file_fixture fixture("?busy_timeout=60000");
   actor a(fixture);
   raw_sqlite foreign(fixture.path);
@@ -87,7 +87,7 @@ TEST_CASE("sqlite busy: a statement goes on as soon as the other program has end
   CHECK(answer(granted.get()) == outcome::yes);
 }
 
-TEST_CASE("sqlite busy: the time of a statement is read when it runs, not when it began to wait", "[unit][sqlite]") {
+TEST_CASE("sqlite busy: the time of a statement is read when it runs, not when it began to wait") {
   sqlite_file_fixture fixture("?busy_timeout=60000");
   actor a(fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
@@ -101,7 +101,7 @@ TEST_CASE("sqlite busy: the time of a statement is read when it runs, not when i
   CHECK(std::stoll(foreign.text("SELECT acquired_at_us FROM dlock_lock")) >= ended);
 }
 
-TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", "[unit][sqlite]") {
+TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing") {
   sqlite_file_fixture fixture("?busy_timeout=3600000");
   actor a(fixture), other(fixture);
   const auto second = connect(*a.store, 1s);  // shares the line of a's store
@@ -131,7 +131,7 @@ TEST_CASE("sqlite busy: an interrupted statement returns and has done nothing", 
   CHECK(a.insert("k").result == outcome::failed);  // an interrupted connection stays so
 }
 
-TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transaction open", "[unit][sqlite]") {
+TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transaction open") {
   sqlite_file_fixture fixture;
   fixture.open();
   const auto machine = std::make_shared<sqlite_machine>("this");
@@ -158,7 +158,7 @@ TEST_CASE("sqlite busy: an interrupt in the middle of a batch leaves no transact
   CHECK((granted == "0" || granted == "2"));
 }
 
-TEST_CASE("sqlite busy: renewals get their share among busy writers", "[unit][sqlite]") {
+TEST_CASE("sqlite busy: renewals get their share among busy writers") {
   sqlite_file_fixture fixture;
   {
     raw_sqlite raw(fixture.path);
@@ -199,8 +199,7 @@ TEST_CASE("sqlite busy: renewals get their share among busy writers", "[unit][sq
   }
 }
 
-TEST_CASE("sqlite busy: each connection of an application's database gets its share among busy writers",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite busy: each connection of an application's database gets its share among busy writers") {
   const scratch_folder folder;
   stores::sqlite::sqlite_settings settings;
   settings.path = folder / "app.db";
@@ -231,7 +230,7 @@ TEST_CASE("sqlite busy: each connection of an application's database gets its sh
   for (const auto& each : written) CHECK(each * 40 >= all);
 }
 
-TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a lock in it", "[unit][sqlite]") {
+TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a lock in it") {
   sqlite_file_fixture fixture;
   const auto store = fixture.open();
   fault why;
@@ -265,7 +264,7 @@ TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a
   CHECK(store->transactions()->caller_may_wait(why));
 }
 
-TEST_CASE("sqlite busy: an attached lock file that is written to counts too", "[unit][sqlite]") {
+TEST_CASE("sqlite busy: an attached lock file that is written to counts too") {
   sqlite_file_fixture fixture;
   const auto store = fixture.open();
   raw_sqlite(fixture.path).run("CREATE TABLE application(id INTEGER)");
@@ -315,7 +314,7 @@ using answers = std::vector<outcome>;
 
 }  // namespace
 
-TEST_CASE("sqlite batch: each key is judged by its own row, whatever else the session holds", "[unit][sqlite]") {
+TEST_CASE("sqlite batch: each key is judged by its own row, whatever else the session holds") {
   sqlite_file_fixture fixture;
   actor a(fixture), b(fixture);
   REQUIRE(a.acquire("1 held") == 1);
@@ -341,7 +340,7 @@ TEST_CASE("sqlite batch: each key is judged by its own row, whatever else the se
   CHECK(outcomes(run(a, verb::cancel, {{"1 held", 0, held_nonce}, {"2 again", 0, new_nonce}})) == answers{yes, yes});
 }
 
-TEST_CASE("sqlite batch: own expiries are extended for those whose fence is given, and no others", "[unit][sqlite]") {
+TEST_CASE("sqlite batch: own expiries are extended for those whose fence is given, and no others") {
   sqlite_file_fixture fixture;
   actor a(fixture), b(fixture);
   REQUIRE(answer(a.release("1", a.acquire("1", 1h))) == yes);
@@ -354,7 +353,7 @@ TEST_CASE("sqlite batch: own expiries are extended for those whose fence is give
   CHECK(a.at("3").remaining < 2h);
 }
 
-TEST_CASE("sqlite batch: if one statement fails, nothing of the batch was done", "[unit][sqlite]") {
+TEST_CASE("sqlite batch: if one statement fails, nothing of the batch was done") {
   sqlite_file_fixture fixture;
   actor a(fixture);
   raw_sqlite raw(fixture.path);
@@ -368,8 +367,7 @@ TEST_CASE("sqlite batch: if one statement fails, nothing of the batch was done",
   CHECK(outcomes(run(a, verb::insert, {{"1"}, {"3"}})) == answers{yes, yes});  // the connection goes on
 }
 
-TEST_CASE("sqlite batch: what the application's trigger refuses for one row is done for the others",
-          "[unit][sqlite][rows]") {
+TEST_CASE("sqlite batch: what the application's trigger refuses for one row is done for the others") {
   sqlite_file_fixture fixture;
   actor a(fixture);
   raw_sqlite raw(fixture.path);

@@ -41,7 +41,7 @@ void check_refused(const std::string& url, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("sqlite file: schema=create makes a file in WAL mode, and finds what it made", "[unit][sqlite]") {
+TEST_CASE("sqlite file: schema=create makes a file in WAL mode, and finds what it made") {
   sqlite_file_fixture fixture;
   {
     actor a(fixture);
@@ -55,7 +55,7 @@ TEST_CASE("sqlite file: schema=create makes a file in WAL mode, and finds what i
   CHECK(raw.text("SELECT version FROM dlock_schema_version") == "1");
 }
 
-TEST_CASE("sqlite file: every connection syncs each commit, whatever others have chosen", "[unit][sqlite]") {
+TEST_CASE("sqlite file: every connection syncs each commit, whatever others have chosen") {
   sqlite_file_fixture fixture;
   raw_sqlite(fixture.path).run("PRAGMA journal_mode = DELETE");  // of an application that had the file before
   const auto store = fixture.open();
@@ -69,7 +69,7 @@ TEST_CASE("sqlite file: every connection syncs each commit, whatever others have
   }
 }
 
-TEST_CASE("sqlite file: many may create the same file at once", "[unit][sqlite]") {
+TEST_CASE("sqlite file: many may create the same file at once") {
   sqlite_file_fixture fixture;
   std::latch start(8);
   std::atomic<int> failures{0};
@@ -90,7 +90,7 @@ TEST_CASE("sqlite file: many may create the same file at once", "[unit][sqlite]"
   CHECK(raw_sqlite(fixture.path).text("SELECT COUNT(*) FROM dlock_floor WHERE id = 1") == "1");
 }
 
-TEST_CASE("sqlite file: schema=verify changes nothing and says what is missing", "[unit][sqlite]") {
+TEST_CASE("sqlite file: schema=verify changes nothing and says what is missing") {
   sqlite_file_fixture fixture;
   check_refused(fixture.url() + "?schema=verify", "does not exist");
   CHECK_FALSE(std::filesystem::exists(fixture.path));
@@ -106,7 +106,7 @@ TEST_CASE("sqlite file: schema=verify changes nothing and says what is missing",
   CHECK_NOTHROW(open_store(fixture.url() + "?schema=none")->prepare());
 }
 
-TEST_CASE("sqlite file: lock tables of a newer version are refused", "[unit][sqlite]") {
+TEST_CASE("sqlite file: lock tables of a newer version are refused") {
   sqlite_file_fixture fixture;
   fixture.open();
   raw_sqlite(fixture.path).run("UPDATE dlock_schema_version SET version = 99");
@@ -114,7 +114,7 @@ TEST_CASE("sqlite file: lock tables of a newer version are refused", "[unit][sql
   check_refused(fixture.url() + "?schema=verify", "99");
 }
 
-TEST_CASE("sqlite file: stores with different prefixes in one file don't meet", "[unit][sqlite]") {
+TEST_CASE("sqlite file: stores with different prefixes in one file don't meet") {
   sqlite_file_fixture fixture;
   actor a(fixture);
   fixture.parameters = "?prefix=other_";
@@ -131,7 +131,7 @@ TEST_CASE("sqlite file: stores with different prefixes in one file don't meet", 
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "1");
 }
 
-TEST_CASE("sqlite file: what is wrong with a file is said with its path", "[unit][sqlite]") {
+TEST_CASE("sqlite file: what is wrong with a file is said with its path") {
   sqlite_file_fixture fixture;
   check_refused("sqlite:" + (fixture.folder / "nowhere/locks.db"), "nowhere' does not exist");
   check_refused("sqlite:" + (fixture.folder / "."), "is a folder");
@@ -140,7 +140,7 @@ TEST_CASE("sqlite file: what is wrong with a file is said with its path", "[unit
   check_refused(fixture.url(), fixture.path);
 }
 
-TEST_CASE("sqlite file: a file or folder without the right to write is refused", "[unit][sqlite]") {
+TEST_CASE("sqlite file: a file or folder without the right to write is refused") {
   sqlite_file_fixture fixture;
   fixture.open();
   const auto file = fixture.folder / "locks.db";
@@ -152,7 +152,7 @@ TEST_CASE("sqlite file: a file or folder without the right to write is refused",
   check_refused("sqlite:" + (fixture.folder / "new.db"), "unable to open database file");
 }
 
-TEST_CASE("sqlite file: a deleted or replaced file is noticed before anything is granted", "[unit][sqlite]") {
+TEST_CASE("sqlite file: a deleted or replaced file is noticed before anything is granted") {
   sqlite_file_fixture fixture;
   actor a(fixture);
   const auto fence = a.acquire("k");
@@ -181,7 +181,7 @@ TEST_CASE("sqlite file: a deleted or replaced file is noticed before anything is
   }
 }
 
-TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be cancelled later", "[unit][sqlite]") {
+TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be cancelled later") {
   sqlite_file_fixture fixture;
   actor a(fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
@@ -211,7 +211,7 @@ TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be canc
   CHECK(answer(a.take("k")) == outcome::yes);
 }
 
-TEST_CASE("sqlite file: a missing floor row is said and not taken for a busy key", "[unit][sqlite]") {
+TEST_CASE("sqlite file: a missing floor row is said and not taken for a busy key") {
   sqlite_file_fixture fixture;
   actor a(fixture);
   raw_sqlite(fixture.path).run("DELETE FROM dlock_floor");
@@ -222,7 +222,7 @@ TEST_CASE("sqlite file: a missing floor row is said and not taken for a busy key
   CHECK(answer(a.insert("k")) == outcome::yes);
 }
 
-TEST_CASE("sqlite file: whatever another boot of the host left is free", "[unit][sqlite]") {
+TEST_CASE("sqlite file: whatever another boot of the host left is free") {
   sqlite_file_fixture fixture;
   actor kept(fixture), own(fixture), gone(fixture);
   const auto fence = kept.acquire("kept");
@@ -244,7 +244,7 @@ TEST_CASE("sqlite file: whatever another boot of the host left is free", "[unit]
   CHECK(now.acquire("kept") == fence + 1);
 }
 
-TEST_CASE("sqlite file: opening again in the same boot leaves everything as it is", "[unit][sqlite]") {
+TEST_CASE("sqlite file: opening again in the same boot leaves everything as it is") {
   sqlite_file_fixture fixture;
   actor kept(fixture), own(fixture);
   kept.acquire("kept");
@@ -288,8 +288,7 @@ unsigned mode_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("sqlite location: a file system that machines may share is refused before the file is made",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite location: a file system that machines may share is refused before the file is made") {
   scratch_folder folder;
   const auto path = folder / "locks.db";
   const auto [type, name] = GENERATE(table<std::uint32_t, const char*>({{0x6969, "NFS"},
@@ -312,7 +311,7 @@ TEST_CASE("sqlite location: a file system that machines may share is refused bef
   CHECK_THAT(refusal(*open_on("sqlite:" + path, machine)), ContainsSubstring(name));
 }
 
-TEST_CASE("sqlite location: file systems of one host are not refused", "[unit][sqlite]") {
+TEST_CASE("sqlite location: file systems of one host are not refused") {
   // ext4, xfs, btrfs, tmpfs, overlayfs, zfs, f2fs, bcachefs, none that could be asked.
   for (const std::uint32_t type :
        {0xEF53U, 0x58465342U, 0x9123683EU, 0x01021994U, 0x794C7630U, 0x2FC12FC1U, 0xF2F52010U, 0xCA451A4EU, 0U}) {
@@ -320,7 +319,7 @@ TEST_CASE("sqlite location: file systems of one host are not refused", "[unit][s
   }
 }
 
-TEST_CASE("sqlite location: the machine itself is asked", "[unit][sqlite]") {
+TEST_CASE("sqlite location: the machine itself is asked") {
   const auto& machine = *stores::sqlite::sqlite_host::here();
   scratch_folder folder;
   const auto path = folder / "file";
@@ -337,7 +336,7 @@ TEST_CASE("sqlite location: the machine itself is asked", "[unit][sqlite]") {
   CHECK_FALSE(machine.shifted_clock());
 }
 
-TEST_CASE("sqlite location: a file that is mounted without its folder is refused", "[unit][sqlite]") {
+TEST_CASE("sqlite location: a file that is mounted without its folder is refused") {
   scratch_folder folder;
   const auto url = "sqlite:" + (folder / "locks.db");
   const auto machine = std::make_shared<sqlite_machine>("this");
@@ -350,8 +349,7 @@ TEST_CASE("sqlite location: a file that is mounted without its folder is refused
   CHECK_NOTHROW(open_on(url, machine)->prepare());
 }
 
-TEST_CASE("sqlite location: a file with a second name is refused under either, a symbolic link is not",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite location: a file with a second name is refused under either, a symbolic link is not") {
   scratch_folder folder;
   const auto path = folder / "locks.db", other = folder / "other.db", link = folder / "link.db";
   open_store("sqlite:" + path)->prepare();
@@ -365,7 +363,7 @@ TEST_CASE("sqlite location: a file with a second name is refused under either, a
   CHECK_FALSE(second.try_acquire("k"));
 }
 
-TEST_CASE("sqlite location: what is no SQLite file is said so, and not that it can't be reached", "[unit][sqlite]") {
+TEST_CASE("sqlite location: what is no SQLite file is said so, and not that it can't be reached") {
   scratch_folder folder;
   const auto path = folder / "locks.db";
   std::ofstream(path) << std::string(5000, 'x');
@@ -388,7 +386,7 @@ TEST_CASE("sqlite location: what is no SQLite file is said so, and not that it c
   }
 }
 
-TEST_CASE("sqlite location: the -wal and -shm get the file's own mode, whatever the umask", "[unit][sqlite]") {
+TEST_CASE("sqlite location: the -wal and -shm get the file's own mode, whatever the umask") {
   scratch_folder folder;
   const auto path = folder / "locks.db";
   const auto before = ::umask(GENERATE(0002U, 0022U));
@@ -401,7 +399,7 @@ TEST_CASE("sqlite location: the -wal and -shm get the file's own mode, whatever 
   ::umask(before);
 }
 
-TEST_CASE("sqlite location: a right that is missing is told, with whose file it is", "[unit][sqlite]") {
+TEST_CASE("sqlite location: a right that is missing is told, with whose file it is") {
   scratch_folder folder;
   const auto path = folder / "locks.db";
   open_store("sqlite:" + path)->prepare();
@@ -422,7 +420,7 @@ TEST_CASE("sqlite location: a right that is missing is told, with whose file it 
   CHECK_THAT(text, !ContainsSubstring("reached"));
 }
 
-TEST_CASE("sqlite location: a folder that may not be written to is told", "[unit][sqlite]") {
+TEST_CASE("sqlite location: a folder that may not be written to is told") {
   scratch_folder folder;
   const auto inner = folder / "inner";
   std::filesystem::create_directory(inner);
@@ -459,8 +457,7 @@ class one_file final : public sqlite_machine_fixture {
 
 }  // namespace
 
-TEST_CASE("sqlite boot: containers of one kernel with different boot ids never have two trusted leases",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite boot: containers of one kernel with different boot ids never have two trusted leases") {
   scratch_folder folder;
   const auto url = "sqlite:" + (folder / "locks.db");
   const auto in_container = [&](const char* boot) { return open_on(url, std::make_shared<sqlite_machine>(boot)); };
@@ -480,7 +477,7 @@ TEST_CASE("sqlite boot: containers of one kernel with different boot ids never h
   CHECK(second.acquire("another"));
 }
 
-TEST_CASE("sqlite boot: a container with another boot id changes nothing that is alive", "[unit][sqlite]") {
+TEST_CASE("sqlite boot: a container with another boot id changes nothing that is alive") {
   one_file fixture;
   fixture.boot("one", 100h);
   actor kept(fixture, 30s), own(fixture), gone(fixture);
@@ -523,8 +520,7 @@ TEST_CASE("sqlite boot: a container with another boot id changes nothing that is
   CHECK(other.at("kept").fence == fence + 1);
 }
 
-TEST_CASE("sqlite boot: a renewal in the middle of another container's start is not taken for a time to come",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite boot: a renewal in the middle of another container's start is not taken for a time to come") {
   one_file fixture;
   fixture.boot("one", 1h);
   actor a(fixture, 30s);
@@ -550,13 +546,13 @@ TEST_CASE("sqlite boot: a renewal in the middle of another container's start is 
   CHECK(a.renew(30s) == outcome::yes);
 }
 
-TEST_CASE("sqlite boot: whoever is told no boot id is refused", "[unit][sqlite]") {
+TEST_CASE("sqlite boot: whoever is told no boot id is refused") {
   scratch_folder folder;
   const auto store = open_on("sqlite:" + (folder / "l.db"), std::make_shared<sqlite_machine>(""));
   CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring("boot_id")));
 }
 
-TEST_CASE("sqlite boot: a clock that a time namespace shifts is refused", "[unit][sqlite]") {
+TEST_CASE("sqlite boot: a clock that a time namespace shifts is refused") {
   const auto shifted = [](const char* text) {
     std::istringstream offsets(text);
     return stores::sqlite::has_shifted_boot_clock(offsets);
@@ -575,7 +571,7 @@ TEST_CASE("sqlite boot: a clock that a time namespace shifts is refused", "[unit
   CHECK_THROWS_MATCHES(store->prepare(), store_error, MessageMatches(ContainsSubstring("time namespace")));
 }
 
-TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[unit][sqlite]") {
+TEST_CASE("sqlite boot: after a reboot whatever was held is free at once") {
   one_file fixture;
   fixture.boot("one", 1h);
   raw_sqlite raw(fixture.path);
@@ -613,8 +609,7 @@ TEST_CASE("sqlite boot: after a reboot whatever was held is free at once", "[uni
 }
 
 TEST_CASE(
-    "sqlite boot: a clock that is past what another boot wrote proves nothing, and keys are free within their ttl",
-    "[unit][sqlite]") {
+    "sqlite boot: a clock that is past what another boot wrote proves nothing, and keys are free within their ttl") {
   one_file fixture;
   fixture.boot("one", 1h);
   actor kept(fixture, 30s), own(fixture);
@@ -632,8 +627,7 @@ TEST_CASE(
   CHECK(answer(next.take_over("kept", next.at("kept"))) == outcome::yes);
 }
 
-TEST_CASE("sqlite boot: a file without sessions tells a reboot too, so the expiries of rows stay what they were",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite boot: a file without sessions tells a reboot too, so the expiries of rows stay what they were") {
   one_file fixture;
   fixture.boot("one", 200h);
   actor a(fixture);
@@ -649,8 +643,7 @@ TEST_CASE("sqlite boot: a file without sessions tells a reboot too, so the expir
   CHECK(now.remaining > 1h + 30s);
 }
 
-TEST_CASE("sqlite boot: whoever opens the file while it is busy finds what a reboot left once it is not",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite boot: whoever opens the file while it is busy finds what a reboot left once it is not") {
   one_file fixture;
   fixture.boot("one", 100h);
   actor a(fixture);

@@ -64,8 +64,7 @@ void check_every_allocation(actor& who, const std::function<reply()>& verb) {
 
 }  // namespace
 
-TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in the middle of something",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite memory: no verb ends the program or leaves its connection in the middle of something") {
   scarce_fixture fixture;
   const std::string label(100, 'x');
   actor a(fixture, for_long, label), b(fixture, for_long, label);

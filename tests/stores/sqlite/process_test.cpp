@@ -62,7 +62,7 @@ void make_key(store_fixture& fixture, std::string_view key) {
 
 }  // namespace
 
-TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly one", "[unit][sqlite]") {
+TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly one") {
   constexpr std::uint64_t processes = 4, rounds = 50;
   sqlite_file_fixture fixture;
   make_key(fixture, "k");
@@ -104,7 +104,7 @@ TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly on
   CHECK(fences == expected);
 }
 
-TEST_CASE("sqlite processes: what a killed holder had is granted again after its ttl, not before", "[unit][sqlite]") {
+TEST_CASE("sqlite processes: what a killed holder had is granted again after its ttl, not before") {
   sqlite_file_fixture fixture;
   make_key(fixture, "k");
   forked_child holder([&](auto send) {
@@ -130,7 +130,7 @@ TEST_CASE("sqlite processes: what a killed holder had is granted again after its
   CHECK(taken.fence == fence + 1);
 }
 
-TEST_CASE("sqlite processes: writers killed at any moment leave a sound file and grantable keys", "[unit][sqlite]") {
+TEST_CASE("sqlite processes: writers killed at any moment leave a sound file and grantable keys") {
   sqlite_file_fixture fixture;
   make_key(fixture, "k");
   std::uint64_t last = 1;

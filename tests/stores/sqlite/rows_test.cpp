@@ -84,7 +84,7 @@ std::uint64_t taken(actor& who, const lock_key& row, microseconds own_ttl = 0us)
 
 // ---- the application's tables ----------------------------------------------------------------------------------
 
-TEST_CASE("sqlite rows: a table is described by its name, its columns are checked", "[sqlite]") {
+TEST_CASE("sqlite rows: a table is described by its name, its columns are checked") {
   shop fixture;
   CHECK(fixture.orders->label == "orders");
   CHECK(fixture.orders->id == std::vector<std::string>{"\"id\""});
@@ -126,7 +126,7 @@ TEST_CASE("sqlite rows: a table is described by its name, its columns are checke
   CHECK(table.label == "the \"table");
 }
 
-TEST_CASE("sqlite rows: a connection shares the store if its main database is that file", "[sqlite]") {
+TEST_CASE("sqlite rows: a connection shares the store if its main database is that file") {
   shop fixture;
   raw_sqlite(fixture.folder / "other.db").run("CREATE TABLE t(id INTEGER)");
   fault why;
@@ -136,7 +136,7 @@ TEST_CASE("sqlite rows: a connection shares the store if its main database is th
   CHECK(fixture.application().shares(*memory.connection(), why) == outcome::no);
 }
 
-TEST_CASE("sqlite rows: every statement about a row searches by its primary key", "[sqlite]") {
+TEST_CASE("sqlite rows: every statement about a row searches by its primary key") {
   shop fixture;
   raw_sqlite raw(fixture.path);
   raw.run("CREATE TABLE lines(region INTEGER, name TEXT, o TEXT, e INTEGER, f INTEGER, PRIMARY KEY(region, name))");
@@ -170,7 +170,7 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
   }
 }
 
-TEST_CASE("sqlite rows: a condition names thousands of rows, of composite ids too", "[sqlite]") {
+TEST_CASE("sqlite rows: a condition names thousands of rows, of composite ids too") {
   shop fixture;
   raw_sqlite raw(fixture.path);
   raw.run("CREATE TABLE lines(region INTEGER, name TEXT, PRIMARY KEY(region, name))");
@@ -187,7 +187,7 @@ TEST_CASE("sqlite rows: a condition names thousands of rows, of composite ids to
   CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + fixture.application().rows_by_id(numbers, rows)) == "4000");
 }
 
-TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared as other programs do", "[sqlite]") {
+TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared as other programs do") {
   shop fixture;
   actor ours(fixture), other(fixture);
   raw_sqlite raw(fixture.path);
@@ -239,7 +239,7 @@ TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared
   CHECK(foreign.who == "another program");
 }
 
-TEST_CASE("sqlite rows: the pieces of a claim can stand in a statement about several tables", "[sqlite]") {
+TEST_CASE("sqlite rows: the pieces of a claim can stand in a statement about several tables") {
   shop fixture;
   raw_sqlite raw(fixture.path);
   raw.run("CREATE TABLE archive AS SELECT * FROM orders");
@@ -254,7 +254,7 @@ TEST_CASE("sqlite rows: the pieces of a claim can stand in a statement about sev
                  fixture.application().abandoned_rows(*fixture.orders)) == "0");
 }
 
-TEST_CASE("sqlite rows: more tables than a connection keeps statements of", "[sqlite][rows]") {
+TEST_CASE("sqlite rows: more tables than a connection keeps statements of") {
   shop fixture;
   actor actor(fixture);
   raw_sqlite raw(fixture.path);
@@ -280,7 +280,7 @@ TEST_CASE("sqlite rows: more tables than a connection keeps statements of", "[sq
   CHECK(taken(actor, lock_key::of_row(std::make_shared<const row_table>(*fixture.orders), {1})) == 1);
 }
 
-TEST_CASE("sqlite rows: whatever another boot of the host left can be had", "[sqlite]") {
+TEST_CASE("sqlite rows: whatever another boot of the host left can be had") {
   shop fixture;
   actor kept(fixture), own(fixture), far(fixture);
   taken(kept, fixture.order(1));

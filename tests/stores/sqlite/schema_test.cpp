@@ -56,7 +56,7 @@ void check_works(made_file& fixture) {
 
 }  // namespace
 
-TEST_CASE("sqlite schema: whatever a creation by hand left half done is finished by schema=create", "[unit][sqlite]") {
+TEST_CASE("sqlite schema: whatever a creation by hand left half done is finished by schema=create") {
   made_file whole;
   std::vector<std::string> steps;  // as somebody would run them one by one, in any order
   for (const auto& sql : raw_sqlite(whole.path).column("SELECT sql FROM sqlite_master WHERE type = 'table'")) {
@@ -74,7 +74,7 @@ TEST_CASE("sqlite schema: whatever a creation by hand left half done is finished
   }
 }
 
-TEST_CASE("sqlite schema: a migration that was begun and not finished is finished by schema=create", "[unit][sqlite]") {
+TEST_CASE("sqlite schema: a migration that was begun and not finished is finished by schema=create") {
   made_file fixture;
   const auto fence = use_key(fixture, 3);
   fixture.run("UPDATE dlock_schema_version SET migration = 1");
@@ -87,14 +87,14 @@ TEST_CASE("sqlite schema: a migration that was begun and not finished is finishe
   CHECK(a.acquire("k") == fence + 1);  // what there was is still there
 }
 
-TEST_CASE("sqlite schema: a migration by a newer program is not touched", "[unit][sqlite]") {
+TEST_CASE("sqlite schema: a migration by a newer program is not touched") {
   made_file fixture;
   fixture.run("UPDATE dlock_schema_version SET version = 2, migration = 1");
   for (const char* parameters : {"", "?schema=verify"}) fixture.check_refused(parameters, "was begun and not finished");
   CHECK(raw_sqlite(fixture.path).text("SELECT version || ' ' || migration FROM dlock_schema_version") == "2 1");
 }
 
-TEST_CASE("sqlite schema: a floor row that was lost is made far above every fence that can be seen", "[unit][sqlite]") {
+TEST_CASE("sqlite schema: a floor row that was lost is made far above every fence that can be seen") {
   made_file fixture;
   const auto fence = use_key(fixture, 7);
   fixture.run("DELETE FROM dlock_floor");
@@ -103,8 +103,7 @@ TEST_CASE("sqlite schema: a floor row that was lost is made far above every fenc
   CHECK(a.acquire("another") == fence + 1'000'001);  // those that were deleted were higher
 }
 
-TEST_CASE("sqlite schema: a table that is missing or was changed is refused at the start, with the way out",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite schema: a table that is missing or was changed is refused at the start, with the way out") {
   made_file fixture;
   fixture.run("UPDATE dlock_floor SET fence = 40 WHERE id = 1");
   const auto [damage, text] = GENERATE(table<std::string, std::string>(
@@ -127,8 +126,7 @@ TEST_CASE("sqlite schema: a table that is missing or was changed is refused at t
   CHECK(a.acquire("k") == 1000041);
 }
 
-TEST_CASE("sqlite schema: tables of a development version are refused with the statement that renames their column",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite schema: tables of a development version are refused with the statement that renames their column") {
   made_file fixture;
   fixture.run("ALTER TABLE dlock_session RENAME COLUMN revoked TO doomed");
   const std::string way_out = "ALTER TABLE \"dlock_session\" RENAME COLUMN doomed TO revoked";
@@ -137,7 +135,7 @@ TEST_CASE("sqlite schema: tables of a development version are refused with the s
   check_works(fixture);
 }
 
-TEST_CASE("sqlite schema: a start that was killed before its commit leaves nothing to repair", "[unit][sqlite]") {
+TEST_CASE("sqlite schema: a start that was killed before its commit leaves nothing to repair") {
   made_file fixture(false);
   {
     raw_sqlite killed(fixture.path);
@@ -148,8 +146,7 @@ TEST_CASE("sqlite schema: a start that was killed before its commit leaves nothi
   check_works(fixture);
 }
 
-TEST_CASE("sqlite schema: a table that is dropped while a service runs is told with the way to make it",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite schema: a table that is dropped while a service runs is told with the way to make it") {
   made_file fixture;
   actor a(fixture);
   fixture.run("DROP TABLE dlock_lock");
@@ -181,7 +178,7 @@ std::vector<std::string> contents(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("sqlite schema: sql/schema-sqlite.sql makes what schema=create makes", "[unit][sqlite]") {
+TEST_CASE("sqlite schema: sql/schema-sqlite.sql makes what schema=create makes") {
   sqlite_file_fixture by_hand;
   {
     raw_sqlite raw(by_hand.path);
@@ -198,7 +195,7 @@ TEST_CASE("sqlite schema: sql/schema-sqlite.sql makes what schema=create makes",
   CHECK(answer(a.release("k", 1)) == outcome::yes);
 }
 
-TEST_CASE("sqlite sql: each parameter of a statement has the number that it is bound by", "[sqlite]") {
+TEST_CASE("sqlite sql: each parameter of a statement has the number that it is bound by") {
   sqlite_file_fixture fixture;
   static_cast<void>(fixture.open());
   raw_sqlite raw(fixture.path);
@@ -217,8 +214,7 @@ TEST_CASE("sqlite sql: each parameter of a statement has the number that it is b
   }
 }
 
-TEST_CASE("sqlite row sql: a text with zero bytes is the same as a literal and as a parameter, in every encoding",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite row sql: a text with zero bytes is the same as a literal and as a parameter, in every encoding") {
   scratch_folder folder;
   for (const char* encoding : {"UTF-8", "UTF-16le", "UTF-16be"}) {
     INFO(encoding);

@@ -25,8 +25,7 @@ class timed_fixture final : public sqlite_machine_fixture {
 
 }  // namespace
 
-TEST_CASE("sqlite time: a key with an expiry of its own is free from that microsecond on, not before",
-          "[unit][sqlite][T30]") {
+TEST_CASE("sqlite time: a key with an expiry of its own is free from that microsecond on, not before", "[T30]") {
   timed_fixture fixture;
   actor a(fixture), b(fixture), c(fixture);
   const auto fence = a.acquire("k", 10s);
@@ -45,7 +44,7 @@ TEST_CASE("sqlite time: a key with an expiry of its own is free from that micros
   CHECK(granted.fence == fence + 1);
 }
 
-TEST_CASE("sqlite time: an own expiry can be extended until its last microsecond", "[unit][sqlite][T30]") {
+TEST_CASE("sqlite time: an own expiry can be extended until its last microsecond", "[T30]") {
   timed_fixture fixture;
   actor a(fixture), b(fixture);
   const auto fence = a.acquire("k", 10s);
@@ -55,7 +54,7 @@ TEST_CASE("sqlite time: an own expiry can be extended until its last microsecond
   CHECK(answer(b.take("k")) == outcome::no);
 }
 
-TEST_CASE("sqlite time: min_hold ends when it says, counted from the grant", "[unit][sqlite][T30]") {
+TEST_CASE("sqlite time: min_hold ends when it says, counted from the grant", "[T30]") {
   timed_fixture fixture;
   actor a(fixture), b(fixture);
   const auto fence = a.acquire("k");
@@ -67,8 +66,7 @@ TEST_CASE("sqlite time: min_hold ends when it says, counted from the grant", "[u
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("sqlite time: a session lives until its expiry and can be killed from then on, not before",
-          "[unit][sqlite][T30]") {
+TEST_CASE("sqlite time: a session lives until its expiry and can be killed from then on, not before", "[T30]") {
   timed_fixture fixture;
   actor a(fixture, 10s), b(fixture);
   const auto fence = a.acquire("k");
@@ -91,8 +89,7 @@ TEST_CASE("sqlite time: a session lives until its expiry and can be killed from 
   CHECK(granted.fence == fence + 1);
 }
 
-TEST_CASE("sqlite time: a row with an expiry of its own is free from that microsecond on, not before",
-          "[unit][sqlite][T30]") {
+TEST_CASE("sqlite time: a row with an expiry of its own is free from that microsecond on, not before", "[T30]") {
   timed_fixture fixture;
   actor a(fixture), b(fixture);
   REQUIRE(answer(run(a, verb::take, fixture.order, 10s)) == outcome::yes);
@@ -107,7 +104,7 @@ TEST_CASE("sqlite time: a row with an expiry of its own is free from that micros
   CHECK(answer(run(b, action, fixture.order, 0us, last)) == outcome::yes);
 }
 
-TEST_CASE("sqlite time: a row whose expiry is further off than any lease may be is free", "[unit][sqlite]") {
+TEST_CASE("sqlite time: a row whose expiry is further off than any lease may be is free") {
   timed_fixture fixture;
   actor a(fixture), b(fixture);
   REQUIRE(answer(run(a, verb::take, fixture.order, 10s)) == outcome::yes);
@@ -124,7 +121,7 @@ TEST_CASE("sqlite time: a row whose expiry is further off than any lease may be 
 }
 
 TEST_CASE("sqlite time: a row that is renewed by its column is free in the second after its expiry, not before",
-          "[unit][sqlite][T30]") {
+          "[T30]") {
   timed_fixture fixture;
   constexpr std::int64_t second = 1'000'000, noon = 1'700'000'000 * second;
   fixture.machine->set_wall_clock(noon);
@@ -143,8 +140,7 @@ TEST_CASE("sqlite time: a row that is renewed by its column is free in the secon
   CHECK(answer(run(b, action, fixture.job, 10s, last)) == outcome::yes);
 }
 
-TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boot, whatever the time of day",
-          "[unit][sqlite][T23]") {
+TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boot, whatever the time of day", "[T23]") {
   timed_fixture fixture;
   const std::string sessions = "SELECT expires_at_us FROM dlock_session WHERE label = 'mine'";
   const std::string locks = "SELECT expires_at_us FROM dlock_lock";
@@ -233,7 +229,7 @@ void use(actor& actor, const std::string& key) {
 
 }  // namespace
 
-TEST_CASE("sqlite sweep: a step takes as many keys as it may, and the next one goes on behind them", "[unit][sqlite]") {
+TEST_CASE("sqlite sweep: a step takes as many keys as it may, and the next one goes on behind them") {
   cleanup_fixture fixture;
   actor a(fixture, 100h);
   for (int i = 0; i < 25; ++i) use(a, "idle:" + std::to_string(i));
@@ -249,7 +245,7 @@ TEST_CASE("sqlite sweep: a step takes as many keys as it may, and the next one g
   for (const std::uint64_t expected : {10U, 10U, 5U, 0U}) CHECK(cleaner.sweep(1h, 10) == expected);
 }
 
-TEST_CASE("sqlite sweep: a step after a full one does not read again what that one has read", "[unit][sqlite]") {
+TEST_CASE("sqlite sweep: a step after a full one does not read again what that one has read") {
   cleanup_fixture fixture;
   actor a(fixture, 100h);
   for (int i = 0; i < 4; ++i) use(a, std::to_string(i));
@@ -265,7 +261,7 @@ TEST_CASE("sqlite sweep: a step after a full one does not read again what that o
   CHECK(answer(a.poll("0")) == outcome::absent);
 }
 
-TEST_CASE("sqlite sweep: many dead sessions go step by step too, beside the keys", "[unit][sqlite]") {
+TEST_CASE("sqlite sweep: many dead sessions go step by step too, beside the keys") {
   cleanup_fixture fixture;
   actor alive(fixture, 100h);
   for (int i = 0; i < 25; ++i) {
@@ -281,7 +277,7 @@ TEST_CASE("sqlite sweep: many dead sessions go step by step too, beside the keys
   CHECK(alive.renew(100h) == outcome::yes);
 }
 
-TEST_CASE("sqlite sweep: a key stays until it was idle for exactly as long as the option says", "[unit][sqlite][T10]") {
+TEST_CASE("sqlite sweep: a key stays until it was idle for exactly as long as the option says", "[T10]") {
   cleanup_fixture fixture;
   actor a(fixture, 100h);
   use(a, "k");
@@ -297,8 +293,7 @@ TEST_CASE("sqlite sweep: a key stays until it was idle for exactly as long as th
   CHECK(answer(a.poll("k")) == outcome::absent);
 }
 
-TEST_CASE("sqlite sweep: a key that was granted after the poll stays, and does not end the step",
-          "[unit][sqlite][T50]") {
+TEST_CASE("sqlite sweep: a key that was granted after the poll stays, and does not end the step", "[T50]") {
   cleanup_fixture fixture;
   actor a(fixture, 100h);
   for (const char* key : {"1", "2", "3", "4"}) use(a, key);
@@ -314,7 +309,7 @@ TEST_CASE("sqlite sweep: a key that was granted after the poll stays, and does n
   CHECK(answer(a.release("1", fence)) == outcome::yes);
 }
 
-TEST_CASE("sqlite sweep: a key that was granted and freed after the poll is not idle any more", "[unit][sqlite]") {
+TEST_CASE("sqlite sweep: a key that was granted and freed after the poll is not idle any more") {
   cleanup_fixture fixture;
   actor a(fixture, 100h);
   for (int i = 0; i < 5; ++i) use(a, "often");
@@ -325,7 +320,7 @@ TEST_CASE("sqlite sweep: a key that was granted and freed after the poll is not 
   CHECK(a.at("k").fence == 2);
 }
 
-TEST_CASE("sqlite sweep: a key whose fence has grown after the poll stays, however idle it is", "[unit][sqlite][T58]") {
+TEST_CASE("sqlite sweep: a key whose fence has grown after the poll stays, however idle it is", "[T58]") {
   cleanup_fixture fixture;
   actor a(fixture, 100h);
   use(a, "k");
@@ -345,7 +340,7 @@ TEST_CASE("sqlite sweep: a key whose fence has grown after the poll stays, howev
   CHECK(a.acquire("k") == last + 1);
 }
 
-TEST_CASE("sqlite sweep: a session that was renewed after the poll stays, and keeps its keys", "[unit][sqlite]") {
+TEST_CASE("sqlite sweep: a session that was renewed after the poll stays, and keeps its keys") {
   cleanup_fixture fixture;
   actor paused(fixture, 1s);
   const auto fence = paused.acquire("k");
@@ -361,7 +356,7 @@ TEST_CASE("sqlite sweep: a session that was renewed after the poll stays, and ke
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_session") == "1");
 }
 
-TEST_CASE("sqlite sweep: a session that holds nothing and was renewed after the poll stays", "[unit][sqlite]") {
+TEST_CASE("sqlite sweep: a session that holds nothing and was renewed after the poll stays") {
   cleanup_fixture fixture;
   actor renewed(fixture, 1s), dead(fixture, 1s);
   fixture.pass(2s);
@@ -374,7 +369,7 @@ TEST_CASE("sqlite sweep: a session that holds nothing and was renewed after the 
   CHECK(raw.text("SELECT lower(hex(id)) FROM dlock_session") == renewed.id.hex());
 }
 
-TEST_CASE("sqlite sweep: sessions that go leave behind how late it was", "[unit][sqlite]") {
+TEST_CASE("sqlite sweep: sessions that go leave behind how late it was") {
   cleanup_fixture fixture;
   { actor dead(fixture, 1s); }
   fixture.pass(5h);
@@ -384,7 +379,7 @@ TEST_CASE("sqlite sweep: sessions that go leave behind how late it was", "[unit]
         std::to_string(fixture.machine->now()));
 }
 
-TEST_CASE("sqlite sweep: a step that meets a busy file deletes nothing and can be repeated", "[unit][sqlite]") {
+TEST_CASE("sqlite sweep: a step that meets a busy file deletes nothing and can be repeated") {
   cleanup_fixture fixture;
   actor a(fixture, 100h);
   use(a, "k");

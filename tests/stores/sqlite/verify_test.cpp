@@ -44,7 +44,7 @@ class bank final : public sqlite_file_fixture {
 
 }  // namespace
 
-TEST_CASE("sqlite verify: a release in the application's transaction keeps min_hold", "[sqlite]") {
+TEST_CASE("sqlite verify: a release in the application's transaction keeps min_hold") {
   bank fixture;
   actor a(fixture), b(fixture);
   const auto fence = a.acquire("k");
@@ -61,7 +61,7 @@ TEST_CASE("sqlite verify: a release in the application's transaction keeps min_h
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("sqlite verify: whoever tries a key with a verified transaction open is told at once", "[sqlite][T70]") {
+TEST_CASE("sqlite verify: whoever tries a key with a verified transaction open is told at once", "[T70]") {
   bank fixture;
   lock_service holder(fixture.url()), other(fixture.url());
   const auto held = holder.acquire("k");
@@ -88,8 +88,7 @@ TEST_CASE("sqlite verify: whoever tries a key with a verified transaction open i
   CHECK(other.acquire("another"));
 }
 
-TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and its commit still counts",
-          "[sqlite][T19]") {
+TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and its commit still counts", "[T19]") {
   bank fixture;
   lock_service holder(fixture.url()), other(fixture.url());
   auto held = holder.acquire("k", {.ttl = 5s});
@@ -115,7 +114,7 @@ TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and
   CHECK_THROWS_AS(held.release(), lock_lost);
 }
 
-TEST_CASE("sqlite verify: in a transaction that has read before, others' writes make it fail", "[sqlite]") {
+TEST_CASE("sqlite verify: in a transaction that has read before, others' writes make it fail") {
   bank fixture;
   auto store = fixture.open();
   const auto& application = *dlock::stores::sql::application_database_of(*store);
@@ -151,7 +150,7 @@ TEST_CASE("sqlite verify: in a transaction that has read before, others' writes 
   immediate.commit();
 }
 
-TEST_CASE("sqlite verify: errors of a connection are told as the store's own are", "[sqlite]") {
+TEST_CASE("sqlite verify: errors of a connection are told as the store's own are") {
   bank fixture;
   auto store = fixture.open();
   const auto& application = *dlock::stores::sql::application_database_of(*store);
@@ -174,7 +173,7 @@ TEST_CASE("sqlite verify: errors of a connection are told as the store's own are
   CHECK(application.fault_of(odb::deadlock()).native == SQLITE_LOCKED);
 }
 
-TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at once whatever it asks", "[sqlite]") {
+TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at once whatever it asks") {
   bank fixture;
   lock_service service(fixture.url());
   auto kept = service.acquire("kept");
@@ -208,8 +207,7 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
   CHECK(service.acquire("k"));
 }
 
-TEST_CASE("sqlite verify: another process that dies in a verified transaction leaves nothing of it",
-          "[sqlite][T70][T51]") {
+TEST_CASE("sqlite verify: another process that dies in a verified transaction leaves nothing of it", "[T70][T51]") {
   bank fixture;
   const std::string text_file = fixture.folder / "verification";
   forked_child child([&](auto send) {
@@ -254,7 +252,7 @@ TEST_CASE("sqlite verify: another process that dies in a verified transaction le
 
 // The statements for transactions of the application's in an SQLite file, in both forms: with parameters, and as text.
 
-TEST_CASE("sqlite verification: both forms of the statement change the row of a lease that is ours", "[sqlite][T70]") {
+TEST_CASE("sqlite verification: both forms of the statement change the row of a lease that is ours", "[T70]") {
   sqlite_file_fixture fixture;
   actor a(fixture), b(fixture);
   const std::string key("k\0'?\xff", 5);
@@ -274,7 +272,7 @@ TEST_CASE("sqlite verification: both forms of the statement change the row of a 
 }
 
 TEST_CASE("sqlite verification: both forms say the same of a row with a composite id, and of no other grant or row",
-          "[sqlite][T70]") {
+          "[T70]") {
   sqlite_file_fixture fixture;
   actor a(fixture);
   raw_sqlite raw(fixture.path);
@@ -363,7 +361,7 @@ auto least_of_three(F&& call) {
 }  // namespace
 
 TEST_CASE_METHOD(limits_fixture, "sqlite limits: a release, a lease's end and a service's are bound by release_limit",
-                 "[sqlite][T10][T89]") {
+                 "[T10][T89]") {
   std::array<std::optional<lock_service>, 3> locks;
   std::vector<lease> first, second;
   for (auto& each : locks) {
@@ -389,7 +387,7 @@ TEST_CASE_METHOD(limits_fixture, "sqlite limits: a release, a lease's end and a 
 }
 
 TEST_CASE_METHOD(limits_fixture,
-                 "sqlite limits: an acquire waits little longer than it was told, an operator one second", "[sqlite]") {
+                 "sqlite limits: an acquire waits little longer than it was told, an operator one second") {
   lock_service locks("sqlite:" + path, options());
   lock_service others("sqlite:" + path, options());
   const auto theirs = others.acquire("theirs");
@@ -403,7 +401,7 @@ TEST_CASE_METHOD(limits_fixture,
   CHECK(least_of_three([&] { CHECK(locks.held_keys().size() == 1); }) < sluggish);
 }
 
-TEST_CASE_METHOD(limits_fixture, "sqlite limits: a connection can be made while somebody writes", "[sqlite]") {
+TEST_CASE_METHOD(limits_fixture, "sqlite limits: a connection can be made while somebody writes") {
   lock_service others("sqlite:" + path, options());
   const auto theirs = others.acquire("theirs");
   std::deque<lock_service> unconnected;
@@ -413,7 +411,7 @@ TEST_CASE_METHOD(limits_fixture, "sqlite limits: a connection can be made while 
   CHECK(least_of_three([&] { CHECK((next++)->holder("theirs")); }) < sluggish);
 }
 
-TEST_CASE_METHOD(limits_fixture, "sqlite limits: a file that was replaced costs no single attempt", "[sqlite]") {
+TEST_CASE_METHOD(limits_fixture, "sqlite limits: a file that was replaced costs no single attempt") {
   lock_service locks("sqlite:" + path, options());
   locks.acquire("k").release();
   for (const char* const end : {"", "-wal", "-shm"}) std::filesystem::rename(path + end, path + ".old" + end);

@@ -69,7 +69,7 @@ wake_file::hash hash_of(std::string_view key) {
 
 // ---- the file -------------------------------------------------------------------------------------------------------
 
-TEST_CASE("wake file: who entered first is rung, one only, and who left is not", "[unit][sqlite]") {
+TEST_CASE("wake file: who entered first is rung, one only, and who left is not") {
   const scratch_folder folder;
   const auto database = folder / "locks.db";
   CHECK(view(database, false).opened == nullptr);
@@ -98,8 +98,7 @@ TEST_CASE("wake file: who entered first is rung, one only, and who left is not",
   CHECK(holder.opened->ring(8) == rung::none);
 }
 
-TEST_CASE("wake file: a process comes before those that entered later, and behind all as long as it has not entered",
-          "[unit][sqlite]") {
+TEST_CASE("wake file: a process comes before those that entered later, and behind all as long as it has not entered") {
   const scratch_folder folder;
   const auto database = folder / "locks.db";
   std::optional<view> early(database);
@@ -127,7 +126,7 @@ TEST_CASE("wake file: a process comes before those that entered later, and behin
   CHECK_FALSE(others_first(second, true));
 }
 
-TEST_CASE("wake file: a ring ends a sleep, also one that is about to begin", "[unit][sqlite]") {
+TEST_CASE("wake file: a ring ends a sleep, also one that is about to begin") {
   const scratch_folder folder;
   view waiter(folder / "locks.db"), holder(folder / "locks.db");
   REQUIRE(waiter.opened->claim_slot());
@@ -143,7 +142,7 @@ TEST_CASE("wake file: a ring ends a sleep, also one that is about to begin", "[u
   }
 }
 
-TEST_CASE("wake file: the entries of a process that died are passed over, and its slot is taken", "[unit][sqlite]") {
+TEST_CASE("wake file: the entries of a process that died are passed over, and its slot is taken") {
   const scratch_folder folder;
   view second(folder / "locks.db"), holder(folder / "locks.db");
   {
@@ -162,7 +161,7 @@ TEST_CASE("wake file: the entries of a process that died are passed over, and it
   CHECK(second.opened->was_rung(entry));
 }
 
-TEST_CASE("wake file: a dead process does not live on in its child", "[unit][sqlite]") {
+TEST_CASE("wake file: a dead process does not live on in its child") {
   const scratch_folder folder;
   view holder(folder / "locks.db");
   forked_child waiter([&](auto send) {
@@ -182,7 +181,7 @@ TEST_CASE("wake file: a dead process does not live on in its child", "[unit][sql
   ::kill(static_cast<pid_t>(orphan), SIGKILL);
 }
 
-TEST_CASE("wake file: slots and entries are bounded", "[unit][sqlite]") {
+TEST_CASE("wake file: slots and entries are bounded") {
   const scratch_folder folder;
   std::vector<std::unique_ptr<view>> all;
   for (std::size_t i = 0; i != wake_file::slots; ++i) {
@@ -200,7 +199,7 @@ TEST_CASE("wake file: slots and entries are bounded", "[unit][sqlite]") {
   CHECK(more.opened->claim_slot());
 }
 
-TEST_CASE("wake file: one that is cut short under a mapping gives errors and no signal", "[unit][sqlite]") {
+TEST_CASE("wake file: one that is cut short under a mapping gives errors and no signal") {
   const scratch_folder folder;
   view waiter(folder / "locks.db"), holder(folder / "locks.db");
   REQUIRE(waiter.opened->claim_slot());
@@ -216,7 +215,7 @@ TEST_CASE("wake file: one that is cut short under a mapping gives errors and no 
   waiter.opened->wake_self();
 }
 
-TEST_CASE("wake file: garbage in slots rings nobody, and is taken for a dead process", "[unit][sqlite]") {
+TEST_CASE("wake file: garbage in slots rings nobody, and is taken for a dead process") {
   const scratch_folder folder;
   { const view made(folder / "locks.db"); }
   {
@@ -234,7 +233,7 @@ TEST_CASE("wake file: garbage in slots rings nobody, and is taken for a dead pro
   CHECK(waiter.opened->was_rung(entry));
 }
 
-TEST_CASE("wake file: what a waiter holds can be read while it lives and waits", "[unit][sqlite]") {
+TEST_CASE("wake file: what a waiter holds can be read while it lives and waits") {
   const scratch_folder folder;
   const auto path = folder / "locks.db-wake";
   std::optional<view> waiter(folder / "locks.db");
@@ -275,7 +274,7 @@ TEST_CASE("wake file: what a waiter holds can be read while it lives and waits",
   CHECK(seen().empty());
 }
 
-TEST_CASE("wake file: it has the owner and the rights of the database, also if root makes it", "[unit][sqlite]") {
+TEST_CASE("wake file: it has the owner and the rights of the database, also if root makes it") {
   sqlite_file_fixture fixture;
   fixture.open();
   // Only root can give a file away; for other users the test shows the rights alone.
@@ -292,7 +291,7 @@ TEST_CASE("wake file: it has the owner and the rights of the database, also if r
   CHECK((wake.st_mode & 0777) == 0660);
 }
 
-TEST_CASE("wake file: another version, and what is no such file, are left alone", "[unit][sqlite]") {
+TEST_CASE("wake file: another version, and what is no such file, are left alone") {
   const scratch_folder folder;
   const auto path = folder / "locks.db-wake";
   { const view made(folder / "locks.db"); }
@@ -316,8 +315,7 @@ TEST_CASE("wake file: another version, and what is no such file, are left alone"
 
 // ---- the store ------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release wakes a waiter of another process, and makes no file",
-                 "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release wakes a waiter of another process, and makes no file") {
   auto fence = holder.acquire("k");
   unsigned woken = 7;
   fence = release_and_take(fence, woken);
@@ -337,8 +335,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release wakes a waiter of another
   CHECK(woken == 0);
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: who was woken and leaves without the key wakes the next",
-                 "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: who was woken and leaves without the key wakes the next") {
   auto fence = holder.acquire("k");
   waiting_store first(fixture);
   REQUIRE(first.works());
@@ -367,8 +364,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: who was woken and leaves without th
   CHECK(second.opened->was_rung(entry) == (!takes || gives_back));
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a cancel wakes, and the end of a session the first waiter of each key",
-                 "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a cancel wakes, and the end of a session the first waiter of each key") {
   view waiter(fixture.path), behind(fixture.path);
   REQUIRE(waiter.opened->claim_slot());
   REQUIRE(behind.opened->claim_slot());
@@ -384,14 +380,14 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a cancel wakes, and the end of a se
   CHECK_FALSE(behind.opened->was_rung(later));
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release that need not look for waiters wakes nobody", "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release that need not look for waiters wakes nobody") {
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
   CHECK(holder.release("k", holder.acquire("k")).waiters == 0);
   CHECK(release_and_wake(holder, holder.acquire("k")).waiters == 1);
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: tables of another prefix are other keys", "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: tables of another prefix are other keys") {
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
   fixture.parameters = "?prefix=other_";
@@ -400,8 +396,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: tables of another prefix are other 
   CHECK(release_and_wake(holder, holder.acquire("k")).waiters == 1);
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: where it can't work the store says so once, and waiters poll",
-                 "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: where it can't work the store says so once, and waiters poll") {
   std::string part;
   SECTION("a folder has its name") {
     std::filesystem::create_directory(file);
@@ -435,7 +430,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: where it can't work the store says 
   CHECK(waits.get());
 }
 
-TEST_CASE("sqlite wake: on a file system that machines share waiters poll", "[unit][sqlite]") {
+TEST_CASE("sqlite wake: on a file system that machines share waiters poll") {
   sqlite_machine_fixture fixture;
   fixture.parameters = "?filesystem=any";
   const bool alone = GENERATE(false, true);
@@ -453,8 +448,7 @@ TEST_CASE("sqlite wake: on a file system that machines share waiters poll", "[un
   store->unlisten(said);
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a waiter whose file is cut short hears that it polls, and begins anew",
-                 "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a waiter whose file is cut short hears that it polls, and begins anew") {
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
   REQUIRE(::truncate(file.c_str(), 0) == 0);
@@ -466,8 +460,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a waiter whose file is cut short he
   CHECK(eventually([&] { return release_and_wake(holder, holder.acquire("k")).waiters == 1; }));
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a file that was removed is made again, and found by releases",
-                 "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a file that was removed is made again, and found by releases") {
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
   CHECK(release_and_wake(holder, holder.acquire("k")).waiters == 1);
@@ -479,8 +472,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a file that was removed is made aga
   CHECK(eventually([&] { return release_and_wake(holder, holder.acquire("k")).waiters == 1; }));
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a store that polls makes no file, and its releases wake all the same",
-                 "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a store that polls makes no file, and its releases wake all the same") {
   fixture.parameters = "?wake=off";
   actor quiet(fixture);
   counting_listener listener;
@@ -493,8 +485,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a store that polls makes no file, a
 }
 
 TEST_CASE_METHOD(wake_fixture,
-                 "sqlite wake: where the file can't be used keys are taken in no order, and it is said once",
-                 "[unit][sqlite]") {
+                 "sqlite wake: where the file can't be used keys are taken in no order, and it is said once") {
   write("a text that is longer than the head of a wake file, so that it could be taken for one by its length alone");
   heard said;
   holder.store->listen(said);
@@ -512,8 +503,7 @@ TEST_CASE_METHOD(wake_fixture,
 }
 
 TEST_CASE_METHOD(wake_fixture,
-                 "sqlite wake: a circle is one as the database has it, and the youngest waiter is refused",
-                 "[unit][sqlite]") {
+                 "sqlite wake: a circle is one as the database has it, and the youngest waiter is refused") {
   const auto fence = holder.acquire("b");
   std::optional<view> claims(fixture.path);
   view other_tables(fixture.path);
@@ -554,8 +544,7 @@ TEST_CASE_METHOD(wake_fixture,
   }
 }
 
-TEST_CASE("sqlite wake: of processes that wait in a circle one is refused, and none after one was killed",
-          "[process][sqlite]") {
+TEST_CASE("sqlite wake: of processes that wait in a circle one is refused, and none after one was killed") {
   sqlite_file_fixture fixture;
   static constexpr std::size_t size = 3;
   const auto killed = GENERATE(size, std::size_t{0}, std::size_t{1});
@@ -598,7 +587,7 @@ TEST_CASE("sqlite wake: of processes that wait in a circle one is refused, and n
   for (const int end : go) ::close(end);
 }
 
-TEST_CASE("sqlite wake: two processes hand a key over, and the death of either blocks nobody", "[process][sqlite]") {
+TEST_CASE("sqlite wake: two processes hand a key over, and the death of either blocks nobody") {
   sqlite_file_fixture fixture;
   forked_child child([&](auto send) {
     lock_service locks(fixture.url(), {.defaults = {.ttl = 2s}});
@@ -634,8 +623,7 @@ TEST_CASE("sqlite wake: two processes hand a key over, and the death of either b
 }
 
 TEST_CASE(
-    "sqlite wake: processes get a key in the order in which they began to wait; the dead and the stopped delay few",
-    "[process][sqlite]") {
+    "sqlite wake: processes get a key in the order in which they began to wait; the dead and the stopped delay few") {
   sqlite_file_fixture fixture;
   int go[2];
   REQUIRE(::pipe(go) == 0);
@@ -684,7 +672,7 @@ TEST_CASE(
   for (const int end : go) ::close(end);
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a service that polls is made beside one that is woken", "[unit][sqlite]") {
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a service that polls is made beside one that is woken") {
   const auto url = fixture.url();
   // clang-format off
   dlock::lock_service locks(url);                         // wake=on, the default

@@ -13,7 +13,7 @@ namespace dlock::test {
 
 TEST_CASE(
     "zookeeper: a lock that is held and waited for outlives the death of the leader, in order and with its fences",
-    "[zookeeper][T62]") {
+    "[T62]") {
   zookeeper_ensemble servers(3);
   lock_service a(servers.url(), {.defaults = {.ttl = 15s}}), b(servers.url(), {.defaults = {.ttl = 15s}});
   lease held = a.acquire("k");
@@ -33,7 +33,7 @@ TEST_CASE(
   CHECK(again.fencing_token() > fence);
 }
 
-TEST_CASE("zookeeper: a server that is cut off from the leader confirms no renewal", "[zookeeper][T13]") {
+TEST_CASE("zookeeper: a server that is cut off from the leader confirms no renewal", "[T13]") {
   zookeeper_ensemble servers(3);
   const auto leader = servers.leader();
   zookeeper_fixture fixture(servers[(leader + 1) % servers.size()].url("statement_timeout=2000"));

@@ -11,8 +11,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("zookeeper lookup: a name service that is silent keeps nobody from servers with other names",
-          "[zookeeper][hosts]") {
+TEST_CASE("zookeeper lookup: a name service that is silent keeps nobody from servers with other names") {
   const zookeeper_server server;
   names_stuck = true;
   const auto url = fmt::format("zookeeper://first.test:1,{}/?connect_timeout=2000", server.address());

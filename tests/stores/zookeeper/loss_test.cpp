@@ -27,7 +27,7 @@ bool lost(const lease& held) {
 
 }  // namespace
 
-TEST_CASE("zookeeper: a holder whose node somebody deletes loses its lease at once, and no other one", "[zookeeper]") {
+TEST_CASE("zookeeper: a holder whose node somebody deletes loses its lease at once, and no other one") {
   const zookeeper_server server;
   lock_service locks(server.url(), long_lived());
   const lease held = locks.acquire("k");
@@ -42,7 +42,7 @@ TEST_CASE("zookeeper: a holder whose node somebody deletes loses its lease at on
   CHECK_NOTHROW(other.ensure_held());
 }
 
-TEST_CASE("zookeeper: a holder that waited for its node learns of its deletion, too", "[zookeeper]") {
+TEST_CASE("zookeeper: a holder that waited for its node learns of its deletion, too") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor before(fixture);
@@ -58,7 +58,7 @@ TEST_CASE("zookeeper: a holder that waited for its node learns of its deletion, 
   CHECK(held.loss() == loss_reason::taken_over);
 }
 
-TEST_CASE("zookeeper: a release is not taken for a deletion by somebody else", "[zookeeper]") {
+TEST_CASE("zookeeper: a release is not taken for a deletion by somebody else") {
   const zookeeper_server server;
   const auto observer = std::make_shared<recording_observer>();
   auto options = long_lived();
@@ -68,7 +68,7 @@ TEST_CASE("zookeeper: a release is not taken for a deletion by somebody else", "
   CHECK(observer->count(event::kind::lost) == 0);
 }
 
-TEST_CASE("zookeeper: a lease whose session's node is deleted is lost at once, as by force_release", "[zookeeper]") {
+TEST_CASE("zookeeper: a lease whose session's node is deleted is lost at once, as by force_release") {
   const zookeeper_server server;
   lock_service locks(server.url(), long_lived()), admin(server.url());
   const lease held = locks.acquire("k");
@@ -77,7 +77,7 @@ TEST_CASE("zookeeper: a lease whose session's node is deleted is lost at once, a
   CHECK(held.loss() == loss_reason::renewal_refused);
 }
 
-TEST_CASE("zookeeper: a lease whose connection breaks is renewed at once", "[zookeeper]") {
+TEST_CASE("zookeeper: a lease whose connection breaks is renewed at once") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   lock_service locks(url_by(proxy.port()), long_lived());
@@ -94,7 +94,7 @@ TEST_CASE("zookeeper: a lease whose connection breaks is renewed at once", "[zoo
   CHECK_NOTHROW(held.ensure_held());
 }
 
-TEST_CASE("zookeeper: a session that was given up while no server answered ends as soon as one does", "[zookeeper]") {
+TEST_CASE("zookeeper: a session that was given up while no server answered ends as soon as one does") {
   zookeeper_server server;
   tcp_proxy proxy(server.port());
   zookeeper_fixture direct(server.url()), through(url_by(proxy.port()));
@@ -108,7 +108,7 @@ TEST_CASE("zookeeper: a session that was given up while no server answered ends 
   CHECK(eventually([&] { return b.take("k").result == outcome::yes; }, 20s));
 }
 
-TEST_CASE("zookeeper: a store that ends before the servers are back waits for none of its sessions", "[zookeeper]") {
+TEST_CASE("zookeeper: a store that ends before the servers are back waits for none of its sessions") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   zookeeper_fixture through(url_by(proxy.port()));

@@ -11,8 +11,7 @@ namespace dlock::test {
 
 using namespace stores::zookeeper;
 
-TEST_CASE("zookeeper names: plain keys are names as they are, all others different ones that lead back",
-          "[zookeeper]") {
+TEST_CASE("zookeeper names: plain keys are names as they are, all others different ones that lead back") {
   CHECK(name_of_key("stock 7:a_b-c.d", false) == "stock 7:a_b-c.d");
   CHECK(name_of_key("a/b", false) == "a%2Fb");
   CHECK(name_of_key("100%", false) == "100%25");
@@ -36,7 +35,7 @@ TEST_CASE("zookeeper names: plain keys are names as they are, all others differe
   CHECK_FALSE(key_of_name("a%zz"));
 }
 
-TEST_CASE("zookeeper names: nodes are called as by the recipe that was chosen", "[zookeeper]") {
+TEST_CASE("zookeeper names: nodes are called as by the recipe that was chosen") {
   id128 session;
   session.bytes.fill(0xab);
   const auto attempt = attempt_id(session, 7);
@@ -52,7 +51,7 @@ TEST_CASE("zookeeper names: nodes are called as by the recipe that was chosen", 
   CHECK(attempt_id(session, 7) != attempt);
 }
 
-TEST_CASE("zookeeper names: the order is that of the numbers, whatever stands before them", "[zookeeper]") {
+TEST_CASE("zookeeper names: the order is that of the numbers, whatever stands before them") {
   const std::vector<std::string> names{"ffff__lock__0000000003", "_c_aaaa-lock-0000000002", "lock-0000000005",
                                        "no contender",           "read-0000000000",         "lock-000000001",
                                        "lock-0000000001x"};
@@ -70,7 +69,7 @@ TEST_CASE("zookeeper names: the order is that of the numbers, whatever stands be
   CHECK(before(late, "lock--2147483648") == "lock-2147483647");
 }
 
-TEST_CASE("zookeeper names: a node of a recipe that is not known is named", "[zookeeper]") {
+TEST_CASE("zookeeper names: a node of a recipe that is not known is named") {
   CHECK(foreign_in({}).empty());
   CHECK(foreign_in({"_c_aaaa-lock-0000000002", "ffff__lock__0000000003", "lock-0000000005"}).empty());
   for (const auto* foreign : {"_c_aaaa-__READ__0000000001", "_c_aaaa-__WRIT__0000000001", "ffff__rlock__0000000001",
@@ -79,14 +78,14 @@ TEST_CASE("zookeeper names: a node of a recipe that is not known is named", "[zo
   }
 }
 
-TEST_CASE("zookeeper names: a list without the node that is asked about tells nothing of its place", "[zookeeper]") {
+TEST_CASE("zookeeper names: a list without the node that is asked about tells nothing of its place") {
   CHECK_FALSE(before({}, "_c_aaaa-lock-0000000002"));
   CHECK_FALSE(before({"_c_bbbb-lock-0000000003"}, "_c_aaaa-lock-0000000002"));
   CHECK_FALSE(before({"_c_bbbb-lock-0000000001"}, "_c_aaaa-lock-0000000002"));
   CHECK_FALSE(before({"_c_bbbb-lock-0000000001"}, ""));
 }
 
-TEST_CASE("zookeeper names: a node's data tells who has made it, if that was dlock", "[zookeeper]") {
+TEST_CASE("zookeeper names: a node's data tells who has made it, if that was dlock") {
   const node_data data{id128::random(), 1500, "host-a", 42, "two words"};
   const auto again = node_data::parse(data.text());
   REQUIRE(again);

@@ -19,7 +19,7 @@ int watched_nodes(const zookeeper_server& server) { return key_nodes_in(server.a
 
 }  // namespace
 
-TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in which they came", "[zookeeper][T32]") {
+TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in which they came", "[T32]") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor holder(fixture);
@@ -52,7 +52,7 @@ TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in 
   CHECK(before->at("k").holder == before->id);
 }
 
-TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who goes on waiting", "[zookeeper][T39]") {
+TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who goes on waiting", "[T39]") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor holder(fixture), leaving(fixture), staying(fixture);
@@ -69,7 +69,7 @@ TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who 
   CHECK(first.calls() == 1);
 }
 
-TEST_CASE("zookeeper: who was the first and did not take it gives way to the next", "[zookeeper]") {
+TEST_CASE("zookeeper: who was the first and did not take it gives way to the next") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor holder(fixture), idle(fixture), next(fixture);
@@ -86,7 +86,7 @@ TEST_CASE("zookeeper: who was the first and did not take it gives way to the nex
   CHECK(answer(next.take("k")) == outcome::yes);
 }
 
-TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has gone", "[zookeeper]") {
+TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has gone") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor holder(fixture), other(fixture);
@@ -103,7 +103,7 @@ TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has
   CHECK(second_listener.calls() == 1);
 }
 
-TEST_CASE("zookeeper: a place that is left while its node is being created leaves no node behind", "[zookeeper][T14]") {
+TEST_CASE("zookeeper: a place that is left while its node is being created leaves no node behind", "[T14]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   zookeeper_fixture direct(server.url()), through(url_by(proxy.port()));
@@ -120,7 +120,7 @@ TEST_CASE("zookeeper: a place that is left while its node is being created leave
   CHECK(eventually([&] { return holder.take("k").result == outcome::yes; }));
 }
 
-TEST_CASE("zookeeper: a place whose predecessor goes between its list and its watch is the first", "[zookeeper][T33]") {
+TEST_CASE("zookeeper: a place whose predecessor goes between its list and its watch is the first", "[T33]") {
   using namespace stores::zookeeper;
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
@@ -145,8 +145,7 @@ TEST_CASE("zookeeper: a place whose predecessor goes between its list and its wa
   handle.close();  // before what it tells goes
 }
 
-TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is deleted at the next renewal",
-          "[zookeeper][T14]") {
+TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is deleted at the next renewal", "[T14]") {
   using namespace stores::zookeeper;
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
@@ -163,7 +162,7 @@ TEST_CASE("zookeeper: a node of an attempt that was cancelled before it came is 
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("zookeeper: services get a key in the order in which they asked", "[zookeeper][T33]") {
+TEST_CASE("zookeeper: services get a key in the order in which they asked", "[T33]") {
   const zookeeper_server server;
   lock_service locks(server.url());
   auto held = locks.acquire("k");
@@ -185,7 +184,7 @@ TEST_CASE("zookeeper: services get a key in the order in which they asked", "[zo
   CHECK(locks.statements() == before + 1);
 }
 
-TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "[zookeeper][T14]") {
+TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "[T14]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   zookeeper_fixture direct(server.url());

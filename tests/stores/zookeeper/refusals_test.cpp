@@ -15,8 +15,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("zookeeper: a ttl that the servers' longest session can't keep is refused, with what is to be changed",
-          "[zookeeper]") {
+TEST_CASE("zookeeper: a ttl that the servers' longest session can't keep is refused, with what is to be changed") {
   const zookeeper_server server({"maxSessionTimeout=2000"});
   lock_service locks(server.url());
   CHECK(locks.try_acquire("k", {.ttl = 1500ms}));
@@ -25,13 +24,13 @@ TEST_CASE("zookeeper: a ttl that the servers' longest session can't keep is refu
                                       ContainsSubstring("a ttl of 2000 ms needs 2667 ms")));
 }
 
-TEST_CASE("zookeeper: with a server's defaults the ttl that dlock uses by default can be had", "[zookeeper]") {
+TEST_CASE("zookeeper: with a server's defaults the ttl that dlock uses by default can be had") {
   const zookeeper_server server({"tickTime=2000", "maxSessionTimeout=40000"});
   lock_service locks(server.url());
   CHECK(locks.acquire("k"));
 }
 
-TEST_CASE("zookeeper: where no server answers it is said so, and nothing is written to standard error", "[zookeeper]") {
+TEST_CASE("zookeeper: where no server answers it is said so, and nothing is written to standard error") {
   zookeeper_server server;
   const auto url = server.url("connect_timeout=300");
   server.kill();
@@ -49,8 +48,7 @@ TEST_CASE("zookeeper: where no server answers it is said so, and nothing is writ
   CHECK(std::string(std::istreambuf_iterator<char>(in), {}).empty());
 }
 
-TEST_CASE("zookeeper: a service needs one connection to its first lease, and names the limit that refuses it more",
-          "[zookeeper]") {
+TEST_CASE("zookeeper: a service needs one connection to its first lease, and names the limit that refuses it more") {
   const zookeeper_server server({"maxClientCnxns=1"});
   lock_service locks(server.url("connect_timeout=1000"));
   const lease held = locks.acquire("k", {.wait = 20s});
@@ -59,8 +57,7 @@ TEST_CASE("zookeeper: a service needs one connection to its first lease, and nam
                        MessageMatches(ContainsSubstring("maxClientCnxns")));
 }
 
-TEST_CASE("zookeeper: a key below which another recipe keeps nodes is not granted, and the error names the node",
-          "[zookeeper]") {
+TEST_CASE("zookeeper: a key below which another recipe keeps nodes is not granted, and the error names the node") {
   const zookeeper_server server;
   lock_service locks(server.url());
   locks.acquire("k").release();
@@ -83,7 +80,7 @@ TEST_CASE("zookeeper: a key below which another recipe keeps nodes is not grante
   CHECK(locks.try_acquire("other"));
 }
 
-TEST_CASE("zookeeper: nodes made by a user are that user's, and others are told so", "[zookeeper][T72]") {
+TEST_CASE("zookeeper: nodes made by a user are that user's, and others are told so", "[T72]") {
   const zookeeper_server server;
   const auto host = server.address();
   lock_service mine("zookeeper://me:sesame@" + host + "/?base=/private");
@@ -95,7 +92,7 @@ TEST_CASE("zookeeper: nodes made by a user are that user's, and others are told 
   CHECK_FALSE(same.try_acquire("k"));
 }
 
-TEST_CASE("zookeeper: the path stands before all paths, and is made", "[zookeeper]") {
+TEST_CASE("zookeeper: the path stands before all paths, and is made") {
   const zookeeper_server server;
   lock_service locks("zookeeper://" + server.address() + "/some/app?base=/locks");
   const lease held = locks.acquire("k");

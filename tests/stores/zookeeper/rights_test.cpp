@@ -35,8 +35,7 @@ void allow(const zookeeper_server& server, const std::string& path, int perms) {
 
 }  // namespace
 
-TEST_CASE("zookeeper: a holder that must not be read is another program, and other keys are told as they are",
-          "[zookeeper]") {
+TEST_CASE("zookeeper: a holder that must not be read is another program, and other keys are told as they are") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor a(fixture), b(fixture);
@@ -67,7 +66,7 @@ TEST_CASE("zookeeper: a holder that must not be read is another program, and oth
   CHECK(found[2].key == "queue");
 }
 
-TEST_CASE("zookeeper: a key whose holder must not be read is busy, and waited for", "[zookeeper]") {
+TEST_CASE("zookeeper: a key whose holder must not be read is busy, and waited for") {
   const zookeeper_server server;
   lock_service locks(server.url());
   locks.acquire("k").release();
@@ -83,7 +82,7 @@ TEST_CASE("zookeeper: a key whose holder must not be read is busy, and waited fo
   CHECK_NOTHROW(waiting.get());
 }
 
-TEST_CASE("zookeeper: the node of who left the queue goes, although its removal was refused at first", "[zookeeper]") {
+TEST_CASE("zookeeper: the node of who left the queue goes, although its removal was refused at first") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor holder(fixture), leaving(fixture), other(fixture);
@@ -102,7 +101,7 @@ TEST_CASE("zookeeper: the node of who left the queue goes, although its removal 
   CHECK(answer(other.take("k")) == outcome::yes);
 }
 
-TEST_CASE("zookeeper: nodes above the locks that were made beforehand need not be made", "[zookeeper]") {
+TEST_CASE("zookeeper: nodes above the locks that were made beforehand need not be made") {
   const zookeeper_server server;
   other_client operators(server.url());
   for (const auto* path : {"/app", "/app/locks", "/app/locks.sessions"}) operators.make(path, ZOO_PERSISTENT);

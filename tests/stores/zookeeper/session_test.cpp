@@ -17,7 +17,7 @@
 namespace dlock::test {
 
 TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, before anybody else has its key",
-          "[zookeeper][T30][T91]") {
+          "[T30][T91]") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   const auto observer = std::make_shared<recording_observer>();
@@ -35,7 +35,7 @@ TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, befo
   CHECK_NOTHROW(next.ensure_held());
 }
 
-TEST_CASE("zookeeper: a connection that is lost and found again within the ttl costs nobody a lease", "[zookeeper]") {
+TEST_CASE("zookeeper: a connection that is lost and found again within the ttl costs nobody a lease") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   lock_service locks(url_by(proxy.port()), {.defaults = {.ttl = 10s}});
@@ -53,7 +53,7 @@ TEST_CASE("zookeeper: a connection that is lost and found again within the ttl c
   CHECK(other.try_acquire("k"));
 }
 
-TEST_CASE("zookeeper: a server that falls silent is left for another one before leases end", "[zookeeper]") {
+TEST_CASE("zookeeper: a server that falls silent is left for another one before leases end") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   const auto url = url_by(proxy.port()) + "," + server.address();
@@ -71,7 +71,7 @@ TEST_CASE("zookeeper: a server that falls silent is left for another one before 
   CHECK(lock_service(server.url()).try_acquire("k"));
 }
 
-TEST_CASE("zookeeper: a server that is left while it answers does not end the session", "[zookeeper]") {
+TEST_CASE("zookeeper: a server that is left while it answers does not end the session") {
   using namespace stores::zookeeper;
   const zookeeper_server server;
   zookeeper_handle handle(settings_of(server.url()), 3s);
@@ -87,7 +87,7 @@ TEST_CASE("zookeeper: a server that is left while it answers does not end the se
   }
 }
 
-TEST_CASE("zookeeper: what was interrupted is not used again", "[zookeeper]") {
+TEST_CASE("zookeeper: what was interrupted is not used again") {
   using namespace stores::zookeeper;
   zookeeper_handle nowhere(settings_of(url_by(1)), 3s);
   zookeeper_connection brief("servers", 1ms);
@@ -99,7 +99,7 @@ TEST_CASE("zookeeper: what was interrupted is not used again", "[zookeeper]") {
   CHECK_FALSE(on.usable());
 }
 
-TEST_CASE("zookeeper: who has stopped waiting for a connection leaves nothing behind", "[zookeeper]") {
+TEST_CASE("zookeeper: who has stopped waiting for a connection leaves nothing behind") {
   using namespace stores::zookeeper;
   zookeeper_handle nowhere(settings_of(url_by(1)), 3s);
   zookeeper_connection on("servers", 1ms);
@@ -108,7 +108,7 @@ TEST_CASE("zookeeper: who has stopped waiting for a connection leaves nothing be
   CHECK(nowhere.waiting() == 1);
 }
 
-TEST_CASE("zookeeper: a session that was given up during an outage ends as soon as a server is back", "[zookeeper]") {
+TEST_CASE("zookeeper: a session that was given up during an outage ends as soon as a server is back") {
   const zookeeper_server server;
   lock_service locks(server.url(), {.close_limit = 0ms});
   lock_service others(server.url(), {.close_limit = 0ms});
@@ -122,7 +122,7 @@ TEST_CASE("zookeeper: a session that was given up during an outage ends as soon 
   CHECK(std::chrono::steady_clock::now() - back < 10s);  // of the session's timeout of 15 s
 }
 
-TEST_CASE("zookeeper: a server that is killed and started again has all locks", "[zookeeper][T60]") {
+TEST_CASE("zookeeper: a server that is killed and started again has all locks", "[T60]") {
   zookeeper_server server;
   lock_service locks(server.url(),
                      {.defaults = {.ttl = 60s}, .release_limit = 20s});  // it may be back later than the other
@@ -138,7 +138,7 @@ TEST_CASE("zookeeper: a server that is killed and started again has all locks", 
   CHECK(other.acquire("k", {.wait = 60s}).fencing_token() > fence);
 }
 
-TEST_CASE("zookeeper: a renewal that is too far from the one before proves too little and is no yes", "[zookeeper]") {
+TEST_CASE("zookeeper: a renewal that is too far from the one before proves too little and is no yes") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor a(fixture, 4s);  // its session lives for 6 s
@@ -155,7 +155,7 @@ TEST_CASE("zookeeper: a renewal that is too far from the one before proves too l
   }));
 }
 
-TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough before it was sent", "[zookeeper]") {
+TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough before it was sent") {
   using namespace stores::zookeeper;
   const auto nowhere = settings_of(url_by(1));
   const auto begun = boot_clock::now();
@@ -187,8 +187,7 @@ TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough b
   }
 }
 
-TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the parent's session alone",
-          "[zookeeper][T47]") {
+TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the parent's session alone", "[T47]") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor parent(fixture), other(fixture);
@@ -198,8 +197,7 @@ TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the
   CHECK(answer(other.take("k")) == outcome::no);
 }
 
-TEST_CASE("zookeeper: a forked child does not wait for the end of a handle that its parent is leaving",
-          "[zookeeper][T47]") {
+TEST_CASE("zookeeper: a forked child does not wait for the end of a handle that its parent is leaving", "[T47]") {
   using namespace stores::zookeeper;
   const zookeeper_server server;
   auto handle = std::make_unique<zookeeper_handle>(settings_of(server.url()), 10s);

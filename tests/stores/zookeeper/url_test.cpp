@@ -11,7 +11,7 @@ namespace dlock::test {
 
 using stores::zookeeper::zookeeper_settings;
 
-TEST_CASE("zookeeper url: what is wrong is named with its value", "[zookeeper]") {
+TEST_CASE("zookeeper url: what is wrong is named with its value") {
   const auto refused = [](const std::string& url, const std::string& why) {
     CHECK_THROWS_MATCHES(open_store(url), std::invalid_argument, MessageMatches(ContainsSubstring(why)));
   };
@@ -30,7 +30,7 @@ TEST_CASE("zookeeper url: what is wrong is named with its value", "[zookeeper]")
   refused("zookeeper://me@a/", "a user and a password need each other");
 }
 
-TEST_CASE("zookeeper url: hosts, paths and defaults are those that other clients use", "[zookeeper]") {
+TEST_CASE("zookeeper url: hosts, paths and defaults are those that other clients use") {
   const auto plain = zookeeper_settings::parse(store_url::parse("zookeeper://a,b:2182,[::1]"));
   CHECK(plain.servers == std::vector<std::string>{"a:2181", "b:2182", "[::1]:2181"});
   CHECK(plain.base == "/dlock");
@@ -40,7 +40,7 @@ TEST_CASE("zookeeper url: hosts, paths and defaults are those that other clients
   CHECK(zookeeper_settings::parse(store_url::parse("zookeeper://a:2182?base=/locks")).base == "/locks");
 }
 
-TEST_CASE("zookeeper url: a store's name shows no password", "[zookeeper][T71]") {
+TEST_CASE("zookeeper url: a store's name shows no password", "[T71]") {
   const auto name = open_store("zookeeper://me:sesame@host:7000,other/app?names=kazoo")->name();
   CHECK(name.find("sesame") == std::string::npos);
   CHECK_THAT(name, ContainsSubstring("zookeeper://me:***@host:7000,other/app"));

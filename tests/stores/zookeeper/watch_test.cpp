@@ -37,7 +37,7 @@ class slow_listener final : public key_listener {
 
 }  // namespace
 
-TEST_CASE("zookeeper: who waits is told when its session ends, that nothing more will be told", "[zookeeper]") {
+TEST_CASE("zookeeper: who waits is told when its session ends, that nothing more will be told") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor holder(fixture), other(fixture);
@@ -56,8 +56,7 @@ TEST_CASE("zookeeper: who waits is told when its session ends, that nothing more
   CHECK(nodes_of_key(server) == 1);
 }
 
-TEST_CASE("zookeeper: who waits is told that nothing more will be told when the servers have ended its session",
-          "[zookeeper]") {
+TEST_CASE("zookeeper: who waits is told that nothing more will be told when the servers have ended its session") {
   const zookeeper_server server;
   tcp_proxy proxy(server.port());
   zookeeper_fixture direct(server.url()), cut_off(url_by(proxy.port()));
@@ -77,8 +76,7 @@ TEST_CASE("zookeeper: who waits is told that nothing more will be told when the 
   other.store->unwatch("k", id128{}, watching);
 }
 
-TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although its session has ended meanwhile",
-          "[zookeeper]") {
+TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although its session has ended meanwhile") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor a(fixture);
@@ -104,7 +102,7 @@ TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although i
   closing.get();
 }
 
-TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is told so", "[zookeeper]") {
+TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is told so") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor a(fixture);
@@ -120,8 +118,7 @@ TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is
   CHECK(answer(a.take("k")) == outcome::no);
 }
 
-TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that nothing more will be told",
-          "[zookeeper]") {
+TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that nothing more will be told") {
   const zookeeper_server server;
   zookeeper_fixture fixture(server.url());
   actor holder(fixture), waiting(fixture);
@@ -140,7 +137,7 @@ TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that not
   waiting.store->unwatch("k", waiting.id, listener);
 }
 
-TEST_CASE("zookeeper: a node of a doubted attempt is looked for until two polls were answered", "[zookeeper]") {
+TEST_CASE("zookeeper: a node of a doubted attempt is looked for until two polls were answered") {
   const zookeeper_server server;
   other_client client(server.url());
   zookeeper_handle closed(settings_of(server.url()), 10s);
@@ -160,7 +157,7 @@ TEST_CASE("zookeeper: a node of a doubted attempt is looked for until two polls 
   handle.close();  // before what it tells goes
 }
 
-TEST_CASE("zookeeper: a listener is told once of a node, and not of one that it could not watch", "[zookeeper]") {
+TEST_CASE("zookeeper: a listener is told once of a node, and not of one that it could not watch") {
   const zookeeper_server server;
   other_client client(server.url());
   auto& handle = client.handle;

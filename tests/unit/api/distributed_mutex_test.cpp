@@ -38,7 +38,7 @@ struct real_time_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(memory_fixture, "mutex: locked means taken everywhere, unlocked means free", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: locked means taken everywhere, unlocked means free") {
   distributed_mutex door{locks, "k"};
   door.lock();
   CHECK_FALSE(is_free("k"));
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: locked means taken everywhere, unlocked
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: std guards lock and unlock it", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: std guards lock and unlock it") {
   distributed_mutex door{locks, "k", {.wait = 0ms}};
   {
     const std::lock_guard guard(door);
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: std guards lock and unlock it", "[mutex
   CHECK_THROWS_AS(std::lock_guard(door), dlock::lock_timeout);
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: two objects of one key exclude each other, of two keys do not", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: two objects of one key exclude each other, of two keys do not") {
   distributed_mutex first{locks, "k"};
   distributed_mutex same{locks, "k"};
   distributed_mutex elsewhere{rival, "k"};
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: two objects of one key exclude each oth
   other.unlock();
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: it is not recursive", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: it is not recursive") {
   distributed_mutex door{locks, "k"};
   distributed_mutex same{locks, "k"};
   const std::lock_guard guard(door);
@@ -98,13 +98,13 @@ TEST_CASE_METHOD(memory_fixture, "mutex: it is not recursive", "[mutex]") {
   CHECK_THROWS_AS(throttle.lock(), dlock::lock_timeout);
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: a key held by a plain lease counts as held", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: a key held by a plain lease counts as held") {
   const lease mine = locks.acquire("k");
   distributed_mutex door{locks, "k"};
   CHECK(thrown([&] { door.lock(); }) == dlock::errc::already_held);
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: only its owner can unlock it", "[mutex][T09]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: only its owner can unlock it", "[T09]") {
   distributed_mutex door{locks, "k"};
   CHECK(thrown([&] { door.unlock(); }) == std::errc::operation_not_permitted);
   CHECK(thrown([&] { (void)door.held(); }) == std::errc::operation_not_permitted);
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: only its owner can unlock it", "[mutex]
   CHECK(thrown([&] { door.unlock(); }) == std::errc::operation_not_permitted);
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: an owner may unlock on another thread", "[mutex][T09]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: an owner may unlock on another thread", "[T09]") {
   distributed_mutex door{locks, "k"};
   const dlock::owner task;
   {
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: an owner may unlock on another thread",
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: held() is the lease of the current owner", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: held() is the lease of the current owner") {
   distributed_mutex door{locks, "k"};
   door.lock();
   const std::uint64_t first = door.held().fencing_token();
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: held() is the lease of the current owne
 }
 
 TEST_CASE_METHOD(memory_fixture, "mutex: unlock after a loss throws nothing, tells the observer, spares a successor",
-                 "[mutex][T08]") {
+                 "[T08]") {
   distributed_mutex door{locks, "k"};
   lease theirs;
   {
@@ -162,8 +162,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: unlock after a loss throws nothing, tel
   CHECK(seen->wait_for(dlock::event::kind::lost));
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: after a loss the object serves the next owner before the first has unlocked",
-                 "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: after a loss the object serves the next owner before the first has unlocked") {
   distributed_mutex door{locks, "k"};
   const dlock::owner next;
   door.lock();
@@ -183,7 +182,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: after a loss the object serves the next
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: destroying it releases", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: destroying it releases") {
   std::optional<distributed_mutex> door(std::in_place, locks, "k");
   door->lock();
   CHECK_FALSE(is_free("k"));
@@ -191,7 +190,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: destroying it releases", "[mutex]") {
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: options are checked when it is made, and used", "[mutex][T10]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: options are checked when it is made, and used", "[T10]") {
   CHECK_THROWS_AS(distributed_mutex(locks, "k", {.ttl = 0ms}), std::invalid_argument);
   CHECK_THROWS_AS(distributed_mutex(locks, "k", {.wait = -1ms}), std::invalid_argument);
   CHECK_THROWS_AS(distributed_mutex(locks, ""), std::invalid_argument);
@@ -207,7 +206,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: options are checked when it is made, an
   by_default.unlock();
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: any duration and any clock may bound the wait", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: any duration and any clock may bound the wait") {
   distributed_mutex door{locks, "k"};
   const auto taken = [&](bool got) {
     if (got) door.unlock();
@@ -231,7 +230,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: any duration and any clock may bound th
   CHECK_FALSE(door.try_lock_until(std::chrono::system_clock::now() - 1h));
 }
 
-TEST_CASE_METHOD(real_time_fixture, "mutex: a wait ends at its limit", "[mutex]") {
+TEST_CASE_METHOD(real_time_fixture, "mutex: a wait ends at its limit") {
   distributed_mutex door{locks, "k", {.wait = 30ms}};
   const lease theirs = locks.acquire("k");
   const owner_scope foreign;
@@ -248,7 +247,7 @@ TEST_CASE_METHOD(real_time_fixture, "mutex: a wait ends at its limit", "[mutex]"
   CHECK(std::chrono::steady_clock::now() - begin >= 100ms);
 }
 
-TEST_CASE_METHOD(real_time_fixture, "mutex: a waiter gets the key when it is unlocked", "[mutex]") {
+TEST_CASE_METHOD(real_time_fixture, "mutex: a waiter gets the key when it is unlocked") {
   distributed_mutex door{locks, "k", {.wait = 60s}};
   door.lock();
   std::thread waiter([&] { const std::lock_guard guard(door); });
@@ -258,8 +257,7 @@ TEST_CASE_METHOD(real_time_fixture, "mutex: a waiter gets the key when it is unl
   door.unlock();
 }
 
-TEST_CASE_METHOD(real_time_fixture, "mutex: threads that share one object, or have one each, exclude each other",
-                 "[mutex]") {
+TEST_CASE_METHOD(real_time_fixture, "mutex: threads that share one object, or have one each, exclude each other") {
   distributed_mutex shared{locks, "k", {.wait = 60s}};
   int count = 0;  // no atomic: the lock is what protects it
   {
@@ -277,7 +275,7 @@ TEST_CASE_METHOD(real_time_fixture, "mutex: threads that share one object, or ha
   CHECK(count == static_cast<int>(threads) * rounds);
 }
 
-TEST_CASE_METHOD(real_time_fixture, "mutex: scoped_lock over several in opposite orders does not deadlock", "[mutex]") {
+TEST_CASE_METHOD(real_time_fixture, "mutex: scoped_lock over several in opposite orders does not deadlock") {
   distributed_mutex a{locks, "a", {.wait = 60s}};
   distributed_mutex b{locks, "b", {.wait = 60s}};
   distributed_mutex c{locks, "c", {.wait = 60s}};
@@ -299,8 +297,7 @@ TEST_CASE_METHOD(real_time_fixture, "mutex: scoped_lock over several in opposite
   CHECK(count == 2 * rounds);
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: the round after a failed one begins with a pause, which close() ends",
-                 "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: the round after a failed one begins with a pause, which close() ends") {
   distributed_mutex a{locks, "a", {.wait = 1h}};
   distributed_mutex b{locks, "b", {.wait = 1h}};
   std::optional<lease> theirs = rival.acquire("b");
@@ -322,7 +319,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: the round after a failed one begins wit
   CHECK(end == dlock::errc::closed);
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: what is no failed round makes nobody pause", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: what is no failed round makes nobody pause") {
   distributed_mutex a{locks, "a", {.wait = 1h}};
   distributed_mutex b{locks, "b", {.wait = 1h}};
   distributed_mutex c{locks, "c", {.wait = 1h}};
@@ -343,7 +340,7 @@ TEST_CASE_METHOD(memory_fixture, "mutex: what is no failed round makes nobody pa
   b.unlock();
 }
 
-TEST_CASE_METHOD(real_time_fixture, "mutex: many threads that cross each other's mutexes all come through", "[mutex]") {
+TEST_CASE_METHOD(real_time_fixture, "mutex: many threads that cross each other's mutexes all come through") {
   distributed_mutex a{locks, "a", {.wait = 60s}};
   distributed_mutex b{locks, "b", {.wait = 60s}};
   distributed_mutex c{locks, "c", {.wait = 60s}};
@@ -371,7 +368,7 @@ TEST_CASE_METHOD(real_time_fixture, "mutex: many threads that cross each other's
   CHECK(count == 2 * static_cast<int>(threads) * few);
 }
 
-TEST_CASE_METHOD(memory_fixture, "mutex: std::lock keeps nothing when one of several fails", "[mutex]") {
+TEST_CASE_METHOD(memory_fixture, "mutex: std::lock keeps nothing when one of several fails") {
   distributed_mutex a{locks, "a"};
   distributed_mutex b{locks, "b"};
   const lease theirs = rival.acquire("b");

@@ -8,7 +8,7 @@ using namespace dlock;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
-TEST_CASE("fence_gate: admits tokens that are not lower than the greatest seen", "[fenced][T71]") {
+TEST_CASE("fence_gate: admits tokens that are not lower than the greatest seen", "[T71]") {
   fence_gate gate;
   CHECK(gate.seen() == 0);
   CHECK(gate.admit(5));
@@ -20,7 +20,7 @@ TEST_CASE("fence_gate: admits tokens that are not lower than the greatest seen",
   CHECK(gate.seen() == 9);
 }
 
-TEST_CASE("fence_gate: each resource has a token of its own", "[fenced]") {
+TEST_CASE("fence_gate: each resource has a token of its own") {
   fence_gate gate;
   CHECK(gate.admit("a", 7));
   CHECK(gate.admit("b", 3));
@@ -33,7 +33,7 @@ TEST_CASE("fence_gate: each resource has a token of its own", "[fenced]") {
   CHECK(gate.seen("c") == 0);
 }
 
-TEST_CASE("fence_gate: what is refused names both tokens and the resource", "[fenced]") {
+TEST_CASE("fence_gate: what is refused names both tokens and the resource") {
   fence_gate gate;
   gate.require("report\n1", 12);
   bool ran = false;
@@ -49,7 +49,7 @@ TEST_CASE("fence_gate: what is refused names both tokens and the resource", "[fe
   CHECK_THROWS_AS((gate.require(2), gate.require(1)), stale_fence);
 }
 
-TEST_CASE("fence_gate: runs the write if the token is admitted, and gives its result", "[fenced]") {
+TEST_CASE("fence_gate: runs the write if the token is admitted, and gives its result") {
   fence_gate gate;
   int writes = 0;
   CHECK(gate.require("k", 2, [&] { return ++writes; }) == 1);
@@ -62,7 +62,7 @@ TEST_CASE("fence_gate: runs the write if the token is admitted, and gives its re
   CHECK(writes == 2);
 }
 
-TEST_CASE("fence_gate: a write that throws was there", "[fenced]") {
+TEST_CASE("fence_gate: a write that throws was there") {
   fence_gate gate;
   CHECK_THROWS_AS(gate.require("k", 5, [] { throw std::runtime_error("half written"); }), std::runtime_error);
   CHECK_FALSE(gate.admit("k", 4));
@@ -71,14 +71,14 @@ TEST_CASE("fence_gate: a write that throws was there", "[fenced]") {
   CHECK(gate.admit("k", 6));  // nobody is kept out for good
 }
 
-TEST_CASE("fence_gate: refuses the token of an empty lease", "[fenced]") {
+TEST_CASE("fence_gate: refuses the token of an empty lease") {
   fence_gate gate;
   CHECK_THROWS_MATCHES(gate.admit(0), std::invalid_argument, MessageMatches(ContainsSubstring("token = 0")));
   CHECK_THROWS_AS(gate.require("k", 0), std::invalid_argument);
   CHECK_THROWS_AS(gate.require("k", 0, [] {}), std::invalid_argument);
 }
 
-TEST_CASE("fence_gate: check and write are one step for all threads", "[fenced][T71]") {
+TEST_CASE("fence_gate: check and write are one step for all threads", "[T71]") {
   constexpr std::uint64_t last = 20'000;
   fence_gate gate;
   std::atomic<std::uint64_t> next{0};
@@ -98,7 +98,7 @@ TEST_CASE("fence_gate: check and write are one step for all threads", "[fenced][
   CHECK(gate.seen("k") == last);
 }
 
-TEST_CASE("fence_gate: nobody passes while a write on that resource runs", "[fenced][T71]") {
+TEST_CASE("fence_gate: nobody passes while a write on that resource runs", "[T71]") {
   fence_gate gate;
   // A gate that lets the second one pass is found out in the rounds in which that one is quick.
   for (std::uint64_t token = 1; token <= 400; token += 2) {
@@ -118,7 +118,7 @@ TEST_CASE("fence_gate: nobody passes while a write on that resource runs", "[fen
   }
 }
 
-TEST_CASE("fence_gate: a write on one resource does not keep others out", "[fenced]") {
+TEST_CASE("fence_gate: a write on one resource does not keep others out") {
   fence_gate gate;
   gate.admit("slow", 1, [&] {
     std::thread other([&] {
@@ -129,26 +129,26 @@ TEST_CASE("fence_gate: a write on one resource does not keep others out", "[fenc
   });
 }
 
-TEST_CASE("fenced_update: check and write are one statement", "[fenced][T71]") {
+TEST_CASE("fenced_update: check and write are one statement", "[T71]") {
   const fenced_update save{.table = "report", .assignments = "body = ?, author = ?", .condition = "id = ?"};
   CHECK(save.sql() == "UPDATE report SET body = ?, author = ?, fence = ? WHERE (id = ?) AND fence <= ?");
   CHECK(save.sql(17) == "UPDATE report SET body = ?, author = ?, fence = 17 WHERE (id = ?) AND fence <= 17");
   CHECK(save.seen_sql() == "SELECT fence FROM report WHERE (id = ?) FOR UPDATE");
 }
 
-TEST_CASE("fenced_update: a condition with OR stays within the check", "[fenced]") {
+TEST_CASE("fenced_update: a condition with OR stays within the check") {
   const fenced_update save{
       .table = "`a b`", .assignments = "x = 1", .condition = "id = 1 OR id = 2", .column = "`token`"};
   CHECK(save.sql(3) == "UPDATE `a b` SET x = 1, `token` = 3 WHERE (id = 1 OR id = 2) AND `token` <= 3");
   CHECK(save.seen_sql() == "SELECT `token` FROM `a b` WHERE (id = 1 OR id = 2) FOR UPDATE");
 }
 
-TEST_CASE("fenced_update: without assignments it announces the token", "[fenced]") {
+TEST_CASE("fenced_update: without assignments it announces the token") {
   const fenced_update announce{.table = "report", .condition = "id = ?"};
   CHECK(announce.sql() == "UPDATE report SET fence = ? WHERE (id = ?) AND fence <= ?");
 }
 
-TEST_CASE("fenced_update: what is missing is an error that names the field", "[fenced]") {
+TEST_CASE("fenced_update: what is missing is an error that names the field") {
   const auto refuses = [](const fenced_update& bad, const std::string& field) {
     CHECK_THROWS_MATCHES(bad.sql(), std::invalid_argument, MessageMatches(ContainsSubstring(field)));
     CHECK_THROWS_MATCHES(bad.seen_sql(), std::invalid_argument, MessageMatches(ContainsSubstring(field)));
@@ -160,7 +160,7 @@ TEST_CASE("fenced_update: what is missing is an error that names the field", "[f
                        MessageMatches(ContainsSubstring("token = 0")));
 }
 
-TEST_CASE("fenced_update: no row is a refusal only where rows are counted that matched", "[fenced][T55]") {
+TEST_CASE("fenced_update: no row is a refusal only where rows are counted that matched", "[T55]") {
   using rows = fenced_update::rows;
   using verdict = fenced_update::verdict;
   CHECK(fenced_update::judge(1, rows::found) == verdict::written);

@@ -21,7 +21,7 @@ using namespace dlock::test;  // the forms
 
 }  // namespace
 
-TEST_CASE_METHOD(memory_fixture, "macros: the statement runs under the lock, which is free afterwards", "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: the statement runs under the lock, which is free afterwards") {
   bool free_inside = true;
   DISTRIBUTED_LOCKED("k") { free_inside = is_free("k"); }
   CHECK_FALSE(free_inside);
@@ -34,7 +34,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: the statement runs under the lock, whi
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: return leaves the function with its value, and releases", "[macros][T87]") {
+TEST_CASE_METHOD(memory_fixture, "macros: return leaves the function with its value, and releases", "[T87]") {
   int target = 5;
   CHECK(returned_value(7) == 7);
   CHECK(is_free("k"));
@@ -45,8 +45,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: return leaves the function with its va
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: break and continue leave the loop or switch around, and release",
-                 "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: break and continue leave the loop or switch around, and release") {
   // 0: body and rest; 1: continue skips both; 2: body and rest; 3: break ends the loop
   CHECK(left_by_break_and_continue(10) == std::vector{0, 0, 2, -2});
   CHECK(left_by_break_of_switch(1) == 10);
@@ -54,7 +53,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: break and continue leave the loop or s
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: an exception leaves the statement, and releases", "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: an exception leaves the statement, and releases") {
   const auto thrower = [] {
     DISTRIBUTED_LOCKED("k") { throw std::out_of_range("mine"); }
   };
@@ -62,12 +61,12 @@ TEST_CASE_METHOD(memory_fixture, "macros: an exception leaves the statement, and
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: an else after the statement belongs to the if around it", "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: an else after the statement belongs to the if around it") {
   CHECK(outer_else(true) == 11);
   CHECK(outer_else(false) == 22);
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: statements nest, and the same key is re-entered", "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: statements nest, and the same key is re-entered") {
   bool inner_again = false;
   CHECK(nested(inner_again));
   CHECK(inner_again);
@@ -75,7 +74,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: statements nest, and the same key is r
   CHECK(is_free("l"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: two statements on one line only hide the outer name", "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: two statements on one line only hide the outer name") {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
   bool both = false;
@@ -87,12 +86,12 @@ TEST_CASE_METHOD(memory_fixture, "macros: two statements on one line only hide t
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: keys and options may have commas", "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: keys and options may have commas") {
   CHECK(commas({42, "ann"}, "bob") == "42:bob k bob:42 ann:bob");
   CHECK(from_variables("k", {.ttl = 5s}) == 1);
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: they work in templates, lambdas and namespaces called dlock", "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: they work in templates, lambdas and namespaces called dlock") {
   CHECK(in_template(42) == 42);
   CHECK(in_template(43L) == 43L);
   CHECK(in_lambda() == "k7");
@@ -100,8 +99,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: they work in templates, lambdas and na
 }
 
 TEST_CASE_METHOD(memory_fixture, "macros: a body is any statement", "[macros]") { CHECK(bodies() == 36); }
-
-TEST_CASE_METHOD(memory_fixture, "macros: key and options are evaluated once, before the body", "[macros][T84]") {
+TEST_CASE_METHOD(memory_fixture, "macros: key and options are evaluated once, before the body", "[T84]") {
   std::string order;
   std::string name = "k";
   const auto key = [&] {
@@ -127,7 +125,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: key and options are evaluated once, be
   CHECK((order == "kob" || order == "okb"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: nothing runs without the lock", "[macros][T03]") {
+TEST_CASE_METHOD(memory_fixture, "macros: nothing runs without the lock", "[T03]") {
   int runs = 0;
   const auto attempt = [&] {
     DISTRIBUTED_LOCKED("k") { ++runs; }
@@ -145,8 +143,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: nothing runs without the lock", "[macr
   CHECK(runs == 0);
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: TRY runs the else branch when the key is busy, and tries only once",
-                 "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: TRY runs the else branch when the key is busy, and tries only once") {
   CHECK(tried() == 1);
   CHECK(tried() == 2);
   CHECK(tried_without_else());
@@ -155,7 +152,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: TRY runs the else branch when the key 
   CHECK_FALSE(tried_without_else());
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: TRY without a name runs its body only under the lock", "[macros][T03]") {
+TEST_CASE_METHOD(memory_fixture, "macros: TRY without a name runs its body only under the lock", "[T03]") {
   bool free_inside = true;
   bool busy = false;
   DISTRIBUTED_TRY_LOCKED("k") { free_inside = is_free("k"); }
@@ -181,8 +178,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: TRY without a name runs its body only 
   CHECK(is_free("l"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: TRY without a name evaluates key and options once, and lets exceptions out",
-                 "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: TRY without a name evaluates key and options once, and lets exceptions out") {
   std::string order;
   const auto key = [&] {
     order += 'k';
@@ -205,14 +201,14 @@ TEST_CASE_METHOD(memory_fixture, "macros: TRY without a name evaluates key and o
   CHECK(order.size() == 2);
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: options are used, and without them the service's defaults", "[macros][T10]") {
+TEST_CASE_METHOD(memory_fixture, "macros: options are used, and without them the service's defaults", "[T10]") {
   DISTRIBUTED_LOCKED_AS(held, "k", {.ttl = 5s}) { CHECK(held.remaining() <= 5s); }
   DISTRIBUTED_LOCKED_AS(held, "k") { CHECK(held.remaining() > 5s); }
   DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.ttl = 5s}) { CHECK(held.remaining() <= 5s); }
   DISTRIBUTED_TRY_LOCKED_AS(held, "k") { CHECK(held.remaining() > 5s); }
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: the named lease tells of a loss, the closing brace cannot", "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: the named lease tells of a loss, the closing brace cannot") {
   const auto careless = [&] {
     DISTRIBUTED_LOCKED("k") { outlive_leases(); }
   };
@@ -226,13 +222,12 @@ TEST_CASE_METHOD(memory_fixture, "macros: the named lease tells of a loss, the c
   CHECK_THROWS_AS(careful(), dlock::lock_lost);
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: the lease is const, so that nobody releases it in mid-body", "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: the lease is const, so that nobody releases it in mid-body") {
   DISTRIBUTED_LOCKED_AS(held, "k") { STATIC_CHECK(std::is_same_v<decltype(held), const lease>); }
   DISTRIBUTED_TRY_LOCKED_AS(held, "k") { STATIC_CHECK(std::is_same_v<decltype(held), const lease>); }
 }
 
-TEST_CASE_METHOD(memory_fixture, "macros: a service may stand before the key, and is used instead of the default one",
-                 "[macros]") {
+TEST_CASE_METHOD(memory_fixture, "macros: a service may stand before the key, and is used instead of the default one") {
   int runs = 0;
   DISTRIBUTED_LOCKED_AS(held, rival, "k", {.ttl = std::chrono::seconds{30}}) {
     ++runs;
@@ -246,7 +241,7 @@ TEST_CASE_METHOD(memory_fixture, "macros: a service may stand before the key, an
   CHECK(runs == 3);
 }
 
-TEST_CASE("macros: without a default service they throw and say so", "[macros]") {
+TEST_CASE("macros: without a default service they throw and say so") {
   int runs = 0;
   const auto attempt = [&] {
     DISTRIBUTED_LOCKED("k") { ++runs; }
@@ -283,9 +278,7 @@ task locked_over_suspension() {
 }  // namespace
 
 TEST_CASE_METHOD(memory_fixture,
-                 "macros: in a coroutine the lock is held until the statement ends, not until it "
-                 "suspends",
-                 "[macros][T88]") {
+                 "macros: in a coroutine the lock is held until the statement ends, not until it suspends", "[T88]") {
   const task running = locked_over_suspension();
   CHECK_FALSE(running.handle.done());
   CHECK_FALSE(is_free("k"));
@@ -340,7 +333,7 @@ static_assert(allows<lock_key, decltype(USE(IT.str()))>);
 
 }  // namespace
 
-TEST_CASE("temporaries: a loop over the leases of one keeps it until its end", "[lease]") {
+TEST_CASE("temporaries: a loop over the leases of one keeps it until its end") {
   lock_service locks{"memory:"};
   int seen = 0;
   for (const auto& each : locks.acquire_all({"a", "b"})) {

@@ -13,7 +13,7 @@ using namespace dlock::test;
 
 }  // namespace
 
-TEST_CASE_METHOD(memory_fixture, "multi_lease: has a lease for each key, in their order", "[multi_lease][T77]") {
+TEST_CASE_METHOD(memory_fixture, "multi_lease: has a lease for each key, in their order", "[T77]") {
   const auto held = locks.acquire_all({"b", "a", "b"});
   REQUIRE(held);
   REQUIRE(held.size() == 2);
@@ -31,7 +31,7 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: has a lease for each key, in thei
   CHECK(held.loss() == loss_reason::none);
 }
 
-TEST_CASE("multi_lease: an empty one holds nothing, and says so", "[multi_lease]") {
+TEST_CASE("multi_lease: an empty one holds nothing, and says so") {
   multi_lease none;
   CHECK_FALSE(none);
   CHECK(none.size() == 0);
@@ -46,7 +46,7 @@ TEST_CASE("multi_lease: an empty one holds nothing, and says so", "[multi_lease]
   CHECK_THROWS_AS(none.release(), std::logic_error);
 }
 
-TEST_CASE_METHOD(memory_fixture, "multi_lease: can be moved, and releases what is assigned over", "[multi_lease]") {
+TEST_CASE_METHOD(memory_fixture, "multi_lease: can be moved, and releases what is assigned over") {
   STATIC_CHECK_FALSE(std::copyable<multi_lease>);
   STATIC_CHECK(std::is_nothrow_move_constructible_v<multi_lease>);
   auto held = locks.acquire_all({"a", "b"});
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: can be moved, and releases what i
   CHECK(is_free("c"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "multi_lease: release() empties it", "[multi_lease]") {
+TEST_CASE_METHOD(memory_fixture, "multi_lease: release() empties it") {
   auto held = locks.acquire_all({"a", "b"});
   held.release();
   CHECK_FALSE(held);
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: release() empties it", "[multi_le
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "multi_lease: renew() by hand prolongs all", "[multi_lease][T12]") {
+TEST_CASE_METHOD(memory_fixture, "multi_lease: renew() by hand prolongs all", "[T12]") {
   auto held = locks.acquire_all({"a", "b"}, {.ttl = 1s, .renewal = renewal::manual});
   clock.advance(600ms);
   held.renew();
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: renew() by hand prolongs all", "[
   CHECK_THROWS_AS(kept.renew(), std::logic_error);
 }
 
-TEST_CASE_METHOD(memory_fixture, "multi_lease: the macros take a list of keys", "[multi_lease][macros]") {
+TEST_CASE_METHOD(memory_fixture, "multi_lease: the macros take a list of keys") {
   CHECK(returned_from_list(7) == 7);
   CHECK(is_free("k"));
   CHECK(fence_from_list({7, "ann"}, {.ttl = 5s}) == 2);
@@ -111,7 +111,7 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: the macros take a list of keys", 
   CHECK(is_free("d"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "multi_lease: nothing runs with fewer than all keys", "[multi_lease][T03][T76]") {
+TEST_CASE_METHOD(memory_fixture, "multi_lease: nothing runs with fewer than all keys", "[T03][T76]") {
   const auto theirs = rival.acquire("b");
   int runs = 0;
   const auto attempt = [&] {
@@ -128,8 +128,7 @@ TEST_CASE_METHOD(memory_fixture, "multi_lease: nothing runs with fewer than all 
 }
 
 TEST_CASE_METHOD(memory_fixture,
-                 "multi_lease: with_locks takes lists, lock_keys and ranges, and gives results of any kind",
-                 "[multi_lease][with_lock]") {
+                 "multi_lease: with_locks takes lists, lock_keys and ranges, and gives results of any kind") {
   const lock_keys keys{"a", "b"};
   const std::vector<std::string> names{"a", "b"};
   const lock_options options{.ttl = 5s};
@@ -147,8 +146,7 @@ TEST_CASE_METHOD(memory_fixture,
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "multi_lease: with_locks throws the result away if one lease was lost",
-                 "[multi_lease][with_lock][T04]") {
+TEST_CASE_METHOD(memory_fixture, "multi_lease: with_locks throws the result away if one lease was lost", "[T04]") {
   const auto late = [&] {
     outlive_leases();
     return 42;

@@ -10,8 +10,7 @@
 #error "DLOCK_NO_MACROS must leave no macro"
 #endif
 
-TEST_CASE_METHOD(dlock::test::memory_fixture, "macros: DLOCK_NO_MACROS leaves them out, and with_lock does the same",
-                 "[macros]") {
+TEST_CASE_METHOD(dlock::test::memory_fixture, "macros: DLOCK_NO_MACROS leaves them out, and with_lock does the same") {
   bool free_inside = true;
   locks.with_lock("k", [&] { free_inside = is_free("k"); });
   CHECK_FALSE(free_inside);

@@ -28,15 +28,14 @@ static_assert(!dlock::detail::callable_under_lock<int (*)(lease)>);  // the leas
 
 }  // namespace
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: the function runs under the lock, which is free afterwards",
-                 "[with_lock]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: the function runs under the lock, which is free afterwards") {
   bool free_inside = true;
   locks.with_lock("k", [&] { free_inside = is_free("k"); });
   CHECK_FALSE(free_inside);
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: results of every kind come through unchanged", "[with_lock][T87]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: results of every kind come through unchanged", "[T87]") {
   int target = 5;
 
   STATIC_CHECK(std::same_as<decltype(locks.with_lock("k", [] {})), void>);
@@ -54,7 +53,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: results of every kind come through 
   CHECK(owned == nullptr);
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: any callable is called, once", "[with_lock]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: any callable is called, once") {
   CHECK(locks.with_lock("k", plain_function) == 11);
   CHECK(locks.with_lock("k", &plain_function) == 11);
   CHECK(locks.with_lock("k", std::function<int()>(plain_function)) == 11);
@@ -65,7 +64,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: any callable is called, once", "[wi
   CHECK(calls == 1);
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: the function may take its lease", "[with_lock]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: the function may take its lease") {
   const auto first = locks.with_lock("k", [](const lease& held) { return held.fencing_token(); });
   const auto second = locks.with_lock("k", [](lease& held) { return held.fencing_token(); });
   CHECK(second == first + 1);
@@ -78,7 +77,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: the function may take its lease", "
   });
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: no function runs without the lock", "[with_lock][T03]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: no function runs without the lock", "[T03]") {
   int runs = 0;
   const auto body = [&] { ++runs; };
   {
@@ -96,7 +95,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: no function runs without the lock",
   CHECK(runs == 0);
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: nothing is released when nothing was acquired", "[with_lock][T02]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: nothing is released when nothing was acquired", "[T02]") {
   const lease theirs = rival.acquire("k");
   CHECK_THROWS_AS(locks.with_lock("k", {.wait = 0ms}, [] {}), dlock::lock_timeout);
   CHECK_FALSE(locks.try_with_lock("k", [] {}));
@@ -105,14 +104,14 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: nothing is released when nothing wa
   CHECK_FALSE(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: an exception passes and the key is released", "[with_lock]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: an exception passes and the key is released") {
   CHECK_THROWS_AS(locks.with_lock("k", []() -> int { throw std::out_of_range("mine"); }), std::out_of_range);
   CHECK(is_free("k"));
   CHECK_THROWS_AS(locks.try_with_lock("k", []() -> int { throw std::out_of_range("mine"); }), std::out_of_range);
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: a result made under a lost lease is not handed out", "[with_lock]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: a result made under a lost lease is not handed out") {
   int target = 0;
   CHECK_THROWS_AS(locks.with_lock("k", [&] { return outlive_leases(), 1; }), dlock::lock_lost);
   CHECK_THROWS_AS(locks.with_lock("k", [&] { outlive_leases(); }), dlock::lock_lost);
@@ -121,7 +120,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: a result made under a lost lease is
   CHECK_THROWS_AS(locks.try_with_lock("k", [&] { outlive_leases(); }), dlock::lock_lost);
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: a successor is left alone after a loss", "[with_lock][T08]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: a successor is left alone after a loss", "[T08]") {
   lease theirs;
   CHECK_THROWS_AS(locks.with_lock("k",
                                   [&] {
@@ -133,7 +132,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: a successor is left alone after a l
   CHECK_NOTHROW(theirs.release());
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: the function's own exception wins over a loss", "[with_lock]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: the function's own exception wins over a loss") {
   CHECK_THROWS_AS(locks.with_lock("k",
                                   [&]() -> int {
                                     outlive_leases();
@@ -142,8 +141,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: the function's own exception wins o
                   std::out_of_range);
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: re-entry runs at once, and an inner loss is found at the inner end",
-                 "[with_lock]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: re-entry runs at once, and an inner loss is found at the inner end") {
   bool inner_again = false;
   bool free_between = true;
   locks.with_lock("k", [&] {
@@ -164,7 +162,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: re-entry runs at once, and an inner
   CHECK_FALSE(inner_returned);
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: a function may let its lease go itself", "[with_lock][T08]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: a function may let its lease go itself", "[T08]") {
   lease kept;
   CHECK(locks.with_lock("k", [](lease& held) { return held.release(), 1; }) == 1);
   CHECK(is_free("k"));
@@ -174,8 +172,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: a function may let its lease go its
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: options reach the service, and without them its defaults do",
-                 "[with_lock][T10]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: options reach the service, and without them its defaults do", "[T10]") {
   locks.with_lock("k", {.ttl = 5s}, [](const lease& held) { CHECK(held.remaining() <= 5s); });
   locks.with_lock("k", [](const lease& held) { CHECK(held.remaining() > 5s); });
   locks.with_lock("k", [&] {
@@ -187,7 +184,7 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: options reach the service, and with
   CHECK_THROWS_AS(locks.with_lock("k", [] {}), dlock::lock_timeout);  // the fixture's default wait is 0
 }
 
-TEST_CASE_METHOD(memory_fixture, "with_lock: an explicit service is used, not the default one", "[with_lock]") {
+TEST_CASE_METHOD(memory_fixture, "with_lock: an explicit service is used, not the default one") {
   std::size_t mine = 0;
   rival.with_lock("k", [&] { mine = seen->count(dlock::event::kind::granted); });
   rival.with_lock("k", {.wait = 0ms}, [&] { mine += seen->count(dlock::event::kind::granted); });
@@ -196,14 +193,14 @@ TEST_CASE_METHOD(memory_fixture, "with_lock: an explicit service is used, not th
   CHECK(mine == 1);
 }
 
-TEST_CASE("with_lock: without a default service it throws and says so", "[with_lock]") {
+TEST_CASE("with_lock: without a default service it throws and says so") {
   int runs = 0;
   CHECK_THROWS_AS(dlock::default_service().with_lock("k", [&] { ++runs; }), std::logic_error);
   CHECK_THROWS_AS(dlock::default_service().try_with_lock("k", [&] { return ++runs; }), std::logic_error);
   CHECK(runs == 0);
 }
 
-TEST_CASE_METHOD(memory_fixture, "try_with_lock: the result says whether the function ran", "[with_lock][T87]") {
+TEST_CASE_METHOD(memory_fixture, "try_with_lock: the result says whether the function ran", "[T87]") {
   int target = 5;
   const auto reference = [&]() -> int& { return target; };
   STATIC_CHECK(std::same_as<decltype(locks.try_with_lock("k", [] {})), bool>);
@@ -253,7 +250,7 @@ bool as_std(F&& fn, Args&&... args) {
 
 }  // namespace
 
-TEST_CASE("with_lock: whatever std::invoke can call is called as it does", "[with_lock]") {
+TEST_CASE("with_lock: whatever std::invoke can call is called as it does") {
   parcel plain;
   fragile glass;
   const parcel fixed;
@@ -331,8 +328,7 @@ struct key_seen {
 
 }  // namespace
 
-TEST_CASE_METHOD(memory_fixture, "locked: the key is composed from the arguments, by listed or unlisted names",
-                 "[locked]") {
+TEST_CASE_METHOD(memory_fixture, "locked: the key is composed from the arguments, by listed or unlisted names") {
   std::string key;
   const key_seen see{*this, &key};
   locks.locked<"order:{o.id}:{u.name}", "o", "u">(see)(order{42}, user{"ann"});
@@ -351,7 +347,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: the key is composed from the arguments
   CHECK(key == "report:{daily}");
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: the key may be text, a lock_key, key_of or any callable", "[locked]") {
+TEST_CASE_METHOD(memory_fixture, "locked: the key may be text, a lock_key, key_of or any callable") {
   std::string key;
   const key_seen see{*this, &key};
   locks.locked("report:daily", see)(order{42});
@@ -369,7 +365,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: the key may be text, a lock_key, key_o
   CHECK(key == "text:42");
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: functions share a key exactly when their patterns do", "[locked][T85]") {
+TEST_CASE_METHOD(memory_fixture, "locked: functions share a key exactly when their patterns do", "[T85]") {
   const auto cancel =
       locks.locked<"order:{o.id}">([this](const order& o) { return is_free(dlock::key<"order:{o}">(o.id)); });
   const auto refund =
@@ -378,7 +374,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: functions share a key exactly when the
   CHECK(refund(order{42}));
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: any callable can be decorated", "[locked][T86]") {
+TEST_CASE_METHOD(memory_fixture, "locked: any callable can be decorated", "[T86]") {
   CHECK(locks.locked<"order:{o.id}:{u.name}", "o", "u">(place_order)(order{42}, user{"ann"}) == 42);
   CHECK(locks.locked<"order:{o.id}">(&pieces_of)(order{42, 3}) == 3);
   CHECK(locks.locked<"n:{n}">(std::function<int(int)>([](int n) { return n + 1; }))(1) == 2);
@@ -413,7 +409,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: any callable can be decorated", "[lock
   CHECK(std::move(last)() == 7);
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: a leading lease parameter is supplied", "[locked]") {
+TEST_CASE_METHOD(memory_fixture, "locked: a leading lease parameter is supplied") {
   const auto decorated = locks.locked<"order:{o.id}">(fence_and_id);
   CHECK(decorated(order{42}) == "1:42");
   CHECK(decorated(order{42}) == "2:42");
@@ -427,7 +423,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: a leading lease parameter is supplied"
   CHECK(locks.locked("k", [](const lease& held) { return std::string(held.key()); })(mine) == "mine");
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: arguments and results are forwarded perfectly", "[locked][T87]") {
+TEST_CASE_METHOD(memory_fixture, "locked: arguments and results are forwarded perfectly", "[T87]") {
   int target = 5;
   const auto same =
       locks.locked("k", [](auto&& value) -> decltype(auto) { return std::forward<decltype(value)>(value); });
@@ -454,7 +450,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: arguments and results are forwarded pe
 }
 
 TEST_CASE_METHOD(memory_fixture, "locked: the key is that of the arguments at the call, whatever becomes of them",
-                 "[locked][T84]") {
+                 "[T84]") {
   const auto changing = locks.locked<"user:{u.name}", "u">([this](user& u) {
     u.name = "changed";
     return is_free("user:ann");
@@ -472,7 +468,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: the key is that of the arguments at th
   CHECK(is_free("user:bob"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: exceptions pass, and a decorator is never noexcept", "[locked][T87]") {
+TEST_CASE_METHOD(memory_fixture, "locked: exceptions pass, and a decorator is never noexcept", "[T87]") {
   const auto failing = locks.locked<"n:{n}">([](int n) -> int { throw std::out_of_range(std::to_string(n)); });
   CHECK_THROWS_AS(failing(42), std::out_of_range);
   CHECK(is_free("n:42"));
@@ -484,13 +480,13 @@ TEST_CASE_METHOD(memory_fixture, "locked: exceptions pass, and a decorator is ne
   CHECK_THROWS_AS(decorated(order{42}), dlock::lock_timeout);
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: a result made under a lost lease is not handed out", "[locked]") {
+TEST_CASE_METHOD(memory_fixture, "locked: a result made under a lost lease is not handed out") {
   CHECK_THROWS_AS(locks.locked("k", [this] { return outlive_leases(), 1; })(), dlock::lock_lost);
   CHECK_THROWS_AS(locks.locked("k", [this] { outlive_leases(); })(), dlock::lock_lost);
   CHECK_THROWS_AS(locks.locked_or_skip("k", [this] { return outlive_leases(), 1; })(), dlock::lock_lost);
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: nothing runs without the lock", "[locked][T03]") {
+TEST_CASE_METHOD(memory_fixture, "locked: nothing runs without the lock", "[T03]") {
   int runs = 0;
   const auto body = [&] { ++runs; };
   const auto decorated = locks.locked("k", body);
@@ -510,12 +506,12 @@ TEST_CASE_METHOD(memory_fixture, "locked: nothing runs without the lock", "[lock
   CHECK(runs == 0);
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: an argument without a value makes no key", "[locked][T83]") {
+TEST_CASE_METHOD(memory_fixture, "locked: an argument without a value makes no key", "[T83]") {
   const auto decorated = locks.locked<"user:{name}", "name">([](const std::optional<std::string>&) { FAIL("ran"); });
   CHECK_THROWS_AS(decorated(std::optional<std::string>()), std::invalid_argument);
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: decorators stack, and each takes its lock", "[locked][T86]") {
+TEST_CASE_METHOD(memory_fixture, "locked: decorators stack, and each takes its lock", "[T86]") {
   std::vector<std::string> keys;
   const auto inner = locks.locked<"user:{u.name}", "_", "u">([&](const lease& held, const order& o, const user&) {
     for (const auto& each : locks.held_keys()) keys.push_back(each.key);
@@ -536,14 +532,14 @@ TEST_CASE_METHOD(memory_fixture, "locked: decorators stack, and each takes its l
   CHECK_FALSE(skipped().has_value());
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: recursion re-enters", "[locked][T86]") {
+TEST_CASE_METHOD(memory_fixture, "locked: recursion re-enters", "[T86]") {
   CHECK(locked_factorial(5) == 120);
   CHECK(seen->count(dlock::event::kind::granted) == 1);
   CHECK(seen->count(dlock::event::kind::reentered) == 4);
   CHECK(is_free("factorial"));
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: options are copied, used, and checked at once", "[locked][T10]") {
+TEST_CASE_METHOD(memory_fixture, "locked: options are copied, used, and checked at once", "[T10]") {
   dlock::lock_options options{.ttl = 5s};
   const auto left = [](const lease& held) { return held.remaining(); };
   const auto brief = locks.locked("k", left, options);
@@ -559,7 +555,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: options are copied, used, and checked 
   CHECK_THROWS_AS(locks.locked("", left), std::invalid_argument);
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked: the service whose member it is is used, not the default one", "[locked]") {
+TEST_CASE_METHOD(memory_fixture, "locked: the service whose member it is is used, not the default one") {
   const auto granted = [this] { return seen->count(dlock::event::kind::granted); };
   const dlock::lock_options options{.ttl = 5s};
   const auto ignore = [granted](auto&&...) { return granted(); };
@@ -575,8 +571,7 @@ TEST_CASE_METHOD(memory_fixture, "locked: the service whose member it is is used
   CHECK(locks.locked_or_skip<"n:{n}">(ignore)(1) == 2);
 }
 
-TEST_CASE_METHOD(memory_fixture, "locked_or_skip: the result says whether it ran, and only busy is skipped",
-                 "[locked][T87]") {
+TEST_CASE_METHOD(memory_fixture, "locked_or_skip: the result says whether it ran, and only busy is skipped", "[T87]") {
   int target = 5;
   const auto nothing = locks.locked_or_skip("k", [] {});
   const auto value = locks.locked_or_skip<"k">([] { return 3; }, {.wait = 0ms});

@@ -22,7 +22,7 @@ static_assert(std::is_base_of_v<error, lock_timeout> && std::is_base_of_v<error,
               std::is_base_of_v<error, lock_lost> && std::is_base_of_v<error, store_error> &&
               std::is_base_of_v<std::system_error, error>);
 
-TEST_CASE("error: each code has a text of its own in the category", "[error]") {
+TEST_CASE("error: each code has a text of its own in the category") {
   CHECK(std::string(error_category().name()) == "dlock");
   std::set<std::string> texts;
   for (int code = 1; code <= static_cast<int>(errc::outcome_unknown); ++code) {
@@ -35,7 +35,7 @@ TEST_CASE("error: each code has a text of its own in the category", "[error]") {
   CHECK(code == errc::closed);
 }
 
-TEST_CASE("error: what() is dlock, once, and the facts, without the category's sentence", "[error]") {
+TEST_CASE("error: what() is dlock, once, and the facts, without the category's sentence") {
   const lock_timeout e("key 'order:42': still busy after 2000 ms");
   CHECK(std::string(e.what()) == "dlock: key 'order:42': still busy after 2000 ms");
   const error copy = e;
@@ -45,7 +45,7 @@ TEST_CASE("error: what() is dlock, once, and the facts, without the category's s
   CHECK(std::string(lock_timeout("dlock: key 'k': busy").what()).starts_with("dlock: key 'k'"));
 }
 
-TEST_CASE("error: what will not pass by itself is no store that can't be reached", "[error]") {
+TEST_CASE("error: what will not pass by itself is no store that can't be reached") {
   const store_error denied(errc::store_unreachable, "access denied", 1045, "28000", false);
   CHECK(denied.code() == errc::store_failed);
   CHECK(std::string(denied.what()).find("reached") == std::string::npos);
@@ -53,7 +53,7 @@ TEST_CASE("error: what will not pass by itself is no store that can't be reached
   CHECK(store_error(errc::outcome_unknown, "gone", 2013, "", false).code() == errc::outcome_unknown);
 }
 
-TEST_CASE("error: which store it was is told once", "[error]") {
+TEST_CASE("error: which store it was is told once") {
   const std::string server = "mysql://app:***@[::1],h2/d?prefix=x_";
   const std::string file = "sqlite:run/locks.db?schema=none";
   CHECK(engine::with_store_name(server, "[::1]:3306: take: no") == server + ": [::1]:3306: take: no");
@@ -66,7 +66,7 @@ TEST_CASE("error: which store it was is told once", "[error]") {
         "sqlite:a: all lock connections are busy");
 }
 
-TEST_CASE("error: each type carries what callers ask", "[error]") {
+TEST_CASE("error: each type carries what callers ask") {
   CHECK(lock_lost(loss_reason::max_hold, "x").reason() == loss_reason::max_hold);
   CHECK(lock_lost(loss_reason::max_hold, "x").code() == errc::lost);
   CHECK(lock_refused(errc::cancelled, "x").code() == errc::cancelled);
@@ -76,7 +76,7 @@ TEST_CASE("error: each type carries what callers ask", "[error]") {
   CHECK(e.transient());
 }
 
-TEST_CASE("error: every loss reason and every event has a name of its own", "[error]") {
+TEST_CASE("error: every loss reason and every event has a name of its own") {
   std::set<std::string_view> reasons;
   for (int i = 0; i <= static_cast<int>(loss_reason::abandoned); ++i) {
     reasons.insert(to_string(static_cast<loss_reason>(i)));
@@ -89,7 +89,7 @@ TEST_CASE("error: every loss reason and every event has a name of its own", "[er
   CHECK(events.size() == static_cast<std::size_t>(event::kind::observer_failed) + 1);
 }
 
-TEST_CASE("id128: random ids differ and are never zero", "[id128][T04]") {
+TEST_CASE("id128: random ids differ and are never zero") {
   std::set<id128> all;
   for (int i = 0; i < 10'000; ++i) {
     const auto id = id128::random();
@@ -99,12 +99,12 @@ TEST_CASE("id128: random ids differ and are never zero", "[id128][T04]") {
   CHECK(all.size() == 10'000);
 }
 
-TEST_CASE("id128: zero means none", "[id128]") {
+TEST_CASE("id128: zero means none") {
   CHECK_FALSE(static_cast<bool>(id128{}));
   CHECK(id128{} == id128{});
 }
 
-TEST_CASE("id128: hex shows each byte in order", "[id128]") {
+TEST_CASE("id128: hex shows each byte in order") {
   id128 id;
   CHECK(id.hex() == std::string(32, '0'));
   id.bytes[0] = 0xab;
@@ -113,7 +113,7 @@ TEST_CASE("id128: hex shows each byte in order", "[id128]") {
   CHECK(id.hex() == "ab0100000000000000000000000000f0");
 }
 
-TEST_CASE("id128: hex is read again, and nothing else", "[id128]") {
+TEST_CASE("id128: hex is read again, and nothing else") {
   const auto id = id128::random();
   CHECK(id128::parse(id.hex()) == id);
   CHECK_FALSE(id128::parse(""));
@@ -122,7 +122,7 @@ TEST_CASE("id128: hex is read again, and nothing else", "[id128]") {
   CHECK_FALSE(id128::parse("-b010000000000000000000000000000"));
 }
 
-TEST_CASE("id128: ordered by its bytes", "[id128]") {
+TEST_CASE("id128: ordered by its bytes") {
   id128 low, high;
   low.bytes[15] = 0xff;
   high.bytes[0] = 0x01;
@@ -149,7 +149,7 @@ struct large {
 
 }  // namespace
 
-TEST_CASE("late_object: ends what was made, once", "[late_object]") {
+TEST_CASE("late_object: ends what was made, once") {
   int living = 0;
   {
     late_object<counted> one;
@@ -169,7 +169,7 @@ TEST_CASE("late_object: ends what was made, once", "[late_object]") {
   CHECK(living == 0);
 }
 
-TEST_CASE("late_object: is empty after a constructor that threw", "[late_object]") {
+TEST_CASE("late_object: is empty after a constructor that threw") {
   int living = 0;
   late_object<counted> one;
   one.emplace(living);
@@ -178,7 +178,7 @@ TEST_CASE("late_object: is empty after a constructor that threw", "[late_object]
   CHECK(living == 0);
 }
 
-TEST_CASE("late_object: its beginning leaves the room as it was", "[late_object]") {
+TEST_CASE("late_object: its beginning leaves the room as it was") {
   using held = late_object<large>;
   alignas(held) std::array<unsigned char, sizeof(held)> memory;
   memory.fill(0xa5);
@@ -206,14 +206,14 @@ static_assert(std::is_aggregate_v<lock_options> && std::is_aggregate_v<service_o
 
 }  // namespace
 
-TEST_CASE("lock_options: the defaults are valid and finite", "[lock_options][T37]") {
+TEST_CASE("lock_options: the defaults are valid and finite") {
   CHECK(complaint(lock_options{}).empty());
   CHECK(complaint(service_options{}).empty());
   CHECK(detail::settled({}).ttl == 30s);
   CHECK(detail::settled({}).wait == 10s);
 }
 
-TEST_CASE("lock_options: each bad field is named with its value", "[lock_options]") {
+TEST_CASE("lock_options: each bad field is named with its value") {
   CHECK(names(complaint(lock_options{.ttl = 999ms}), "ttl", "999 ms"));
   CHECK(names(complaint(lock_options{.ttl = 24h + 1ms}), "ttl", "86400001 ms"));
   CHECK(names(complaint(lock_options{.ttl = 9ms, .renewal = renewal::none}), "ttl", "9 ms"));
@@ -233,19 +233,19 @@ TEST_CASE("lock_options: each bad field is named with its value", "[lock_options
   CHECK(names(complaint(lock_options{.min_hold = 2s, .max_hold = 1s}), "max_hold", "1000 ms"));
 }
 
-TEST_CASE("lock_options: a ttl out of bounds is told what it is for, and by which bound", "[lock_options]") {
+TEST_CASE("lock_options: a ttl out of bounds is told what it is for, and by which bound") {
   CHECK(complaint(lock_options{.ttl = 999ms}).find("shorter ones need renewal::none") != std::string::npos);
   CHECK(complaint(lock_options{.ttl = 48h}).find("shorter") == std::string::npos);
   CHECK(complaint(lock_options{.ttl = 48h}).find("how long others wait after a crash") != std::string::npos);
 }
 
-TEST_CASE("lock_options: not-a-number is no number", "[lock_options]") {
+TEST_CASE("lock_options: not-a-number is no number") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_FALSE(complaint(lock_options{.retry = {.multiplier = nan}}).empty());
   CHECK_FALSE(complaint(lock_options{.retry = {.jitter = nan}}).empty());
 }
 
-TEST_CASE("lock_options: the bounds themselves are accepted", "[lock_options]") {
+TEST_CASE("lock_options: the bounds themselves are accepted") {
   CHECK(complaint(lock_options{.ttl = 1s}).empty());
   CHECK(complaint(lock_options{.ttl = 24h}).empty());
   CHECK(complaint(lock_options{.ttl = 10ms, .renewal = renewal::none}).empty());
@@ -260,7 +260,7 @@ TEST_CASE("lock_options: the bounds themselves are accepted", "[lock_options]") 
   CHECK(complaint(lock_options{.fairness = fairness::fifo}).empty());
 }
 
-TEST_CASE("service_options: each bad field is named with its value", "[lock_options]") {
+TEST_CASE("service_options: each bad field is named with its value") {
   CHECK(names(complaint(service_options{.label = std::string(65, 'x')}), "label", "'xxxxxxxxxxxxxxxx...' (65 bytes)"));
   CHECK(names(complaint(service_options{.connections = 0}), "connections", "0"));
   CHECK(names(complaint(service_options{.connections = 257}), "connections", "257"));
@@ -278,7 +278,7 @@ TEST_CASE("service_options: each bad field is named with its value", "[lock_opti
   CHECK(names(complaint(service_options{.cleanup_interval = -1ms}), "cleanup_interval", "-1 ms"));
 }
 
-TEST_CASE("service_options: a margin is at most a quarter of the ttl that a lease gets", "[lock_options]") {
+TEST_CASE("service_options: a margin is at most a quarter of the ttl that a lease gets") {
   CHECK(complaint(service_options{.margin = 7500ms}).empty());
   CHECK(complaint(service_options{.defaults = {.ttl = 1999ms}, .margin = 250ms}).empty());
   const lock_options exactly{.ttl = 1999ms, .renewal = renewal::none};
@@ -286,7 +286,7 @@ TEST_CASE("service_options: a margin is at most a quarter of the ttl that a leas
   CHECK(names(complaint(service_options{.defaults = exactly, .margin = 500ms}), "margin", "500 ms"));
 }
 
-TEST_CASE("ttl_class: the nearest class that is not above what was asked", "[lock_options]") {
+TEST_CASE("ttl_class: the nearest class that is not above what was asked") {
   const std::vector<std::chrono::milliseconds> classes{1s, 2s, 5s, 10s, 15s, 30s, 60s, 120s, 300s, 600s, 1800s, 3600s};
   for (std::size_t i = 0; i < classes.size(); ++i) {
     CHECK(ttl_class(classes[i]) == classes[i]);
@@ -295,11 +295,11 @@ TEST_CASE("ttl_class: the nearest class that is not above what was asked", "[loc
   }
 }
 
-TEST_CASE("version: the library and its headers name the same version", "[unit]") {
+TEST_CASE("version: the library and its headers name the same version") {
   CHECK(dlock::library_version() == dlock::header_version);
 }
 
-TEST_CASE("version: the number for the preprocessor spells the version text", "[unit]") {
+TEST_CASE("version: the number for the preprocessor spells the version text") {
   const int number = DLOCK_DETAIL_VERSION;
   const std::string text =
       std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." + std::to_string(number % 100);

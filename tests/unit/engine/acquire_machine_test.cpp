@@ -68,7 +68,7 @@ step walk(acquire_machine& m, const std::vector<reply>& answers, instant now = s
 
 }  // namespace
 
-TEST_CASE("acquire_machine: each reply leads where the state table says", "[acquire_machine]") {
+TEST_CASE("acquire_machine: each reply leads where the state table says") {
   const std::vector<line> table{
       {"take yes", {}, yes(), step::granted},
       {"take no", {}, said(outcome::no), step::poll},
@@ -112,14 +112,14 @@ TEST_CASE("acquire_machine: each reply leads where the state table says", "[acqu
   }
 }
 
-TEST_CASE("acquire_machine: a known contended key is looked at first", "[acquire_machine]") {
+TEST_CASE("acquire_machine: a known contended key is looked at first") {
   auto settings = waiting();
   CHECK(acquire_machine(settings).begin() == step::take);
   settings.poll_first = true;
   CHECK(acquire_machine(settings).begin() == step::poll);
 }
 
-TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken over", "[acquire_machine]") {
+TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken over") {
   acquire_machine plain(waiting());
   walk(plain, {yes(41)});
   CHECK(plain.fence() == 41);
@@ -135,7 +135,7 @@ TEST_CASE("acquire_machine: the grant carries its fence and whether it was taken
   CHECK(over.taken_over());
 }
 
-TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the deadline", "[acquire_machine][T32]") {
+TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the deadline", "[T32]") {
   auto settings = waiting();
   settings.once = true;
   const std::vector<std::pair<std::vector<reply>, step>> table{
@@ -157,13 +157,13 @@ TEST_CASE("acquire_machine: one attempt asked for is one attempt, whatever the d
   CHECK(m.resolved(start) == step::failed);
 }
 
-TEST_CASE("acquire_machine: wait 0 is exactly one attempt", "[acquire_machine][T32]") {
+TEST_CASE("acquire_machine: wait 0 is exactly one attempt", "[T32]") {
   acquire_machine m(waiting(0ms));
   CHECK(walk(m, {said(outcome::no), alive()}) == step::busy);
   CHECK(m.statements() == 2);
 }
 
-TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[acquire_machine][T32]") {
+TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[T32]") {
   const auto limit = GENERATE(0u, 1u, 2u, 20u);
   const bool trouble = GENERATE(false, true);
   auto settings = waiting(1h);
@@ -186,8 +186,7 @@ TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[acquire_
   CHECK(at == (trouble ? step::failed : step::busy));
 }
 
-TEST_CASE("acquire_machine: a pause ends with the holder's lease or the wait, and is never zero",
-          "[acquire_machine][T30]") {
+TEST_CASE("acquire_machine: a pause ends with the holder's lease or the wait, and is never zero", "[T30]") {
   auto settings = waiting(10s);
   settings.retry = {.pause = 4s, .max_pause = 4s, .jitter = 0.0};
   const auto pause_after = [&](const reply& seen, instant now) {
@@ -205,8 +204,7 @@ TEST_CASE("acquire_machine: a pause ends with the holder's lease or the wait, an
   CHECK(pause_after(alive(20s), start + 10s - 1us) == 1us);
 }
 
-TEST_CASE("acquire_machine: a waiter that would be notified polls while it has not seen the holder",
-          "[acquire_machine][T30]") {
+TEST_CASE("acquire_machine: a waiter that would be notified polls while it has not seen the holder", "[T30]") {
   const auto pause_after = [](std::initializer_list<reply> answers) {
     acquire_machine m(waiting());
     m.begin();
@@ -223,7 +221,7 @@ TEST_CASE("acquire_machine: a waiter that would be notified polls while it has n
   CHECK(pause_after({taken, free, taken, free, taken, free, taken, free}) == 10ms);
 }
 
-TEST_CASE("acquire_machine: pauses grow by the policy", "[acquire_machine][T32]") {
+TEST_CASE("acquire_machine: pauses grow by the policy", "[T32]") {
   acquire_machine m(waiting(1h));
   walk(m, {said(outcome::no), alive()});
   std::vector<microseconds> pauses;
@@ -235,7 +233,7 @@ TEST_CASE("acquire_machine: pauses grow by the policy", "[acquire_machine][T32]"
   CHECK(pauses == std::vector<microseconds>{10ms, 20ms, 40ms, 80ms, 100ms, 100ms});
 }
 
-TEST_CASE("acquire_machine: at the deadline comes one last poll, and what it finds counts", "[acquire_machine][T31]") {
+TEST_CASE("acquire_machine: at the deadline comes one last poll, and what it finds counts", "[T31]") {
   const auto end = start + 10s;
   const auto at_the_end = [&](acquire_machine& m) {
     walk(m, {said(outcome::no), alive()}, end - 5ms);
@@ -257,7 +255,7 @@ TEST_CASE("acquire_machine: at the deadline comes one last poll, and what it fin
 }
 
 TEST_CASE("acquire_machine: a grant that can't be trusted any more is given back, and asked for again",
-          "[acquire_machine][T25][T29][T38]") {
+          "[T25][T29][T38]") {
   for (const auto late : {0us, 1us, microseconds{1s}}) {
     acquire_machine m(waiting());
     m.begin();
@@ -280,7 +278,7 @@ TEST_CASE("acquire_machine: a grant that can't be trusted any more is given back
   CHECK(once.why().text.find("too late") != std::string::npos);
 }
 
-TEST_CASE("acquire_machine: an unknown outcome is resolved, then the key is looked at again", "[acquire_machine]") {
+TEST_CASE("acquire_machine: an unknown outcome is resolved, then the key is looked at again") {
   acquire_machine m(waiting());
   CHECK(walk(m, {{.result = outcome::unknown, .why = broken}}) == step::resolve);
   CHECK(m.outcome_unknown());
@@ -290,7 +288,7 @@ TEST_CASE("acquire_machine: an unknown outcome is resolved, then the key is look
   CHECK(m.replied(yes(), start, for_ever) == step::granted);
 }
 
-TEST_CASE("acquire_machine: only an attempt without an answer has an unknown outcome", "[acquire_machine]") {
+TEST_CASE("acquire_machine: only an attempt without an answer has an unknown outcome") {
   acquire_machine poll(waiting(0ms));
   CHECK(walk(poll, {said(outcome::no), said(outcome::unknown)}) == step::failed);
   CHECK_FALSE(poll.outcome_unknown());
@@ -302,7 +300,7 @@ TEST_CASE("acquire_machine: only an attempt without an answer has an unknown out
   CHECK(take.outcome_unknown());
 }
 
-TEST_CASE("acquire_machine: trouble that lasts is the reason at the end", "[acquire_machine]") {
+TEST_CASE("acquire_machine: trouble that lasts is the reason at the end") {
   acquire_machine m(waiting());
   CHECK(walk(m, {failed(transient)}) == step::pause);
   CHECK(m.paused() == step::poll);
@@ -311,13 +309,13 @@ TEST_CASE("acquire_machine: trouble that lasts is the reason at the end", "[acqu
   CHECK(m.why().connection);
 }
 
-TEST_CASE("acquire_machine: a failure without a text still is one", "[acquire_machine]") {
+TEST_CASE("acquire_machine: a failure without a text still is one") {
   acquire_machine m(waiting(0ms));
   CHECK(walk(m, {failed({})}) == step::failed);
   CHECK_FALSE(m.why().text.empty());
 }
 
-TEST_CASE("acquire_machine: trouble that passed is no reason for a busy key", "[acquire_machine]") {
+TEST_CASE("acquire_machine: trouble that passed is no reason for a busy key") {
   const auto first = GENERATE_COPY(failed(transient), failed(broken), said(outcome::unknown));
   acquire_machine m(waiting());
   if (walk(m, {first}) == step::resolve) m.resolved(start);
@@ -327,14 +325,14 @@ TEST_CASE("acquire_machine: trouble that passed is no reason for a busy key", "[
   CHECK_FALSE(m.outcome_unknown());
 }
 
-TEST_CASE("acquire_machine: contention at the row is a busy key, not a failure", "[acquire_machine][T53]") {
+TEST_CASE("acquire_machine: contention at the row is a busy key, not a failure", "[T53]") {
   acquire_machine m(waiting(0ms));
   CHECK(walk(m, {failed(contended)}) == step::poll);
   CHECK(m.replied(alive(), start, for_ever) == step::busy);
   CHECK(m.why().text.empty());
 }
 
-TEST_CASE("acquire_machine: a key that others snatch again and again counts as busy", "[acquire_machine][T32]") {
+TEST_CASE("acquire_machine: a key that others snatch again and again counts as busy", "[T32]") {
   acquire_machine m(waiting());
   step at = m.begin();
   unsigned sent = 0;
@@ -345,8 +343,7 @@ TEST_CASE("acquire_machine: a key that others snatch again and again counts as b
   CHECK(sent == 8);  // the first attempt and three more, two statements each
 }
 
-TEST_CASE("acquire_machine: who is told lets those ask first who have been passed over more often",
-          "[acquire_machine][fair]") {
+TEST_CASE("acquire_machine: who is told lets those ask first who have been passed over more often") {
   auto how = waiting();
   CHECK(acquire_machine(how).courtesy() == 0us);
   how.rivals = 2;
@@ -365,8 +362,7 @@ TEST_CASE("acquire_machine: who is told lets those ask first who have been passe
   CHECK(acquire_machine(how).courtesy() == engine::tenure_tracker::yield_time);
 }
 
-TEST_CASE("acquire_machine: pauses are brief once one process was seen to take the key again and again",
-          "[acquire_machine][fair]") {
+TEST_CASE("acquire_machine: pauses are brief once one process was seen to take the key again and again") {
   acquire_machine m(waiting());
   REQUIRE(m.begin() == step::take);
   auto now = start;
@@ -410,8 +406,7 @@ std::vector<step> steps_of_starving(acquire_machine::settings how, microseconds 
 }  // namespace
 
 TEST_CASE(
-    "acquire_machine: a starving waiter far from the server takes as well, because a take after a poll is too late",
-    "[acquire_machine][fair]") {
+    "acquire_machine: a starving waiter far from the server takes as well, because a take after a poll is too late") {
   using enum step;
   CHECK(steps_of_starving(waiting(), 5ms - 1us) == std::vector<step>{poll, poll, poll, poll});
   CHECK(steps_of_starving(waiting(), 5ms) == std::vector<step>{poll, take, take, take, take,  //
@@ -447,8 +442,7 @@ std::vector<unsigned> statements_of_notified(microseconds hold, microseconds tra
 
 }  // namespace
 
-TEST_CASE("acquire_machine: a notified waiter that others pass over for long takes as well",
-          "[acquire_machine][fair]") {
+TEST_CASE("acquire_machine: a notified waiter that others pass over for long takes as well") {
   using counts = std::vector<unsigned>;
   // After a second one take more for each eight times that it was passed over, at most sixteen.
   CHECK(statements_of_notified(40ms, 1ms, {1, 24, 25, 31, 32, 127, 128, 500}) == counts{2, 2, 5, 5, 6, 17, 18, 18});
@@ -457,15 +451,13 @@ TEST_CASE("acquire_machine: a notified waiter that others pass over for long tak
   CHECK(statements_of_notified(400ms, 5ms, {2, 3, 4, 5, 40}) == counts{2, 2, 6, 6, 7});
 }
 
-TEST_CASE("acquire_machine: a waiter far from the server that gets nothing ends at its deadline",
-          "[acquire_machine][fair]") {
+TEST_CASE("acquire_machine: a waiter far from the server that gets nothing ends at its deadline") {
   const auto sent = steps_of_starving(waiting(700ms), 30ms);
   CHECK(sent.size() < 10);
   CHECK(sent.size() > 1);
 }
 
-TEST_CASE("acquire_machine: who has just had the key for long begins with the longest pause",
-          "[acquire_machine][fair]") {
+TEST_CASE("acquire_machine: who has just had the key for long begins with the longest pause") {
   auto settings = waiting();
   settings.patient = true;
   acquire_machine m(settings);
@@ -473,8 +465,7 @@ TEST_CASE("acquire_machine: who has just had the key for long begins with the lo
   CHECK(m.pause() == 100ms);
 }
 
-TEST_CASE("acquire_machine: a registered waiter relies on being woken at a grant that it has seen for a while",
-          "[acquire_machine]") {
+TEST_CASE("acquire_machine: a registered waiter relies on being woken at a grant that it has seen for a while") {
   acquire_machine m(waiting());
   const auto same = alive();
   REQUIRE(walk(m, {said(outcome::no), same}) == step::pause);
@@ -492,7 +483,7 @@ TEST_CASE("acquire_machine: a registered waiter relies on being woken at a grant
   CHECK(pauses(50ms) > 1s);
 }
 
-TEST_CASE("acquire_machine: who keeps the order lets others take a free key, for a second", "[acquire_machine]") {
+TEST_CASE("acquire_machine: who keeps the order lets others take a free key, for a second") {
   acquire_machine m(waiting());
   auto others = polls_free();
   others.holder.fence = 3;
@@ -518,7 +509,7 @@ TEST_CASE("acquire_machine: who keeps the order lets others take a free key, for
   REQUIRE(polls(2s) == step::take);
 }
 
-TEST_CASE("acquire_machine: who keeps the order lets others take over from a dead holder", "[acquire_machine]") {
+TEST_CASE("acquire_machine: who keeps the order lets others take over from a dead holder") {
   acquire_machine m(waiting());
   auto gone = held(true, true, true);
   gone.holder.others_first = true;

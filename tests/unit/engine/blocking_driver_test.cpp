@@ -84,8 +84,7 @@ struct driver_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(driver_fixture, "blocking_driver: resumes what waits when the time has come, or when it is woken",
-                 "[blocking_driver]") {
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: resumes what waits when the time has come, or when it is woken") {
   operation.until = clock.now() + 10s;
   std::optional<blocking_driver> driver;
   auto thread = run(driver);
@@ -97,7 +96,7 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: resumes what waits when the t
   CHECK(operation.taken == steps{"start", "resume", "resume"});
 }
 
-TEST_CASE_METHOD(driver_fixture, "blocking_driver: a wake-up before the wait is not lost", "[blocking_driver]") {
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: a wake-up before the wait is not lost") {
   operation.until = clock.now() + 10s;
   blocking_driver driver(core->all());
   driver.signal().wake();
@@ -108,8 +107,7 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: a wake-up before the wait is 
   CHECK(operation.taken == steps{"start", "resume", "resume"});
 }
 
-TEST_CASE_METHOD(driver_fixture, "blocking_driver: a cancellation ends the wait, also one from before",
-                 "[blocking_driver][T35]") {
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: a cancellation ends the wait, also one from before", "[T35]") {
   operation.until = clock.now() + 1h;
   std::optional<blocking_driver> driver;
   SECTION("while it waits") {
@@ -130,7 +128,7 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: a cancellation ends the wait,
   CHECK(operation.taken == steps{"start", "cancelled"});
 }
 
-TEST_CASE_METHOD(driver_fixture, "blocking_driver: the end of the service ends the wait", "[blocking_driver]") {
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: the end of the service ends the wait") {
   operation.until = clock.now() + 1h;
   std::optional<blocking_driver> driver;
   auto thread = run(driver);
@@ -140,8 +138,7 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: the end of the service ends t
   CHECK(operation.taken == steps{"start", "closed"});
 }
 
-TEST_CASE_METHOD(driver_fixture, "blocking_driver: what was interrupted is told once, and may still wait",
-                 "[blocking_driver]") {
+TEST_CASE_METHOD(driver_fixture, "blocking_driver: what was interrupted is told once, and may still wait") {
   operation.until = clock.now() + 1h;
   operation.stays = true;
   std::optional<blocking_driver> driver;
@@ -160,8 +157,7 @@ TEST_CASE_METHOD(driver_fixture, "blocking_driver: what was interrupted is told 
 }
 
 TEST_CASE_METHOD(driver_fixture,
-                 "blocking_driver: sends on its own thread, with the looks of those whose pause ends now",
-                 "[blocking_driver]") {
+                 "blocking_driver: sends on its own thread, with the looks of those whose pause ends now") {
   auto& pauses = core->all().pauses;
   blocking_driver driver(core->all());
   poll_operation mine, before;

@@ -29,8 +29,7 @@ using batches = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: up to 64 requests share one statement, in the order of their keys",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: up to 64 requests share one statement, in the order of their keys") {
   run_executor at(whole, clock, 1);
   std::string first, rest;
   for (int i = 99; i >= 0; --i) add(poll((i < 10 ? "0" : "") + std::to_string(i)));
@@ -45,7 +44,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: up to 64 requests share one sta
   CHECK(at->statements() == 3);  // and what kept the connection busy
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: each gets the answer to its own request", "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: each gets the answer to its own request") {
   run_executor at(whole, clock, 1);
   auto held = ask(verb::insert, "b");
   at->run(held);
@@ -59,8 +58,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: each gets the answer to its own
   CHECK(all[2].answer.result == outcome::absent);
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can serve is sent together",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can serve is sent together") {
   run_executor at(whole, clock, 1);
   SECTION("one verb") {
     take("a"), add(poll("b")), take("c"), add(poll("d"));
@@ -115,8 +113,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
   }
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: a release with little time left takes no fresh ones down with it",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: a release with little time left takes no fresh ones down with it") {
   run_executor at(whole, clock, 1);
   const auto of = [&](const std::string& key, microseconds left) {
     auto asked = within(release(key), left);
@@ -131,8 +128,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a release with little time left
   CHECK(whole->batches() == batches{"old 1 old 2", "fresh 1 fresh 2"});
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: a store that serves one at a time is asked so",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: a store that serves one at a time is asked so") {
   store->can().batch = false;
   run_executor at(whole, clock, 1);
   for (const auto* key : {"b", "a"}) add(poll(key));
@@ -140,8 +136,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a store that serves one at a ti
   CHECK(whole->batches() == batches{"b", "a"});
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: what one sends for nobody in the same moment shares its statement",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: what one sends for nobody in the same moment shares its statement") {
   run_executor at(whole, clock, 1);
   auto mine = poll("b"), first = poll("a"), second = poll("c");
   const waiting_caller caller(*at, {&mine}, {&first, &second});
@@ -150,8 +145,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: what one sends for nobody in th
   CHECK(whole->batches() == batches{"a b c"});
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: who has nothing of his own to wait for does not wait",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: who has nothing of his own to wait for does not wait") {
   run_executor at(whole, clock, 1);
   auto other = poll("a");
   sent_statement* also = &other;
@@ -161,8 +155,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: who has nothing of his own to w
 }
 
 TEST_CASE_METHOD(batch_fixture,
-                 "executor batch: what nobody waits for ends in time, also where one sent it with his own",
-                 "[statement_executor]") {
+                 "executor batch: what nobody waits for ends in time, also where one sent it with his own") {
   run_executor at(whole, clock, 1);
   const auto connects = hold_connects();
   auto mine = within(poll("b"), 200ms), other = within(poll("a"), 1s);
@@ -180,8 +173,7 @@ TEST_CASE_METHOD(batch_fixture,
 
 // ---- what becomes of it ---------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: all that gets no answer together is one doubt",
-                 "[statement_executor][T20]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: all that gets no answer together is one doubt", "[T20]") {
   run_executor at(whole, clock, 1);
   for (const auto* key : {"a", "b", "c"}) take(key);
   store->next(verb::take, {.what = test::fate::vanish});
@@ -209,8 +201,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: all that gets no answer togethe
   CHECK(later.in_doubt != all[0].in_doubt);
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch of releases does not fail the others",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch of releases does not fail the others") {
   run_executor at(whole, clock, 1);
   for (const auto* key : {"a", "b", "c"}) {
     add(release(key));
@@ -231,8 +222,8 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch o
   CHECK(at->statements() - before == 4 + 1);
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch of takes is told to all, who look then",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture,
+                 "executor batch: a row lock that fails a batch of takes is told to all, who look then") {
   run_executor at(whole, clock, 1);
   for (const auto* key : {"a", "b", "c"}) take(key);
   store->next(verb::take, {.what = test::fate::fail, .why = row_lock, .skip = 1});
@@ -244,8 +235,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch o
   }
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: a release that waits for a locked row keeps no other waiting",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture, "executor batch: a release that waits for a locked row keeps no other waiting") {
   run_executor at(whole, clock, 2);
   fill(at, 2);
   const auto locked = std::make_shared<gate>();
@@ -263,8 +253,8 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a release that waits for a lock
   for (const auto& each : all) CHECK(each.answer.result == outcome::no);
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: in a crowd two connections are used, and what waits goes out together",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(batch_fixture,
+                 "executor batch: in a crowd two connections are used, and what waits goes out together") {
   run_executor at(whole, clock, 4);
   fill(at, 4);
   const auto numbered = [](const char* what, int i) { return what + std::to_string(i); };

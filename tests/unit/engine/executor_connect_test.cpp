@@ -9,8 +9,7 @@ using namespace dlock::test;
 using namespace dlock;
 using names = std::vector<std::string>;
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: one that can't be had is told at once, and frees its place",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: one that can't be had is told at once, and frees its place") {
   run_executor at(store, clock, 1);
   store->cut();
   auto statement = within(poll(), 1h);
@@ -28,8 +27,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: one that can't be had 
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "executor connections: what another one would fail for as well is not the connection's",
-                 "[statement_executor]") {
+                 "executor connections: what another one would fail for as well is not the connection's") {
   run_executor at(store, clock, 1);
   store->refuse_connections({.native = 1045, .transient = false, .connection = true, .text = "wrong password"});
   auto statement = poll();
@@ -38,8 +36,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(statement.answer.why.text == "wrong password");
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leaves at his own limit",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leaves at his own limit") {
   run_executor at(store, clock, 2);
   const auto connects = hold_connects();
   auto early = within(poll("a"), 500ms), nobodys = within(poll("b"), 600ms);
@@ -71,8 +68,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leav
   CHECK(store->tried() == 2);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: who has no time left gets one that is nearly made",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: who has no time left gets one that is nearly made") {
   run_executor at(store, clock, 1);
   auto statement = within(poll(), -1h);
   SECTION("who waits") { at->run(statement); }
@@ -84,8 +80,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: who has no time left g
   CHECK(statement.answer.result == outcome::absent);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: never more attempts at one time than there are places",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: never more attempts at one time than there are places") {
   run_executor at(store, clock, 3);
   const auto connects = hold_connects();
   at->prepare_renewals();
@@ -106,8 +101,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: never more attempts at
   CHECK(store->tried() == 4);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: at the end attempts are cancelled, and none is left",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: at the end attempts are cancelled, and none is left") {
   run_executor at(store, clock, 2);
   const auto connects = hold_connects();
   at->prepare_renewals();
@@ -126,8 +120,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: at the end attempts ar
   CHECK(store->tried() == 3);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: one that is made in spite of the end is closed",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: one that is made in spite of the end is closed") {
   const auto connects = hold_connects();
   {
     run_executor at(store, clock, 2);
@@ -140,8 +133,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: one that is made in sp
   CHECK(store.use_count() == 1);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more to give serves by those that it gave",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more to give serves by those that it gave") {
   run_executor at(store, clock, 4);
   store->allow_connections(1);
   held_connection held(*this, at);
@@ -160,8 +152,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more 
   CHECK(next.number == held.call.number);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is that of renewals it serves all",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is that of renewals it serves all") {
   run_executor at(store, clock, 4);
   store->allow_connections(1);
   open_for_renewals(at);
@@ -188,8 +179,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is 
   CHECK(store->connections() == 1);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tries again while others wait",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tries again while others wait") {
   run_executor at(store, clock, 3);
   store->allow_connections(1);
   const held_connection held(*this, at);
@@ -210,8 +200,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tri
   CHECK(next.number != held.call.number);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to connect whoever waits is told so",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to connect whoever waits is told so") {
   run_executor at(store, clock, 2);
   at.no_threads(true, false);
   auto statement = within(poll(), 1h), nobodys = within(poll("b"), 1h);
@@ -225,8 +214,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to co
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "executor connections: without a thread to connect a renewal waits for one that is made",
-                 "[statement_executor]") {
+                 "executor connections: without a thread to connect a renewal waits for one that is made") {
   run_executor at(store, clock, 2);
   const auto connects = hold_connects();
   auto statement = within(poll(), 1h);
@@ -243,8 +231,7 @@ TEST_CASE_METHOD(executor_fixture,
 
 // ---- renewals -------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serves nothing else",
-                 "[statement_executor][T19]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serves nothing else", "[T19]") {
   run_executor at(store, clock, 1);
   open_for_renewals(at);
   const held_connection held(*this, at);
@@ -260,8 +247,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serve
   CHECK(renewed.sent);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: without one of its own a renewal gets the next that is free",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture,
+                 "executor connections: without one of its own a renewal gets the next that is free") {
   run_executor at(store, clock, 4);
   store->allow_connections(1);
   const auto after = std::make_shared<gate>();
@@ -283,8 +270,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: without one of its own
   CHECK(other.answered());
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: a renewal uses another one while its own is made",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: a renewal uses another one while its own is made") {
   run_executor at(store, clock, 4);
   fill(at, 1);
   const auto connects = hold_connects();
@@ -297,8 +283,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: a renewal uses another
 
 // What becomes of an executor's connections that are of no more use, and of what was to be sent on them.
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: one that broke is dropped, and not used again",
-                 "[statement_executor][T67]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: one that broke is dropped, and not used again", "[T67]") {
   run_executor at(store, clock, 1);
   connection_call before, after;
   auto first = before.in(*this);
@@ -316,8 +301,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: one that broke is drop
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "executor connections: in the place of one that broke another is made for those who wait",
-                 "[statement_executor]") {
+                 "executor connections: in the place of one that broke another is made for those who wait") {
   run_executor at(store, clock, 1);
   const auto stuck = store->hold(verb::poll, {.what = test::fate::vanish});
   auto breaks = poll("a"), waits = poll("a"), nobodys = poll("a");
@@ -339,8 +323,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK((submitted ? nobodys : waits).sent);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: what the server has closed is not used, and all of it goes",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: what the server has closed is not used, and all of it goes") {
   run_executor at(store, clock, 4);
   fill(at, 3);
   store->close_connections();
@@ -353,8 +336,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: what the server has cl
   CHECK(store->connections() == 2);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: what was not sent is sent again, on another connection, once",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture,
+                 "executor connections: what was not sent is sent again, on another connection, once") {
   run_executor at(store, clock, 4);
   fill(at, 4);
   store->close_connections(false);  // seen only as it is used
@@ -386,8 +369,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: what was not sent is s
   CHECK(store->count(verb::poll) == 8);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: what is to be sent again waits no longer than it would have",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture,
+                 "executor connections: what is to be sent again waits no longer than it would have") {
   run_executor at(store, clock, 2);
   fill(at, 1);
   const auto stuck = store->hold(verb::release, {.what = test::fate::fail, .why = gone});
@@ -420,8 +403,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: what is to be sent aga
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "executor connections: where one has hung for long, none of the idle ones is used again",
-                 "[statement_executor][T63]") {
+                 "executor connections: where one has hung for long, none of the idle ones is used again", "[T63]") {
   const auto timeout = GENERATE(999ms, 1000ms);
   CAPTURE(timeout);
   run_executor at(store, clock, 4);
@@ -439,7 +421,7 @@ TEST_CASE_METHOD(executor_fixture,
 // ---- another server -------------------------------------------------------------------------------------------------
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: those to a server that was left are not used any more",
-                 "[statement_executor][T59]") {
+                 "[T59]") {
   run_executor at(store, clock, 4);
   fill(at, 2);
   {
@@ -465,7 +447,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: those to a server that
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor connections: idle ones to a server that was left are closed at once",
-                 "[statement_executor][T59]") {
+                 "[T59]") {
   run_executor at(store, clock, 4);
   fill(at, 3);
   store->change_server("other");
@@ -479,8 +461,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: idle ones to a server 
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "executor connections: an attempt that began before the server changed changes nothing",
-                 "[statement_executor][T59]") {
+                 "executor connections: an attempt that began before the server changed changes nothing", "[T59]") {
   run_executor at(store, clock, 4);
   fill(at, 1);
   // One to the old server is being made; it is there, but not told yet, when another one leads elsewhere.
@@ -505,8 +486,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(at.greeted() == names{"server", "server", "other", "other"});
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: one is told of before anything is sent on it",
-                 "[statement_executor][T59]") {
+TEST_CASE_METHOD(executor_fixture, "executor connections: one is told of before anything is sent on it", "[T59]") {
   run_executor at(store, clock, 4);
   std::size_t sent = 99;
   at.on_connected([&](const std::string&) { sent = store->count(verb::poll); });

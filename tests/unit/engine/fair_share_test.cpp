@@ -38,8 +38,7 @@ seen holder(const id128& who, std::uint64_t fence) {
 
 }  // namespace
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: what was had again and again for a while is left alone for a moment",
-                 "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: what was had again and again for a while is left alone for a moment") {
   CHECK(had.time_to_yield("k", now) == 0us);
   hold("k", 0us, 2ms);
   CHECK(had.time_to_yield("k", now) == 0us);
@@ -50,7 +49,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: what was had again and again for a
   CHECK(had.time_to_yield("other", now) == 0us);
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: when nobody comes, the next moment is later, up to a bound", "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: when nobody comes, the next moment is later, up to a bound") {
   hold("k", 0us, 2ms);
   static_cast<void>(until_yield("k"));
   for (const auto expected : {200ms, 400ms, 800ms, 1600ms, 2000ms, 2000ms}) {
@@ -61,8 +60,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: when nobody comes, the next moment
   }
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: who had to let others in begins anew, and leaves it alone as soon",
-                 "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: who had to let others in begins anew, and leaves it alone as soon") {
   hold("k", 0us, 2ms);
   static_cast<void>(until_yield("k"));
   hold("k", tenure_tracker::yield_time, 2ms);
@@ -73,12 +71,12 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: who had to let others in begins an
   CHECK(took <= 110ms);
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: a long hold counts as much as many short ones", "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: a long hold counts as much as many short ones") {
   hold("k", 0us, 1s);
   CHECK(had.time_to_yield("k", now + 1ms) == tenure_tracker::yield_time);
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: who leaves it alone by himself need not do more", "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: who leaves it alone by himself need not do more") {
   hold("k", 0us, 1s);
   CHECK(had.time_to_yield("k", now + tenure_tracker::idle_gap) == 0us);
   for (int i = 0; i < 200; ++i) {
@@ -87,8 +85,8 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: who leaves it alone by himself nee
   }
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: a process whose statements take long does not leave a key alone by that",
-                 "[fair]") {
+TEST_CASE_METHOD(tenure_fixture,
+                 "fair share: a process whose statements take long does not leave a key alone by that") {
   const bool counts = GENERATE(true, false);
   const auto begun = now;
   while (now - begun < 1s && had.time_to_yield("k", now + 100us) == 0us) {
@@ -102,8 +100,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: a process whose statements take lo
   CHECK(now - begun <= tenure_tracker::shortest + 50ms);
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: a key that another thread of the process holds is not left alone",
-                 "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: a key that another thread of the process holds is not left alone") {
   hold("k", 0us, 1s);
   had.granted("k", {.fence = ++fence, .asked = now, .now = now});
   CHECK(had.time_to_yield("k", now + 1ms) == 0us);
@@ -111,7 +108,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: a key that another thread of the p
   CHECK(had.time_to_yield("k", now + 1ms) == 0us);
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is used is remembered beside thousands of others", "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is used is remembered beside thousands of others") {
   int others = 0;
   const auto use_others = [&] {
     for (int i = 0; i < 100; ++i) {
@@ -130,8 +127,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is used is remembered b
   CHECK(now - begun <= 110ms);
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: without fences the time says whether another process had the key",
-                 "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: without fences the time says whether another process had the key") {
   std::uint64_t nonce = 7;
   const auto hold_it = [&](microseconds pause) {
     now += pause;
@@ -165,7 +161,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: without fences the time says wheth
   }
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is released to waiters is left to them", "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is released to waiters is left to them") {
   had.granted("k", {.fence = ++fence, .asked = now, .now = now});
   had.notified("k", fence, 1, now);
   had.released("k", fence, now);
@@ -186,7 +182,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: a key that is released to waiters 
   CHECK(had.rivals("k", now) == 0);
 }
 
-TEST_CASE_METHOD(tenure_fixture, "fair share: a process is none of the waiters that it releases a key to", "[fair]") {
+TEST_CASE_METHOD(tenure_fixture, "fair share: a process is none of the waiters that it releases a key to") {
   had.granted("k", {.fence = ++fence, .watched = true, .asked = now, .now = now});
   had.notified("k", fence, 1, now + 1ms);
   had.released("k", fence, now + 1ms);
@@ -197,7 +193,7 @@ TEST_CASE_METHOD(tenure_fixture, "fair share: a process is none of the waiters t
   CHECK(had.time_to_yield("k", now + tenure_tracker::idle_gap) == tenure_tracker::idle_gap);
 }
 
-TEST_CASE("fair share: a waiter counts how often the key changes hands", "[fair]") {
+TEST_CASE("fair share: a waiter counts how often the key changes hands") {
   const instant start{1'000s};
   const auto first = id128::random();
   starvation_detector turns;
@@ -210,7 +206,7 @@ TEST_CASE("fair share: a waiter counts how often the key changes hands", "[fair]
   CHECK(turns.passed_over() == 2);
 }
 
-TEST_CASE("fair share: a waiter hurries when one process takes the key again and again", "[fair]") {
+TEST_CASE("fair share: a waiter hurries when one process takes the key again and again") {
   const instant start{1'000s};
   const auto first = id128::random();
   starvation_detector turns;
@@ -223,7 +219,7 @@ TEST_CASE("fair share: a waiter hurries when one process takes the key again and
   CHECK(turns.starving());  // until its turn
 }
 
-TEST_CASE("fair share: a waiter does not hurry for one long hold, nor where the key changes hands", "[fair]") {
+TEST_CASE("fair share: a waiter does not hurry for one long hold, nor where the key changes hands") {
   const instant start{1'000s};
   const auto first = id128::random();
   starvation_detector long_hold;
@@ -236,7 +232,7 @@ TEST_CASE("fair share: a waiter does not hurry for one long hold, nor where the 
 
 // ---- which releases look for a waiter ------------------------------------------------------------------------------
 
-TEST_CASE("wake knowledge: a short lease that was got at once is released without a look", "[fair]") {
+TEST_CASE("wake knowledge: a short lease that was got at once is released without a look") {
   wake_knowledge known;
   const instant now{1'000s};
   known.granted("k", false, now);
@@ -245,7 +241,7 @@ TEST_CASE("wake knowledge: a short lease that was got at once is released withou
   CHECK(known.looks("k", now + wake_knowledge::quiet));
 }
 
-TEST_CASE("wake knowledge: what was waited for is released with a look, and so is what is not known", "[fair]") {
+TEST_CASE("wake knowledge: what was waited for is released with a look, and so is what is not known") {
   wake_knowledge known;
   const instant now{1'000s};
   known.granted("k", true, now);
@@ -253,7 +249,7 @@ TEST_CASE("wake knowledge: what was waited for is released with a look, and so i
   CHECK(known.looks("other", now));
 }
 
-TEST_CASE("wake knowledge: a loop looks once in a while, and at each release while others wait", "[fair]") {
+TEST_CASE("wake knowledge: a loop looks once in a while, and at each release while others wait") {
   wake_knowledge known;
   instant now{1'000s};
   const auto pair = [&](unsigned waiters) {
@@ -276,7 +272,7 @@ TEST_CASE("wake knowledge: a loop looks once in a while, and at each release whi
   CHECK_FALSE(pair(0));
 }
 
-TEST_CASE("wake knowledge: what nobody took while it was left alone is as new", "[fair]") {
+TEST_CASE("wake knowledge: what nobody took while it was left alone is as new") {
   wake_knowledge known;
   instant now{1'000s};
   known.granted("k", false, now);
@@ -290,7 +286,7 @@ TEST_CASE("wake knowledge: what nobody took while it was left alone is as new", 
   CHECK(known.looks("k", now + 1ms));
 }
 
-TEST_CASE("wake knowledge: of a key among thousands of others nothing is known, so its release looks", "[fair]") {
+TEST_CASE("wake knowledge: of a key among thousands of others nothing is known, so its release looks") {
   wake_knowledge known;
   const instant now{1'000s};
   known.granted("k", false, now);
@@ -298,7 +294,7 @@ TEST_CASE("wake knowledge: of a key among thousands of others nothing is known, 
   CHECK(known.looks("k", now + 2us));
 }
 
-TEST_CASE("fair share: a waiter knows since when it has seen a grant", "[fair]") {
+TEST_CASE("fair share: a waiter knows since when it has seen a grant") {
   starvation_detector seen_by;
   const auto who = id128::random();
   instant now{1'000s};

@@ -67,7 +67,7 @@ void check(const std::vector<line>& table, const multi_machine::settings& settin
 
 }  // namespace
 
-TEST_CASE("multi_machine: each end of a round leads where the state table says", "[multi_machine][T76]") {
+TEST_CASE("multi_machine: each end of a round leads where the state table says", "[T76]") {
   check(
       {
           {"begin", {}, multi_step::take},
@@ -105,7 +105,7 @@ TEST_CASE("multi_machine: each end of a round leads where the state table says",
       waiting());
 }
 
-TEST_CASE("multi_machine: one attempt is one round", "[multi_machine]") {
+TEST_CASE("multi_machine: one attempt is one round") {
   auto once = waiting();
   once.once = true;
   check(
@@ -118,7 +118,7 @@ TEST_CASE("multi_machine: one attempt is one round", "[multi_machine]") {
       once);
 }
 
-TEST_CASE("multi_machine: the end of the wait ends it after one more look", "[multi_machine][T32]") {
+TEST_CASE("multi_machine: the end of the wait ends it after one more look", "[T32]") {
   multi_machine m(waiting(50ms));
   m.begin();
   m.refused(1, holder());
@@ -141,7 +141,7 @@ TEST_CASE("multi_machine: the end of the wait ends it after one more look", "[mu
   }
 }
 
-TEST_CASE("multi_machine: pauses grow, and end with the wait or the holder's lease", "[multi_machine]") {
+TEST_CASE("multi_machine: pauses grow, and end with the wait or the holder's lease") {
   multi_machine m(waiting(200ms));
   m.begin();
   std::vector<std::chrono::microseconds> pauses;
@@ -160,8 +160,7 @@ TEST_CASE("multi_machine: pauses grow, and end with the wait or the holder's lea
   CHECK(pauses == std::vector<std::chrono::microseconds>{10ms, 20ms, 40ms, 3ms, 500us, 100ms, 1ms});
 }
 
-TEST_CASE("multi_machine: a waiter that would be notified polls while it has not seen the holder",
-          "[multi_machine][T30]") {
+TEST_CASE("multi_machine: a waiter that would be notified polls while it has not seen the holder", "[T30]") {
   const auto pause_after = [](const seen& shown) {
     multi_machine m(waiting());
     m.begin();
@@ -175,7 +174,7 @@ TEST_CASE("multi_machine: a waiter that would be notified polls while it has not
   CHECK(pause_after(dead(true, true)) == 10ms);  // somebody else took it over, or clean-up has deleted the row
 }
 
-TEST_CASE("multi_machine: a retry limit counts pauses, the rest is for one by one", "[multi_machine][T10]") {
+TEST_CASE("multi_machine: a retry limit counts pauses, the rest is for one by one", "[T10]") {
   auto settings = waiting();
   settings.retry.limit = 3u;
   multi_machine m(settings);
@@ -199,8 +198,7 @@ TEST_CASE("multi_machine: a retry limit counts pauses, the rest is for one by on
   CHECK_FALSE(multi_machine(waiting()).remaining_retries());
 }
 
-TEST_CASE("multi_machine: the reason of a failure is kept, and an answer that the key is busy clears it",
-          "[multi_machine]") {
+TEST_CASE("multi_machine: the reason of a failure is kept, and an answer that the key is busy clears it") {
   multi_machine m(waiting());
   m.begin();
   m.troubled(1, {.transient = true, .text = "no answer"}, true);

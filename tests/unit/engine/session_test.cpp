@@ -25,20 +25,20 @@ session_machine thirty() { return {30s, 1500ms, start}; }
 
 }  // namespace
 
-TEST_CASE("session_machine: trust counts from before the opening was sent", "[session_machine][T29]") {
+TEST_CASE("session_machine: trust counts from before the opening was sent", "[T29]") {
   const auto m = thirty();
   CHECK(m.deadline() == start + 28500ms);
   CHECK(m.due() == start + 10s);
 }
 
-TEST_CASE("session_machine: a confirmed renewal moves both times on from its sending", "[session_machine][T29]") {
+TEST_CASE("session_machine: a confirmed renewal moves both times on from its sending", "[T29]") {
   auto m = thirty();
   CHECK(m.renewed(outcome::yes, start + 10s, start + 25s) == verdict::live);
   CHECK(m.deadline() == start + 38500ms);
   CHECK(m.due() == start + 20s);
 }
 
-TEST_CASE("session_machine: without an answer nothing is gained and nothing lost", "[session_machine][T13]") {
+TEST_CASE("session_machine: without an answer nothing is gained and nothing lost", "[T13]") {
   const auto result = GENERATE(outcome::unknown, outcome::failed);
   auto m = thirty();
   CHECK(m.renewed(result, start + 10s, start + 12s) == verdict::late);
@@ -49,7 +49,7 @@ TEST_CASE("session_machine: without an answer nothing is gained and nothing lost
   CHECK(m.deadline() == start + 41500ms);
 }
 
-TEST_CASE("session_machine: tries again soon, but not at once", "[session_machine][T32]") {
+TEST_CASE("session_machine: tries again soon, but not at once", "[T32]") {
   const auto pause_of = [](microseconds ttl) {
     session_machine m(ttl, margin_for(ttl, 0us), start);
     m.renewed(outcome::failed, start, start);
@@ -61,7 +61,7 @@ TEST_CASE("session_machine: tries again soon, but not at once", "[session_machin
   CHECK(pause_of(1h) == 1s);
 }
 
-TEST_CASE("session_machine: a refusal ends it", "[session_machine]") {
+TEST_CASE("session_machine: a refusal ends it") {
   const auto result = GENERATE(outcome::no, outcome::absent);
   auto m = thirty();
   CHECK(m.renewed(result, start + 10s, start + 10s) == verdict::over);
@@ -69,27 +69,27 @@ TEST_CASE("session_machine: a refusal ends it", "[session_machine]") {
   CHECK(m.renewed(outcome::yes, start + 11s, start + 11s) == verdict::over);
 }
 
-TEST_CASE("session_machine: at its deadline it is over, for ever", "[session_machine]") {
+TEST_CASE("session_machine: at its deadline it is over, for ever") {
   auto m = thirty();
   CHECK(m.at(start + 28499999us) == verdict::live);
   CHECK(m.at(start + 28500ms) == verdict::over);
   CHECK(m.at(start) == verdict::over);
 }
 
-TEST_CASE("session_machine: a reply after the deadline revives nothing", "[session_machine][T38]") {
+TEST_CASE("session_machine: a reply after the deadline revives nothing", "[T38]") {
   auto m = thirty();
   CHECK(m.renewed(outcome::yes, start + 10s, start + 28500ms) == verdict::over);
   CHECK(m.renewed(outcome::yes, start + 29s, start + 29s) == verdict::over);
 }
 
-TEST_CASE("session_machine: an old renewal never brings the deadline forward", "[session_machine][T42]") {
+TEST_CASE("session_machine: an old renewal never brings the deadline forward", "[T42]") {
   auto m = thirty();
   m.renewed(outcome::yes, start + 20s, start + 20s);
   m.renewed(outcome::yes, start + 10s, start + 21s);
   CHECK(m.deadline() == start + 48500ms);
 }
 
-TEST_CASE("margin_for: 50 ms or a twentieth, a quarter of what is shorter, unless set", "[session_machine]") {
+TEST_CASE("margin_for: 50 ms or a twentieth, a quarter of what is shorter, unless set") {
   CHECK(margin_for(30s, 0us) == 1500ms);
   CHECK(margin_for(1s, 0us) == 50ms);
   CHECK(margin_for(100ms, 0us) == 25ms);
@@ -98,7 +98,7 @@ TEST_CASE("margin_for: 50 ms or a twentieth, a quarter of what is shorter, unles
   CHECK(margin_for(100ms, 200ms) == 25ms);
 }
 
-TEST_CASE("trust: once somebody was told that it is over, it is", "[session_machine]") {
+TEST_CASE("trust: once somebody was told that it is over, it is") {
   trust t(start + 1s);
   CHECK(t.remaining(start) == 1s);
   CHECK(t.extend(start + 2s));
@@ -108,7 +108,7 @@ TEST_CASE("trust: once somebody was told that it is over, it is", "[session_mach
   CHECK(t.remaining(start) == 0us);
 }
 
-TEST_CASE("trust: never moves back, and ends when told", "[session_machine][T42]") {
+TEST_CASE("trust: never moves back, and ends when told", "[T42]") {
   trust t(start + 2s);
   CHECK(t.extend(start + 1s));
   CHECK(t.remaining(start) == 2s);
@@ -117,7 +117,7 @@ TEST_CASE("trust: never moves back, and ends when told", "[session_machine][T42]
   CHECK_FALSE(t.extend(start + 5s));
 }
 
-TEST_CASE("trust: without a deadline it lasts", "[session_machine]") {
+TEST_CASE("trust: without a deadline it lasts") {
   trust t;
   CHECK(t.remaining(start + 24h * 365 * 100) > 24h);
   CHECK(t.extend(start));
@@ -176,8 +176,7 @@ class keeper_fixture : public executor_fixture {
 
 TEST_CASE_METHOD(keeper_fixture,
                  "session_keeper: while a session's losses are told, its leases with an expiry of their own are in the "
-                 "books, and can end",
-                 "[session_keeper]") {
+                 "books, and can end") {
   const auto stays = held("stays", lease_kind::expiring);
   auto ends = held("ends", lease_kind::expiring);
   const auto lost = held("lost", lease_kind::session);
@@ -195,8 +194,7 @@ TEST_CASE_METHOD(keeper_fixture,
 }
 
 TEST_CASE_METHOD(keeper_fixture,
-                 "session_keeper: one that another thread opens while a loss is told is used, and stays",
-                 "[session_keeper]") {
+                 "session_keeper: one that another thread opens while a loss is told is used, and stays") {
   const auto before = held("before", lease_kind::session);
   clock.advance(31s);
   std::shared_ptr<engine::grant> meanwhile;
@@ -211,8 +209,7 @@ TEST_CASE_METHOD(keeper_fixture,
   CHECK(books() == std::vector<std::string>{"meanwhile"});
 }
 
-TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the server changed is not used",
-                 "[session_keeper][T59]") {
+TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the server changed is not used", "[T59]") {
   keeper.connected({.server = "a"}, clock.now());
   engine::session_opening open;
   no_waiter nobody;
@@ -265,7 +262,7 @@ class renewer_fixture : public executor_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(renewer_fixture, "row_renewer: a renewal is due after a third of the ttl", "[row_renewer]") {
+TEST_CASE_METHOD(renewer_fixture, "row_renewer: a renewal is due after a third of the ttl") {
   const auto one = held("a");
   CHECK(wanted == std::vector<instant>{clock.now() + 10s});
   CHECK(renewer.tick(clock.now()) == clock.now() + 10s);
@@ -273,8 +270,7 @@ TEST_CASE_METHOD(renewer_fixture, "row_renewer: a renewal is due after a third o
   CHECK(renewer.tick(clock.now()) == instant::max());
 }
 
-TEST_CASE_METHOD(renewer_fixture, "row_renewer: once stopped it asks for no tick, though a renewal is due",
-                 "[row_renewer]") {
+TEST_CASE_METHOD(renewer_fixture, "row_renewer: once stopped it asks for no tick, though a renewal is due") {
   const auto one = held("a");
   renewer.stop();
   clock.advance(10s);

@@ -23,17 +23,17 @@ std::vector<microseconds> pauses(const retry_settings& retry, std::uint64_t seed
 
 }  // namespace
 
-TEST_CASE("backoff: pauses grow by the multiplier up to the longest", "[backoff]") {
+TEST_CASE("backoff: pauses grow by the multiplier up to the longest") {
   const retry_settings retry{.pause = 10ms, .multiplier = 3.0, .max_pause = 100ms, .jitter = 0.0};
   CHECK(pauses(retry, 1, 5) == std::vector<microseconds>{10ms, 30ms, 90ms, 100ms, 100ms});
 }
 
-TEST_CASE("backoff: a multiplier of one keeps the pause", "[backoff][T10]") {
+TEST_CASE("backoff: a multiplier of one keeps the pause", "[T10]") {
   const retry_settings retry{.pause = 50ms, .multiplier = 1.0, .max_pause = 50ms, .jitter = 0.0};
   CHECK(pauses(retry, 1, 3) == std::vector<microseconds>{50ms, 50ms, 50ms});
 }
 
-TEST_CASE("backoff: the random part only ever shortens, and by no more than jitter says", "[backoff][T10]") {
+TEST_CASE("backoff: the random part only ever shortens, and by no more than jitter says", "[T10]") {
   const retry_settings retry{.pause = 100ms, .multiplier = 1.0, .max_pause = 100ms, .jitter = 0.5};
   std::set<microseconds> different;
   for (const auto each : pauses(retry, 7, 1000)) {
@@ -46,23 +46,23 @@ TEST_CASE("backoff: the random part only ever shortens, and by no more than jitt
   CHECK(*different.rbegin() > 99ms);
 }
 
-TEST_CASE("backoff: waiters with different seeds do not march in step", "[backoff][T34]") {
+TEST_CASE("backoff: waiters with different seeds do not march in step", "[T34]") {
   const retry_settings retry{};
   CHECK(pauses(retry, 1, 10) == pauses(retry, 1, 10));
   CHECK(pauses(retry, 1, 10) != pauses(retry, 2, 10));
 }
 
-TEST_CASE("backoff: never zero, so that a poll never follows a poll at once", "[backoff][T32]") {
+TEST_CASE("backoff: never zero, so that a poll never follows a poll at once", "[T32]") {
   const retry_settings retry{.pause = 1ms, .multiplier = 1.0, .max_pause = 1ms, .jitter = 1.0};
   for (const auto each : pauses(retry, 3, 1000)) CHECK(each > 0us);
 }
 
-TEST_CASE("backoff: thousands of pauses overflow nothing", "[backoff]") {
+TEST_CASE("backoff: thousands of pauses overflow nothing") {
   const retry_settings retry{.pause = 1ms, .multiplier = 100.0, .max_pause = 24h, .jitter = 0.0};
   CHECK(pauses(retry, 3, 5000).back() == 24h);
 }
 
-TEST_CASE("backoff: a brief pause is like the second, and is none of them", "[backoff]") {
+TEST_CASE("backoff: a brief pause is like the second, and is none of them") {
   const retry_settings retry{.pause = 10ms, .multiplier = 3.0, .max_pause = 100ms, .jitter = 0.0};
   backoff b(retry, 1);
   CHECK(b.brief() == 30ms);
@@ -74,15 +74,14 @@ TEST_CASE("backoff: a brief pause is like the second, and is none of them", "[ba
   CHECK(backoff({.pause = 50ms, .max_pause = 60ms, .jitter = 0.0}, 1).brief() == 60ms);
 }
 
-TEST_CASE("backoff: grown, it pauses for the longest time at once", "[backoff]") {
+TEST_CASE("backoff: grown, it pauses for the longest time at once") {
   backoff b({.pause = 10ms, .max_pause = 100ms, .jitter = 0.0}, 1);
   b.grow();
   CHECK(b.next() == 100ms);
   CHECK(b.brief() == 20ms);
 }
 
-TEST_CASE("concurrency_limit: all connections are used until there are more statements than connections",
-          "[concurrency_limit]") {
+TEST_CASE("concurrency_limit: all connections are used until there are more statements than connections") {
   concurrency_limit limit(8, true);
   CHECK(limit.now() == 8);
   for (int i = 0; i != 100; ++i) limit.formed(1, 8, 3);
@@ -93,7 +92,7 @@ TEST_CASE("concurrency_limit: all connections are used until there are more stat
   CHECK(limit.holds_back());
 }
 
-TEST_CASE("concurrency_limit: a crowd is over some batches after its end, not at once", "[concurrency_limit]") {
+TEST_CASE("concurrency_limit: a crowd is over some batches after its end, not at once") {
   concurrency_limit limit(8, true);
   limit.formed(10, 64, 20);
   for (int i = 0; i != 16; ++i) limit.formed(4, 5, 0);
@@ -102,7 +101,7 @@ TEST_CASE("concurrency_limit: a crowd is over some batches after its end, not at
   CHECK(limit.now() == 8);
 }
 
-TEST_CASE("concurrency_limit: what shares nothing with others gets connections of its own", "[concurrency_limit]") {
+TEST_CASE("concurrency_limit: what shares nothing with others gets connections of its own") {
   concurrency_limit limit(4, true);
   limit.formed(1, 64, 40);
   CHECK(limit.now() == 3);
@@ -117,8 +116,7 @@ TEST_CASE("concurrency_limit: what shares nothing with others gets connections o
   CHECK(limit.now() == 2);
 }
 
-TEST_CASE("concurrency_limit: a store that serves one at a time, or a single connection, is not held back",
-          "[concurrency_limit]") {
+TEST_CASE("concurrency_limit: a store that serves one at a time, or a single connection, is not held back") {
   concurrency_limit apart(8, false);
   apart.formed(1, 64, 40);
   CHECK(apart.now() == 8);
@@ -138,7 +136,7 @@ struct item {
 
 }  // namespace
 
-TEST_CASE("deadline heap: whoever leaves and comes, the first deadline is at the front", "[parts]") {
+TEST_CASE("deadline heap: whoever leaves and comes, the first deadline is at the front") {
   std::mt19937 random(7);
   std::vector<item> all(200);
   engine::deadline_heap<item> heap(&item::at);
@@ -171,14 +169,14 @@ TEST_CASE("deadline heap: whoever leaves and comes, the first deadline is at the
   CHECK(heap.first() == instant::max());
 }
 
-TEST_CASE("trust: without a deadline it is left for ever, also on a clock that is still below zero", "[unit]") {
+TEST_CASE("trust: without a deadline it is left for ever, also on a clock that is still below zero") {
   // A machine that has just booted, seen by a client whose clock is behind.
   trust until{};
   CHECK(until.remaining(instant{-10min}) == microseconds::max());
   CHECK(until.remaining(instant{10min}) == microseconds::max());
 }
 
-TEST_CASE("trust: what is left is counted to the deadline, and nothing once it has passed", "[unit]") {
+TEST_CASE("trust: what is left is counted to the deadline, and nothing once it has passed") {
   trust until{instant{5s}};
   CHECK(until.remaining(instant{-1s}) == microseconds{6s});
   CHECK(until.remaining(instant{4s}) == microseconds{1s});

@@ -15,8 +15,7 @@ using namespace dlock;
 
 // ---- connections ----------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: connects when asked, not before, and keeps warm",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "statement_executor: connects when asked, not before, and keeps warm") {
   run_executor at(store, clock, 4);
   CHECK(at->open() == 0);
   connection_call first, again;
@@ -31,7 +30,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: connects when asked, not
 }
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections than its size, others wait their turn",
-                 "[statement_executor][T68]") {
+                 "[T68]") {
   run_executor at(store, clock, 2);
   std::atomic<int> inside{0};
   std::atomic<int> most{0};
@@ -55,8 +54,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections t
   CHECK(store->most_connections() <= 2);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection in time is told why",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection in time is told why") {
   run_executor at(store, clock, 1);
   const held_connection held(*this, at);
   auto late = within(poll(), 0s);
@@ -85,7 +83,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection
 }
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupted at its limit, the healthy is not",
-                 "[statement_executor][T63]") {
+                 "[T63]") {
   run_executor at(store, clock, 3);
   const auto stuck = store->hold(verb::poll);
   auto hangs = poll();
@@ -111,7 +109,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupte
 }
 
 TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the sending, not from the wait before it",
-                 "[statement_executor][T63]") {
+                 "[T63]") {
   run_executor at(store, clock, 1);
   held_connection held(*this, at);
   const auto begun = clock.now();
@@ -144,8 +142,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the
 
 // ---- who executes ---------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: a lone caller executes its statement on its own thread",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "statement_executor: a lone caller executes its statement on its own thread") {
   run_executor at(store, clock, 4);
   const auto workers = at.workers();
   for (const auto which : {priority::takes, priority::frees}) {
@@ -160,8 +157,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: a lone caller executes i
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "statement_executor: a renewal is never executed on a caller's thread, and goes first",
-                 "[statement_executor][T19]") {
+                 "statement_executor: a renewal is never executed on a caller's thread, and goes first", "[T19]") {
   run_executor at(store, clock, 1);
   fill(at, 1);
   happenings seen;
@@ -192,8 +188,7 @@ TEST_CASE_METHOD(executor_fixture,
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "statement_executor: a renewal that somebody waits for is executed by another thread",
-                 "[statement_executor]") {
+                 "statement_executor: a renewal that somebody waits for is executed by another thread") {
   run_executor at(store, clock, 1);
   fill(at, 1);
   std::thread::id thread{};
@@ -205,8 +200,8 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(thread != waits.thread());
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: a late renewal is not sent any more, not even once it could be",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture,
+                 "statement_executor: a late renewal is not sent any more, not even once it could be") {
   run_executor at(store, clock, 1);
   const auto connects = hold_connects();
   auto renewed = renewal(50ms);
@@ -221,8 +216,8 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: a late renewal is not se
   CHECK(store->count(session_verb::renew) == 0);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: threads are started as needed, one for each connection at most",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture,
+                 "statement_executor: threads are started as needed, one for each connection at most") {
   run_executor at(store, clock, 3, false);
   CHECK(at.workers() == 0);
   const auto stop = std::make_shared<gate>();
@@ -244,8 +239,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: threads are started as n
 
 TEST_CASE_METHOD(
     executor_fixture,
-    "statement_executor: a caller does not come back late from a statement of others that stood before his",
-    "[statement_executor]") {
+    "statement_executor: a caller does not come back late from a statement of others that stood before his") {
   run_executor at(store, clock, 4);
   fill(at, 3);
   const auto stuck = std::make_shared<gate>();
@@ -292,8 +286,7 @@ class stopping_clock final : public running_clock {
 
 }  // namespace
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in the order in which they came",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in the order in which they came") {
   run_executor at(store, clock, 1);
   happenings seen;
   held_connection held(*this, at);
@@ -313,8 +306,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in th
   CHECK(seen.all() == expected);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: releases go before extensions, and these before takes",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "statement_executor: releases go before extensions, and these before takes") {
   run_executor at(store, clock, 1);
   happenings seen;
   held_connection held(*this, at);
@@ -333,8 +325,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: releases go before exten
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "statement_executor: takes and extensions leave one connection to releases, if there are several",
-                 "[statement_executor]") {
+                 "statement_executor: takes and extensions leave one connection to releases, if there are several") {
   run_executor at(store, clock, 3);
   const auto stop = std::make_shared<gate>();
   std::deque<connection_call> calls;
@@ -356,8 +347,7 @@ TEST_CASE_METHOD(executor_fixture,
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "statement_executor: takes leave one connection to releases where the server has few to give",
-                 "[statement_executor]") {
+                 "statement_executor: takes leave one connection to releases where the server has few to give") {
   run_executor at(store, clock, 8);
   fill(at, 2);
   store->allow_connections(2);
@@ -397,8 +387,7 @@ TEST_CASE_METHOD(executor_fixture,
 }
 
 TEST_CASE_METHOD(executor_fixture,
-                 "statement_executor: a caller whose thread is stopped keeps no connection from others",
-                 "[statement_executor]") {
+                 "statement_executor: a caller whose thread is stopped keeps no connection from others") {
   const auto in = GENERATE(priority::takes, priority::frees);
   stopping_clock time(clock);
   run_executor at(store, clock, 1, true, &time);
@@ -433,8 +422,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(second.number != 0);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: of a caller whose thread is stopped nothing is sent too late",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "statement_executor: of a caller whose thread is stopped nothing is sent too late") {
   stopping_clock time(clock);
   run_executor at(store, clock, 1, true, &time);
   held_connection held(*this, at);
@@ -457,8 +445,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: of a caller whose thread
   CHECK(first.number == 0);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: a caller whose thread is stopped is no work without an end",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "statement_executor: a caller whose thread is stopped is no work without an end") {
   stopping_clock time(clock);
   run_executor at(store, clock, 1, false, &time);
   at.no_threads(false, true);
@@ -482,8 +469,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: a caller whose thread is
 
 // When an executor looks after what runs and waits, and how it ends.
 
-TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when it must be looked at",
-                 "[statement_executor][T63]") {
+TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when it must be looked at", "[T63]") {
   run_executor at(store, clock, 4);
   fill(at, 3);
   open_for_renewals(at, 3);
@@ -511,7 +497,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when
 }
 
 TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is interrupted at its own, also after a wait",
-                 "[statement_executor][T63]") {
+                 "[T63]") {
   run_executor at(store, clock, 1);
   held_connection held(*this, at);
   const auto stuck = store->hold(verb::poll);
@@ -529,8 +515,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is int
   CHECK(slow.answer.result == outcome::unknown);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted again and again",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted again and again") {
   run_executor at(store, clock, 1);
   const auto stop = std::make_shared<gate>();
   connection_call holds(stop);
@@ -545,8 +530,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted a
 
 // ---- the end --------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs, beyond its time, and renewals end",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs, beyond its time, and renewals end") {
   run_executor at(store, clock, 1);
   const auto stuck = store->hold(verb::poll);
   auto runs = within(poll("a"), 1h), waits = within(poll("a"), 1h), nobodys = within(release(), 1h);
@@ -577,8 +561,7 @@ TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs
   CHECK_FALSE(nobodys.sent);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what runs is interrupted, nothing begins",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what runs is interrupted, nothing begins") {
   run_executor at(store, clock, 1);
   const auto stuck = store->hold(verb::poll);
   auto runs = within(poll("a"), 1h), waits = within(poll("a"), 1h), nobodys = within(release(), 1h);
@@ -605,8 +588,7 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what r
   CHECK(store->count(verb::release) == 0);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a dead connection is answered",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a dead connection is answered") {
   auto polls = std::make_shared<whole_batch_store>(store);
   run_executor at(polls, clock, 2);
   fill(at, 1);
@@ -635,8 +617,7 @@ TEST_CASE_METHOD(executor_fixture, "executor end: what was about to be sent on a
   CHECK_FALSE(nobodys.sent);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor end: a renewal that was about to be sent on a dead connection ends",
-                 "[statement_executor]") {
+TEST_CASE_METHOD(executor_fixture, "executor end: a renewal that was about to be sent on a dead connection ends") {
   auto polls = std::make_shared<whole_batch_store>(store);
   run_executor at(polls, clock, 2);
   open_for_renewals(at);

@@ -54,7 +54,7 @@ struct queue_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: one attempt gets a turn that is spared, once", "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: one attempt gets a turn that is spared, once") {
   auto turn = queue.try_enter(named("k"));
   waiter next;
   REQUIRE_FALSE(queue.enter(named("k"), next, clock.now()));
@@ -74,7 +74,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: one attempt gets a turn that is spa
   CHECK_FALSE(queue.try_enter(named("k"), true));
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: a waiter that was at the head comes back to the head", "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a waiter that was at the head comes back to the head") {
   auto turn = queue.try_enter(named("k"));
   waiter a, b, back;
   back.first = true;
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a waiter that was at the head comes
   CHECK(b.turn);
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: one at a time, other keys are not concerned", "[wait_queue][T05]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: one at a time, other keys are not concerned", "[T05]") {
   auto a = queue.try_enter(named("a"));
   CHECK(a);
   CHECK_FALSE(queue.try_enter(named("a")));
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: one at a time, other keys are not c
   a.hand_on();  // of no effect
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: thousands of keys never share a place", "[wait_queue][T05]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: thousands of keys never share a place", "[T05]") {
   constexpr int keys = 20'000;
   for (int round = 0; round < 2; ++round) {
     std::vector<queue_turn> turns;
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: thousands of keys never share a pla
   }
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: first come, first served", "[wait_queue][T33]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: first come, first served", "[T33]") {
   std::deque<waiter> all;
   auto turn = queue.try_enter(named("k"));
   for (int i = 0; i < 8; ++i) CHECK_FALSE(enter("k", all.emplace_back()));
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: first come, first served", "[wait_q
   CHECK(queue.try_enter(named("k")));
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: a line goes by the key of whoever has the turn", "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a line goes by the key of whoever has the turn") {
   std::optional<lock_key> asked("k"), waited("k"), held("k");
   waiter next;
   auto turn = queue.try_enter(*asked);
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a line goes by the key of whoever h
   CHECK(queue.try_enter(named("k")));
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes when the key is nobody's has the turn at once", "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes when the key is nobody's has the turn at once") {
   waiter waiter;
   CHECK(enter("k", waiter));
   CHECK(waiter.turn);
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes when the key is nobody's 
   CHECK_FALSE(queue.try_enter(named("k")));
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody overtakes those in line", "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody overtakes those in line") {
   waiter first, late;
   auto turn = queue.try_enter(named("k"));
   CHECK_FALSE(enter("k", first));
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody overtakes those in line", "[
   CHECK(late.turn);
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: who leaves the line leaves no trace", "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: who leaves the line leaves no trace") {
   waiter gone, stays, last;
   auto turn = queue.try_enter(named("k"));
   for (auto* each : {&gone, &stays, &last}) CHECK_FALSE(enter("k", *each));
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: who leaves the line leaves no trace
   CHECK(queue.try_enter(named("k")));
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: waiters are bounded", "[wait_queue][T36]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: waiters are bounded", "[T36]") {
   wait_queue two(2);
   CHECK(two.begin_waiting());
   CHECK(two.begin_waiting());
@@ -192,7 +192,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: waiters are bounded", "[wait_queue]
   CHECK(two.waiting() == 2);
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: says of a turn whether the key was freed with it", "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: says of a turn whether the key was freed with it") {
   waiter first, second, third;
   auto turn = queue.try_enter(named("k"));
   for (auto* each : {&first, &second, &third}) CHECK_FALSE(enter("k", *each));
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: says of a turn whether the key was 
 
 // ---- turns ----------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that ends unused is the next one's", "[wait_queue][T33]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that ends unused is the next one's", "[T33]") {
   waiter first, second, third;
   {
     auto held = queue.try_enter(named("k"));
@@ -230,7 +230,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that ends unused is the next
   CHECK(third.turn);
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: another turn in the place of one hands that on", "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: another turn in the place of one hands that on") {
   waiter next;
   auto turn = queue.try_enter(named("a"));
   CHECK_FALSE(enter("a", next));
@@ -242,7 +242,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: another turn in the place of one ha
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that comes together with the end of a wait is not lost",
-                 "[wait_queue][T14][T33]") {
+                 "[T14][T33]") {
   for (int round = 0; round < 500; ++round) {
     auto turn = queue.try_enter(named("k"));
     REQUIRE(turn);
@@ -257,7 +257,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a turn that comes together with the
   }
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: of many threads one has the turn, and each gets it", "[wait_queue][T33]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: of many threads one has the turn, and each gets it", "[T33]") {
   std::atomic<int> inside{0};
   int served = 0;  // guarded by the turn
   bool alone = true;
@@ -279,8 +279,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: of many threads one has the turn, a
 
 // ---- who may enter again --------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant lets those of the same owner in, and no others",
-                 "[wait_queue][T44]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant lets those of the same owner in, and no others", "[T44]") {
   owner_state foreign;
   waiter mine(&me), other(&foreign), nobodys, mine_too(&me);
   auto turn = queue.try_enter(named("k"));
@@ -304,7 +303,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant lets those of the same owne
   CHECK_FALSE(nobodys.enter_again);
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes after a grant waits for the next one", "[wait_queue][T44]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes after a grant waits for the next one", "[T44]") {
   waiter late(&me);
   auto turn = queue.try_enter(named("k"));
   turn.granted(named("k"), &me);
@@ -314,8 +313,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: who comes after a grant waits for t
   CHECK(late.enter_again);
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant that is lost in the same moment is told once",
-                 "[wait_queue][T44]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant that is lost in the same moment is told once", "[T44]") {
   for (int round = 0; round < 500; ++round) {
     auto turn = queue.try_enter(named("k"));
     waiter waiter(&me);
@@ -332,8 +330,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant that is lost in the same mo
 
 // ---- pauses ---------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between polls is no longer than those in line want",
-                 "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between polls is no longer than those in line want") {
   engine::poll_scheduler watch;
   watched_pause between(watch);
   const auto begun = clock.now();
@@ -367,7 +364,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between polls is no longer 
   for (auto* each : {&patient, &hasty, &hastier}) CHECK(queue.leave("k", *each));
 }
 
-TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody shortens the pause of one whose turn has ended", "[wait_queue]") {
+TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody shortens the pause of one whose turn has ended") {
   engine::poll_scheduler watch;
   auto between = std::make_unique<watched_pause>(watch);
   waiter next, last;
@@ -386,8 +383,7 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody shortens the pause of one wh
   CHECK(last.turn);
 }
 
-TEST_CASE("wait_queue: a turn that is handed on while its key is granted needs the former key no longer",
-          "[wait_queue]") {
+TEST_CASE("wait_queue: a turn that is handed on while its key is granted needs the former key no longer") {
   wait_queue queue(10);
   const lock_key lasting("k");
   constexpr int rounds = 20'000;

@@ -235,7 +235,7 @@ std::shared_ptr<const dlock::row_table> table_of(const std::string& name, const 
 
 }  // namespace
 
-TEST_CASE("lock_key: the key of a row reads 'table:id' and knows its row", "[row]") {
+TEST_CASE("lock_key: the key of a row reads 'table:id' and knows its row") {
   const auto orders = table_of("`orders`", "orders");
   const auto key = lock_key::of_row(orders, {std::int64_t{-42}});
   CHECK(key.view() == "orders:-42");
@@ -250,7 +250,7 @@ TEST_CASE("lock_key: the key of a row reads 'table:id' and knows its row", "[row
   CHECK(text.row() == nullptr);
 }
 
-TEST_CASE("lock_key: a row's key is equal only to that of the same row", "[row]") {
+TEST_CASE("lock_key: a row's key is equal only to that of the same row") {
   const auto orders = table_of("`orders`", "orders");
   const auto same = table_of("`orders`", "orders");  // another object of the same table
   const auto other = table_of("`archive`.`orders`", "orders");
@@ -267,7 +267,7 @@ TEST_CASE("lock_key: a row's key is equal only to that of the same row", "[row]"
         lock_key::of_row(table_of("`p`", "p", 2), {"a"s, "b:c"s}));
 }
 
-TEST_CASE("lock_key: copies and moves of a row's key are that row's", "[row]") {
+TEST_CASE("lock_key: copies and moves of a row's key are that row's") {
   const auto key = lock_key::of_row(table_of("`t`", "t"), {std::int64_t{1}});
   auto copy = key;
   const auto moved = std::move(copy);
@@ -280,7 +280,7 @@ TEST_CASE("lock_key: copies and moves of a row's key are that row's", "[row]") {
   CHECK(assigned.row() == nullptr);
 }
 
-TEST_CASE("lock_key: rows and texts have one order, by bytes, a text before a row", "[row]") {
+TEST_CASE("lock_key: rows and texts have one order, by bytes, a text before a row") {
   const auto a = lock_key::of_row(table_of("`a`", "t"), {std::int64_t{1}});
   const auto b = lock_key::of_row(table_of("`b`", "t"), {std::int64_t{1}});
   const lock_key text("t:1");
@@ -298,7 +298,7 @@ TEST_CASE("lock_key: rows and texts have one order, by bytes, a text before a ro
   CHECK(hashed.contains(a));
 }
 
-TEST_CASE("lock_key: a row needs a value for each column of its id", "[row]") {
+TEST_CASE("lock_key: a row needs a value for each column of its id") {
   const auto two = table_of("`line`", "line", 2);
   CHECK_THROWS_MATCHES(lock_key::of_row(two, {std::int64_t{1}}), std::invalid_argument,
                        MessageMatches(ContainsSubstring("'line': 1 id values for 2 columns")));
@@ -308,7 +308,7 @@ TEST_CASE("lock_key: a row needs a value for each column of its id", "[row]") {
                        MessageMatches(ContainsSubstring("table = null")));
 }
 
-TEST_CASE("lock_key: a long id is folded, and stays that row", "[row]") {
+TEST_CASE("lock_key: a long id is folded, and stays that row") {
   const auto table = table_of("`t`", "t");
   const auto key = lock_key::of_row(table, {std::string(300, 'x')});
   CHECK(key.view().size() == lock_key::max_size);
@@ -361,19 +361,19 @@ constexpr bool is = std::is_same_v<Wanted, Got>;
 
 }  // namespace
 
-TEST_CASE("lock_keys: one order whatever the order they are named in", "[lock_keys][T76]") {
+TEST_CASE("lock_keys: one order whatever the order they are named in", "[T76]") {
   CHECK(texts({"b", "a", "c"}) == std::vector<std::string>{"a", "b", "c"});
   CHECK(lock_keys{"b", "a"} == lock_keys{"a", "b"});
   // By bytes: no locale, no case.
   CHECK(texts({"b", "B", "a\xff", "a"}) == std::vector<std::string>{"B", "a", "a\xff", "b"});
 }
 
-TEST_CASE("lock_keys: a key named twice counts once", "[lock_keys][T77]") {
+TEST_CASE("lock_keys: a key named twice counts once", "[T77]") {
   CHECK(texts({"a", "b", "a", "a"}) == std::vector<std::string>{"a", "b"});
   CHECK(lock_keys{row(1), row(1)}.size() == 1);
 }
 
-TEST_CASE("lock_keys: texts and rows are mixed, and never taken for each other", "[lock_keys]") {
+TEST_CASE("lock_keys: texts and rows are mixed, and never taken for each other") {
   const lock_keys keys{row(7), "orders:7", "a"};
   REQUIRE(keys.size() == 3);
   CHECK(keys[0].view() == "a");
@@ -384,7 +384,7 @@ TEST_CASE("lock_keys: texts and rows are mixed, and never taken for each other",
   CHECK(keys.find(row(8)) == keys.size());
 }
 
-TEST_CASE("lock_keys: any range of keys or texts will do", "[lock_keys]") {
+TEST_CASE("lock_keys: any range of keys or texts will do") {
   const lock_keys wanted{"a", "b"};
   CHECK(lock_keys(std::vector<std::string>{"b", "a"}) == wanted);
   CHECK(lock_keys(std::set<std::string_view>{"b", "a"}) == wanted);
@@ -392,7 +392,7 @@ TEST_CASE("lock_keys: any range of keys or texts will do", "[lock_keys]") {
   CHECK(lock_keys(std::vector<lock_key>{"b", "a"}) == wanted);
 }
 
-TEST_CASE("lock_keys: 1 to 256, and the error names the number", "[lock_keys]") {
+TEST_CASE("lock_keys: 1 to 256, and the error names the number") {
   CHECK(refusal_of({}).find("0 keys") != std::string::npos);
   CHECK(refusal_of(numbered(1)).empty());
   CHECK(refusal_of(numbered(256)).empty());
@@ -405,11 +405,11 @@ TEST_CASE("lock_keys: 1 to 256, and the error names the number", "[lock_keys]") 
   CHECK(refusal_of(twice).empty());
 }
 
-TEST_CASE("lock_keys: for messages each is quoted and printable", "[lock_keys]") {
+TEST_CASE("lock_keys: for messages each is quoted and printable") {
   CHECK(printable(lock_keys{"b", "a\n"}) == "'a\\x0a', 'b'");
 }
 
-TEST_CASE("lock_keys: one key gives a lease, a list or range a multi_lease", "[lock_keys]") {
+TEST_CASE("lock_keys: one key gives a lease, a list or range a multi_lease") {
   // Only asked, never called: there is no service.
   std::string text;
   std::vector<std::string> several;

@@ -42,7 +42,7 @@ std::uint64_t in_bucket(const family::sample& histogram, double upper_bound) {
 
 }  // namespace
 
-TEST_CASE("metrics: each event is counted under its kind, as the service counts it", "[metrics]") {
+TEST_CASE("metrics: each event is counted under its kind, as the service counts it") {
   dlock::stores::virtual_clock clock;
   const auto numbers = std::make_shared<dlock::metrics>();
   dlock::lock_service locks{std::make_shared<dlock::stores::memory_store>(clock),
@@ -61,7 +61,7 @@ TEST_CASE("metrics: each event is counted under its kind, as the service counts 
   CHECK(value(*numbers, "dlock_events_total", "reentered") == 1);
 }
 
-TEST_CASE("metrics: times are in the first bucket that is not below them", "[metrics]") {
+TEST_CASE("metrics: times are in the first bucket that is not below them") {
   dlock::metrics of;
   const auto waited = [&](std::chrono::microseconds time) { of.on({.what = kind::granted, .waited = time}); };
   for (const auto time : {-5us, 0us, 100us}) waited(time);
@@ -89,7 +89,7 @@ TEST_CASE("metrics: times are in the first bucket that is not below them", "[met
   }
 }
 
-TEST_CASE("metrics: every time from 1 us to 2 h is in the bucket that its bounds say", "[metrics]") {
+TEST_CASE("metrics: every time from 1 us to 2 h is in the bucket that its bounds say") {
   for (std::int64_t us = 1; us < 7'200'000'000; us += 1 + us / 3) {
     dlock::metrics of;
     of.on({.what = kind::busy, .waited = std::chrono::microseconds{us}});
@@ -101,8 +101,7 @@ TEST_CASE("metrics: every time from 1 us to 2 h is in the bucket that its bounds
   }
 }
 
-TEST_CASE("metrics: losses by reason, take-overs, statements and cleaned rows have counters of their own",
-          "[metrics]") {
+TEST_CASE("metrics: losses by reason, take-overs, statements and cleaned rows have counters of their own") {
   dlock::metrics of;
   of.on({.what = kind::lost, .held = 2s, .reason = dlock::loss_reason::unreachable});
   of.on({.what = kind::session_lost, .reason = dlock::loss_reason::server_changed});
@@ -119,7 +118,7 @@ TEST_CASE("metrics: losses by reason, take-overs, statements and cleaned rows ha
   CHECK(value(of, "dlock_hold_seconds", "lost") == 2);
 }
 
-TEST_CASE("metrics: threads count together, and nothing is lost between them", "[metrics]") {
+TEST_CASE("metrics: threads count together, and nothing is lost between them") {
   dlock::metrics of;
   dlock::test::on_threads(20, [&](int) {
     for (int each = 0; each != 5'000; ++each) of.on({.what = kind::released, .held = 1ms});
@@ -129,7 +128,7 @@ TEST_CASE("metrics: threads count together, and nothing is lost between them", "
   CHECK(sample(all, "dlock_hold_seconds", "released").buckets.back().count == 100'000);
 }
 
-TEST_CASE("metrics: the gauges are those of the services that are watched, as long as they are", "[metrics]") {
+TEST_CASE("metrics: the gauges are those of the services that are watched, as long as they are") {
   dlock::stores::virtual_clock clock;
   const auto numbers = std::make_shared<dlock::metrics>();
   dlock::lock_service one{std::make_shared<dlock::stores::memory_store>(clock), {.time = &clock}};
@@ -150,7 +149,7 @@ TEST_CASE("metrics: the gauges are those of the services that are watched, as lo
   CHECK(value(*numbers, "dlock_held_keys") == 0);
 }
 
-TEST_CASE("metrics: in Prometheus' text format, with a service and escaped labels", "[metrics]") {
+TEST_CASE("metrics: in Prometheus' text format, with a service and escaped labels") {
   dlock::metrics of{{.service = "a \"b\"\\\n"}};
   of.on({.what = kind::granted, .waited = 3ms});
   const auto text = of.text();
@@ -221,7 +220,7 @@ using attributes = std::map<std::string, std::string>;
 
 }  // namespace
 
-TEST_CASE_METHOD(trace_fixture, "trace: an acquire is a client span from the call to its answer", "[trace]") {
+TEST_CASE_METHOD(trace_fixture, "trace: an acquire is a client span from the call to its answer") {
   observer->on({.what = kind::granted, .key = "k\n", .fence = 7, .waited = 20ms, .taken_over = true});
   observer->on({.what = kind::busy, .key = "k", .waited = 2s});
   observer->on({.what = kind::acquire_failed, .key = "k", .text = "gone away"});
@@ -248,7 +247,7 @@ TEST_CASE_METHOD(trace_fixture, "trace: an acquire is a client span from the cal
   CHECK(sink->events.empty());
 }
 
-TEST_CASE_METHOD(trace_fixture, "trace: a hold is a span that fails if the lease was lost", "[trace]") {
+TEST_CASE_METHOD(trace_fixture, "trace: a hold is a span that fails if the lease was lost") {
   observer->on({.what = kind::released, .key = "k", .fence = 7, .held = 5ms});
   observer->on({.what = kind::lost, .key = "k", .fence = 8, .held = 1s, .reason = dlock::loss_reason::expired});
   REQUIRE(sink->spans.size() == 2);
@@ -261,7 +260,7 @@ TEST_CASE_METHOD(trace_fixture, "trace: a hold is a span that fails if the lease
   CHECK(sink->spans[1].attributes.at("error.type") == "expired");
 }
 
-TEST_CASE_METHOD(trace_fixture, "trace: everything else is an event with the name of its kind", "[trace]") {
+TEST_CASE_METHOD(trace_fixture, "trace: everything else is an event with the name of its kind") {
   for (const kind each : dlock::event_kinds) {
     const bool span = each == kind::granted || each == kind::busy || each == kind::acquire_failed ||
                       each == kind::released || each == kind::lost;
@@ -276,7 +275,7 @@ TEST_CASE_METHOD(trace_fixture, "trace: everything else is an event with the nam
   CHECK(sink->spans.empty());
 }
 
-TEST_CASE("trace: what is not known is no attribute, and a sink must be given", "[trace]") {
+TEST_CASE("trace: what is not known is no attribute, and a sink must be given") {
   const auto sink = std::make_shared<recorder>();
   dlock::make_trace_observer(sink)->on({.what = kind::released});
   CHECK(sink->spans.at(0).attributes.empty());

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 }  // namespace
 
-TEST_CASE("prometheus: a scrape has every metric with its type, labels and value", "[metrics]") {
+TEST_CASE("prometheus: a scrape has every metric with its type, labels and value") {
   const auto numbers = std::make_shared<dlock::metrics>(dlock::metrics_options{.service = "shop"});
   numbers->on({.what = kind::granted, .waited = 3ms});
   numbers->on({.what = kind::busy, .waited = 1s});

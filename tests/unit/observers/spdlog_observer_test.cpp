@@ -46,7 +46,7 @@ struct log_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(log_fixture, "spdlog: each kind of event is one line of pairs with its level", "[spdlog]") {
+TEST_CASE_METHOD(log_fixture, "spdlog: each kind of event is one line of pairs with its level") {
   CHECK(line_of({.what = kind::granted, .key = "order:42", .fence = 7, .waited = 1830us, .attempts = 3}) ==
         "debug granted key=order:42 fence=7 waited_us=1830 attempts=3 taken_over=false");
   CHECK(line_of({.what = kind::granted, .key = "k", .fence = 8, .taken_over = true}) ==
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(log_fixture, "spdlog: each kind of event is one line of pairs w
   CHECK(line_of({.what = kind::cleanup, .attempts = 12}) == "debug cleanup rows=12");
 }
 
-TEST_CASE_METHOD(log_fixture, "spdlog: lines name their service, if it has a name", "[spdlog]") {
+TEST_CASE_METHOD(log_fixture, "spdlog: lines name their service, if it has a name") {
   const auto named =
       dlock::make_spdlog_observer(logger, {.per_second = 1, .service = "orders of today", .time = &clock});
   for (int i = 0; i < 2; ++i) named->on({.what = kind::released, .key = "k", .fence = 8});
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(log_fixture, "spdlog: lines name their service, if it has a nam
                                             "debug busy key=k waited_us=0 service=\"orders of today\""});
 }
 
-TEST_CASE_METHOD(log_fixture, "spdlog: no key or text can forge a line or a pair", "[spdlog]") {
+TEST_CASE_METHOD(log_fixture, "spdlog: no key or text can forge a line or a pair") {
   CHECK(line_of({.what = kind::reentered, .key = "a\nerror lost key=b", .fence = 1}) ==
         R"(debug reentered key="a\x0aerror lost key=b" fence=1)");
   CHECK(line_of({.what = kind::reentered, .key = "k\" fence=\"9", .fence = 1}) ==
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(log_fixture, "spdlog: no key or text can forge a line or a pair
         R"(warning renewal_late text=\x1b[31mred\x0d\x0a)");
 }
 
-TEST_CASE_METHOD(log_fixture, "spdlog: hashed keys appear nowhere as they are, and equal ones look equal", "[spdlog]") {
+TEST_CASE_METHOD(log_fixture, "spdlog: hashed keys appear nowhere as they are, and equal ones look equal") {
   // The beginning of the SHA-256 of "patient:jane doe".
   const std::string hash = "sha256:60f1f5a7aa6e0ab7";
   const std::string key = "patient:jane doe";
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(log_fixture, "spdlog: hashed keys appear nowhere as they are, a
   CHECK(line.find("doe") == std::string::npos);
 }
 
-TEST_CASE_METHOD(log_fixture, "spdlog: events below the logger's level are not logged, nor counted", "[spdlog]") {
+TEST_CASE_METHOD(log_fixture, "spdlog: events below the logger's level are not logged, nor counted") {
   const auto observer = this->observer(false, 1);
   logger->set_level(spdlog::level::warn);
   for (int i = 0; i != 10; ++i) observer->on({.what = kind::granted, .key = "k"});
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(log_fixture, "spdlog: events below the logger's level are not l
 }
 
 TEST_CASE_METHOD(log_fixture, "spdlog: lines are limited per kind and second, and what is left out is counted",
-                 "[spdlog][T94]") {
+                 "[T94]") {
   const auto observer = this->observer(false, 3);
   for (int i = 0; i != 10; ++i) observer->on({.what = kind::lost, .key = "k"});
   for (int i = 0; i != 2; ++i) observer->on({.what = kind::granted, .key = "k"});
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(log_fixture, "spdlog: lines are limited per kind and second, an
   CHECK(lines().size() == 1);
 }
 
-TEST_CASE_METHOD(log_fixture, "spdlog: a late count is told at the latest when the observer goes", "[spdlog][T94]") {
+TEST_CASE_METHOD(log_fixture, "spdlog: a late count is told at the latest when the observer goes", "[T94]") {
   auto observer = this->observer(false, 1);
   for (int i = 0; i != 4; ++i) observer->on({.what = kind::lost, .key = "k"});
   CHECK(lines().size() == 1);
@@ -143,13 +143,13 @@ TEST_CASE_METHOD(log_fixture, "spdlog: a late count is told at the latest when t
   CHECK(lines() == std::vector<std::string>{"error suppressed event=lost count=3"});
 }
 
-TEST_CASE_METHOD(log_fixture, "spdlog: without a limit every event is logged", "[spdlog]") {
+TEST_CASE_METHOD(log_fixture, "spdlog: without a limit every event is logged") {
   const auto observer = this->observer(false, 0);
   for (int i = 0; i != 1000; ++i) observer->on({.what = kind::busy, .key = "k"});
   CHECK(lines().size() == 1000);
 }
 
-TEST_CASE_METHOD(log_fixture, "spdlog: it watches a service", "[spdlog]") {
+TEST_CASE_METHOD(log_fixture, "spdlog: it watches a service") {
   {
     dlock::lock_service locks{"memory:", {.observer = observer()}};
     dlock::lease held = locks.acquire("k");
@@ -160,6 +160,6 @@ TEST_CASE_METHOD(log_fixture, "spdlog: it watches a service", "[spdlog]") {
   CHECK(all.find("debug released key=k fence=1 ") != std::string::npos);
 }
 
-TEST_CASE("spdlog: a null logger is refused at once", "[spdlog]") {
+TEST_CASE("spdlog: a null logger is refused at once") {
   CHECK_THROWS_AS(dlock::make_spdlog_observer(nullptr), std::invalid_argument);
 }

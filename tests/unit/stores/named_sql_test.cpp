@@ -24,13 +24,13 @@ const table_names& names() {
 
 }  // namespace
 
-TEST_CASE("named sql: a statement over several lines is sent in one, and quoted texts stay as they are", "[unit]") {
+TEST_CASE("named sql: a statement over several lines is sent in one, and quoted texts stay as they are") {
   CHECK(in_one_line("\nSELECT a,\n       b\nFROM  t\nWHERE c = 'x  y\n''  z' AND `d  e` = \"f  g\"\n") ==
         "SELECT a, b FROM t WHERE c = 'x  y\n''  z' AND `d  e` = \"f  g\"");
   CHECK(in_one_line(" \n ").empty());
 }
 
-TEST_CASE("named sql: each use of a parameter is a marker, or each name is one, as the database has it", "[unit]") {
+TEST_CASE("named sql: each use of a parameter is a marker, or each name is one, as the database has it") {
   const auto* const text =
       "UPDATE t SET a = :session,\n  b = 12:00, c = ':key', d = :now WHERE e=:key AND f = :session";
   const auto marked = find_parameters("take", text, known, marker::question);
@@ -41,7 +41,7 @@ TEST_CASE("named sql: each use of a parameter is a marker, or each name is one, 
   CHECK(named.parameters == positions{1, 2, 0});
 }
 
-TEST_CASE("named sql: a parameter that is not known, or that no statement uses, fails at once and is named", "[unit]") {
+TEST_CASE("named sql: a parameter that is not known, or that no statement uses, fails at once and is named") {
   CHECK_THROWS_MATCHES(find_parameters("take", "DELETE FROM t WHERE a = :sesion", known, marker::question),
                        std::logic_error, MessageMatches(ContainsSubstring("'take'") && ContainsSubstring(":sesion")));
   const std::array sources{statement_source<id>{id::first, "one", "SELECT :key FROM {lock}"},
@@ -53,13 +53,13 @@ TEST_CASE("named sql: a parameter that is not known, or that no statement uses, 
   CHECK(statements.at(0).sql == "SELECT :key FROM `x_lock`");
 }
 
-TEST_CASE("named sql: statements that are not in the order of their ids fail at once", "[unit]") {
+TEST_CASE("named sql: statements that are not in the order of their ids fail at once") {
   const std::array sources{statement_source<id>{id::second, "two", "SELECT :key"}};
   CHECK_THROWS_MATCHES(make_statements<id>({sources}, names(), known, marker::name), std::logic_error,
                        MessageMatches(ContainsSubstring("'two'")));
 }
 
-TEST_CASE("named sql: values are written in once, where their names stand, and each must be used", "[unit]") {
+TEST_CASE("named sql: values are written in once, where their names stand, and each must be used") {
   CHECK(write_values("SELECT :key, ':key' FROM t WHERE a IN (:keys) OR b = :key",
                      {{"key", "':keys'"}, {"keys", "1,2"}}) ==
         "SELECT ':keys', ':key' FROM t WHERE a IN (1,2) OR b = ':keys'");
@@ -68,7 +68,7 @@ TEST_CASE("named sql: values are written in once, where their names stand, and e
                        MessageMatches(ContainsSubstring("'fence'")));
 }
 
-TEST_CASE("named sql: a statement in both forms has a parameter for each marker", "[unit]") {
+TEST_CASE("named sql: a statement in both forms has a parameter for each marker") {
   const std::vector<named_value> values{{"min", std::int64_t{7}, "7"}, {"key", std::string("a"), "'a'"}};
   const auto both = with_values("UPDATE t SET b = b + :min, c = :min WHERE d = :key", values);
   CHECK(both.sql == "UPDATE t SET b = b + ?, c = ? WHERE d = ?");
@@ -78,7 +78,7 @@ TEST_CASE("named sql: a statement in both forms has a parameter for each marker"
   CHECK(std::get<std::string>(both.parameters[2]) == "a");
 }
 
-TEST_CASE("named sql: parts of a text are not expanded again, and each must be used", "[unit]") {
+TEST_CASE("named sql: parts of a text are not expanded again, and each must be used") {
   CHECK(expand(names(), "SELECT {column} FROM {lock}", {{"column", "`{lock}`"}}) == "SELECT `{lock}` FROM `x_lock`");
   CHECK_THROWS_MATCHES(expand(names(), "SELECT {colour} FROM {lock}", {}), std::logic_error,
                        MessageMatches(ContainsSubstring("{colour}")));

@@ -29,7 +29,7 @@ class plain_connection final : public connection {
 
 }  // namespace
 
-TEST_CASE("reply_or_in_doubt: without memory a verb is in doubt, and nobody goes on with its connection", "[unit]") {
+TEST_CASE("reply_or_in_doubt: without memory a verb is in doubt, and nobody goes on with its connection") {
   plain_connection on;
   std::array<reply, 2> replies{};
   stores::reply_or_in_doubt(on, replies, [&] {
@@ -44,7 +44,7 @@ TEST_CASE("reply_or_in_doubt: without memory a verb is in doubt, and nobody goes
   CHECK_FALSE(on.usable());
 }
 
-TEST_CASE("reply_or_in_doubt: what a verb answers stays, and so does its connection", "[unit]") {
+TEST_CASE("reply_or_in_doubt: what a verb answers stays, and so does its connection") {
   plain_connection on;
   CHECK(stores::reply_or_in_doubt(on, [] { return reply{.result = outcome::no}; }).result == outcome::no);
   CHECK(on.usable());
@@ -58,7 +58,7 @@ std::string complaint(const std::string& url) {
 
 }  // namespace
 
-TEST_CASE("store_url: all its parts", "[store_url]") {
+TEST_CASE("store_url: all its parts") {
   const auto u = store_url::parse("mysql://me:pw@db1:3307,db2/locks?schema=verify&prefix=x_");
   CHECK(u.scheme == "mysql");
   CHECK(u.user == "me");
@@ -72,14 +72,14 @@ TEST_CASE("store_url: all its parts", "[store_url]") {
   CHECK(u.params == std::map<std::string, std::string>{{"schema", "verify"}, {"prefix", "x_"}});
 }
 
-TEST_CASE("store_url: without hosts the path is as written", "[store_url]") {
+TEST_CASE("store_url: without hosts the path is as written") {
   CHECK(store_url::parse("sqlite:a/b.db").path == "a/b.db");
   CHECK(store_url::parse("sqlite:/a/b.db?schema=none").path == "/a/b.db");
   CHECK(store_url::parse("memory:").path.empty());
   CHECK(store_url::parse("sqlite:a%20b").path == "a b");
 }
 
-TEST_CASE("store_url: a file's path keeps its slash, and may hold an '@'", "[store_url]") {
+TEST_CASE("store_url: a file's path keeps its slash, and may hold an '@'") {
   CHECK(store_url::parse("sqlite:///var/a.db").path == "/var/a.db");
   CHECK(store_url::parse("sqlite:///var/a.db").redacted() == "sqlite:/var/a.db");
   CHECK(store_url::parse("sqlite:///a%20b?schema=none").path == "/a b");
@@ -90,7 +90,7 @@ TEST_CASE("store_url: a file's path keeps its slash, and may hold an '@'", "[sto
   CHECK(store_url::parse("sqlite://").path.empty());
 }
 
-TEST_CASE("store_url: an IPv6 host and its port", "[store_url]") {
+TEST_CASE("store_url: an IPv6 host and its port") {
   const auto u = store_url::parse("mysql://[::1]:3306,[fe80::2]/d");
   REQUIRE(u.hosts.size() == 2);
   CHECK(u.hosts[0].host == "::1");
@@ -98,14 +98,14 @@ TEST_CASE("store_url: an IPv6 host and its port", "[store_url]") {
   CHECK(u.hosts[1].host == "fe80::2");
 }
 
-TEST_CASE("store_url: a password may hold what separates elsewhere", "[store_url]") {
+TEST_CASE("store_url: a password may hold what separates elsewhere") {
   CHECK(store_url::parse("mysql://u:p%40%3A%2F%3F@h/d").password == "p@:/?");
   CHECK(store_url::parse("mysql://u:p@q@h/d").password == "p@q");
   CHECK(store_url::parse("mysql://u:p/q@h/d").password == "p/q");
   CHECK(store_url::parse("mysql://u:p/q@h/d").path == "d");
 }
 
-TEST_CASE("store_url: what is wrong is said", "[store_url]") {
+TEST_CASE("store_url: what is wrong is said") {
   const std::vector<std::pair<std::string, std::string>> table{
       {"", "no scheme"},
       {"locks.db", "no scheme"},
@@ -138,7 +138,7 @@ TEST_CASE("store_url: what is wrong is said", "[store_url]") {
   }
 }
 
-TEST_CASE("store_url: no text shows the password", "[store_url]") {
+TEST_CASE("store_url: no text shows the password") {
   const auto shown = store_url::parse("mysql://me:geheim@h:3306/d?tls_key_password=geheim&prefix=p").redacted();
   CHECK(shown == "mysql://me:***@h:3306/d?prefix=p&tls_key_password=***");
   CHECK(store_url::parse("sqlite:a.db?schema=none").redacted() == "sqlite:a.db?schema=none");
@@ -149,7 +149,7 @@ TEST_CASE("store_url: no text shows the password", "[store_url]") {
   }
 }
 
-TEST_CASE("store_url: shown again, its parts are where they were", "[store_url]") {
+TEST_CASE("store_url: shown again, its parts are where they were") {
   const std::vector<std::pair<std::string, std::string>> table{
       {"mysql://u:p@h/d", "mysql://u:***@h/d"},
       {"mysql://:p@h/d", "mysql://:***@h/d"},
@@ -182,7 +182,7 @@ std::string text_of(const std::string& url) {
 }  // namespace
 
 // Whatever of it stands in the place of something else: the mark is in each piece that a separator could cut off.
-TEST_CASE("store_url: no text shows any piece of a password, whatever is in it or forgotten behind it", "[store_url]") {
+TEST_CASE("store_url: no text shows any piece of a password, whatever is in it or forgotten behind it") {
   const std::string mark = "gEhEim";
   const std::vector<std::string> between{"",  ":", "/", "?",  "@",  "#",  "&",   "=",   "%",   "[",  "]", ",", "//",
                                          "+", " ", ".", "?=", "?a", "=@", "%zz", "%40", "://", "\n", "1", ";"};
@@ -226,7 +226,7 @@ TEST_CASE("store_url: no text shows any piece of a password, whatever is in it o
   CHECK(tried > 10'000);
 }
 
-TEST_CASE("store_url: a parameter that nobody takes is an error", "[store_url]") {
+TEST_CASE("store_url: a parameter that nobody takes is an error") {
   auto u = store_url::parse("memory:x?schema=none&typo=1");
   CHECK(u.take_param("schema") == "none");
   CHECK(u.take_param("absent", "fallback") == "fallback");
@@ -236,7 +236,7 @@ TEST_CASE("store_url: a parameter that nobody takes is an error", "[store_url]")
   CHECK_THROWS_AS(open_store("memory:x?typo=1"), std::invalid_argument);
 }
 
-TEST_CASE("open_store: memory stores are one by name, without one each is new", "[store_url]") {
+TEST_CASE("open_store: memory stores are one by name, without one each is new") {
   CHECK(open_store("memory:unit") == open_store("memory:unit"));
   const auto store = open_store("memory:unit");
   CHECK(store == open_store("memory:unit"));
@@ -248,13 +248,13 @@ TEST_CASE("open_store: memory stores are one by name, without one each is new", 
   }
 }
 
-TEST_CASE("open_store: an unknown scheme names the stores that are there", "[store_url]") {
+TEST_CASE("open_store: an unknown scheme names the stores that are there") {
   const auto text = refusal([] { return open_store("postgres://h/d"); });
   CHECK(text.find("postgres") != std::string::npos);
   CHECK(text.find("stores for: memory") != std::string::npos);
 }
 
-TEST_CASE("register_store: a scheme can be added once", "[store_url]") {
+TEST_CASE("register_store: a scheme can be added once") {
   const auto store = std::make_shared<dlock::stores::memory_store>();
   std::string path;
   const auto maker = [&](store_url u) {
@@ -319,7 +319,7 @@ class sleeper {
 
 }  // namespace
 
-TEST_CASE("virtual clock: moves only when told, and never back", "[clock]") {
+TEST_CASE("virtual clock: moves only when told, and never back") {
   virtual_clock clock;
   const auto begun = clock.now();
   CHECK(clock.now() == begun);
@@ -329,7 +329,7 @@ TEST_CASE("virtual clock: moves only when told, and never back", "[clock]") {
   CHECK(clock.now() == begun + 3s);
 }
 
-TEST_CASE("virtual clock: who waits wakes when the time has come, not before", "[clock]") {
+TEST_CASE("virtual clock: who waits wakes when the time has come, not before") {
   virtual_clock clock;
   sleeper early(clock, clock.now() + 1s);
   sleeper late(clock, clock.now() + 2s);
@@ -344,13 +344,13 @@ TEST_CASE("virtual clock: who waits wakes when the time has come, not before", "
   CHECK(eventually([&] { return late.over(); }));
 }
 
-TEST_CASE("virtual clock: a time that has come before the waiting begins is not waited for", "[clock]") {
+TEST_CASE("virtual clock: a time that has come before the waiting begins is not waited for") {
   virtual_clock clock;
   sleeper now(clock, clock.now());
   CHECK(eventually([&] { return now.over(); }));
 }
 
-TEST_CASE("virtual clock: a time that comes while somebody goes to sleep wakes him", "[clock]") {
+TEST_CASE("virtual clock: a time that comes while somebody goes to sleep wakes him") {
   for (int round = 0; round < 2'000; ++round) {
     virtual_clock clock;
     sleeper asleep(clock, clock.now() + 1s);
@@ -359,7 +359,7 @@ TEST_CASE("virtual clock: a time that comes while somebody goes to sleep wakes h
   }
 }
 
-TEST_CASE("virtual clock: not at rest while somebody has been called and did not run", "[clock]") {
+TEST_CASE("virtual clock: not at rest while somebody has been called and did not run") {
   virtual_clock clock;
   sleeper asleep(clock, clock.now() + 1s);
   REQUIRE(clock.at_rest({.callers = 1}));
@@ -371,7 +371,7 @@ TEST_CASE("virtual clock: not at rest while somebody has been called and did not
   CHECK(asleep.woken() == 1);
 }
 
-TEST_CASE("virtual clock: at rest when all who work for a service wait", "[clock]") {
+TEST_CASE("virtual clock: at rest when all who work for a service wait") {
   virtual_clock clock;
   clock.on_thread_event(worker::hired);
   CHECK_FALSE(clock.at_rest({}, 0ms));  // it is about to begin
@@ -388,7 +388,7 @@ TEST_CASE("virtual clock: at rest when all who work for a service wait", "[clock
   CHECK(clock.at_rest());  // who has ended does not count
 }
 
-TEST_CASE("virtual clock: a wait that the test forgot ends by itself", "[clock]") {
+TEST_CASE("virtual clock: a wait that the test forgot ends by itself") {
   stores::virtual_clock clock{20ms};
   const auto store = std::make_shared<stores::memory_store>(clock);
   lock_service locks{store, {.time = &clock}};
@@ -398,7 +398,7 @@ TEST_CASE("virtual clock: a wait that the test forgot ends by itself", "[clock]"
   CHECK(theirs.loss() == loss_reason::none);  // it was renewed while the clock moved
 }
 
-TEST_CASE("virtual clock: wait_forever that the test forgot ends by itself, too", "[clock]") {
+TEST_CASE("virtual clock: wait_forever that the test forgot ends by itself, too") {
   stores::virtual_clock clock{20ms};
   const auto store = std::make_shared<stores::memory_store>(clock);
   lock_service locks{store, {.time = &clock}};

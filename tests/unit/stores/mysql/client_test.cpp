@@ -20,7 +20,7 @@ using dlock::stores::mysql::lease_table::lease_settings;
 using dlock::stores::mysql::named_lock::lock_name;
 using order = std::vector<std::size_t>;
 
-TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy", "[unit][T53]") {
+TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy") {
   for (const unsigned code : {1205u, 3572u, 3058u, 1213u, 1020u, 1689u, 3101u}) {
     INFO(code);
     const auto kind = classify_mysql_error(code);
@@ -31,7 +31,7 @@ TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy", 
   }
 }
 
-TEST_CASE("mysql errors: a statement without an answer has an unknown outcome", "[unit][T60]") {
+TEST_CASE("mysql errors: a statement without an answer has an unknown outcome") {
   // Lost, killed, shut down, in the middle of a commit, or nothing that we know of the client library.
   for (const unsigned code : {2013u, 2055u, 2026u, 2027u, 1927u, 3169u, 1053u, 1158u, 1159u, 1160u, 1161u, 1180u, 1598u,
                               2999u, 5014u, 5123u}) {
@@ -44,7 +44,7 @@ TEST_CASE("mysql errors: a statement without an answer has an unknown outcome", 
   CHECK_FALSE(classify_mysql_error(1180).connection);
 }
 
-TEST_CASE("mysql errors: what was never sent was certainly not done", "[unit]") {
+TEST_CASE("mysql errors: what was never sent was certainly not done") {
   for (const unsigned code : {2002u, 2003u, 2005u, 2006u, 1040u, 4031u, 3032u, 3168u, 4312u, 4313u, 9001u}) {
     INFO(code);
     CHECK(outcome_of_mysql_error(code) == outcome::failed);
@@ -53,7 +53,7 @@ TEST_CASE("mysql errors: what was never sent was certainly not done", "[unit]") 
   }
 }
 
-TEST_CASE("mysql errors: a server that takes no writes ends the connection, so that another host is tried", "[unit]") {
+TEST_CASE("mysql errors: a server that takes no writes ends the connection, so that another host is tried") {
   for (const unsigned code : {1290u, 1792u, 1836u, 1874u, 1047u}) {
     INFO(code);
     CHECK(outcome_of_mysql_error(code) == outcome::failed);
@@ -62,7 +62,7 @@ TEST_CASE("mysql errors: a server that takes no writes ends the connection, so t
   }
 }
 
-TEST_CASE("mysql errors: an interrupted statement may succeed later", "[unit]") {
+TEST_CASE("mysql errors: an interrupted statement may succeed later") {
   for (const unsigned code : {1317u, 1969u, 3024u, 1412u, 1615u, 1461u, 3797u}) {
     INFO(code);
     CHECK(classify_mysql_error(code).transient);
@@ -71,7 +71,7 @@ TEST_CASE("mysql errors: an interrupted statement may succeed later", "[unit]") 
   }
 }
 
-TEST_CASE("mysql errors: a mistake that stays is not transient", "[unit][T49]") {
+TEST_CASE("mysql errors: a mistake that stays is not transient") {
   // No table, no column, no privilege, wrong password, too long, NULL, statement binary log, too large, anything new.
   for (const unsigned code : {1146u, 1054u, 1142u, 1045u, 1406u, 1048u, 1665u, 1153u, 4999u, 1999u}) {
     INFO(code);
@@ -81,7 +81,7 @@ TEST_CASE("mysql errors: a mistake that stays is not transient", "[unit][T49]") 
   }
 }
 
-TEST_CASE("mysql errors: of an error that says nothing, and of one of a proxy, the outcome is unknown", "[unit]") {
+TEST_CASE("mysql errors: of an error that says nothing, and of one of a proxy, the outcome is unknown") {
   for (const unsigned code : {1105u, 1815u, 9000u, 9999u}) {
     INFO(code);
     CHECK(outcome_of_mysql_error(code) == outcome::unknown);
@@ -89,8 +89,7 @@ TEST_CASE("mysql errors: of an error that says nothing, and of one of a proxy, t
   }
 }
 
-TEST_CASE("mysql errors: a TLS handshake that the network broke may succeed later, one that was refused does not",
-          "[unit]") {
+TEST_CASE("mysql errors: a TLS handshake that the network broke may succeed later, one that was refused does not") {
   // As MariaDB's library tells it, and MySQL's.
   for (const char* text :
        {"TLS/SSL error: unexpected eof while reading", "TLS/SSL error: Connection reset by peer (104)",
@@ -110,7 +109,7 @@ TEST_CASE("mysql errors: a TLS handshake that the network broke may succeed late
   }
 }
 
-TEST_CASE("mysql errors: a fault has number, SQLSTATE and text, but no values", "[unit]") {
+TEST_CASE("mysql errors: a fault has number, SQLSTATE and text, but no values") {
   const fault plain = make_mysql_fault(1205, "HY000", "Lock wait timeout exceeded", "take");
   CHECK(plain.native == 1205);
   CHECK(std::string(plain.sqlstate) == "HY000");
@@ -121,7 +120,7 @@ TEST_CASE("mysql errors: a fault has number, SQLSTATE and text, but no values", 
   CHECK(std::string(odd.sqlstate) == "toolo");
 }
 
-TEST_CASE("mysql errors: the right that is missing is taken from the server's text", "[unit]") {
+TEST_CASE("mysql errors: the right that is missing is taken from the server's text") {
   CHECK(missing_right("h:3306: insert: INSERT command denied to user 'a'@'b' for table `d`.`dlock_lock` (1142)") ==
         "INSERT");
   CHECK(missing_right("prepare: SELECT, UPDATE command denied to user 'a'@'b'") == "SELECT, UPDATE");
@@ -129,7 +128,7 @@ TEST_CASE("mysql errors: the right that is missing is taken from the server's te
   CHECK(missing_right("Access denied for user 'a'@'b' to database 'd'").empty());
 }
 
-TEST_CASE("mysql errors: failures of several hosts name their store once", "[unit]") {
+TEST_CASE("mysql errors: failures of several hosts name their store once") {
   std::string all;
   add_reason(all, "mysql://a,b/d", "dlock: mysql://a,b/d: connecting to a:3306: no");
   add_reason(all, "mysql://a,b/d", "dlock: mysql://a,b/d: connecting to b:3306: no");
@@ -143,7 +142,7 @@ const mysql_hosts::clock::time_point begin{std::chrono::hours{1}};
 
 }  // namespace
 
-TEST_CASE("mysql hosts: tried as the URL has them, the one that worked last first", "[mysql_hosts]") {
+TEST_CASE("mysql hosts: tried as the URL has them, the one that worked last first") {
   mysql_hosts hosts(4, 5s);
   CHECK(hosts.order(begin) == order{0, 1, 2, 3});
   hosts.succeeded(2, 1ms);
@@ -152,8 +151,7 @@ TEST_CASE("mysql hosts: tried as the URL has them, the one that worked last firs
   CHECK(hosts.order(begin) == order{1, 0, 2, 3});
 }
 
-TEST_CASE("mysql hosts: those that failed lately come last, what costs time after what fails at once",
-          "[mysql_hosts]") {
+TEST_CASE("mysql hosts: those that failed lately come last, what costs time after what fails at once") {
   mysql_hosts hosts(4, 5s);
   hosts.succeeded(0, 1ms);
   hosts.failed(0, begin, 1s);
@@ -167,8 +165,7 @@ TEST_CASE("mysql hosts: those that failed lately come last, what costs time afte
   CHECK(hosts.order(begin + 2min) == order{3, 0, 1, 2});
 }
 
-TEST_CASE("mysql hosts: of those that were too slow, the one that had least time gets most the next time",
-          "[mysql_hosts]") {
+TEST_CASE("mysql hosts: of those that were too slow, the one that had least time gets most the next time") {
   mysql_hosts hosts(2, 5s);
   hosts.failed(0, begin, hosts.share(0, 1, 2s));
   hosts.failed(1, begin + 6s, hosts.share(1, 0, 1s));
@@ -176,8 +173,7 @@ TEST_CASE("mysql hosts: of those that were too slow, the one that had least time
   CHECK(hosts.share(0, 0, 1s) == 5s);
 }
 
-TEST_CASE("mysql hosts: each gets an equal share of what is left, the last one all that a host can get",
-          "[mysql_hosts]") {
+TEST_CASE("mysql hosts: each gets an equal share of what is left, the last one all that a host can get") {
   mysql_hosts hosts(3, 5s);
   CHECK(hosts.share(0, 2, 900ms) == 300ms);
   CHECK(hosts.share(1, 1, 600ms) == 300ms);
@@ -187,7 +183,7 @@ TEST_CASE("mysql hosts: each gets an equal share of what is left, the last one a
   CHECK(hosts.share(0, 2, 0us) == 100ms);
 }
 
-TEST_CASE("mysql hosts: a slow one gets twice the time that its last connection took", "[mysql_hosts]") {
+TEST_CASE("mysql hosts: a slow one gets twice the time that its last connection took") {
   mysql_hosts hosts(2, 5s);
   hosts.succeeded(0, 700ms);
   CHECK(hosts.share(0, 1, 200ms) == 1400ms);
@@ -197,7 +193,7 @@ TEST_CASE("mysql hosts: a slow one gets twice the time that its last connection 
   CHECK(hosts.share(0, 1, 200ms) == 5s);
 }
 
-TEST_CASE("mysql hosts: a server that refuses is told once for all that found it out", "[mysql_hosts]") {
+TEST_CASE("mysql hosts: a server that refuses is told once for all that found it out") {
   mysql_hosts hosts(2, 5s);
   hosts.succeeded(0, 1ms);
   CHECK(hosts.refusals(0) == 0);
@@ -213,7 +209,7 @@ TEST_CASE("mysql hosts: a server that refuses is told once for all that found it
   CHECK(hosts.refusals(1) == 0);
 }
 
-TEST_CASE("mysql server: what takes no locks is told by what it says of itself", "[mysql_hosts]") {
+TEST_CASE("mysql server: what takes no locks is told by what it says of itself") {
   using row = std::vector<std::optional<std::string>>;
   const auto refusal = [](const char* wsrep, const char* uuid, const char* ready, const char* status, const char* read,
                           const char* innodb, const char* super_read) {
@@ -244,7 +240,7 @@ std::string complaint(const std::string& url) {
 
 }  // namespace
 
-TEST_CASE("mysql settings: a plain URL gets the documented defaults", "[unit]") {
+TEST_CASE("mysql settings: a plain URL gets the documented defaults") {
   const auto settings = parsed("mysql://ann:s3cret@db1/locks");
   CHECK(settings.user == "ann");
   CHECK(settings.password == "s3cret");
@@ -259,7 +255,7 @@ TEST_CASE("mysql settings: a plain URL gets the documented defaults", "[unit]") 
   CHECK(settings.statement_timeout == 5s);
 }
 
-TEST_CASE("mysql settings: every parameter has its effect", "[unit]") {
+TEST_CASE("mysql settings: every parameter has its effect") {
   const auto settings = parsed(
       "mysql://u:p@a:3307,b/d?tls=verify&tls_ca=/ca&tls_cert=/c&tls_key=/k&schema=none&prefix=x_&connect_timeout=250"
       "&statement_timeout=1500");
@@ -276,7 +272,7 @@ TEST_CASE("mysql settings: every parameter has its effect", "[unit]") {
   CHECK(settings.statement_timeout == 1500ms);
 }
 
-TEST_CASE("mysql settings: a socket takes the place of a host and needs no TLS", "[unit]") {
+TEST_CASE("mysql settings: a socket takes the place of a host and needs no TLS") {
   const auto settings = parsed("mysql://u@/d?socket=/run/s");
   CHECK(settings.socket == "/run/s");
   CHECK(parsed("mysql:///d?socket=/run/s").database == "d");
@@ -289,7 +285,7 @@ TEST_CASE("mysql settings: a socket takes the place of a host and needs no TLS",
   CHECK(complaint("mysql://u@db1/d?socket=/run/s").find("exclude each other") != std::string::npos);
 }
 
-TEST_CASE("mysql settings: what can't work names the parameter and its value", "[unit]") {
+TEST_CASE("mysql settings: what can't work names the parameter and its value") {
   using Catch::Matchers::ContainsSubstring;
   CHECK_THAT(complaint("mysql://u@h/d?tls=on"), ContainsSubstring("tls=on"));
   CHECK_THAT(complaint("mysql://u@h/d?tls=off&tls_ca=/ca"), ContainsSubstring("tls=off"));
@@ -303,7 +299,7 @@ TEST_CASE("mysql settings: what can't work names the parameter and its value", "
   CHECK_THAT(complaint("mysql://u@/d"), ContainsSubstring("host"));
 }
 
-TEST_CASE("mysql settings: the password is in no text", "[unit]") {
+TEST_CASE("mysql settings: the password is in no text") {
   CHECK(parsed("mysql://u:s3cret@h/d").name.find("s3cret") == std::string::npos);
   CHECK(complaint("mysql://u:s3cret@h/d?tls=on").find("s3cret") == std::string::npos);
   CHECK(complaint("mysql://u:s3cret@h/d?typo=1").find("s3cret") == std::string::npos);
@@ -311,14 +307,14 @@ TEST_CASE("mysql settings: the password is in no text", "[unit]") {
 
 // What decides about locks that are bound to a connection: their names, and which server will do.
 
-TEST_CASE("named_lock names: a key that both servers take for itself is its own name", "[unit][T66]") {
+TEST_CASE("named_lock names: a key that both servers take for itself is its own name") {
   CHECK(lock_name("shop:", "order:17") == "shop:order:17");
   CHECK(lock_name("", "a") == "a");
   CHECK(lock_name("shop:", " a~") == "shop: a~");
   CHECK(lock_name("", std::string(64, 'x')) == std::string(64, 'x'));
 }
 
-TEST_CASE("named_lock names: what a server cuts, folds or refuses is named by its hash", "[unit][T56][T66]") {
+TEST_CASE("named_lock names: what a server cuts, folds or refuses is named by its hash") {
   const auto hash = [](const std::string& text) { return "#" + dlock::detail::sha256_hex(text).substr(0, 63); };
   for (const std::string key : {"Order", "order ", "\xc3\xa9", "a\tb", "a\x7f", "", "#a"}) {
     INFO(key);
@@ -331,7 +327,7 @@ TEST_CASE("named_lock names: what a server cuts, folds or refuses is named by it
   CHECK(lock_name("", hash("a")) != hash("a"));  // nobody's key is another one's hash
 }
 
-TEST_CASE("bound locks: a server with others beside it, and one behind a proxy, are refused", "[unit][T64]") {
+TEST_CASE("bound locks: a server with others beside it, and one behind a proxy, are refused") {
   const server_facts good{.version = "10.11.6-MariaDB Debian", .first = "7", .second = "7"};
   CHECK(refusal(good, "named locks").empty());
   const auto with = [&](auto change) {
@@ -348,7 +344,7 @@ TEST_CASE("bound locks: a server with others beside it, and one behind a proxy, 
   CHECK_THAT(with([](auto& facts) { facts.version = "5.5.5-10.4 24.02 MaxScale"; }), ContainsSubstring("proxy"));
 }
 
-TEST_CASE("bound locks: a server that takes no writes is no primary any more", "[unit][T59]") {
+TEST_CASE("bound locks: a server that takes no writes is no primary any more") {
   CHECK_FALSE(is_no_primary({{"0", "0"}}));
   CHECK_FALSE(is_no_primary({{"OFF", "OFF"}}));
   CHECK_FALSE(is_no_primary({{std::nullopt, "0"}}));
@@ -357,7 +353,7 @@ TEST_CASE("bound locks: a server that takes no writes is no primary any more", "
   CHECK(is_no_primary({{"NO_LOCK_NO_ADMIN", "0"}}));
 }
 
-TEST_CASE("bound locks: the server keeps a silent connection for no less than the ttl", "[unit]") {
+TEST_CASE("bound locks: the server keeps a silent connection for no less than the ttl") {
   CHECK(silence_for(1ms) == 1);
   CHECK(silence_for(1s) == 1);
   CHECK(silence_for(1001ms) == 2);
@@ -399,7 +395,7 @@ std::vector<waiting_circle> broken_by(const std::vector<nested_waiter>& waiters,
 
 }  // namespace
 
-TEST_CASE("waiting circles: what is held is read as it was written", "[circle]") {
+TEST_CASE("waiting circles: what is held is read as it was written") {
   const std::vector<lock_held_meanwhile> all{held("a"), held(std::string("\0 :\xff", 4), ~0ULL)};
   nested_waiter waiter;
   REQUIRE(read_held("1234" + write_held({.locks = all}), waiter));
@@ -417,8 +413,7 @@ TEST_CASE("waiting circles: what is held is read as it was written", "[circle]")
   CHECK(waiter.confirmed == 5678);
 }
 
-TEST_CASE("waiting circles: a row is read as it was written, and so is the grant that a waiter for one has seen",
-          "[circle]") {
+TEST_CASE("waiting circles: a row is read as it was written, and so is the grant that a waiter for one has seen") {
   const auto row = held_row("orders:7", 2, 0xabc);
   nested_waiter waiter;
   REQUIRE(read_held("1234" + write_held({.locks = {held("a"), row}, .row = {session_of(3), 0xdef}}), waiter));
@@ -431,7 +426,7 @@ TEST_CASE("waiting circles: a row is read as it was written, and so is the grant
   CHECK(write_held({.row = {session_of(3), 1}}).empty());
 }
 
-TEST_CASE("waiting circles: a row is held by the grant that its waiter has seen, and by no other", "[circle]") {
+TEST_CASE("waiting circles: a row is held by the grant that its waiter has seen, and by no other") {
   std::vector<nested_waiter> waiters{waiter("A", "one", "orders:7", 1, {held("a")}),
                                      waiter("B", "two", "a", 2, {held_row("orders:7", 2, 5)})};
   const auto grants = grants_of({"a", "orders:7"});
@@ -446,7 +441,7 @@ TEST_CASE("waiting circles: a row is held by the grant that its waiter has seen,
   CHECK(broken_by(waiters, grants, "B").empty());
 }
 
-TEST_CASE("waiting circles: another text is refused", "[circle]") {
+TEST_CASE("waiting circles: another text is refused") {
   const auto lock = write_held({.locks = {held("a")}});
   for (const std::string& text :
        std::vector<std::string>{"", "x", lock, "12+" + lock, "+12" + lock, "12 61", "12 61:01", "12" + lock + "g",
@@ -457,7 +452,7 @@ TEST_CASE("waiting circles: another text is refused", "[circle]") {
   }
 }
 
-TEST_CASE("waiting circles: the youngest wait breaks it, and no other", "[circle]") {
+TEST_CASE("waiting circles: the youngest wait breaks it, and no other") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
                                            waiter("B", "two", "c", 3, {held("x"), held("b")}),
                                            waiter("C", "three", "a", 2, {held("c")})};
@@ -475,14 +470,14 @@ TEST_CASE("waiting circles: the youngest wait breaks it, and no other", "[circle
   CHECK(found[0].others[1].waits_for == "b");
 }
 
-TEST_CASE("waiting circles: two that were written in the same microsecond have one youngest", "[circle]") {
+TEST_CASE("waiting circles: two that were written in the same microsecond have one youngest") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 5, {held("a")}),
                                            waiter("B", "two", "a", 5, {held("b")})};
   const auto grants = grants_of({"a", "b"});
   CHECK(broken_by(waiters, grants, "A").size() + broken_by(waiters, grants, "B").size() == 1);
 }
 
-TEST_CASE("waiting circles: a lock that is held no more, or by another grant, closes none", "[circle]") {
+TEST_CASE("waiting circles: a lock that is held no more, or by another grant, closes none") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
                                            waiter("B", "two", "a", 2, {held("b")})};
   CHECK(broken_by(waiters, grants_of({"a", "b"}), "B").size() == 1);
@@ -496,7 +491,7 @@ TEST_CASE("waiting circles: a lock that is held no more, or by another grant, cl
   CHECK(broken_by(waiters, grants, "B").empty());
 }
 
-TEST_CASE("waiting circles: who waits for a circle without being in it breaks none", "[circle]") {
+TEST_CASE("waiting circles: who waits for a circle without being in it breaks none") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
                                            waiter("B", "two", "a", 2, {held("b")}),
                                            waiter("C", "three", "a", 3, {held("c")})};
@@ -505,7 +500,7 @@ TEST_CASE("waiting circles: who waits for a circle without being in it breaks no
   CHECK(broken_by(waiters, grants, "B").size() == 1);
 }
 
-TEST_CASE("waiting circles: it counts once all have confirmed after the youngest began", "[circle]") {
+TEST_CASE("waiting circles: it counts once all have confirmed after the youngest began") {
   std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}), waiter("B", "two", "c", 3, {held("b")}),
                                      waiter("C", "three", "a", 2, {held("c")})};
   const auto grants = grants_of({"a", "b", "c"});
@@ -525,7 +520,7 @@ TEST_CASE("waiting circles: it counts once all have confirmed after the youngest
   CHECK(found.to_break.size() == 1);
 }
 
-TEST_CASE("waiting circles: a process need not confirm its own other waits", "[circle]") {
+TEST_CASE("waiting circles: a process need not confirm its own other waits") {
   std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}), waiter("B", "two", "c", 3, {held("b")}),
                                      waiter("B", "two", "a", 2, {held("c")})};
   for (auto& each : waiters) each.confirmed = each.since;

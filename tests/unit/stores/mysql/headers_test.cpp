@@ -9,6 +9,6 @@
 #include "stores/mysql/lease_table/store.hpp"
 #include "support/test.hpp"
 
-TEST_CASE("mysql headers: the public header may be included before the internal ones", "[unit]") {
+TEST_CASE("mysql headers: the public header may be included before the internal ones") {
   STATIC_REQUIRE(std::is_base_of_v<dlock::store, dlock::stores::mysql::lease_table::mysql_store>);
 }

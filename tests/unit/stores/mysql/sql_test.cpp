@@ -32,7 +32,7 @@ std::string written_out(const dlock::stores::sql::statement_text& text, lease_va
 
 }  // namespace
 
-TEST_CASE("mysql sql: each statement has as many markers as values and no placeholder left", "[unit]") {
+TEST_CASE("mysql sql: each statement has as many markers as values and no placeholder left") {
   const lease_sql sql(names("dlock_"));
   for (std::size_t i = 0; i != statement_count; ++i) {
     const auto& text = sql.statement(static_cast<statement_id>(i));
@@ -43,7 +43,7 @@ TEST_CASE("mysql sql: each statement has as many markers as values and no placeh
   }
 }
 
-TEST_CASE("mysql sql: the prefix stands in every table name and nowhere is the default left", "[unit]") {
+TEST_CASE("mysql sql: the prefix stands in every table name and nowhere is the default left") {
   const lease_sql sql(names("app7_"));
   for (std::size_t i = 0; i != statement_count; ++i) {
     const auto& text = sql.statement(static_cast<statement_id>(i)).sql;
@@ -53,7 +53,7 @@ TEST_CASE("mysql sql: the prefix stands in every table name and nowhere is the d
   }
 }
 
-TEST_CASE("mysql sql: a key is held by its row alone, never by a named lock", "[unit][T61]") {
+TEST_CASE("mysql sql: a key is held by its row alone, never by a named lock", "[T61]") {
   const lease_sql sql(names("dlock_"));
   for (std::size_t i = 0; i != statement_count; ++i) {
     const auto& text = sql.statement(static_cast<statement_id>(i)).sql;
@@ -62,7 +62,7 @@ TEST_CASE("mysql sql: a key is held by its row alone, never by a named lock", "[
   }
 }
 
-TEST_CASE("mysql sql: a take over names holder and fence, and a take reads no session", "[unit]") {
+TEST_CASE("mysql sql: a take over names holder and fence, and a take reads no session") {
   const lease_sql sql(names("dlock_"));
   CHECK(sql.statement(statement_id::take).sql.find("dlock_session") == std::string::npos);
   const auto& over = sql.statement(statement_id::take_over);
@@ -71,7 +71,7 @@ TEST_CASE("mysql sql: a take over names holder and fence, and a take reads no se
   CHECK(sql.statement(statement_id::insert).sql.find("LOCK IN SHARE MODE") != std::string::npos);
 }
 
-TEST_CASE("mysql sql: a statement that is sent as text has each value in its place", "[unit]") {
+TEST_CASE("mysql sql: a statement that is sent as text has each value in its place") {
   const lease_sql sql(names("x_"));
   lease_values values;
   values.key.assign(std::string_view("a?'\0", 4));
@@ -101,7 +101,7 @@ TEST_CASE("mysql sql: a statement that is sent as text has each value in its pla
   CHECK(open.find("_utf8mb4 X'68C3B67374', 0, _utf8mb4 X''") != std::string::npos);
 }
 
-TEST_CASE("odb names: ODB's own statements get the prefix and may meet tables that are there", "[unit]") {
+TEST_CASE("odb names: ODB's own statements get the prefix and may meet tables that are there") {
   const auto prefixed = names("x_");
   CHECK(prefixed.adapt("CREATE TABLE `dlock_lock` (`lock_key` VARBINARY(255))") ==
         "CREATE TABLE IF NOT EXISTS `x_lock` (`lock_key` VARBINARY(255))");
@@ -110,19 +110,19 @@ TEST_CASE("odb names: ODB's own statements get the prefix and may meet tables th
   CHECK(prefixed.table("lock") == "x_lock");
 }
 
-TEST_CASE("odb names: a prefix is a word of at most 40 characters", "[unit]") {
+TEST_CASE("odb names: a prefix is a word of at most 40 characters") {
   for (const std::string bad : {"", "a-b", "a`b", "a.b", "a b", "\xc3\xa4"})
     CHECK_THROWS_AS(names(bad), std::invalid_argument);
   CHECK_THROWS_AS(names(std::string(41, 'a')), std::invalid_argument);
   CHECK_NOTHROW(names(std::string(40, 'a')));
 }
 
-TEST_CASE("odb names: an unknown placeholder is a mistake that shows at once", "[unit]") {
+TEST_CASE("odb names: an unknown placeholder is a mistake that shows at once") {
   CHECK_THROWS_AS(names("x_").expand("SELECT {lock.colour}"), std::logic_error);
   CHECK_THROWS_AS(names("x_").expand("SELECT {lock"), std::logic_error);
 }
 
-TEST_CASE("mysql text: what a column can't hold is cut between characters or replaced", "[unit]") {
+TEST_CASE("mysql text: what a column can't hold is cut between characters or replaced") {
   CHECK(clip_utf8("host-7", 255) == "host-7");
   CHECK(clip_utf8("h\xc3\xa4\xc3\xa4", 2) == "h\xc3\xa4");
   CHECK(clip_utf8("a\xff\xc3", 9) == "a??");
@@ -133,8 +133,7 @@ TEST_CASE("mysql text: what a column can't hold is cut between characters or rep
   CHECK(clip_utf8("", 9).empty());
 }
 
-TEST_CASE("mysql server: its version is that of its text, also where MySQL's client library takes MariaDB for 5.5.5",
-          "[unit]") {
+TEST_CASE("mysql server: its version is that of its text, also where MySQL's client library takes MariaDB for 5.5.5") {
   CHECK(version_in("10.11.19-MariaDB-0+deb12u1") == 101119);
   CHECK(version_in("5.5.5-10.11.7-MariaDB-2ubuntu2") == 101107);
   CHECK(version_in("11.8.9-MariaDB") == 110809);
@@ -146,7 +145,7 @@ TEST_CASE("mysql server: its version is that of its text, also where MySQL's cli
   CHECK(version_in("") == 0);
 }
 
-TEST_CASE("mysql server: only the same start of the same process can be asked to end a connection", "[unit]") {
+TEST_CASE("mysql server: only the same start of the same process can be asked to end a connection") {
   using enum lost_connection;
   const dlock::connection_identity lost{"s1", "1700000000@node", 7};
   CHECK(compare_servers(lost, {"s1", "1700000000@node", 9}) == reachable);
@@ -213,7 +212,7 @@ std::size_t count(const std::string& in, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("mysql row sql: a take is one update by primary key that reads no session", "[unit]") {
+TEST_CASE("mysql row sql: a take is one update by primary key that reads no session") {
   const row_sql s(by_session());
   const auto take = s.sql.change(s.about(verb::take));
   CHECK_THAT(take, StartsWith("UPDATE `app`.`orders` SET `lock_owner` = '" + me +
@@ -224,7 +223,7 @@ TEST_CASE("mysql row sql: a take is one update by primary key that reads no sess
   CHECK(take.find_first_of("{}?") == std::string::npos);
 }
 
-TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms", "[unit]") {
+TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms") {
   const row_sql s(by_session());
   auto q = s.about(verb::take_over);
   seen dead{.holder = id128{{0xcd}}, .fence = 9, .nonce = 1, .kind = lease_kind::session, .gone = true};
@@ -240,7 +239,7 @@ TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms"
   CHECK(s.sql.change(q).find("NOT EXISTS") == std::string::npos);
 }
 
-TEST_CASE("mysql row sql: a version that is the fence is raised once and proves nothing", "[unit]") {
+TEST_CASE("mysql row sql: a version that is the fence is raised once and proves nothing") {
   row_sql s(by_column());
   s.own_ttl = std::chrono::seconds{10};
   const auto take = s.sql.change(s.about(verb::take));
@@ -261,7 +260,7 @@ TEST_CASE("mysql row sql: a version that is the fence is raised once and proves 
   }
 }
 
-TEST_CASE("mysql row sql: claims of composite ids name the columns one by one", "[unit]") {
+TEST_CASE("mysql row sql: claims of composite ids name the columns one by one") {
   auto table = by_session();
   table.id = {"`region`", "`name`"};
   const auto shared = std::make_shared<row_table>(table);
@@ -276,7 +275,7 @@ TEST_CASE("mysql row sql: claims of composite ids name the columns one by one", 
              ContainsSubstring("`lock_fence` = `lock_fence` + 1"));
 }
 
-TEST_CASE("mysql row sql: added columns make free rows, whatever the server's defaults are", "[unit]") {
+TEST_CASE("mysql row sql: added columns make free rows, whatever the server's defaults are") {
   const row_sql s(by_session());
   CHECK(s.sql.add_columns(*s.table) ==
         "ALTER TABLE `app`.`orders` ADD COLUMN `lock_owner` VARCHAR(50) NULL, ADD COLUMN `lock_expires_at_us` BIGINT "
@@ -287,7 +286,7 @@ TEST_CASE("mysql row sql: added columns make free rows, whatever the server's de
   CHECK_THAT(text, EndsWith("TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP"));
 }
 
-TEST_CASE("mysql row sql: names and values survive quotation", "[unit]") {
+TEST_CASE("mysql row sql: names and values survive quotation") {
   CHECK(quote_mysql_name("a`b") == "`a``b`");
   CHECK(stores::sql::bare_name("`app`.`orders`", '`') == "orders");
   CHECK(stores::sql::bare_name("`a.b`.`c``d.e`", '`') == "c`d.e");
@@ -300,7 +299,7 @@ TEST_CASE("mysql row sql: names and values survive quotation", "[unit]") {
   CHECK(mysql_value_literal(verification::bytes{std::string("\0", 1)}) == "X'00'");
 }
 
-TEST_CASE("mysql sql: takes can be told not to wait, and nothing else is", "[unit]") {
+TEST_CASE("mysql sql: takes can be told not to wait, and nothing else is") {
   const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
   for (std::size_t i = 0; i != statement_count; ++i) {
     const auto which = static_cast<statement_id>(i);

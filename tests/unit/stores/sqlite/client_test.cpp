@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using stores::sqlite::lease_table::lease_settings;
 
-TEST_CASE("sqlite error: a busy file counts as contended, whatever made it busy", "[unit][sqlite]") {
+TEST_CASE("sqlite error: a busy file counts as contended, whatever made it busy") {
   for (const int code : {SQLITE_BUSY, SQLITE_BUSY_SNAPSHOT, SQLITE_BUSY_RECOVERY}) {
     const fault why = sqlite_fault(code, "l.db");
     CHECK(why.native == code);
@@ -28,7 +28,7 @@ TEST_CASE("sqlite error: a busy file counts as contended, whatever made it busy"
   CHECK_FALSE(is_busy(SQLITE_LOCKED));
 }
 
-TEST_CASE("sqlite error: what ends the connection and what does not", "[unit][sqlite]") {
+TEST_CASE("sqlite error: what ends the connection and what does not") {
   for (const int code : {SQLITE_READONLY, SQLITE_READONLY_DBMOVED, SQLITE_CANTOPEN, SQLITE_IOERR_WRITE, SQLITE_CORRUPT,
                          SQLITE_NOTADB, SQLITE_INTERRUPT, SQLITE_PERM}) {
     INFO(code);
@@ -41,8 +41,7 @@ TEST_CASE("sqlite error: what ends the connection and what does not", "[unit][sq
   }
 }
 
-TEST_CASE("sqlite error: the same statement may succeed later only where nobody has to repair anything",
-          "[unit][sqlite]") {
+TEST_CASE("sqlite error: the same statement may succeed later only where nobody has to repair anything") {
   CHECK(sqlite_fault(SQLITE_NOMEM, "l.db").transient);
   CHECK(sqlite_fault(SQLITE_PROTOCOL, "l.db").transient);
   for (const int code : {SQLITE_FULL, SQLITE_READONLY, SQLITE_CORRUPT, SQLITE_ERROR, SQLITE_CANTOPEN}) {
@@ -51,7 +50,7 @@ TEST_CASE("sqlite error: the same statement may succeed later only where nobody 
   }
 }
 
-TEST_CASE("sqlite error: only a failed write or sync leaves open whether it was committed", "[unit][sqlite]") {
+TEST_CASE("sqlite error: only a failed write or sync leaves open whether it was committed") {
   CHECK(may_be_committed(SQLITE_IOERR_FSYNC));
   CHECK(may_be_committed(SQLITE_IOERR_WRITE));
   CHECK_FALSE(may_be_committed(SQLITE_FULL));
@@ -59,7 +58,7 @@ TEST_CASE("sqlite error: only a failed write or sync leaves open whether it was 
   CHECK_FALSE(may_be_committed(SQLITE_NOMEM));
 }
 
-TEST_CASE("sqlite error: the text names the file, the cause and the extended code", "[unit][sqlite]") {
+TEST_CASE("sqlite error: the text names the file, the cause and the extended code") {
   CHECK(sqlite_fault(SQLITE_FULL, "/var/l.db").text ==
         "SQLite file '/var/l.db': database or disk is full (code 13): no space left");
   CHECK_THAT(sqlite_fault(SQLITE_BUSY_SNAPSHOT, "l.db").text, ContainsSubstring("begin it with BEGIN IMMEDIATE"));
@@ -73,7 +72,7 @@ lease_settings parsed(std::string_view url) { return lease_settings::parse(store
 
 }  // namespace
 
-TEST_CASE("sqlite URL: a path alone gives the defaults", "[unit][sqlite]") {
+TEST_CASE("sqlite URL: a path alone gives the defaults") {
   const auto relative = parsed("sqlite:locks.db");
   CHECK(relative.path == std::filesystem::current_path() / "locks.db");
   CHECK(relative.prefix == "dlock_");
@@ -83,7 +82,7 @@ TEST_CASE("sqlite URL: a path alone gives the defaults", "[unit][sqlite]") {
   CHECK(parsed("sqlite:/var/lib/locks.db").path == "/var/lib/locks.db");
 }
 
-TEST_CASE("sqlite URL: three slashes begin an absolute path, as in other URLs of files", "[unit][sqlite]") {
+TEST_CASE("sqlite URL: three slashes begin an absolute path, as in other URLs of files") {
   const auto settings = parsed("sqlite:///var/lib/locks.db?prefix=x_");
   CHECK(settings.path == "/var/lib/locks.db");
   CHECK(settings.name == "sqlite:/var/lib/locks.db?prefix=x_");
@@ -91,7 +90,7 @@ TEST_CASE("sqlite URL: three slashes begin an absolute path, as in other URLs of
   CHECK(parsed("sqlite:////var/lib/locks.db").path == "/var/lib/locks.db");  // a path with its slash, behind three
 }
 
-TEST_CASE("sqlite URL: parameters change what they name", "[unit][sqlite]") {
+TEST_CASE("sqlite URL: parameters change what they name") {
   const auto settings = parsed("sqlite:a%20b.db?schema=verify&prefix=x_&busy_timeout=250");
   CHECK(settings.path == std::filesystem::current_path() / "a b.db");
   CHECK(settings.schema == stores::sql::schema_mode::verify);
@@ -100,7 +99,7 @@ TEST_CASE("sqlite URL: parameters change what they name", "[unit][sqlite]") {
   CHECK(parsed("sqlite:a?schema=none").schema == stores::sql::schema_mode::none);
 }
 
-TEST_CASE("sqlite URL: what can't work is refused by name and value, before any file is touched", "[unit][sqlite]") {
+TEST_CASE("sqlite URL: what can't work is refused by name and value, before any file is touched") {
   const auto refused = [](const char* url, const char* text) {
     INFO(url);
     CHECK_THROWS_MATCHES(open_store(url), std::invalid_argument, MessageMatches(ContainsSubstring(text)));
@@ -142,7 +141,7 @@ void wait_for(sqlite_write_queue& queue, std::size_t waiting) {
 
 }  // namespace
 
-TEST_CASE("sqlite write queue: turns are given in the order of arrival", "[unit][sqlite]") {
+TEST_CASE("sqlite write queue: turns are given in the order of arrival") {
   constexpr int threads = 5;
   sqlite_write_queue queue;
   sqlite_write_queue::waiter mine;
@@ -165,7 +164,7 @@ TEST_CASE("sqlite write queue: turns are given in the order of arrival", "[unit]
   CHECK(queue.enter(mine, in(0ms), never));
 }
 
-TEST_CASE("sqlite write queue: who has waited long enough leaves the line without a trace", "[unit][sqlite]") {
+TEST_CASE("sqlite write queue: who has waited long enough leaves the line without a trace") {
   sqlite_write_queue queue;
   sqlite_write_queue::waiter first, second;
   REQUIRE(queue.enter(first, in(1min), never));
@@ -175,7 +174,7 @@ TEST_CASE("sqlite write queue: who has waited long enough leaves the line withou
   CHECK(queue.enter(second, in(0ms), never));
 }
 
-TEST_CASE("sqlite write queue: a cancelled waiter in the middle leaves the others in order", "[unit][sqlite]") {
+TEST_CASE("sqlite write queue: a cancelled waiter in the middle leaves the others in order") {
   sqlite_write_queue queue;
   sqlite_write_queue::waiter mine, cancelled_one;
   std::atomic<bool> cancelled{false};
@@ -205,7 +204,7 @@ TEST_CASE("sqlite write queue: a cancelled waiter in the middle leaves the other
   CHECK(turns == 2);
 }
 
-TEST_CASE("sqlite write queue: renewals announce themselves as long as they wait", "[unit][sqlite]") {
+TEST_CASE("sqlite write queue: renewals announce themselves as long as they wait") {
   sqlite_write_queue queue;
   CHECK_FALSE(queue.urgent_waiting());
   {
