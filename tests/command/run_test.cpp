@@ -59,9 +59,9 @@ pid_t guard_of(pid_t program) {
 
 }  // namespace
 
-TEST_CASE("dlock run: the command finds key, fencing token and deadline, and its exit code is returned") {
-  const run_scene s;
-  const auto first = s.run({}, "echo \"$DLOCK_KEY $DLOCK_FENCE\"; echo $DLOCK_DEADLINE; date +%s; exit 7");
+TEST_CASE_METHOD(run_scene,
+                 "dlock run: the command finds key, fencing token and deadline, and its exit code is returned") {
+  const auto first = run({}, "echo \"$DLOCK_KEY $DLOCK_FENCE\"; echo $DLOCK_DEADLINE; date +%s; exit 7");
   CHECK(first.error.empty());
   CHECK(first.code == 7);
   std::istringstream lines(first.out);
@@ -72,94 +72,86 @@ TEST_CASE("dlock run: the command finds key, fencing token and deadline, and its
   CHECK(fence == "1");
   CHECK(deadline > now);
   CHECK(deadline <= now + 30);
-  CHECK(s.run({}, "echo $DLOCK_FENCE").out == "2\n");
-  CHECK(s.free());
+  CHECK(run({}, "echo $DLOCK_FENCE").out == "2\n");
+  CHECK(free());
 }
 
-TEST_CASE("dlock run: a command that a signal ended is 128 and its number") {
-  const run_scene s;
-  CHECK(s.run({}, "kill -9 $$").code == 128 + SIGKILL);
-  CHECK(s.run({}, "kill -TERM $$").code == 128 + SIGTERM);
+TEST_CASE_METHOD(run_scene, "dlock run: a command that a signal ended is 128 and its number") {
+  CHECK(run({}, "kill -9 $$").code == 128 + SIGKILL);
+  CHECK(run({}, "kill -TERM $$").code == 128 + SIGTERM);
 }
 
-TEST_CASE("dlock run: what can't be executed is 126, what is not there 127") {
-  const run_scene s;
-  const auto missing = dlock_does({"run", "job", "--", "no-such-program-anywhere"}, s.environment);
+TEST_CASE_METHOD(run_scene, "dlock run: what can't be executed is 126, what is not there 127") {
+  const auto missing = dlock_does({"run", "job", "--", "no-such-program-anywhere"}, environment);
   CHECK(missing.code == 127);
   CHECK(missing.error.find("no-such-program-anywhere") != std::string::npos);
-  CHECK(dlock_does({"run", "job", "--", "/etc/passwd"}, s.environment).code == 126);
-  CHECK(s.free());
+  CHECK(dlock_does({"run", "job", "--", "/etc/passwd"}, environment).code == 126);
+  CHECK(free());
 }
 
-TEST_CASE("dlock run: while another one runs, fail is 75, skip is 0, and neither runs its command") {
-  const run_scene s;
-  dlock_program first(s.arguments({}, "touch \"$SCENE/begun\"; until [ -e \"$SCENE/go\" ]; do sleep 0.05; done"),
-                      s.environment);
-  REQUIRE(eventually([&] { return s.there("begun"); }));
-  const auto failed = s.run({"--on-busy", "fail"}, "touch \"$SCENE/ran\"");
+TEST_CASE_METHOD(run_scene, "dlock run: while another one runs, fail is 75, skip is 0, and neither runs its command") {
+  dlock_program first(arguments({}, "touch \"$SCENE/begun\"; until [ -e \"$SCENE/go\" ]; do sleep 0.05; done"),
+                      environment);
+  REQUIRE(eventually([&] { return there("begun"); }));
+  const auto failed = run({"--on-busy", "fail"}, "touch \"$SCENE/ran\"");
   CHECK(failed.code == 75);
   CHECK(failed.error.find("job") != std::string::npos);
-  const auto skipped = s.run({"--on-busy", "skip"}, "touch \"$SCENE/ran\"");
+  const auto skipped = run({"--on-busy", "skip"}, "touch \"$SCENE/ran\"");
   CHECK(skipped.code == 0);
   CHECK(skipped.error.empty());
-  const auto waited = s.run({"--wait", "100ms"}, "touch \"$SCENE/ran\"");
+  const auto waited = run({"--wait", "100ms"}, "touch \"$SCENE/ran\"");
   CHECK(waited.code == 75);
-  CHECK_FALSE(s.there("ran"));
-  std::ofstream(s.folder / "go").flush();
+  CHECK_FALSE(there("ran"));
+  std::ofstream(folder / "go").flush();
   CHECK(first.code() == 0);
 }
 
-TEST_CASE("dlock run: one that waits gets the key when the other one ends") {
-  const run_scene s;
-  dlock_program first(s.arguments({},
-                                  "touch \"$SCENE/begun\"; until [ -e \"$SCENE/go\" ]; do sleep 0.05; done; "
-                                  "echo 1 >>\"$SCENE/order\""),
-                      s.environment);
-  REQUIRE(eventually([&] { return s.there("begun"); }));
-  dlock_program second(s.arguments({"--wait", "60s"}, "echo 2 >>\"$SCENE/order\""), s.environment);
-  std::ofstream(s.folder / "go").flush();
+TEST_CASE_METHOD(run_scene, "dlock run: one that waits gets the key when the other one ends") {
+  dlock_program first(arguments({},
+                                "touch \"$SCENE/begun\"; until [ -e \"$SCENE/go\" ]; do sleep 0.05; done; "
+                                "echo 1 >>\"$SCENE/order\""),
+                      environment);
+  REQUIRE(eventually([&] { return there("begun"); }));
+  dlock_program second(arguments({"--wait", "60s"}, "echo 2 >>\"$SCENE/order\""), environment);
+  std::ofstream(folder / "go").flush();
   CHECK(first.code() == 0);
   CHECK(second.code() == 0);
-  CHECK(s.text("order") == "1\n2\n");
+  CHECK(text("order") == "1\n2\n");
 }
 
-TEST_CASE("dlock run: min-hold keeps the key after a command that was quick") {
-  const run_scene s;
-  CHECK(s.run({"--min-hold", "1h"}, "true").code == 0);
-  CHECK(s.run({"--on-busy", "fail"}, "true").code == 75);
+TEST_CASE_METHOD(run_scene, "dlock run: min-hold keeps the key after a command that was quick") {
+  CHECK(run({"--min-hold", "1h"}, "true").code == 0);
+  CHECK(run({"--on-busy", "fail"}, "true").code == 75);
 }
 
-TEST_CASE("dlock run: signals reach the command, and its answer is returned") {
-  const run_scene s;
+TEST_CASE_METHOD(run_scene, "dlock run: signals reach the command, and its answer is returned") {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
     const auto name = "begun" + std::to_string(number);
     const auto script = "trap 'exit " + std::to_string(40 + number) + "' " + std::to_string(number) +
                         "; touch \"$SCENE/" + name + "\"; while :; do sleep 0.05; done";
-    dlock_program program(s.arguments({}, script), s.environment);
-    REQUIRE(eventually([&] { return s.there(name); }));
+    dlock_program program(arguments({}, script), environment);
+    REQUIRE(eventually([&] { return there(name); }));
     program.signal(number);
     CHECK(program.code() == 40 + number);
   }
-  CHECK(s.free());
+  CHECK(free());
 }
 
-TEST_CASE("dlock run: a signal ends the wait for a busy key") {
-  const run_scene s;
-  lock_service locks{s.url};
+TEST_CASE_METHOD(run_scene, "dlock run: a signal ends the wait for a busy key") {
+  lock_service locks{url};
   const auto held = locks.acquire("job");
-  dlock_program program(s.arguments({"--label", "waiter"}, "touch \"$SCENE/ran\""), s.environment);
+  dlock_program program(arguments({"--label", "waiter"}, "touch \"$SCENE/ran\""), environment);
   // It waits: there is its guard, and it has begun to ask for the key.
   guard_of(program.pid());
   program.signal(SIGTERM);
   CHECK(program.code() == 128 + SIGTERM);
-  CHECK_FALSE(s.there("ran"));
+  CHECK_FALSE(there("ran"));
 }
 
-TEST_CASE("dlock run: killed, it leaves nothing of the command behind, wherever that is") {
-  const run_scene s;
-  dlock_program program(s.arguments({"--kill-after", "200ms"}, family), s.environment);
-  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
-  const auto pids = pids_in(s.folder / "pids");
+TEST_CASE_METHOD(run_scene, "dlock run: killed, it leaves nothing of the command behind, wherever that is") {
+  dlock_program program(arguments({"--kill-after", "200ms"}, family), environment);
+  REQUIRE(eventually([&] { return pids_in(folder / "pids").size() == 3; }));
+  const auto pids = pids_in(folder / "pids");
   const auto guard = guard_of(program.pid());
   program.signal(SIGKILL);
   CHECK(program.code() == 1000 + SIGKILL);
@@ -167,50 +159,46 @@ TEST_CASE("dlock run: killed, it leaves nothing of the command behind, wherever 
   CHECK(eventually([&] { return process_gone(guard); }));
 }
 
-TEST_CASE("dlock run: if its guard is killed, nothing of the command is left, and the exit code says so") {
-  const run_scene s;
-  dlock_program program(s.arguments({}, family), s.environment);
-  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
-  const auto pids = pids_in(s.folder / "pids");
+TEST_CASE_METHOD(run_scene,
+                 "dlock run: if its guard is killed, nothing of the command is left, and the exit code says so") {
+  dlock_program program(arguments({}, family), environment);
+  REQUIRE(eventually([&] { return pids_in(folder / "pids").size() == 3; }));
+  const auto pids = pids_in(folder / "pids");
   REQUIRE(::kill(guard_of(program.pid()), SIGKILL) == 0);
   CHECK(program.code() == 70);
   CHECK(all_gone(pids));
   CHECK(program.error().find("guard") != std::string::npos);
-  CHECK(s.free());
+  CHECK(free());
 }
 
-TEST_CASE("dlock run: if it and its guard are killed at once, the command itself dies") {
-  const run_scene s;
-  dlock_program program(s.arguments({}, "trap '' TERM; echo $$ >\"$SCENE/pids\"; while :; do sleep 1000; done"),
-                        s.environment);
-  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 1; }));
+TEST_CASE_METHOD(run_scene, "dlock run: if it and its guard are killed at once, the command itself dies") {
+  dlock_program program(arguments({}, "trap '' TERM; echo $$ >\"$SCENE/pids\"; while :; do sleep 1000; done"),
+                        environment);
+  REQUIRE(eventually([&] { return pids_in(folder / "pids").size() == 1; }));
   const auto guard = guard_of(program.pid());
   program.signal(SIGSTOP);
   REQUIRE(::kill(guard, SIGKILL) == 0);
   program.signal(SIGKILL);
   program.code();
-  CHECK(eventually([&] { return all_gone(pids_in(s.folder / "pids")); }));
+  CHECK(eventually([&] { return all_gone(pids_in(folder / "pids")); }));
 }
 
-TEST_CASE("dlock run: a lock that is taken away ends the command and all that it started, with 79") {
-  const run_scene s;
-  dlock_program program(s.arguments({"--ttl", "1s"}, family), s.environment);
-  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
-  const auto forced = dlock_does({"force", "job"}, s.environment);
+TEST_CASE_METHOD(run_scene, "dlock run: a lock that is taken away ends the command and all that it started, with 79") {
+  dlock_program program(arguments({"--ttl", "1s"}, family), environment);
+  REQUIRE(eventually([&] { return pids_in(folder / "pids").size() == 3; }));
+  const auto forced = dlock_does({"force", "job"}, environment);
   CHECK(forced.code == 0);
   CHECK(program.code() == 79);
-  CHECK(all_gone(pids_in(s.folder / "pids")));
+  CHECK(all_gone(pids_in(folder / "pids")));
   CHECK(program.error().find("ended") != std::string::npos);
 }
 
-TEST_CASE("dlock run: a command that heeds SIGTERM when the lock is lost may end by itself") {
-  const run_scene s;
-  dlock_program program(
-      s.arguments({"--ttl", "2s", "--json"},
-                  "trap 'echo bye; exit 5' TERM; touch \"$SCENE/begun\"; while :; do sleep 0.02; done"),
-      s.environment);
-  REQUIRE(eventually([&] { return s.there("begun"); }));
-  CHECK(dlock_does({"force", "job"}, s.environment).code == 0);
+TEST_CASE_METHOD(run_scene, "dlock run: a command that heeds SIGTERM when the lock is lost may end by itself") {
+  dlock_program program(arguments({"--ttl", "2s", "--json"},
+                                  "trap 'echo bye; exit 5' TERM; touch \"$SCENE/begun\"; while :; do sleep 0.02; done"),
+                        environment);
+  REQUIRE(eventually([&] { return there("begun"); }));
+  CHECK(dlock_does({"force", "job"}, environment).code == 0);
   CHECK(program.code() == 79);
   CHECK(program.out() == "bye\n");
   // A shell may say before that its child was ended.
@@ -221,13 +209,13 @@ TEST_CASE("dlock run: a command that heeds SIGTERM when the lock is lost may end
   CHECK(report.at("exit_code") == 79);
 }
 
-TEST_CASE("dlock run: while it stands still the guard ends the command, before the key can be another's") {
-  const run_scene s;
-  dlock_program program(s.arguments({"--ttl", "5s"}, family), s.environment);
-  REQUIRE(eventually([&] { return pids_in(s.folder / "pids").size() == 3; }));
-  const auto pids = pids_in(s.folder / "pids");
+TEST_CASE_METHOD(run_scene,
+                 "dlock run: while it stands still the guard ends the command, before the key can be another's") {
+  dlock_program program(arguments({"--ttl", "5s"}, family), environment);
+  REQUIRE(eventually([&] { return pids_in(folder / "pids").size() == 3; }));
+  const auto pids = pids_in(folder / "pids");
   program.signal(SIGSTOP);
-  lock_service locks{s.url};
+  lock_service locks{url};
   // Nobody can have got the key when the command's last process was gone.
   REQUIRE(eventually([&] { return all_gone(pids); }));
   CHECK(locks.holder("job"));
@@ -235,31 +223,28 @@ TEST_CASE("dlock run: while it stands still the guard ends the command, before t
   CHECK(program.code() == 79);
 }
 
-TEST_CASE("dlock run: what the command leaves behind is ended, or with --leave-children left alone") {
-  const run_scene s;
+TEST_CASE_METHOD(run_scene, "dlock run: what the command leaves behind is ended, or with --leave-children left alone") {
   constexpr auto script =
       "setsid sh -c 'echo $$ >\"$SCENE/left\"; exec sleep 1000' & until [ -s \"$SCENE/left\" ]; do "
       "sleep 0.02; done; exit 3";
-  CHECK(s.run({}, script).code == 3);
-  CHECK(all_gone(pids_in(s.folder / "left")));
-  ::unlink((s.folder / "left").c_str());
-  CHECK(s.run({"--leave-children"}, script).code == 3);
-  const auto left = pids_in(s.folder / "left");
+  CHECK(run({}, script).code == 3);
+  CHECK(all_gone(pids_in(folder / "left")));
+  ::unlink((folder / "left").c_str());
+  CHECK(run({"--leave-children"}, script).code == 3);
+  const auto left = pids_in(folder / "left");
   REQUIRE(left.size() == 1);
   CHECK_FALSE(process_gone(left[0]));
   ::kill(left[0], SIGKILL);
 }
 
-TEST_CASE("dlock run: max-hold ends the command") {
-  const run_scene s;
-  const auto ended = s.run({"--max-hold", "300ms", "--kill-after", "100ms"}, "while :; do sleep 1000; done");
+TEST_CASE_METHOD(run_scene, "dlock run: max-hold ends the command") {
+  const auto ended = run({"--max-hold", "300ms", "--kill-after", "100ms"}, "while :; do sleep 1000; done");
   CHECK(ended.code == 79);
   CHECK(ended.error.find("max") != std::string::npos);
 }
 
-TEST_CASE("dlock run: with --json it says on the standard error what it did") {
-  const run_scene s;
-  const auto ran = s.run({"--json"}, "echo out");
+TEST_CASE_METHOD(run_scene, "dlock run: with --json it says on the standard error what it did") {
+  const auto ran = run({"--json"}, "echo out");
   CHECK(ran.out == "out\n");
   const auto report = nlohmann::json::parse(ran.error);
   CHECK(report.at("key") == "job");
@@ -268,30 +253,28 @@ TEST_CASE("dlock run: with --json it says on the standard error what it did") {
   CHECK(report.at("fence") == 1);
   CHECK(report.at("waited_ms").get<double>() >= 0);
   CHECK(report.at("held_ms").get<double>() >= 0);
-  lock_service locks{s.url};
+  lock_service locks{url};
   const auto held = locks.acquire("job");
-  const auto busy = nlohmann::json::parse(s.run({"--json", "--on-busy", "fail"}, "true").error);
+  const auto busy = nlohmann::json::parse(run({"--json", "--on-busy", "fail"}, "true").error);
   CHECK(busy.at("result") == "busy");
   CHECK(busy.at("exit_code") == 75);
 }
 
-TEST_CASE("dlock run: wrong options are 64, before anything is locked") {
-  const run_scene s;
-  CHECK(s.run({"--ttl", "10ms"}, "true").code == 64);
-  CHECK(s.run({"--ttl", "soon"}, "true").code == 64);
-  CHECK(s.run({"--wait", "0"}, "true").code == 64);
-  CHECK(s.run({"--on-busy", "perhaps"}, "true").code == 64);
+TEST_CASE_METHOD(run_scene, "dlock run: wrong options are 64, before anything is locked") {
+  CHECK(run({"--ttl", "10ms"}, "true").code == 64);
+  CHECK(run({"--ttl", "soon"}, "true").code == 64);
+  CHECK(run({"--wait", "0"}, "true").code == 64);
+  CHECK(run({"--on-busy", "perhaps"}, "true").code == 64);
   // Longer than the margin: it could run on beside the next holder.
-  CHECK(s.run({"--ttl", "4s", "--kill-after", "2s"}, "true").code == 64);
-  CHECK(dlock_does({"run", "job"}, s.environment).code == 64);
-  CHECK(dlock_does({"run", "", "--", "true"}, s.environment).code == 64);
-  CHECK_FALSE(s.there("locks.db"));
+  CHECK(run({"--ttl", "4s", "--kill-after", "2s"}, "true").code == 64);
+  CHECK(dlock_does({"run", "job"}, environment).code == 64);
+  CHECK(dlock_does({"run", "", "--", "true"}, environment).code == 64);
+  CHECK_FALSE(there("locks.db"));
 }
 
-TEST_CASE("dlock run: the command begins with the signals that dlock began with") {
-  const run_scene s;
+TEST_CASE_METHOD(run_scene, "dlock run: the command begins with the signals that dlock began with") {
   // In the place of the shell, which blocks all signals while it starts a program.
-  const auto ran = s.run({}, "exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
+  const auto ran = run({}, "exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
   CHECK(ran.code == 0);
   // This process has begun with the same.
   std::ifstream in("/proc/self/status");
@@ -302,9 +285,8 @@ TEST_CASE("dlock run: the command begins with the signals that dlock began with"
   CHECK(ran.out == expected);
 }
 
-TEST_CASE("dlock run: the command inherits no file of dlock's") {
-  const run_scene s;
-  const auto ran = s.run({}, "ls /proc/$$/fd");
+TEST_CASE_METHOD(run_scene, "dlock run: the command inherits no file of dlock's") {
+  const auto ran = run({}, "ls /proc/$$/fd");
   CHECK(ran.code == 0);
   for (int file = 3; file != 9; ++file) {
     const int flags = ::fcntl(file, F_GETFD);

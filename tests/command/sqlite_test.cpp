@@ -72,13 +72,12 @@ TEST_CASE("dlock: no URL, a wrong one and a wrong file have an exit code each, a
   CHECK(dlock_does({"--version"}).out.find('.') != std::string::npos);
 }
 
-TEST_CASE("dlock list: shows what is held, by whom, and leaves out what is not asked for") {
-  const file_scene s;
-  lock_service locks{s.url, {.label = "lister"}};
+TEST_CASE_METHOD(file_scene, "dlock list: shows what is held, by whom, and leaves out what is not asked for") {
+  lock_service locks{url, {.label = "lister"}};
   const auto a = locks.acquire("order:1"), b = locks.acquire("order:2"), c = locks.acquire("report:daily");
   const auto own = locks.acquire("throttle", {.ttl = 1h, .renewal = renewal::none});
   { const auto free = locks.acquire("order:3"); }
-  const auto all = s.json({"list"});
+  const auto all = json({"list"});
   CHECK(names(all.at("keys")) == strings{"order:1", "order:2", "report:daily", "throttle"});
   const auto& first = all.at("keys").at(0);
   CHECK(first.at("fence") == a.fencing_token());
@@ -87,39 +86,38 @@ TEST_CASE("dlock list: shows what is held, by whom, and leaves out what is not a
   CHECK(first.at("state") == "held");
   CHECK(first.at("kind") == "session");
   CHECK(all.at("keys").at(3).at("kind") == "expiring");
-  CHECK(names(s.json({"list", "--prefix", "order:"}).at("keys")) == strings{"order:1", "order:2"});
-  CHECK(names(s.json({"list", "--limit", "1"}).at("keys")) == strings{"order:1"});
-  CHECK(names(s.json({"list", "--after", "order:1"}).at("keys")) == strings{"order:2", "report:daily", "throttle"});
-  CHECK(s.does({"list", "--keys", "--prefix", "rep"}).out == "report:daily\n");
-  const auto table = s.does({"list"}).out;
+  CHECK(names(json({"list", "--prefix", "order:"}).at("keys")) == strings{"order:1", "order:2"});
+  CHECK(names(json({"list", "--limit", "1"}).at("keys")) == strings{"order:1"});
+  CHECK(names(json({"list", "--after", "order:1"}).at("keys")) == strings{"order:2", "report:daily", "throttle"});
+  CHECK(does({"list", "--keys", "--prefix", "rep"}).out == "report:daily\n");
+  const auto table = does({"list"}).out;
   CHECK(table.find("KEY") == 0);
   CHECK(table.find("lister") != std::string::npos);
-  CHECK(s.does({"list", "--prefix", "zzz"}).out.empty());
+  CHECK(does({"list", "--prefix", "zzz"}).out.empty());
 }
 
-TEST_CASE("dlock list: pages through more keys than one page has") {
-  const file_scene s;
-  lock_service locks{s.url};
+TEST_CASE_METHOD(file_scene, "dlock list: pages through more keys than one page has") {
+  lock_service locks{url};
   std::vector<lease> held;
   for (int i = 0; i != 1205; ++i) held.push_back(locks.acquire("k" + std::to_string(10'000 + i)));
-  CHECK(s.json({"list", "--limit", "5000"}).at("keys").size() == 1205);
-  CHECK(s.json({"list", "--limit", "5000", "--prefix", "k111"}).at("keys").size() == 100);
+  CHECK(json({"list", "--limit", "5000"}).at("keys").size() == 1205);
+  CHECK(json({"list", "--limit", "5000", "--prefix", "k111"}).at("keys").size() == 100);
 }
 
-TEST_CASE("dlock list, show, force: a row that is locked in place is named by its table and its id") {
-  const file_scene s;
+TEST_CASE_METHOD(file_scene,
+                 "dlock list, show, force: a row that is locked in place is named by its table and its id") {
   {
-    raw_sqlite raw(s.folder / "locks.db");
+    raw_sqlite raw(folder / "locks.db");
     raw.run("CREATE TABLE orders (id INTEGER PRIMARY KEY, version INTEGER NOT NULL DEFAULT 0)");
     raw.run("INSERT INTO orders (id) VALUES (42), (43)");
   }
-  const auto columns = s.json({"schema", "--rows", "orders"}).at("statements");
+  const auto columns = json({"schema", "--rows", "orders"}).at("statements");
   CHECK(columns.size() == 3);
   {
-    raw_sqlite raw(s.folder / "locks.db");
+    raw_sqlite raw(folder / "locks.db");
     for (const auto& each : columns) raw.run(each.get<std::string>());
   }
-  lock_service locks{s.url, {.label = "rows"}};
+  lock_service locks{url, {.label = "rows"}};
   const auto table = std::make_shared<row_table>(row_table{.table = "\"orders\"",
                                                            .label = "orders",
                                                            .id = {"\"id\""},
@@ -129,79 +127,75 @@ TEST_CASE("dlock list, show, force: a row that is locked in place is named by it
                                                            .version = "\"version\""});
   const auto row = lock_key::of_row(table, {std::int64_t{42}});
   auto held = locks.acquire(row);
-  const auto found = s.json({"list"});
+  const auto found = json({"list"});
   CHECK(found.at("keys").empty());
   CHECK(names(found.at("rows")) == strings{"orders:42"});
-  CHECK(names(s.json({"list", "--table", "orders"}).at("rows")) == strings{"orders:42"});
-  CHECK(s.json({"list", "--no-rows"}).at("rows").empty());
-  const auto shown = s.json({"show", "42", "--table", "orders"});
+  CHECK(names(json({"list", "--table", "orders"}).at("rows")) == strings{"orders:42"});
+  CHECK(json({"list", "--no-rows"}).at("rows").empty());
+  const auto shown = json({"show", "42", "--table", "orders"});
   CHECK(shown.at("held") == true);
   CHECK(shown.at("holder").at("label") == "rows");
-  CHECK(s.does({"show", "43", "--table", "orders"}).code == 1);
-  CHECK(s.does({"show", "42", "--table", "customers"}).code == 69);
-  CHECK(s.json({"force", "42", "--table", "orders"}).at("forced") == true);
-  CHECK(s.json({"show", "42", "--table", "orders"}).at("holder").at("state") == "revoked");
+  CHECK(does({"show", "43", "--table", "orders"}).code == 1);
+  CHECK(does({"show", "42", "--table", "customers"}).code == 69);
+  CHECK(json({"force", "42", "--table", "orders"}).at("forced") == true);
+  CHECK(json({"show", "42", "--table", "orders"}).at("holder").at("state") == "revoked");
 }
 
-TEST_CASE("dlock show: a held key is 0 and a free one is 1") {
-  const file_scene s;
-  lock_service locks{s.url};
+TEST_CASE_METHOD(file_scene, "dlock show: a held key is 0 and a free one is 1") {
+  lock_service locks{url};
   const auto held = locks.acquire("k");
-  const auto shown = s.does({"show", "k"});
+  const auto shown = does({"show", "k"});
   CHECK(shown.code == 0);
   CHECK(shown.out.find(std::to_string(::getpid())) != std::string::npos);
-  CHECK(s.json({"show", "k"}).at("holder").at("fence") == held.fencing_token());
-  const auto free = s.does({"show", "other"});
+  CHECK(json({"show", "k"}).at("holder").at("fence") == held.fencing_token());
+  const auto free = does({"show", "other"});
   CHECK(free.code == 1);
   CHECK(free.out.find("free") != std::string::npos);
-  CHECK(s.json({"show", "other"}).at("held") == false);
+  CHECK(json({"show", "other"}).at("held") == false);
 }
 
-TEST_CASE("dlock force: revokes a session's lease, frees one with its own expiry, and is 1 for a free key") {
-  const file_scene s;
-  lock_service locks{s.url};
+TEST_CASE_METHOD(file_scene,
+                 "dlock force: revokes a session's lease, frees one with its own expiry, and is 1 for a free key") {
+  lock_service locks{url};
   const auto kept = locks.acquire("kept", {.ttl = 1h});
   const auto own = locks.acquire("own", {.ttl = 1h, .renewal = renewal::none});
-  CHECK(s.json({"force", "kept"}).at("free") == false);
-  CHECK(s.json({"show", "kept"}).at("holder").at("state") == "revoked");
-  CHECK(s.json({"force", "own"}).at("free") == true);
-  CHECK(s.does({"show", "own"}).code == 1);
-  const auto none = s.does({"force", "unknown-key"});
+  CHECK(json({"force", "kept"}).at("free") == false);
+  CHECK(json({"show", "kept"}).at("holder").at("state") == "revoked");
+  CHECK(json({"force", "own"}).at("free") == true);
+  CHECK(does({"show", "own"}).code == 1);
+  const auto none = does({"force", "unknown-key"});
   CHECK(none.code == 1);
 }
 
-TEST_CASE("dlock waiters: a store whose waiters poll says that it does not know them") {
-  const file_scene s;
-  lock_service locks{s.url};
+TEST_CASE_METHOD(file_scene, "dlock waiters: a store whose waiters poll says that it does not know them") {
+  lock_service locks{url};
   const auto held = locks.acquire("k");
-  const auto answer = s.does({"waiters", "k", "--url", s.url + "?wake=off"});
+  const auto answer = does({"waiters", "k", "--url", url + "?wake=off"});
   CHECK(answer.code == 69);
   CHECK(answer.error.find("dlock_waiting_calls") != std::string::npos);
   CHECK(answer.out.empty());
 }
 
-TEST_CASE("dlock waiters, list: who waits for a key, in the order of their coming, and how many") {
-  const file_scene s;
-  lock_service locks{s.url};
+TEST_CASE_METHOD(file_scene, "dlock waiters, list: who waits for a key, in the order of their coming, and how many") {
+  lock_service locks{url};
   const auto other = locks.acquire("other");
   {
     const auto held = locks.acquire("k");
-    CHECK(s.does({"waiters", "k"}).code == 1);
-    CHECK(s.json({"list"}).at("keys").at(0).at("waiters") == 0);
+    CHECK(does({"waiters", "k"}).code == 1);
+    CHECK(json({"list"}).at("keys").at(0).at("waiters") == 0);
   }
-  check_who_waits(s, {}, [&](const nlohmann::json& all) {
+  check_who_waits(*this, {}, [&](const nlohmann::json& all) {
     CHECK(all.at(0).at("waited_seconds") > 0);
-    const auto keys = s.json({"list"}).at("keys");
+    const auto keys = json({"list"}).at("keys");
     CHECK(keys.at(0).at("waiters") == 2);
     CHECK(keys.at(1).at("waiters") == 0);
   });
 }
 
-TEST_CASE("dlock watch: prints grants and releases, and ends when the key is free") {
-  const file_scene s;
-  lock_service locks{s.url, {.label = "first"}};
+TEST_CASE_METHOD(file_scene, "dlock watch: prints grants and releases, and ends when the key is free") {
+  lock_service locks{url, {.label = "first"}};
   auto held = locks.acquire("k");
-  dlock_program program({"watch", "k", "--interval", "5ms", "--until", "free", "--json"}, s.environment());
+  dlock_program program({"watch", "k", "--interval", "5ms", "--until", "free", "--json"}, environment());
   REQUIRE(eventually([&] { return program.out().find("\"held\"") != std::string::npos; }));
   CHECK_FALSE(program.ended());
   held.release();
@@ -212,12 +206,11 @@ TEST_CASE("dlock watch: prints grants and releases, and ends when the key is fre
   CHECK(changes == strings{"held", "released"});
 }
 
-TEST_CASE("dlock watch: another holder is a grant; a time that runs out is 1") {
-  const file_scene s;
-  lock_service locks{s.url};
+TEST_CASE_METHOD(file_scene, "dlock watch: another holder is a grant; a time that runs out is 1") {
+  lock_service locks{url};
   auto held = locks.acquire("k");
-  CHECK(s.does({"watch", "k", "--until", "free", "--for", "50ms", "--interval", "5ms"}).code == 1);
-  dlock_program program({"watch", "k", "--interval", "1ms"}, s.environment());
+  CHECK(does({"watch", "k", "--until", "free", "--for", "50ms", "--interval", "5ms"}).code == 1);
+  dlock_program program({"watch", "k", "--interval", "1ms"}, environment());
   REQUIRE(eventually([&] { return program.out().find("held") != std::string::npos; }));
   // Again and again, so that a poll falls on it however slow the machine is.
   REQUIRE(eventually([&] {
@@ -227,11 +220,10 @@ TEST_CASE("dlock watch: another holder is a grant; a time that runs out is 1") {
   }));
 }
 
-TEST_CASE("dlock top: numbers, sessions and the keys held longest, as often as asked for") {
-  const file_scene s;
-  lock_service locks{s.url, {.label = "holder"}};
+TEST_CASE_METHOD(file_scene, "dlock top: numbers, sessions and the keys held longest, as often as asked for") {
+  lock_service locks{url, {.label = "holder"}};
   const auto a = locks.acquire("a"), b = locks.acquire("b");
-  const auto result = s.does({"top", "--json", "--refreshes", "3", "--interval", "10ms", "--rows", "1"});
+  const auto result = does({"top", "--json", "--refreshes", "3", "--interval", "10ms", "--rows", "1"});
   CHECK(result.code == 0);
   std::istringstream lines(result.out);
   std::vector<nlohmann::json> all;
@@ -245,20 +237,19 @@ TEST_CASE("dlock top: numbers, sessions and the keys held longest, as often as a
   CHECK(names(all[0].at("longest")) == strings{"a"});
   CHECK(all[0].at("sessions").at(0).at("locks") == 2);
   CHECK(all[0].at("sessions").at(0).at("label") == "holder");
-  const auto text = s.does({"top"}).out;
+  const auto text = does({"top"}).out;
   CHECK(text.find("SESSION OF") != std::string::npos);
   CHECK(text.find("holder") != std::string::npos);
 }
 
-TEST_CASE("dlock doctor: a healthy file is 0; each finding says what it means and what to do") {
-  const file_scene s;
-  { lock_service locks{s.url}; }
-  const auto healthy = s.json({"doctor"});
+TEST_CASE_METHOD(file_scene, "dlock doctor: a healthy file is 0; each finding says what it means and what to do") {
+  { lock_service locks{url}; }
+  const auto healthy = json({"doctor"});
   CHECK(healthy.at("ok") == true);
-  CHECK(s.does({"doctor"}).code == 0);
-  raw_sqlite(s.folder / "locks.db").run("CREATE TABLE orders (id INTEGER PRIMARY KEY)");
+  CHECK(does({"doctor"}).code == 0);
+  raw_sqlite(folder / "locks.db").run("CREATE TABLE orders (id INTEGER PRIMARY KEY)");
   bool found = false;
-  const auto all = s.json({"doctor"});
+  const auto all = json({"doctor"});
   for (const auto& each : all.at("checks")) {
     if (each.at("check") != "other tables") continue;
     found = true;
@@ -268,69 +259,65 @@ TEST_CASE("dlock doctor: a healthy file is 0; each finding says what it means an
     CHECK(each.contains("advice"));
   }
   CHECK(found);
-  raw_sqlite(s.folder / "locks.db").run("UPDATE dlock_schema_version SET migration = 1");
-  const auto broken = s.does({"doctor"});
+  raw_sqlite(folder / "locks.db").run("UPDATE dlock_schema_version SET migration = 1");
+  const auto broken = does({"doctor"});
   CHECK(broken.code == 1);
   CHECK(broken.out.find("PROBLEM") != std::string::npos);
-  const auto missing = dlock_does({"doctor", "--url", "sqlite:" + (s.folder / "none.db"), "--json"});
+  const auto missing = dlock_does({"doctor", "--url", "sqlite:" + (folder / "none.db"), "--json"});
   CHECK(missing.code == 1);
   CHECK(nlohmann::json::parse(missing.out).at("ok") == false);
 }
 
-TEST_CASE("dlock gc: deletes what is idle and nothing else, and only counts with --dry-run") {
-  const file_scene s;
-  lock_service locks{s.url};
+TEST_CASE_METHOD(file_scene, "dlock gc: deletes what is idle and nothing else, and only counts with --dry-run") {
+  lock_service locks{url};
   const auto held = locks.acquire("held");
   for (int i = 0; i != 250; ++i) const auto idle = locks.acquire("idle " + std::to_string(i));
-  const auto counted = s.json({"gc", "--dry-run", "--idle", "1ms"});
+  const auto counted = json({"gc", "--dry-run", "--idle", "1ms"});
   CHECK(counted.at("deleted") == 0);
   CHECK(counted.at("free") == 250);
-  CHECK(s.json({"gc"}).at("deleted") == 0);  // none of them is a day old
-  const auto done = s.json({"gc", "--idle", "1ms", "--step", "100"});
+  CHECK(json({"gc"}).at("deleted") == 0);  // none of them is a day old
+  const auto done = json({"gc", "--idle", "1ms", "--step", "100"});
   CHECK(done.at("deleted") == 250);
   CHECK(done.at("steps") >= 3);
   CHECK(done.at("keys") == 1);
-  CHECK(s.does({"show", "held"}).code == 0);
+  CHECK(does({"show", "held"}).code == 0);
 }
 
-TEST_CASE("dlock bench: measures the figures that it names, and leaves no key held") {
-  const file_scene s;
-  { lock_service locks{s.url}; }
-  const auto all = s.json({"bench", "--time", "1s"});
+TEST_CASE_METHOD(file_scene, "dlock bench: measures the figures that it names, and leaves no key held") {
+  { lock_service locks{url}; }
+  const auto all = json({"bench", "--time", "1s"});
   std::vector<std::string> found;
   for (const auto& each : all.at("figures")) {
     found.push_back(each.at("name"));
     CHECK((each.contains("per_second") ? each.at("per_second").get<double>() : each.at("p50_us").get<double>()) > 0);
   }
   CHECK(found == strings{"round trip", "commit", "lock and unlock", "eight threads", "hand-over"});
-  CHECK(s.json({"list"}).at("keys").empty());
+  CHECK(json({"list"}).at("keys").empty());
 }
 
-TEST_CASE("dlock schema: an SQLite file made by it is one that programs with schema=verify open") {
-  const file_scene s;
-  const auto statements = s.json({"schema", "--prefix", "own_"}).at("statements");
+TEST_CASE_METHOD(file_scene, "dlock schema: an SQLite file made by it is one that programs with schema=verify open") {
+  const auto statements = json({"schema", "--prefix", "own_"}).at("statements");
   {
-    raw_sqlite raw(s.folder / "locks.db");
+    raw_sqlite raw(folder / "locks.db");
     for (const auto& each : statements) raw.run(each.get<std::string>());
   }
-  lock_service locks{s.url + "?schema=verify&prefix=own_"};
+  lock_service locks{url + "?schema=verify&prefix=own_"};
   CHECK(locks.acquire("k").fencing_token() == 1);
-  CHECK(s.does({"schema", "--prefix", "x'; DROP"}).code == 64);
-  CHECK(s.does({"schema", "--database", "oracle"}).code == 64);
+  CHECK(does({"schema", "--prefix", "x'; DROP"}).code == 64);
+  CHECK(does({"schema", "--database", "oracle"}).code == 64);
 }
 
-TEST_CASE("dlock timeline: draws what event logs of several services tell") {
-  const file_scene s;
-  const auto log = s.folder / "events.jsonl";
+TEST_CASE_METHOD(file_scene, "dlock timeline: draws what event logs of several services tell") {
+  const auto log = folder / "events.jsonl";
   {
-    lock_service a{s.url, {.observer = make_event_log(log, {.service = "a"})}};
-    lock_service b{s.url, {.observer = make_event_log(log, {.service = "b"})}};
+    lock_service a{url, {.observer = make_event_log(log, {.service = "a"})}};
+    lock_service b{url, {.observer = make_event_log(log, {.service = "b"})}};
     { const auto held = a.acquire("order:<1>"); }
     const auto held = b.acquire("order:<1>");
     CHECK_FALSE(a.try_acquire("order:<1>"));
   }
-  const auto picture = s.folder / "picture.svg";
-  const auto report = s.json({"timeline", log, "--out", picture});
+  const auto picture = folder / "picture.svg";
+  const auto report = json({"timeline", log, "--out", picture});
   CHECK(report.at("holds") == 2);
   CHECK(report.at("holders") == 2);
   const auto svg = dlock_program::read(picture);
@@ -338,9 +325,9 @@ TEST_CASE("dlock timeline: draws what event logs of several services tell") {
   CHECK(svg.find("order:&lt;1&gt;") != std::string::npos);
   CHECK(svg.find("order:<1>") == std::string::npos);
   CHECK(svg.find("released") != std::string::npos);
-  CHECK(s.does({"timeline", log}).out == svg);
-  std::ofstream(s.folder / "wrong") << "{\"event\":\"granted\"}\n";
-  const auto wrong = s.does({"timeline", s.folder / "wrong"});
+  CHECK(does({"timeline", log}).out == svg);
+  std::ofstream(folder / "wrong") << "{\"event\":\"granted\"}\n";
+  const auto wrong = does({"timeline", folder / "wrong"});
   CHECK(wrong.code == 65);
   CHECK(wrong.error.find(":1:") != std::string::npos);
 }

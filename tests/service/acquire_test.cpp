@@ -10,8 +10,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(engine_fixture, "acquire: one statement for a known free key, three for a new one, none to re-enter") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: one statement for a known free key, three for a new one, none to re-enter") {
   auto held = locks->acquire("k");
   CHECK(locks->statements() == 3);
   held.release();
@@ -72,8 +71,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: no lease, no release", "[T02][T03]") 
   CHECK(fence_of("k") == theirs.fencing_token());
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: two owners of one process exclude each other", "[T44]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: two owners of one process exclude each other", "[T44]") {
   const auto mine = locks->acquire("k");
   CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire("k")); }));
   CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k", {.wait = 0ms}); }); }) == errc::timed_out);
@@ -81,8 +79,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: two owners of one process exclude eac
   CHECK_FALSE(locks->try_acquire("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: the fence goes up by one at each grant, whoever gets it", "[T57]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: the fence goes up by one at each grant, whoever gets it", "[T57]") {
   const auto rival = foreign();
   for (std::uint64_t i = 1; i <= 10; i += 2) {
     CHECK(locks->acquire("k").fencing_token() == i);
@@ -122,9 +119,8 @@ TEST_CASE_METHOD(engine_fixture, "acquire: who waits gets a dead holder's key so
   CHECK(clock.at_rest());
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: a grant that was answered after its session's deadline is not handed out",
+TEST_CASE_METHOD(one_service, "acquire: a grant that was answered after its session's deadline is not handed out",
                  "[T25][T38]") {
-  const auto locks = service();
   locks->acquire("k").release();
   const auto alive = store->opened();
   // The renewals hang as well: only then can a session end while an attempt is under way.
@@ -138,9 +134,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a grant that was answered after its s
   CHECK(store->count(verb::release) == 2);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late fails, and frees the key",
-                 "[T25][T38]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: one attempt that is answered too late fails, and frees the key", "[T25][T38]") {
   store->next(verb::insert, {.during = [&] { clock.advance(1s); }});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 500ms, .renewal = renewal::none}); }) ==
         errc::store_failed);
@@ -148,10 +142,9 @@ TEST_CASE_METHOD(engine_fixture, "acquire: one attempt that is answered too late
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture,
+TEST_CASE_METHOD(one_service,
                  "acquire: what was granted too late is freed in the background when its release gets no answer",
                  "[T25][T38]") {
-  const auto locks = service();
   const auto late = store->hold(verb::insert);
   store->next(verb::release, {.what = fate::vanish});
   std::thread asks([&] { locks->acquire("k", {.ttl = 10s, .wait = 10min, .renewal = renewal::none}).release(); });
@@ -163,26 +156,22 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(clock.now() - begun < 5s);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: what was granted too late is free at once, whatever min_hold says",
-                 "[T25]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: what was granted too late is free at once, whatever min_hold says", "[T25]") {
   store->next(verb::insert, {.during = [&] { clock.advance(1s); }});
   CHECK(thrown([&] { return locks->try_acquire("k", {.ttl = 500ms, .renewal = renewal::none, .min_hold = 1h}); }) ==
         errc::store_failed);
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: trust counts from the sending of the statement, not from its answer",
+TEST_CASE_METHOD(one_service, "acquire: trust counts from the sending of the statement, not from its answer",
                  "[T29][T22]") {
-  const auto locks = service();
   store->next(verb::insert, {.during = [&] { clock.advance(15s); }});
   const auto held = locks->acquire("k", {.ttl = 30s, .renewal = renewal::none});
   CHECK(held.remaining() == 30s - 15s - 1500ms);
   CHECK(held.remaining() <= locks->holder("k")->remaining);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not fails at once", "[T49][T53]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: what passes is retried, what does not fails at once", "[T49][T53]") {
   locks->acquire("k").release();
   const auto before = locks->statements();
 
@@ -200,9 +189,8 @@ TEST_CASE_METHOD(engine_fixture, "acquire: what passes is retried, what does not
   CHECK(while_time_passes([&] { return granted(locks->acquire("k")); }));
 }
 
-TEST_CASE_METHOD(engine_fixture,
+TEST_CASE_METHOD(one_service,
                  "acquire: a failure tells key and store once, and the observer's text leaves the key to it") {
-  const auto locks = service();
   locks->acquire("order:42").release();
   store->next(verb::take, {.what = fate::fail, .why = denied});
   const std::string text = caught<store_error>([&] { return locks->acquire("order:42"); }).what();
@@ -214,8 +202,7 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(last.text == "after 0 ms: " + store->name() + ": denied");
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had means busy", "[T53]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: a row lock that is not to be had means busy", "[T53]") {
   CHECK(locks->try_acquire("k"));  // makes it
   // Each attempt looks whether the key is really held, and tries once more.
   store->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 4});
@@ -225,8 +212,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a row lock that is not to be had mean
   CHECK(locks->try_acquire("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: an unreachable store fails at the end of the wait, with the cause") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: an unreachable store fails at the end of the wait, with the cause") {
   store->cut();
   const auto begun = clock.now();
   const auto failure =
@@ -261,8 +247,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a hung statement is interrupted long 
   CHECK(held);
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: at the edge of the wait it is held and said, or neither", "[T31]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: at the edge of the wait it is held and said, or neither", "[T31]") {
   const auto rival = foreign();
   std::mt19937 random(31);
   for (int round = 0; round < 60; ++round) {
@@ -297,8 +282,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: at the edge of the wait it is held an
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "acquire: bad options are refused before any statement") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "acquire: bad options are refused before any statement") {
   CHECK_THROWS_AS(locks->acquire("k", {.ttl = 1ms}), std::invalid_argument);
   CHECK_THROWS_AS((void)locks->try_acquire("k", {.wait = -1ms}), std::invalid_argument);
   CHECK(locks->statements() == 0);

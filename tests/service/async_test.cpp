@@ -379,8 +379,7 @@ TEST_CASE_METHOD(async_fixture, "async: handlers that end their service one insi
   settle();
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a lease that outlives its service is released") {
-  auto locks = service();
+TEST_CASE_METHOD(with_service<async_fixture>, "async: a lease that outlives its service is released") {
   lease held = locks->acquire("k");
   locks.reset();
   CHECK_FALSE(is_free("k"));

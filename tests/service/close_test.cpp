@@ -8,8 +8,7 @@
 using namespace dlock;
 using namespace dlock::test;
 
-TEST_CASE_METHOD(engine_fixture, "close: no new leases, and what is held is named", "[T90]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "close: no new leases, and what is held is named", "[T90]") {
   auto a = locks->acquire("a");
   auto b = locks->acquire("b", {.ttl = 10s, .renewal = renewal::none});
   auto keys = locks->close(0ms);
@@ -24,8 +23,7 @@ TEST_CASE_METHOD(engine_fixture, "close: no new leases, and what is held is name
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: waits for leases to be released, but no longer than asked", "[T10][T90]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "close: waits for leases to be released, but no longer than asked", "[T10][T90]") {
   auto held = locks->acquire("k");
   const auto begun = clock.now();
   CHECK(while_time_passes([&] { return locks->close(100ms); }) == std::vector<std::string>{"k"});
@@ -93,8 +91,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its thread
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[T89]") {
-  auto locks = service();
+TEST_CASE_METHOD(one_service, "close: without a store the end is bounded", "[T89]") {
   std::vector<lease> held;
   for (int i = 0; i < 50; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
   store->cut();
@@ -106,8 +103,7 @@ TEST_CASE_METHOD(engine_fixture, "close: without a store the end is bounded", "[
   CHECK(store->connections() == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets one more try", "[T07][T90]") {
-  auto locks = service();
+TEST_CASE_METHOD(one_service, "close: what could not be released before gets one more try", "[T07][T90]") {
   {
     const auto held = locks->acquire("k");
     store->next(verb::release, {.what = fate::fail, .why = {.native = 1, .text = "no"}, .times = 2});
@@ -119,8 +115,7 @@ TEST_CASE_METHOD(engine_fixture, "close: what could not be released before gets 
   CHECK(fence_of("k") == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about the loss of its lease", "[T93]") {
-  auto locks = service();
+TEST_CASE_METHOD(one_service, "close: a service may end in a callback about the loss of its lease", "[T93]") {
   auto held = locks->acquire("k");
   std::atomic<bool> ended{false};
   std::thread::id where_notified{};
@@ -137,8 +132,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a service may end in a callback about t
   CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a service may end while a callback about a loss runs", "[T93]") {
-  auto locks = service();
+TEST_CASE_METHOD(one_service, "close: a service may end while a callback about a loss runs", "[T93]") {
   std::optional<lease> held = locks->acquire("k");
   std::atomic<bool> inside{false};
   std::atomic<bool> go_on{false};
@@ -216,8 +210,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a callback about a loss is waited for, 
   CHECK_FALSE(too_early);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a lost lease may be let go in its own callback", "[T89][T93]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "close: a lost lease may be let go in its own callback", "[T89][T93]") {
   std::optional<lease> held = locks->acquire("k");
   std::atomic<bool> notified{false};
   std::optional<std::stop_callback<std::function<void()>>> on_loss;
@@ -258,8 +251,7 @@ TEST_CASE_METHOD(engine_fixture, "close: what the destructor waits for, and what
   CHECK(texts[1].starts_with("k: the service has ended"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its holders, tells them, and frees it") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "close: release_all takes what is left from its holders, tells them, and frees it") {
   const auto kept = locks->acquire("kept");
   const auto own = locks->acquire("own", {.ttl = 1min, .renewal = renewal::none});
   std::atomic<bool> free_when_notified{false};
@@ -278,8 +270,7 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all takes what is left from its
   CHECK(thrown([&] { return locks->acquire("other"); }) == errc::closed);
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: release_all takes nothing that is released in time, and waits for nothing") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "close: release_all takes nothing that is released in time, and waits for nothing") {
   auto held = locks->acquire("k");
   std::thread releasing([&] { held.release(); });
   CHECK(locks->close(1h, release_all).empty());  // time stands still
@@ -315,8 +306,7 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all gives back what the store g
   CHECK(is_free("l"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: a limit may be as long as can be said, and not negative") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "close: a limit may be as long as can be said, and not negative") {
   auto held = locks->acquire("k");
   CHECK_THROWS_AS(locks->close(-1ms), std::invalid_argument);
   CHECK_THROWS_AS(locks->close(-1ms, release_all), std::invalid_argument);
@@ -333,8 +323,7 @@ TEST_CASE_METHOD(engine_fixture, "close: a limit may be as long as can be said, 
   closing.join();
 }
 
-TEST_CASE_METHOD(engine_fixture, "close: release_all ends though the store is away") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "close: release_all ends though the store is away") {
   const auto held = locks->acquire("k");
   store->cut();
   CHECK(while_time_passes([&] { return locks->close(0ms, release_all); }) == std::vector<std::string>{"k"});

@@ -209,8 +209,7 @@ TEST_CASE_METHOD(engine_fixture, "scale: a hundred thousand keys neither block e
   CHECK(store->count(verb::release) == batches * each_batch);
 }
 
-TEST_CASE_METHOD(engine_fixture, "scale: an idle service is quiet") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "scale: an idle service is quiet") {
   const auto held = locks->acquire("k");
   CHECK(live_on(held, 60s, 30s));
   CHECK(locks->statements() == 3);

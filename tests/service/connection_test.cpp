@@ -90,8 +90,8 @@ TEST_CASE_METHOD(connection_fixture, "connection: a renewal on one that was clos
   CHECK(seen->count(event::kind::renewal_late) == 0);
 }
 
-TEST_CASE_METHOD(connection_fixture, "connection: what was certainly not sent is tried again once, and no more") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<connection_fixture>,
+                 "connection: what was certainly not sent is tried again once, and no more") {
   locks->acquire("k").release();
   store->next(verb::take, {.what = fate::fail, .why = gone, .times = 2});
   CHECK(thrown([&] { return locks->try_acquire("k"); }) == errc::store_unreachable);
@@ -100,8 +100,8 @@ TEST_CASE_METHOD(connection_fixture, "connection: what was certainly not sent is
 
 // ---- none to be had -----------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(connection_fixture, "connection: that of renewals is made as soon as there is a session", "[T19]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<connection_fixture>, "connection: that of renewals is made as soon as there is a session",
+                 "[T19]") {
   CHECK(store->connections() == 0);
   locks->acquire("k").release();
   CHECK(eventually([&] { return store->connections() == 2; }));
@@ -165,9 +165,8 @@ TEST_CASE_METHOD(connection_fixture,
   CHECK(as_time_passes([&] { return fence_of("k") == 0; }));
 }
 
-TEST_CASE_METHOD(connection_fixture,
+TEST_CASE_METHOD(with_service<connection_fixture>,
                  "connection: attempts to connect that hang hold an acquire for two seconds at most") {
-  const auto locks = service();
   const auto connects = std::make_shared<gate>();
   store->hold_connects(connects);
   std::error_code code;
@@ -179,8 +178,8 @@ TEST_CASE_METHOD(connection_fixture,
   CHECK(code == errc::store_unreachable);
 }
 
-TEST_CASE_METHOD(connection_fixture, "connection: attempts to connect that hang hold an operator's question for five") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<connection_fixture>,
+                 "connection: attempts to connect that hang hold an operator's question for five") {
   const auto connects = std::make_shared<gate>();
   store->hold_connects(connects);
   std::error_code code;
@@ -240,9 +239,8 @@ TEST_CASE("connection: a service ends within its release limit while nothing ans
   CHECK(store->connections() == 0);
 }
 
-TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its renewal hangs and nothing can interrupt it",
-                 "[T92]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<connection_fixture>,
+                 "lease: lost_token() fires though its renewal hangs and nothing can interrupt it", "[T92]") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto own = locks->acquire("own", {.ttl = 20s, .renewal = renewal::none});
   const auto at = store->hold(session_verb::renew, {.deaf = true});
@@ -259,8 +257,8 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its renew
   at->open();
 }
 
-TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keeper hangs in connecting", "[T92]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<connection_fixture>, "lease: lost_token() fires though its keeper hangs in connecting",
+                 "[T92]") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   REQUIRE(clock.at_rest());  // the connection for renewals is there, and closed below
   const auto at = std::make_shared<gate>();
@@ -276,9 +274,8 @@ TEST_CASE_METHOD(connection_fixture, "lease: lost_token() fires though its keepe
 
 // ---- another server -------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(connection_fixture, "session: once the server has changed, none of the old connections is kept",
-                 "[T59]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<connection_fixture>,
+                 "session: once the server has changed, none of the old connections is kept", "[T59]") {
   warm(*locks);
   const auto held = locks->acquire("k");
   store->change_server("other");
@@ -319,8 +316,8 @@ TEST_CASE_METHOD(connection_fixture, "ghost: cancelled after its connection was 
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(connection_fixture, "ghost: one with an expiry of its own is not forgotten when its session ends") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<connection_fixture>,
+                 "ghost: one with an expiry of its own is not forgotten when its session ends") {
   locks->acquire("k").release();
   store->settles(false);
   store->next(verb::take, {.what = fate::ghost});

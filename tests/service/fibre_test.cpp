@@ -48,8 +48,7 @@ class fibre {
 
 }  // namespace
 
-TEST_CASE_METHOD(engine_fixture, "fibre: two on one thread exclude each other") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "fibre: two on one thread exclude each other") {
   bool second_got_in = true;
   {
     fibre first([&](fibre& self) {
@@ -66,8 +65,7 @@ TEST_CASE_METHOD(engine_fixture, "fibre: two on one thread exclude each other") 
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "fibre: what its thread holds is busy for it") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "fibre: what its thread holds is busy for it") {
   bool got_in = true;
   const auto held = locks->acquire("k");
   fibre guest([&](fibre&) { got_in = granted(locks->try_acquire("k")); });
@@ -76,8 +74,7 @@ TEST_CASE_METHOD(engine_fixture, "fibre: what its thread holds is busy for it") 
   CHECK(locks->try_acquire("k").reentered());
 }
 
-TEST_CASE_METHOD(engine_fixture, "fibre: with an owner of its own its nested calls enter again") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "fibre: with an owner of its own its nested calls enter again") {
   bool without = true;
   bool with = false;
   fibre own([&](fibre&) {

@@ -85,8 +85,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a take-over without an answer leaves one
   CHECK(nonces_are_unique());
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: while its end is not certain it is cancelled again and again") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<ghost_fixture>, "ghost: while its end is not certain it is cancelled again and again") {
   locks->acquire("k").release();
   store->settles(false);
   store->next(verb::take, {.what = fate::ghost});
@@ -118,9 +117,8 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: while its end is not certain it is cance
   CHECK(nonces_are_unique());
 }
 
-TEST_CASE_METHOD(ghost_fixture,
+TEST_CASE_METHOD(with_service<ghost_fixture>,
                  "ghost: one that can't be ended yet is cancelled at its own beat, whatever else happens") {
-  const auto locks = service();
   locks->acquire("k").release();
   store->settles(false);
   store->next(verb::take, {.what = fate::ghost});
@@ -139,8 +137,7 @@ TEST_CASE_METHOD(ghost_fixture,
   CHECK(store->count(verb::cancel) == before + 1);
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is not cancelled for ever") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<ghost_fixture>, "ghost: one of a lease with its own expiry is not cancelled for ever") {
   const auto another = locks->acquire("another");  // keeps the session alive
   locks->acquire("k").release();
   store->settles(false);
@@ -154,8 +151,8 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is no
   CHECK(store->count(verb::cancel) == sent);
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is cancelled as soon as the store is back") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<ghost_fixture>,
+                 "ghost: one of a lease with its own expiry is cancelled as soon as the store is back") {
   locks->acquire("k").release();
   store->next(verb::take, {.what = fate::drop, .during = [&] { store->cut(); }});
   CHECK(thrown_as_time_passes([&] { return locks->try_acquire("k", {.ttl = 24h, .renewal = renewal::none}); }) ==
@@ -165,8 +162,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry is ca
   CHECK(is_free_soon("k"));
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry outlives its session") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<ghost_fixture>, "ghost: one of a lease with its own expiry outlives its session") {
   locks->acquire("k").release();
   store->settles(false);
   store->next(verb::take, {.what = fate::ghost});
@@ -183,8 +179,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry outli
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one of a lease with its own expiry does not keep the key") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<ghost_fixture>, "ghost: one of a lease with its own expiry does not keep the key") {
   locks->acquire("k").release();
   store->settles(false);
   store->next(verb::take, {.what = fate::drop});
@@ -215,8 +210,8 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: too many of them end the session, not th
   CHECK(no_more_cancels());
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: one that runs under a retired session takes nothing from anybody") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<ghost_fixture>,
+                 "ghost: one that runs under a retired session takes nothing from anybody") {
   locks->acquire("k").release();
   store->settles(false);
   store->next(verb::take, {.what = fate::ghost});
@@ -232,8 +227,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: one that runs under a retired session ta
   CHECK(mine.fencing_token() == 3);
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: a poll or a kill without an answer is simply asked again") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<ghost_fixture>, "ghost: a poll or a kill without an answer is simply asked again") {
   store->next(verb::poll, {.what = fate::drop});
   CHECK(while_time_passes([&] { return granted(locks->acquire("k")); }));
   CHECK(store->count(verb::cancel) == 0);
@@ -249,8 +243,7 @@ TEST_CASE_METHOD(ghost_fixture, "ghost: a poll or a kill without an answer is si
   CHECK(seen->count(event::kind::outcome_unknown) == 0);
 }
 
-TEST_CASE_METHOD(ghost_fixture, "ghost: a thousand failed attempts leave nothing behind", "[T80]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<ghost_fixture>, "ghost: a thousand failed attempts leave nothing behind", "[T80]") {
   for (int i = 0; i < 1'000; ++i) {
     store->next(i % 2 == 0 ? verb::take : verb::poll, {.what = i % 3 == 0 ? fate::drop : fate::vanish});
     static_cast<void>(thrown([&] { return locks->try_acquire("k"); }));
@@ -284,8 +277,8 @@ using forgotten_rows = forgetful<adopt_fixture>;
 
 }  // namespace
 
-TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that our own session holds for no lease is freed and granted") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<forgotten_fixture>,
+                 "forgotten: a key that our own session holds for no lease is freed and granted") {
   const auto other = locks->acquire("other", {.ttl = 30s});
   grant_behind("other", "stuck", 1ULL << 40U);
   CHECK_FALSE(is_free("stuck"));
@@ -295,8 +288,8 @@ TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that our own session holds
   CHECK_NOTHROW(other.ensure_held());
 }
 
-TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that another service holds for no lease is left alone") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<forgotten_fixture>,
+                 "forgotten: a key that another service holds for no lease is left alone") {
   const auto others = service();
   const auto other = others->acquire("other", {.ttl = 30s});
   grant_behind("other", "stuck", 1ULL << 40U);
@@ -304,9 +297,8 @@ TEST_CASE_METHOD(forgotten_fixture, "forgotten: a key that another service holds
   CHECK(store->count(verb::cancel) == 0);
 }
 
-TEST_CASE_METHOD(forgotten_fixture,
+TEST_CASE_METHOD(with_service<forgotten_fixture>,
                  "forgotten: a lease that was lost is freed after its margin, not by who asks for its key before") {
-  const auto locks = service();
   auto held = locks->acquire("key", {.ttl = 30s, .max_hold = 5s});
   clock.advance(5s);
   REQUIRE(eventually([&] { return held.remaining() == 0us; }));
@@ -324,9 +316,8 @@ TEST_CASE_METHOD(forgotten_fixture,
   CHECK_NOTHROW(other.ensure_held());
 }
 
-TEST_CASE_METHOD(forgotten_fixture,
+TEST_CASE_METHOD(with_service<forgotten_fixture>,
                  "forgotten: a wait for several keys ends if our own session holds one for no lease") {
-  const auto locks = service();
   const auto others = foreign();
   const auto other = locks->acquire("other", {.ttl = 60s});
   auto before = others->acquire("stuck", {.ttl = 60s});

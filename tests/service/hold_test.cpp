@@ -9,8 +9,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(engine_fixture, "renewal::none: ends ttl after it was asked for, whatever happens", "[T10][T37]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "renewal::none: ends ttl after it was asked for, whatever happens", "[T10][T37]") {
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   CHECK(held.remaining() == 9500ms);
   CHECK_THROWS_AS(held.renew(), std::logic_error);
@@ -34,8 +33,7 @@ TEST_CASE_METHOD(engine_fixture, "renewal::none: a crashed holder's key is free 
   crashed->cut(false);  // for its end
 }
 
-TEST_CASE_METHOD(engine_fixture, "renewal::manual: renew() sets it to now + ttl, by one statement", "[T10]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "renewal::manual: renew() sets it to now + ttl, by one statement", "[T10]") {
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   for (int i = 0; i < 5; ++i) {
     clock.advance(8s);
@@ -51,8 +49,7 @@ TEST_CASE_METHOD(engine_fixture, "renewal::manual: renew() sets it to now + ttl,
   CHECK(store->count(verb::extend) == 5);
 }
 
-TEST_CASE_METHOD(engine_fixture, "renewal::manual: an answer that comes late, or not, promises nothing", "[T29]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "renewal::manual: an answer that comes late, or not, promises nothing", "[T29]") {
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
   store->next(verb::extend, {.during = [&] { clock.advance(2s); }});
@@ -66,9 +63,8 @@ TEST_CASE_METHOD(engine_fixture, "renewal::manual: an answer that comes late, or
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
 }
 
-TEST_CASE_METHOD(engine_fixture,
-                 "renewal::manual: one that is refused because it comes too late finds the lease expired", "[T12]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "renewal::manual: one that is refused because it comes too late finds the lease expired",
+                 "[T12]") {
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   store->next(verb::extend, {.ahead = [&] { clock.advance(10s); }});
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
@@ -77,8 +73,7 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(seen->records().back().reason == loss_reason::expired);
 }
 
-TEST_CASE_METHOD(engine_fixture, "renewal::manual: a row that is not ours any more is a loss", "[T12]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "renewal::manual: a row that is not ours any more is a loss", "[T12]") {
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   steal("k");
   CHECK(thrown([&] { held.renew(); }) == errc::lost);
@@ -86,8 +81,7 @@ TEST_CASE_METHOD(engine_fixture, "renewal::manual: a row that is not ours any mo
   CHECK(is_lost(held));
 }
 
-TEST_CASE_METHOD(engine_fixture, "renewal::automatic: renew() by hand is misuse") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "renewal::automatic: renew() by hand is misuse") {
   auto held = locks->acquire("k");
   CHECK_THROWS_AS(held.renew(), std::logic_error);
   CHECK_THROWS_AS(lease{}.renew(), std::logic_error);
@@ -144,8 +138,7 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(is_free_after("k", margin));
 }
 
-TEST_CASE_METHOD(engine_fixture, "margin: a service that ends does not free the key earlier either", "[T90]") {
-  auto locks = service();
+TEST_CASE_METHOD(one_service, "margin: a service that ends does not free the key earlier either", "[T90]") {
   const auto renew = GENERATE(renewal::automatic, renewal::none);
   {
     const auto held = locks->acquire("k", {.ttl = 30s, .renewal = renew, .max_hold = 5s});
@@ -163,15 +156,13 @@ TEST_CASE_METHOD(engine_fixture, "margin: a service that ends does not free the 
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "max_hold: who waits in this process gets the key then", "[T20]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "max_hold: who waits in this process gets the key then", "[T20]") {
   const auto wedged = locks->acquire("k", {.max_hold = 1s});
   const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
   CHECK(fence == 2);
 }
 
-TEST_CASE_METHOD(engine_fixture, "min_hold: the key stays taken though it was released", "[T10]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "min_hold: the key stays taken though it was released", "[T10]") {
   auto held = locks->acquire("k", {.min_hold = 5s});
   clock.advance(1s);
   held.release();
@@ -183,16 +174,14 @@ TEST_CASE_METHOD(engine_fixture, "min_hold: the key stays taken though it was re
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "min_hold: over at the release, it changes nothing") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "min_hold: over at the release, it changes nothing") {
   auto held = locks->acquire("k", {.min_hold = 5s});
   clock.advance(5s);
   held.release();
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "min_hold: holds when the release was done by the background", "[T07]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "min_hold: holds when the release was done by the background", "[T07]") {
   const auto begun = clock.now();
   auto held = locks->acquire("k", {.min_hold = 20s});
   store->cut();
@@ -244,8 +233,7 @@ TEST_CASE_METHOD(engine_fixture, "margin: a renewal by hand leaves it as well", 
   CHECK(held.remaining() == 19600ms);
 }
 
-TEST_CASE_METHOD(engine_fixture, "max_hold: a callback that blocks does not keep the key", "[T20][T93]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "max_hold: a callback that blocks does not keep the key", "[T20][T93]") {
   const lock_options brief{.ttl = 10s, .max_hold = 5s};  // a margin of 500 ms
   const auto first = locks->acquire("first", brief);
   auto later = brief;
@@ -266,8 +254,7 @@ TEST_CASE_METHOD(engine_fixture, "max_hold: a callback that blocks does not keep
   CHECK(is_lost(second));
 }
 
-TEST_CASE_METHOD(engine_fixture, "holds: the current owner's leases, by no statement") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "holds: the current owner's leases, by no statement") {
   CHECK_FALSE(locks->holds("k"));
   auto held = locks->acquire("k");
   const auto sent = locks->statements();
@@ -291,8 +278,7 @@ TEST_CASE_METHOD(engine_fixture, "holds: the current owner's leases, by no state
   CHECK_FALSE(locks->holds("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "holds: not a lease that is lost, or one that its thread could not enter") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "holds: not a lease that is lost, or one that its thread could not enter") {
   const auto brief = locks->acquire("k", {.ttl = 1s, .renewal = renewal::none});
   CHECK(locks->holds("k"));
   clock.advance(1s);
@@ -301,8 +287,7 @@ TEST_CASE_METHOD(engine_fixture, "holds: not a lease that is lost, or one that i
   CHECK_FALSE(locks->holds("l"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "holds: a task's owner wherever it runs, and the owner of a mutex") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "holds: a task's owner wherever it runs, and the owner of a mutex") {
   const owner me;
   std::unique_ptr<lease> held;
   {
@@ -325,8 +310,7 @@ TEST_CASE_METHOD(engine_fixture, "holds: a task's owner wherever it runs, and th
 
 // What an operator takes away; on each store: contract/service/service_contract.hpp.
 
-TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody who has the key after him") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "force: the holder that was seen, and nobody who has the key after him") {
   const auto rival = foreign();
   const auto first = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   lease second;
@@ -339,8 +323,7 @@ TEST_CASE_METHOD(engine_fixture, "force: the holder that was seen, and nobody wh
   CHECK(second.loss() == loss_reason::none);
 }
 
-TEST_CASE_METHOD(engine_fixture, "force: one statement by session, three by an expiry of its own, two for nobody") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "force: one statement by session, three by an expiry of its own, two for nobody") {
   const auto rival = foreign();
   const auto kept = rival->acquire("kept");
   const auto own = rival->acquire("own", {.ttl = 1min, .renewal = renewal::manual});
@@ -357,8 +340,7 @@ TEST_CASE_METHOD(engine_fixture, "force: one statement by session, three by an e
   CHECK(cost("never used", false) == 2);
 }
 
-TEST_CASE_METHOD(engine_fixture, "force: what is unknown is said, and forced by the next call") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "force: what is unknown is said, and forced by the next call") {
   const auto own = foreign()->acquire("k", {.ttl = 1min, .renewal = renewal::manual});
   store->next(verb::poll, {.what = fate::drop});
   CHECK(thrown([&] { return locks->force_release("k"); }) == errc::outcome_unknown);

@@ -648,9 +648,8 @@ struct notices_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(notices_fixture,
+TEST_CASE_METHOD(with_service<notices_fixture>,
                  "notices: a lock that the store reports as deleted is lost at once, and only that one") {
-  const auto locks = service();
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto other = locks->acquire("other", {.ttl = 10s});
   REQUIRE(delete_lock("k", held.fencing_token()) == 1);
@@ -661,8 +660,8 @@ TEST_CASE_METHOD(notices_fixture,
   CHECK(seen->wait_for(event::kind::lost, 1));
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a report about an earlier grant of the key ends no later one") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<notices_fixture>,
+                 "notices: a report about an earlier grant of the key ends no later one") {
   const auto before = locks->acquire("k", {.ttl = 10s}).fencing_token();
   const auto held = locks->acquire("k", {.ttl = 10s});
   REQUIRE(delete_lock("k", before) == 1);
@@ -670,8 +669,7 @@ TEST_CASE_METHOD(notices_fixture, "notices: a report about an earlier grant of t
   CHECK_NOTHROW(held.ensure_held());
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a report that overtakes its grant ends it all the same") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<notices_fixture>, "notices: a report that overtakes its grant ends it all the same") {
   locks->acquire("warm up", {.ttl = 10s}).release();
   const auto next = locks->acquire("k", {.ttl = 10s}).fencing_token() + 1;
   REQUIRE(delete_lock("k", next) == 1);
@@ -682,8 +680,7 @@ TEST_CASE_METHOD(notices_fixture, "notices: a report that overtakes its grant en
   CHECK(is_lost(held));
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a report that matches no grant is forgotten after a second") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<notices_fixture>, "notices: a report that matches no grant is forgotten after a second") {
   const auto next = locks->acquire("k", {.ttl = 10s}).fencing_token() + 1;
   REQUIRE(delete_lock("k", next) == 1);
   for (int i = 0; i != 11; ++i) REQUIRE(at_rest_after(100ms));
@@ -693,8 +690,8 @@ TEST_CASE_METHOD(notices_fixture, "notices: a report that matches no grant is fo
   CHECK_NOTHROW(held.ensure_held());
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: when the store suspects a loss the sessions are renewed at once") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<notices_fixture>,
+                 "notices: when the store suspects a loss the sessions are renewed at once") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   SECTION("a session that lives on keeps its leases") {
     REQUIRE(suspect() == 1);
@@ -709,8 +706,7 @@ TEST_CASE_METHOD(notices_fixture, "notices: when the store suspects a loss the s
   }
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a renewal that is under way is followed by another one") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<notices_fixture>, "notices: a renewal that is under way is followed by another one") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   const auto gate = store->hold(session_verb::renew);
   clock.advance(3400ms);
@@ -725,8 +721,8 @@ TEST_CASE_METHOD(notices_fixture, "notices: a service that has ended hears nothi
   CHECK(eventually([&] { return suspect() == 0; }));
 }
 
-TEST_CASE_METHOD(notices_fixture, "notices: a store says why its waiters poll, and the observer hears it") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<notices_fixture>,
+                 "notices: a store says why its waiters poll, and the observer hears it") {
   REQUIRE(store->notice([](store_listener& to) { to.waiters_poll("a reason"); }) == 1);
   REQUIRE(seen->wait_for(event::kind::waiters_poll, 1));
   CHECK(seen->records().back().text == "a reason");

@@ -125,8 +125,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: may call back into the service fro
   CHECK(eventually([&] { return running == 0; }));
 }
 
-TEST_CASE_METHOD(observer_fixture, "observer: is told what belongs to each event") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<observer_fixture>, "observer: is told what belongs to each event") {
   auto held = locks->acquire("k");
   clock.advance(1s);
   held.release();
@@ -154,8 +153,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: without one everything is counted 
   CHECK(locks->count(event::kind::granted) == 1);
 }
 
-TEST_CASE_METHOD(observer_fixture, "observer: many losses are each told once") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<observer_fixture>, "observer: many losses are each told once") {
   std::vector<lease> held;
   for (int i = 0; i < 2'000; ++i) held.push_back(locks->acquire("k" + std::to_string(i)));
   CHECK(locks->force_release("k0"));
@@ -190,8 +188,7 @@ TEST_CASE("observer: all kinds of events are in one array, each with its name") 
   CHECK_FALSE(names.contains("unknown"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "gauges: keys that are held, each once, and calls that wait") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "gauges: keys that are held, each once, and calls that wait") {
   const auto theirs = foreign()->acquire("busy");
   CHECK(locks->held() == 0);
   auto held = locks->acquire("k");

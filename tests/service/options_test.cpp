@@ -15,8 +15,7 @@
 
 namespace dlock::test {
 
-TEST_CASE_METHOD(engine_fixture, "options: ttl is what the server keeps", "[T10]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "options: ttl is what the server keeps", "[T10]") {
   const auto kept = locks->acquire("kept", {.ttl = 59s});
   const auto own = locks->acquire("own", {.ttl = 59s, .renewal = renewal::none});
   CHECK(locks->holder("kept")->remaining == 30s);
@@ -348,8 +347,8 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: an order of waiters is ref
   check_refused<std::invalid_argument>(*able, "for rows", [&] { return able->acquire(row, in_order); });
 }
 
-TEST_CASE_METHOD(capabilities_fixture, "capabilities: without request ids nobody locks for a request of one") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<capabilities_fixture>,
+                 "capabilities: without request ids nobody locks for a request of one") {
   const lock_options options{.renewal = renewal::none};
   auto outside = locks->acquire("outside", {.renewal = renewal::manual});
   {

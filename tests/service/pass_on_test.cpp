@@ -103,8 +103,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: what the next one asked for holds
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "passing on: an asynchronous waiter gets it as well") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "passing on: an asynchronous waiter gets it as well") {
   auto mine = locks->acquire("k");
   std::atomic<std::uint64_t> fence{0};
   locks->async_acquire("k", {.wait = 1h}, [&](const std::exception_ptr& error, lease got) {

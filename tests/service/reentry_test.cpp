@@ -16,8 +16,7 @@
 using namespace dlock::test;
 using namespace dlock;
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: only the outermost release frees the key", "[T41]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: only the outermost release frees the key", "[T41]") {
   auto outer = locks->acquire("k");
   {
     const auto second = locks->acquire("k", {.ttl = 10s});
@@ -34,8 +33,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: only the outermost release frees the
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: the inner lease may outlive the outer", "[T41]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: the inner lease may outlive the outer", "[T41]") {
   auto outer = locks->acquire("k");
   auto inner = locks->acquire("k");
   outer.release();
@@ -45,24 +43,21 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: the inner lease may outlive the oute
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: the fence stays", "[T43]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: the fence stays", "[T43]") {
   const auto outer = locks->acquire("k");
   const auto inner = locks->acquire("k");
   CHECK(inner.fencing_token() == outer.fencing_token());
   CHECK(fence_of("k") == outer.fencing_token());
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a kept lease ignores the inner ttl", "[T42]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: a kept lease ignores the inner ttl", "[T42]") {
   const auto outer = locks->acquire("k", {.ttl = 60s});
   const auto inner = locks->acquire("k", {.ttl = 1s});
   CHECK(inner.remaining() == 57s);
   CHECK(store->opened().size() == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, and says what the outer one has") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: another way of renewal is refused, and says what the outer one has") {
   const auto refused = [&](renewal outer, renewal inner) {
     const auto held = locks->acquire("k", {.ttl = 10s, .renewal = outer});
     const auto sent = locks->statements();
@@ -84,8 +79,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: another way of renewal is refused, a
         errc::already_held);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a max_hold that would end the outer lease is refused, a later one holds") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: a max_hold that would end the outer lease is refused, a later one holds") {
   {
     const auto free_of_it = locks->acquire("k");
     CHECK_THROWS_AS(locks->acquire("k", {.max_hold = 1h}), std::invalid_argument);
@@ -99,8 +93,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a max_hold that would end the outer 
   CHECK(locks->acquire("k", {.max_hold = 5s}).reentered());
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: an inner min_hold counts from there, and never shortens the outer one") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: an inner min_hold counts from there, and never shortens the outer one") {
   auto outer = locks->acquire("k", {.min_hold = 2s});
   clock.advance(1s);
   CHECK(locks->acquire("k", {.min_hold = 500ms}).reentered());  // the outer one's 2 s are longer
@@ -141,8 +134,7 @@ TEST_CASE_METHOD(engine_fixture,
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever extended", "[T42]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: an expiry of its own is only ever extended", "[T42]") {
   const auto outer = locks->acquire("k", {.ttl = 10s, .renewal = renewal::none});
   clock.advance(4s);
   const auto before = locks->statements();
@@ -157,16 +149,14 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an expiry of its own is only ever ex
   CHECK(locks->holder("k")->remaining == 20s);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: extends to the inner ttl, not to the outer's once more", "[T42]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: extends to the inner ttl, not to the outer's once more", "[T42]") {
   const auto outer = locks->acquire("k", {.ttl = 60s, .renewal = renewal::none});
   clock.advance(50s);
   const auto inner = locks->acquire("k", {.ttl = 20s, .renewal = renewal::none});
   CHECK(inner.remaining() == 19s);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: refused with the fence at hand when so asked", "[T10][T45]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: refused with the fence at hand when so asked", "[T10][T45]") {
   const auto outer = locks->acquire("k");
   const auto refused = caught<lock_refused>([&] { return locks->acquire("k", {.reentry = reentry::refuse}); });
   CHECK(refused.code() == errc::already_held);
@@ -174,8 +164,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: refused with the fence at hand when 
   CHECK(thrown([&] { return locks->try_acquire("k", {.reentry = reentry::refuse}); }) == errc::already_held);
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: answers busy when so asked", "[T10]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: answers busy when so asked", "[T10]") {
   auto outer = locks->acquire("k");
   CHECK_FALSE(locks->try_acquire("k", {.reentry = reentry::busy}));
   CHECK(thrown([&] { return locks->acquire("k", {.wait = 0ms, .reentry = reentry::busy}); }) == errc::timed_out);
@@ -209,8 +198,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a waiter that wants no re-entry wait
   home.finish();
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: after a loss it throws, until the lost lease is let go", "[T46]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: after a loss it throws, until the lost lease is let go", "[T46]") {
   auto outer = locks->acquire("k");
   CHECK(locks->force_release("k"));
   clock.advance(11s);
@@ -223,9 +211,8 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: after a loss it throws, until the lo
   CHECK_FALSE(fresh.reentered());
 }
 
-TEST_CASE_METHOD(engine_fixture,
-                 "re-entry: of a lost grant and its successor the latter is found, however many keys come", "[T46]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: of a lost grant and its successor the latter is found, however many keys come",
+                 "[T46]") {
   const owner_scope here{owner{}};
   const auto lost = locks->acquire("k", {.ttl = 1s, .renewal = renewal::none});
   clock.advance(2s);
@@ -241,8 +228,7 @@ TEST_CASE_METHOD(engine_fixture,
   }
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: an inner release of a lost lease says so too", "[T06]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "re-entry: an inner release of a lost lease says so too", "[T06]") {
   auto outer = locks->acquire("k");
   auto inner = locks->acquire("k");
   CHECK(locks->force_release("k"));
@@ -252,8 +238,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: an inner release of a lost lease say
   CHECK(thrown([&] { outer.release(); }) == errc::lost);
 }
 
-TEST_CASE_METHOD(engine_fixture, "owner: a task's lease is not another task's on the same thread", "[T40]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "owner: a task's lease is not another task's on the same thread", "[T40]") {
   std::optional<lease> leaked;
   {
     const owner_scope task_a;
@@ -267,8 +252,7 @@ TEST_CASE_METHOD(engine_fixture, "owner: a task's lease is not another task's on
   CHECK_FALSE(locks->try_acquire("k"));  // nor the thread's own
 }
 
-TEST_CASE_METHOD(engine_fixture, "owner: a task that moves between threads takes its locks along", "[T09][T40]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "owner: a task that moves between threads takes its locks along", "[T09][T40]") {
   const owner task;
   lease held;
   std::thread([&] {
@@ -283,9 +267,7 @@ TEST_CASE_METHOD(engine_fixture, "owner: a task that moves between threads takes
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "owner: two threads of one owner share the grant, the last one frees it",
-                 "[T41][T44]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "owner: two threads of one owner share the grant, the last one frees it", "[T41][T44]") {
   const owner task;
   for (int round = 0; round < 300; ++round) {
     const auto body = [&] {

@@ -7,8 +7,7 @@
 using namespace dlock;
 using namespace dlock::test;
 
-TEST_CASE_METHOD(engine_fixture, "release: frees the key at once, by one statement") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: frees the key at once, by one statement") {
   auto held = locks->acquire("k");
   held.release();
   CHECK_FALSE(held);
@@ -17,8 +16,7 @@ TEST_CASE_METHOD(engine_fixture, "release: frees the key at once, by one stateme
   CHECK(seen->count(event::kind::released) == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: one whose lease ran out does not touch the successor's", "[T01]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: one whose lease ran out does not touch the successor's", "[T01]") {
   const auto rival = foreign();
   auto late = locks->acquire("k");
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
@@ -30,8 +28,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one whose lease ran out does not touc
   CHECK(seen->count(event::kind::released) == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: a row that is not ours any more is an event and an error", "[T06]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: a row that is not ours any more is an event and an error", "[T06]") {
   auto held = locks->acquire("k");
   steal("k");
   CHECK_NOTHROW(held.ensure_held());
@@ -73,8 +70,7 @@ TEST_CASE_METHOD(engine_fixture, "release: deadlock and row lock are retried", "
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: what can't succeed soon is left to the background and said", "[T06][T07]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: what can't succeed soon is left to the background and said", "[T06][T07]") {
   auto held = locks->acquire("k");
   store->next(verb::release, {.what = fate::fail, .why = denied, .times = 2});
   const auto failure = caught<store_error>([&] { held.release(); });
@@ -133,8 +129,7 @@ TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a su
   CHECK(fence_of("k") == theirs.fencing_token());
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: a second one is misuse and harms nobody", "[T08]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: a second one is misuse and harms nobody", "[T08]") {
   auto held = locks->acquire("k");
   held.release();
   const auto rival = foreign();
@@ -143,8 +138,7 @@ TEST_CASE_METHOD(engine_fixture, "release: a second one is misuse and harms nobo
   CHECK(fence_of("k") == theirs.fencing_token());
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: on another thread it is as good", "[T09]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: on another thread it is as good", "[T09]") {
   auto held = locks->acquire("k");
   std::thread([moved = std::move(held)]() mutable { moved.release(); }).join();
   CHECK(is_free("k"));
@@ -152,8 +146,7 @@ TEST_CASE_METHOD(engine_fixture, "release: on another thread it is as good", "[T
   CHECK_FALSE(again.reentered());
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: a moved lease is released once") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: a moved lease is released once") {
   {
     auto first = locks->acquire("a");
     auto second = std::move(first);
@@ -233,9 +226,8 @@ TEST_CASE_METHOD(engine_fixture,
   releasing.join();
 }
 
-TEST_CASE_METHOD(engine_fixture,
+TEST_CASE_METHOD(one_service,
                  "release: what is left to the background is not given up while an extension may keep the key") {
-  const auto locks = service();
   auto held = locks->acquire("k", {.ttl = 1s, .renewal = renewal::manual});
   held.renew(1h);
   store->cut();
@@ -246,8 +238,7 @@ TEST_CASE_METHOD(engine_fixture,
   CHECK(clock.now().time_since_epoch() < 50min);
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: close() does not name a key whose release is under way") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: close() does not name a key whose release is under way") {
   auto held = locks->acquire("k");
   const auto other = locks->acquire("other");
   const auto at = store->hold(verb::release);
@@ -258,8 +249,7 @@ TEST_CASE_METHOD(engine_fixture, "release: close() does not name a key whose rel
   releasing.join();
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: trust ends before the statement is sent", "[T18]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: trust ends before the statement is sent", "[T18]") {
   auto held = locks->acquire("k");
   const auto lost = held.lost_token();
   const auto at = store->hold(verb::release);
@@ -277,8 +267,7 @@ TEST_CASE_METHOD(engine_fixture, "release: trust ends before the statement is se
   CHECK(seen->count(event::kind::lost) == 0);
 }
 
-TEST_CASE_METHOD(engine_fixture, "release: beats between acquires and releases leave nothing behind", "[T11]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "release: beats between acquires and releases leave nothing behind", "[T11]") {
   for (int i = 0; i < 20'000; ++i) {
     auto held = locks->acquire("k", {.ttl = 1s});
     if (i % 10 == 0) clock.advance(1ms);

@@ -29,8 +29,7 @@ struct renewal_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(renewal_fixture, "lease: renewed for as long as it is held, whatever its ttl") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: renewed for as long as it is held, whatever its ttl") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   CHECK(live_on(held, 120s, 10s));
   CHECK_NOTHROW(held.ensure_held());
@@ -39,8 +38,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewed for as long as it is held, wha
   CHECK_FALSE(held.lost_token().stop_requested());
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: never promises more than the server would keep", "[T22]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: never promises more than the server would keep", "[T22]") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   for (int i = 0; i < 50; ++i) {
     clock.advance(777ms);
@@ -49,8 +47,8 @@ TEST_CASE_METHOD(renewal_fixture, "lease: never promises more than the server wo
   }
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: renewals that fail are tried again before the deadline", "[T13]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: renewals that fail are tried again before the deadline",
+                 "[T13]") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   store->next(session_verb::renew, {.what = fate::fail, .why = hiccup, .times = 3});
   REQUIRE(beat(3400ms));
@@ -63,8 +61,8 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewals that fail are tried again bef
   CHECK_FALSE(held.lost_token().stop_requested());
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not extend the deadline", "[T29]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: renewal with an unknown answer does not extend the deadline",
+                 "[T29]") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   store->next(session_verb::renew, {.what = fate::drop, .times = 1000});
   REQUIRE(beat(3400ms));
@@ -75,8 +73,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does no
   CHECK(held.loss() == loss_reason::unreachable);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does not lose it either") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: renewal with an unknown answer does not lose it either") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   store->next(session_verb::renew, {.what = fate::drop, .times = 3});
   REQUIRE(beat(3400ms));
@@ -87,8 +84,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: renewal with an unknown answer does no
   CHECK(eventually([&] { return held.remaining() > 9s; }));
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: a late reply revives nothing", "[T24][T46]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: a late reply revives nothing", "[T24][T46]") {
   auto held = locks->acquire("k", {.ttl = 10s});
   const auto at = std::make_shared<gate>();
   store->next(session_verb::renew, {.after = at});
@@ -111,8 +107,8 @@ TEST_CASE_METHOD(renewal_fixture, "lease: a late reply revives nothing", "[T24][
   CHECK(store->opened()[0] != store->opened()[1]);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: the pause of a process is seen at the first call after it", "[T24]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: the pause of a process is seen at the first call after it",
+                 "[T24]") {
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   const auto held = locks->acquire("k", {.ttl = 10s});
   clock.advance(9500ms - 1us);
@@ -124,8 +120,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the pause of a process is seen at the 
   CHECK_THROWS_AS(held.ensure_held(), lock_lost);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: lost_token() fires though nothing can be sent", "[T92]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: lost_token() fires though nothing can be sent", "[T92]") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   std::atomic<bool> notified{false};
   const std::stop_callback on_loss(held.lost_token(), [&] { notified = true; });
@@ -149,8 +144,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the first session of a service is watc
   }
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: a refused renewal loses every lease of the session", "[T15]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: a refused renewal loses every lease of the session", "[T15]") {
   auto first = locks->acquire("a");
   auto second = locks->acquire("b");
   const auto other = locks->acquire("c", {.ttl = 60s});  // another class, another session
@@ -168,8 +162,7 @@ TEST_CASE_METHOD(renewal_fixture, "lease: a refused renewal loses every lease of
   CHECK_FALSE(is_free("c"));
 }
 
-TEST_CASE_METHOD(renewal_fixture, "lease: the reason of a loss is right from its first moment") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "lease: the reason of a loss is right from its first moment") {
   auto held = locks->acquire("k");
   std::vector<loss_reason> reasons;
   std::atomic<bool> stop{false};
@@ -186,8 +179,8 @@ TEST_CASE_METHOD(renewal_fixture, "lease: the reason of a loss is right from its
   for (const auto each : reasons) REQUIRE(each == loss_reason::renewal_refused);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: a hung renewal is given up in time for another", "[T63][T92]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "keeper: a hung renewal is given up in time for another",
+                 "[T63][T92]") {
   const auto held = locks->acquire("k");
   const auto at = store->hold(session_verb::renew);
   clock.advance(10s);
@@ -199,8 +192,8 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a hung renewal is given up in time fo
   CHECK(eventually([&] { return held.remaining() > 28s; }));
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: a long session's hung renewal does not cost a short one its leases") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>,
+                 "keeper: a long session's hung renewal does not cost a short one its leases") {
   const auto brief = locks->acquire("brief", {.ttl = 1s});
   const auto lasting = locks->acquire("lasting", {.ttl = 30s});
   // Each hangs until it is given up, from the second on.
@@ -216,9 +209,8 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a long session's hung renewal does no
   CHECK_FALSE(brief.lost_token().stop_requested());
 }
 
-TEST_CASE_METHOD(renewal_fixture,
+TEST_CASE_METHOD(with_service<renewal_fixture>,
                  "keeper: of several hung ones none costs another session more than a quarter of its ttl") {
-  const auto locks = service();
   const auto ttl = GENERATE(2000ms, 5000ms, 10'000ms);
   const auto held = locks->acquire("k", {.ttl = ttl});
   const auto minute = locks->acquire("minute", {.ttl = 60s});
@@ -259,8 +251,8 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: one that is answered within a quarter
   CHECK(seen->count(event::kind::renewal_late) == 0);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: a cut network that heals before the deadline costs no lease", "[T13]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "keeper: a cut network that heals before the deadline costs no lease",
+                 "[T13]") {
   const auto held = locks->acquire("k");
   store->cut();
   for (int i = 0; i < 25; ++i) REQUIRE(at_rest_after(1s));
@@ -270,16 +262,15 @@ TEST_CASE_METHOD(renewal_fixture, "keeper: a cut network that heals before the d
   CHECK(held.remaining() == 28500ms);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: a session is not renewed once it is late") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "keeper: a session is not renewed once it is late") {
   const auto held = locks->acquire("k", {.ttl = 10s});
   clock.advance(60s);
   CHECK(is_lost(held));
   CHECK(store->count(session_verb::renew) == 0);
 }
 
-TEST_CASE_METHOD(renewal_fixture, "keeper: no lease, no renewal after a while, and its session goes", "[T80]") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<renewal_fixture>, "keeper: no lease, no renewal after a while, and its session goes",
+                 "[T80]") {
   locks->acquire("k", {.ttl = 1s}).release();
   CHECK(idle_session_ends());
   CHECK(seen->count(event::kind::session_lost) == 0);

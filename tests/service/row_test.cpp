@@ -3,14 +3,36 @@
 // What is different about rows of the application's tables, as the engine sees them. The store beneath takes a row for
 // a key of the same bytes.
 
+#include <chrono>
+#include <memory>
+
 #include "api/access.hpp"
-#include "service/column_fixture.hpp"
 #include "service/counted_waits.hpp"
 #include "service/row_fixture.hpp"
 #include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
+
+namespace {
+
+inline const lock_options half_minute{.ttl = 30s};
+
+/// Rows whose own expiry is renewed, and a service.
+struct column_fixture : row_fixture {
+  const std::shared_ptr<const row_table> table = table_named("t", row_renewal::column);
+  std::unique_ptr<lock_service> locks = service();
+
+  lock_key row(std::int64_t id) { return existing(lock_key::of_row(table, {id})); }
+  /// Time passes until the next regular renewal has been sent.
+  void renewal_time(std::size_t rows_held = 1) {
+    const auto before = store->count(verb::extend);
+    clock.advance(10s + 1ms);
+    CHECK(eventually([&] { return store->count(verb::extend) == before + rows_held; }));
+  }
+};
+
+}  // namespace
 
 TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused before any statement") {
   const auto key = lock_key::of_row(table, {std::int64_t{1}});
@@ -80,8 +102,8 @@ TEST_CASE_METHOD(column_fixture, "row: threads of one process wait in the queue 
   next.join();
 }
 
-TEST_CASE_METHOD(row_fixture, "row: under row_renewal::session it hangs on the session and nothing else") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<row_fixture>,
+                 "row: under row_renewal::session it hangs on the session and nothing else") {
   const auto key = existing(lock_key::of_row(table_named("t", row_renewal::session), {std::string("a:b")}));
   const auto held = locks->acquire(key, {.ttl = 30s});
   CHECK(held.key() == "t:a%3Ab");
@@ -452,8 +474,7 @@ TEST_CASE_METHOD(column_fixture, "row: what would renew a lease ends with it, an
 
 // renew() to another duration than that of the options.
 
-TEST_CASE_METHOD(engine_fixture, "renew(ttl): the expiry is then now + that, this once, and never earlier") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "renew(ttl): the expiry is then now + that, this once, and never earlier") {
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   clock.advance(5s);
   held.renew(60s);
@@ -469,8 +490,7 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): the expiry is then now + that, thi
   CHECK(store->count(verb::extend) == 3);
 }
 
-TEST_CASE_METHOD(engine_fixture, "renew(ttl): a bad one is refused before anything is sent") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "renew(ttl): a bad one is refused before anything is sent") {
   auto held = locks->acquire("k", {.ttl = 10s, .renewal = renewal::manual});
   for (const auto ttl : {-1ms, 0ms, 9ms, std::chrono::milliseconds{24h * 30} + 1ms}) {
     CHECK_THROWS_AS(held.renew(ttl), std::invalid_argument);
@@ -487,8 +507,7 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): a bad one is refused before anythi
   CHECK_THROWS_AS(no_keys.renew(10s), std::logic_error);
 }
 
-TEST_CASE_METHOD(engine_fixture, "renew(ttl): all leases of a multi_lease") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "renew(ttl): all leases of a multi_lease") {
   auto held = locks->acquire_all({"a", "b"}, {.ttl = 10s, .renewal = renewal::manual});
   held.renew(1h);
   CHECK(locks->holder("a")->remaining == 1h);
@@ -496,8 +515,7 @@ TEST_CASE_METHOD(engine_fixture, "renew(ttl): all leases of a multi_lease") {
   CHECK(held.remaining() == 57min);
 }
 
-TEST_CASE_METHOD(row_fixture, "renew(ttl): a row's own expiry has at least the ttl that such rows have") {
-  const auto locks = service();
+TEST_CASE_METHOD(with_service<row_fixture>, "renew(ttl): a row's own expiry has at least the ttl that such rows have") {
   const auto key = existing(lock_key::of_row(table_named("t", row_renewal::column), {1}));
   auto held = locks->acquire(key, {.ttl = 10s, .renewal = renewal::manual});
   CHECK_THROWS_AS(held.renew(4999ms), std::invalid_argument);

@@ -12,8 +12,7 @@ const lock_options by_hand{.ttl = 1h, .renewal = renewal::manual};
 
 }  // namespace
 
-TEST_CASE_METHOD(engine_fixture, "session: one for each ttl class, shared by all threads") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: one for each ttl class, shared by all threads") {
   const auto a = locks->acquire("a", {.ttl = 30s});
   const auto b = locks->acquire("b", {.ttl = 59s});  // the class of 30 s as well
   const auto c = locks->acquire("c", {.ttl = 60s});
@@ -22,14 +21,12 @@ TEST_CASE_METHOD(engine_fixture, "session: one for each ttl class, shared by all
   CHECK(locks->holder("a")->session != locks->holder("c")->session);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: many threads that need one at the same time open one") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: many threads that need one at the same time open one") {
   on_threads(16, [&](int i) { locks->acquire("k" + std::to_string(i)).release(); });
   CHECK(store->opened().size() == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: an opening that fails frees those who wait for it") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: an opening that fails frees those who wait for it") {
   const auto at = store->hold(session_verb::open, {.what = fate::fail, .why = denied});
   std::error_code first;
   std::thread failing([&] { first = thrown([&] { return locks->acquire("a"); }); });
@@ -43,17 +40,14 @@ TEST_CASE_METHOD(engine_fixture, "session: an opening that fails frees those who
   CHECK(second);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: an opening without an answer is never used") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: an opening without an answer is never used") {
   store->next(session_verb::open, {.what = fate::drop});
   const auto held = while_time_passes([&] { return locks->acquire("k"); });
   REQUIRE(store->opened().size() == 2);
   CHECK(locks->holder("k")->session == store->opened()[1]);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: trust counts from the sending of its opening, not from the answer",
-                 "[T29]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: trust counts from the sending of its opening, not from the answer", "[T29]") {
   store->next(session_verb::open, {.during = [&] { clock.advance(1s); }});
   const auto held = locks->acquire("k");
   CHECK(held.remaining() == 28500ms - 1s);
@@ -69,8 +63,7 @@ TEST_CASE_METHOD(engine_fixture, "session: services never share one", "[T04]") {
   CHECK(first->holder("a")->pid == first->holder("b")->pid);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: once retired, its leases are released by its id and the next has another") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: once retired, its leases are released by its id and the next has another") {
   const auto old = locks->acquire("k");
   const auto before = locks->holder("k")->session;
   store->next(session_verb::renew, {.what = fate::drop, .times = 1000});
@@ -87,8 +80,7 @@ TEST_CASE_METHOD(engine_fixture, "session: once retired, its leases are released
   CHECK(eventually([&] { return store->count(session_verb::close) == 1; }));
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: a late session takes no new lease") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: a late session takes no new lease") {
   locks->acquire("k").release();
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(29s);  // the server would still accept it
@@ -98,8 +90,7 @@ TEST_CASE_METHOD(engine_fixture, "session: a late session takes no new lease") {
   CHECK(held.remaining() == 28500ms);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: leases with an expiry of their own outlive it", "[T90]") {
-  auto locks = service();
+TEST_CASE_METHOD(one_service, "session: leases with an expiry of their own outlive it", "[T90]") {
   auto own = locks->acquire("own", by_hand);
   const auto kept = locks->acquire("kept");
   CHECK(locks->force_release("kept"));
@@ -115,8 +106,7 @@ TEST_CASE_METHOD(engine_fixture, "session: leases with an expiry of their own ou
   CHECK(locks->close(0ms).empty());
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: another server than before proves nothing, every lease is lost", "[T59]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: another server than before proves nothing, every lease is lost", "[T59]") {
   const auto kept = locks->acquire("kept");
   const auto own = locks->acquire("own", by_hand);
   store->change_server("other");
@@ -128,8 +118,7 @@ TEST_CASE_METHOD(engine_fixture, "session: another server than before proves not
   CHECK(own.loss() == loss_reason::server_changed);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: one that is being opened at the former server is opened anew", "[T59]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: one that is being opened at the former server is opened anew", "[T59]") {
   locks->acquire("warm", by_hand).release();  // has a connection
   const auto at = store->hold(session_verb::open);
   lease held;
@@ -143,8 +132,7 @@ TEST_CASE_METHOD(engine_fixture, "session: one that is being opened at the forme
   CHECK(live_on(held, 2min, 60s));
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: another server also ends leases whose session is gone", "[T59]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: another server also ends leases whose session is gone", "[T59]") {
   const auto own = locks->acquire("own", by_hand);
   const auto kept = locks->acquire("kept");
   CHECK(locks->force_release("kept"));
@@ -157,8 +145,7 @@ TEST_CASE_METHOD(engine_fixture, "session: another server also ends leases whose
   CHECK(own.loss() == loss_reason::server_changed);
 }
 
-TEST_CASE_METHOD(engine_fixture, "session: the same server again is no change", "[T59]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "session: the same server again is no change", "[T59]") {
   const auto kept = locks->acquire("kept");
   store->next(session_verb::renew, {.what = fate::drop, .times = 2});
   clock.advance(10s);
@@ -283,8 +270,7 @@ void at_the_end_of_a_thread(std::function<void()> begin, std::function<void()> e
 
 }  // namespace
 
-TEST_CASE_METHOD(engine_fixture, "thread end: what is locked and let go there is taken and freed") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "thread end: what is locked and let go there is taken and freed") {
   int entered = 0;
   at_the_end_of_a_thread([&] { locks->acquire("k").release(); },
                          [&] {
@@ -298,16 +284,14 @@ TEST_CASE_METHOD(engine_fixture, "thread end: what is locked and let go there is
   CHECK(is_free("other"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "thread end: a lease that lives as long as the thread is let go with it") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "thread end: a lease that lives as long as the thread is let go with it") {
   std::optional<lease> held;
   at_the_end_of_a_thread([&] { held = locks->acquire("k"); }, [&] { held.reset(); });
   CHECK(is_free("k"));
   CHECK(store->count(verb::release) == 1);
 }
 
-TEST_CASE_METHOD(engine_fixture, "thread end: a mutex that is locked until then is unlocked there") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "thread end: a mutex that is locked until then is unlocked there") {
   distributed_mutex door(*locks, "k");
   distributed_mutex gate(*locks, "g");
   at_the_end_of_a_thread([&] { const std::scoped_lock both(door, gate); },

@@ -132,8 +132,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: behind a thread that gets no answer f
   head.join();
 }
 
-TEST_CASE_METHOD(engine_fixture, "waiting: behind a first statement that hangs nobody hears busy", "[T35]") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "waiting: behind a first statement that hangs nobody hears busy", "[T35]") {
   locks->acquire("other").release();
   const auto hangs = store->hold(verb::take);
   std::thread head([&] { static_cast<void>(thrown([&] { return locks->acquire("k", {.wait = 1h}); })); });
@@ -155,9 +154,7 @@ TEST_CASE_METHOD(engine_fixture, "waiting: behind a first statement that hangs n
   head.join();
 }
 
-TEST_CASE_METHOD(engine_fixture,
-                 "waiting: for a session that another thread opens, it ends with the reason of that one") {
-  const auto locks = service();
+TEST_CASE_METHOD(one_service, "waiting: for a session that another thread opens, it ends with the reason of that one") {
   const bool known = GENERATE(true, false);
   if (known) {
     store->next(session_verb::open, {.what = fate::fail, .why = away, .times = 2});

@@ -17,11 +17,7 @@
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
-#include "support/connect_faults.hpp"
-#include "support/fault_script.hpp"
-#include "support/key_watches.hpp"
-#include "support/server_faults.hpp"
-#include "support/watch_relays.hpp"
+#include "support/store_faults.hpp"
 
 namespace dlock::test {
 

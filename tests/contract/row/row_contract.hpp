@@ -152,4 +152,11 @@ class row_actor : public actor {
   const std::string tables;  ///< the id of its lock tables
 };
 
+/// What many test cases of rows begin with.
+struct two_row_actors {
+  row_scene s{};
+  row_actor a{s}, b{s};
+  const lock_key row = s.make(1);
+};
+
 }  // namespace dlock::test

@@ -28,10 +28,7 @@ TEST_CASE("row: a free row is granted by one statement, which writes owner and f
   CHECK(s.number(s.table->fence, row) == 1);
 }
 
-TEST_CASE("row: one owner at a time, and no re-entry in the table") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row: one owner at a time, and no re-entry in the table") {
   const auto other = s.make(2);
   const auto fence = a.acquire(row);
   CHECK(answer(b.take(row)) == outcome::no);
@@ -44,10 +41,7 @@ TEST_CASE("row: one owner at a time, and no re-entry in the table") {
   CHECK(a.at(row).holder == b.id);
 }
 
-TEST_CASE("row: fences have no gap, and busy attempts raise nothing") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row: fences have no gap, and busy attempts raise nothing") {
   for (std::uint64_t i = 1; i != 6; ++i) {
     auto& who = i % 2 == 0 ? a : b;
     auto& other = i % 2 == 0 ? b : a;
@@ -60,10 +54,7 @@ TEST_CASE("row: fences have no gap, and busy attempts raise nothing") {
   }
 }
 
-TEST_CASE("row: a poll shows the holder, its attempt, how it is kept and who it is") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row: a poll shows the holder, its attempt, how it is kept and who it is") {
   const auto fence = a.acquire(row);
   const seen kept = b.at(row);
   CHECK(kept.holder == a.id);
@@ -97,10 +88,7 @@ TEST_CASE("row: a row that is not there is absent, and none is made") {
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table) == "0");
 }
 
-TEST_CASE("row: release, extend and cancel by anybody else change nothing", "[T59]") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row: release, extend and cancel by anybody else change nothing", "[T59]") {
   const auto fence = a.acquire(row, for_long);
   b.nonce = a.nonce;  // the same number in another session
   CHECK(answer(b.release(row, fence)) == outcome::no);
@@ -127,10 +115,7 @@ TEST_CASE("row: release, extend and cancel by anybody else change nothing", "[T5
   CHECK(answer(a.release(row, fence)) == outcome::no);
 }
 
-TEST_CASE("row: a grant with an expiry of its own is free when that has passed") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row: a grant with an expiry of its own is free when that has passed") {
   const auto fence = a.acquire(row, for_moments);
   pass_until(*s.fixture, [&] { return b.at(row).expired; });
   const seen old = b.at(row);
@@ -147,10 +132,8 @@ TEST_CASE("row: a grant with an expiry of its own is free when that has passed")
   CHECK(b.at(row).kind == lease_kind::session);
 }
 
-TEST_CASE("row: an expiry of its own ends the lock when it has passed, and not a moment before", "[T30]") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row: an expiry of its own ends the lock when it has passed, and not a moment before",
+                 "[T30]") {
   const auto now = [&] { return std::stoll(*s.app->one("SELECT " + s.fixture->expiry(0us))); };
   for (int round = 0; round != 5; ++round) {
     a.acquire(row, for_long);
@@ -214,10 +197,7 @@ TEST_CASE("row: an expired session is killed before its row is taken over") {
   CHECK(answer(b.take_over(row, expired)) == outcome::yes);
 }
 
-TEST_CASE("row: a live own expiry is not taken over") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row: a live own expiry is not taken over") {
   a.acquire(row, for_long);
   a.close();  // means nothing to a grant with an expiry of its own
   seen now = b.at(row);
@@ -229,10 +209,7 @@ TEST_CASE("row: a live own expiry is not taken over") {
   CHECK(b.at(row).holder == a.id);
 }
 
-TEST_CASE("row: a free row is not taken over") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row: a free row is not taken over") {
   const auto fence = a.acquire(row);
   const seen held = b.at(row);
   REQUIRE(answer(a.release(row, fence)) == outcome::yes);
@@ -629,10 +606,7 @@ TEST_CASE("row inspection: shows the holder of a row and its session, nobody for
   CHECK(inspected(b, row).empty());
 }
 
-TEST_CASE("row inspection: a verified row is still its holder's") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row inspection: a verified row is still its holder's") {
   const auto fence = a.acquire(row);
   REQUIRE(s.app->run(a.verify_text(row, fence)) == 1);
   REQUIRE(inspected(b, row).size() == 1);
@@ -658,10 +632,7 @@ TEST_CASE("row inspection: a holder is dead when its session is gone or has expi
   CHECK(inspected(b, expired)[0].host == "host-a");
 }
 
-TEST_CASE("row inspection: an expiry of its own is shown until it has passed") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "row inspection: an expiry of its own is shown until it has passed") {
   const auto soon = s.make(2);
   a.acquire(row, 20min);
   a.acquire(soon, for_moments);
@@ -727,10 +698,7 @@ void check_busy(const reply& r, std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-TEST_CASE("verification: of a row goes to and fro, and every verb knows both forms") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "verification: of a row goes to and fro, and every verb knows both forms") {
   const auto fence = a.acquire(row, for_long);
   const auto check = a.store->transactions()->verification_of(a.grant(row, fence));
   CHECK(check.expected_rows == 1);
@@ -756,10 +724,7 @@ TEST_CASE("verification: of a row goes to and fro, and every verb knows both for
   CHECK(answer(b.take_over(row, b.at(row))) == outcome::yes);
 }
 
-TEST_CASE("verification: of what is not ours any more changes nothing") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "verification: of what is not ours any more changes nothing") {
   const auto fence = a.acquire(row);
   // The fence must be equal, not only as great or as small.
   for (const auto other : {fence + 1, fence - 1}) {
@@ -817,10 +782,7 @@ TEST_CASE("verification: another grant of the same session, older or later, prov
   CHECK(a.actor::at("k").kind == lease_kind::session);
 }
 
-TEST_CASE("verification: a match keeps everybody else out until the transaction ends", "[T70]") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "verification: a match keeps everybody else out until the transaction ends", "[T70]") {
   auto fence = a.acquire(row);
   for (const bool commits : {true, false}) {
     s.app->begin();
@@ -865,10 +827,7 @@ TEST_CASE("verification: of a key keeps everybody else out until the transaction
   CHECK(answer(b.actor::take_over("k", b.actor::at("k"))) == outcome::yes);
 }
 
-TEST_CASE("verification: an own expiry that has passed still counts until somebody else came") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors, "verification: an own expiry that has passed still counts until somebody else came") {
   const auto fence = a.acquire(row, for_moments);
   pass_until(*s.fixture, [&] { return b.at(row).expired; });
   s.app->begin();
@@ -879,10 +838,8 @@ TEST_CASE("verification: an own expiry that has passed still counts until somebo
   CHECK(s.app->run(a.verify_text(row, fence)) == 0);
 }
 
-TEST_CASE("verification: a release in the application's transaction counts when that is committed") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors,
+                 "verification: a release in the application's transaction counts when that is committed") {
   const lock_key key("k");
   const auto fence = a.acquire(row);
   REQUIRE(answer(a.insert("k")) == outcome::yes);

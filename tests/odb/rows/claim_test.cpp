@@ -37,139 +37,132 @@ void leave_behind(rows& r, int id) { r.take_over(id); }
 
 }  // namespace
 
-TEST_CASE("claim: takes free rows that the query selects, so many and in its order, loaded after the grant") {
-  rows r;
-  add_orders(r, 10);
-  auto claimed = claim<order>(r.locks, r.db, (query::status == "paid") + "ORDER BY" + query::amount, 3);
+TEST_CASE_METHOD(rows,
+                 "claim: takes free rows that the query selects, so many and in its order, loaded after the grant") {
+  add_orders(*this, 10);
+  auto claimed = claim<order>(locks, db, (query::status == "paid") + "ORDER BY" + query::amount, 3);
   CHECK(ids(claimed) == std::vector<int>{10, 8, 6});
   CHECK(claimed.front().held().fencing_token() == 1);
   CHECK(claimed.front()->lock.fence() == 1);
-  CHECK_FALSE(try_lock_row<order>(r.others, r.db, 8));
-  CHECK(ids(claim<order>(r.others, r.db, (query::status == "paid") + "ORDER BY" + query::amount, 3)) ==
+  CHECK_FALSE(try_lock_row<order>(others, db, 8));
+  CHECK(ids(claim<order>(others, db, (query::status == "paid") + "ORDER BY" + query::amount, 3)) ==
         std::vector<int>{4, 2});
   claimed.front()->status = "shipped";
   claimed.front().commit();
   claimed.clear();
-  CHECK(r.load<order>(10)->status == "shipped");
-  CHECK(ids(claim<order>(r.others, r.db, (query::status == "paid") + ("ORDER BY" + query::id), 9)) ==
+  CHECK(load<order>(10)->status == "shipped");
+  CHECK(ids(claim<order>(others, db, (query::status == "paid") + ("ORDER BY" + query::id), 9)) ==
         std::vector<int>{2, 4, 6, 8});
 }
 
-TEST_CASE("claim: the query's condition stays whole, with OR, parameters of the caller's and native text") {
-  rows r;
-  add_orders(r, 6);
-  r.sql("CREATE TABLE numbers (number INTEGER)");
-  const auto held = lock_row<order>(r.others, r.db, 2);
+TEST_CASE_METHOD(rows,
+                 "claim: the query's condition stays whole, with OR, parameters of the caller's and native text") {
+  add_orders(*this, 6);
+  sql("CREATE TABLE numbers (number INTEGER)");
+  const auto held = lock_row<order>(others, db, 2);
   int low = 3;
   const auto either = query::id < query::_ref(low) || query::id == 6 || query::id.in(5, 6);
-  CHECK(ids(claim<order>(r.locks, r.db, either + "ORDER BY" + query::id + "DESC", 9)) == std::vector<int>{6, 5, 1});
-  CHECK(ids(claim<order>(r.locks, r.db, query("id < 4 OR id = 2 order by id"), 9)) == std::vector<int>{1, 3});
-  CHECK(ids(claim<order>(r.locks, r.db, query("id > 1 AND") + (query::id < 5 && query::status == "new"), 9)) ==
+  CHECK(ids(claim<order>(locks, db, either + "ORDER BY" + query::id + "DESC", 9)) == std::vector<int>{6, 5, 1});
+  CHECK(ids(claim<order>(locks, db, query("id < 4 OR id = 2 order by id"), 9)) == std::vector<int>{1, 3});
+  CHECK(ids(claim<order>(locks, db, query("id > 1 AND") + (query::id < 5 && query::status == "new"), 9)) ==
         std::vector<int>{3});
   const auto rest = !query::status.is_null() && query::status.like("n_w") && query::id >= 3 && query::id.in(3, 4);
-  CHECK(ids(claim<order>(r.locks, r.db, query("id > 1 AND") + rest, 9)) == std::vector<int>{3});
-  CHECK(ids(claim<order>(r.locks, r.db,
-                         query("id IN (SELECT number FROM numbers ORDER BY number) OR id > 5 ORDER BY id"), 9)) ==
-        std::vector<int>{6});
-  CHECK(claim<order>(r.locks, r.db, query(), 9).size() == 5);
-  CHECK(claim<order>(r.locks, r.db, query(true), 9).size() == 5);
+  CHECK(ids(claim<order>(locks, db, query("id > 1 AND") + rest, 9)) == std::vector<int>{3});
+  CHECK(ids(claim<order>(locks, db, query("id IN (SELECT number FROM numbers ORDER BY number) OR id > 5 ORDER BY id"),
+                         9)) == std::vector<int>{6});
+  CHECK(claim<order>(locks, db, query(), 9).size() == 5);
+  CHECK(claim<order>(locks, db, query(true), 9).size() == 5);
 }
 
-TEST_CASE("claim: what does not fit is refused before anything is locked") {
-  rows r;
-  add_orders(r, 2);
-  CHECK_THROWS_AS(claim<order>(r.locks, r.db, query::id > 0, 0), std::invalid_argument);
-  CHECK_THROWS_AS(claim<order>(r.locks, r.db, query::id > 0, 501), std::invalid_argument);
-  CHECK_THROWS_AS(claim<order>(r.locks, r.db, query("id > 0 LIMIT 1"), 5), std::invalid_argument);
-  CHECK_THROWS_AS(claim<order>(r.locks, r.db, query::id > 0, 5, {.min_hold = 1s}), std::invalid_argument);
-  CHECK_THROWS_AS(claim<order>(r.locks, r.db, query("no_such_column = 1"), 5), dlock::store_error);
-  CHECK(claim<order>(r.locks, r.db, query::id > 0, 5).size() == 2);
+TEST_CASE_METHOD(rows, "claim: what does not fit is refused before anything is locked") {
+  add_orders(*this, 2);
+  CHECK_THROWS_AS(claim<order>(locks, db, query::id > 0, 0), std::invalid_argument);
+  CHECK_THROWS_AS(claim<order>(locks, db, query::id > 0, 501), std::invalid_argument);
+  CHECK_THROWS_AS(claim<order>(locks, db, query("id > 0 LIMIT 1"), 5), std::invalid_argument);
+  CHECK_THROWS_AS(claim<order>(locks, db, query::id > 0, 5, {.min_hold = 1s}), std::invalid_argument);
+  CHECK_THROWS_AS(claim<order>(locks, db, query("no_such_column = 1"), 5), dlock::store_error);
+  CHECK(claim<order>(locks, db, query::id > 0, 5).size() == 2);
 }
 
-TEST_CASE("claim: rows of dead holders come last, one by one, if they are still what the query selects") {
-  rows r;
-  add_orders(r, 6);
-  leave_behind(r, 1);
-  leave_behind(r, 2);
-  leave_behind(r, 4);
-  const auto alive = lock_row<order>(r.others, r.db, 6);
-  const auto claimed = claim<order>(r.locks, r.db, (query::id != 1) + "ORDER BY" + query::id, 9);
+TEST_CASE_METHOD(rows, "claim: rows of dead holders come last, one by one, if they are still what the query selects") {
+  add_orders(*this, 6);
+  leave_behind(*this, 1);
+  leave_behind(*this, 2);
+  leave_behind(*this, 4);
+  const auto alive = lock_row<order>(others, db, 6);
+  const auto claimed = claim<order>(locks, db, (query::id != 1) + "ORDER BY" + query::id, 9);
   REQUIRE(ids(claimed) == std::vector<int>{3, 5, 2, 4});
   CHECK(claimed[2].held().fencing_token() == 2);
-  CHECK_FALSE(try_lock_row<order>(r.others, r.db, 4));
+  CHECK_FALSE(try_lock_row<order>(others, db, 4));
 }
 
-TEST_CASE("claim: a row of a dead holder that is not what the query selects once it is locked is left free") {
-  rows r;
-  add_orders(r, 2);
-  leave_behind(r, 1);
+TEST_CASE_METHOD(rows,
+                 "claim: a row of a dead holder that is not what the query selects once it is locked is left free") {
+  add_orders(*this, 2);
+  leave_behind(*this, 1);
   // As if somebody had been faster, done the work and freed the row: the grant itself makes the condition false.
-  const auto claimed = claim<order>(r.locks, r.db, query("lock_fence < 2"), 9);
+  const auto claimed = claim<order>(locks, db, query("lock_fence < 2"), 9);
   CHECK(ids(claimed) == std::vector<int>{2});
-  CHECK(try_lock_row<order>(r.others, r.db, 1).held().fencing_token() == 3);
+  CHECK(try_lock_row<order>(others, db, 1).held().fencing_token() == 3);
 }
 
-TEST_CASE("claim: ids of two columns and of text, and members that are private") {
-  rows r;
-  for (unsigned number = 1; number <= 3; ++number) r.add(line{.id = {"it's", number}});
-  r.add(wallet("bob", 1));
-  r.add(wallet("o'hara", 2));
-  CHECK(claim<line>(r.locks, r.db, odb::query<line>::id.number > 1, 9).size() == 2);
-  const auto wallets = claim<wallet>(r.locks, r.db, odb::query<wallet>("ORDER BY cents"), 9);
+TEST_CASE_METHOD(rows, "claim: ids of two columns and of text, and members that are private") {
+  for (unsigned number = 1; number <= 3; ++number) add(line{.id = {"it's", number}});
+  add(wallet("bob", 1));
+  add(wallet("o'hara", 2));
+  CHECK(claim<line>(locks, db, odb::query<line>::id.number > 1, 9).size() == 2);
+  const auto wallets = claim<wallet>(locks, db, odb::query<wallet>("ORDER BY cents"), 9);
   REQUIRE(wallets.size() == 2);
   CHECK(wallets[1]->owner() == "o'hara");
   CHECK(wallets[1].held().fencing_token() == 1);
 }
 
-TEST_CASE("claim: rows of a table shared with plain SQL") {
-  rows r;
-  r.add(job{.id = 1, .state = "new"});
-  r.add(job{.id = 2, .state = "new"});
-  r.add(job{.id = 3, .state = "new"});
-  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.fixture->time_from_now(60) + " WHERE id = 1");
-  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.fixture->time_from_now(-60) + " WHERE id = 2");
-  auto claimed = claim<job>(r.locks, r.db, odb::query<job>("ORDER BY id"), 9);
+TEST_CASE_METHOD(rows, "claim: rows of a table shared with plain SQL") {
+  add(job{.id = 1, .state = "new"});
+  add(job{.id = 2, .state = "new"});
+  add(job{.id = 3, .state = "new"});
+  sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + fixture->time_from_now(60) + " WHERE id = 1");
+  sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + fixture->time_from_now(-60) + " WHERE id = 2");
+  auto claimed = claim<job>(locks, db, odb::query<job>("ORDER BY id"), 9);
   REQUIRE(claimed.size() == 2);
   CHECK(claimed[0]->id == 2);
   claimed[0]->state = "done";
   claimed[0].commit();
-  CHECK(r.load<job>(2)->state == "done");
+  CHECK(load<job>(2)->state == "done");
 }
 
-TEST_CASE("claim: inside a transaction of the caller's, that one stays current", "[T75]") {
-  rows r;
-  add_orders(r, 4);
-  odb::transaction mine(r.db.begin());
-  const std::unique_ptr<order> seen(r.db.load<order>(1));
-  CHECK(claim<order>(r.locks, r.db, query::id > 0, 2).size() == 2);
+TEST_CASE_METHOD(rows, "claim: inside a transaction of the caller's, that one stays current", "[T75]") {
+  add_orders(*this, 4);
+  odb::transaction mine(db.begin());
+  const std::unique_ptr<order> seen(db.load<order>(1));
+  CHECK(claim<order>(locks, db, query::id > 0, 2).size() == 2);
   CHECK(&odb::transaction::current() == &mine);
 }
 
-TEST_CASE("claim: a row that was claimed anew meanwhile is not written by its first holder, the others are", "[T74]") {
-  rows r;
-  add_orders(r, 2);
-  auto claimed = claim<order>(r.locks, r.db, (query::id > 0) + "ORDER BY" + query::id, 2);
+TEST_CASE_METHOD(rows,
+                 "claim: a row that was claimed anew meanwhile is not written by its first holder, the others are",
+                 "[T74]") {
+  add_orders(*this, 2);
+  auto claimed = claim<order>(locks, db, (query::id > 0) + "ORDER BY" + query::id, 2);
   REQUIRE(claimed.size() == 2);
-  r.take_over(1);
+  take_over(1);
   for (auto& row : claimed) row->status = "failed";  // what an error handler would write
   CHECK_THROWS_AS(claimed[0].commit(), dlock::lock_lost);
   CHECK_NOTHROW(claimed[1].commit());
-  CHECK(r.load<order>(1)->status == "new");
-  CHECK(r.load<order>(2)->status == "failed");
+  CHECK(load<order>(1)->status == "new");
+  CHECK(load<order>(2)->status == "failed");
 }
 
-TEST_CASE("claim: a closed service takes nothing") {
-  rows r;
-  add_orders(r, 2);
-  r.locks.close(0ms);
-  CHECK_THROWS_AS(claim<order>(r.locks, r.db, query::id > 0, 2), dlock::lock_refused);
-  CHECK(claim<order>(r.others, r.db, query::id > 0, 2).size() == 2);
+TEST_CASE_METHOD(rows, "claim: a closed service takes nothing") {
+  add_orders(*this, 2);
+  locks.close(0ms);
+  CHECK_THROWS_AS(claim<order>(locks, db, query::id > 0, 2), dlock::lock_refused);
+  CHECK(claim<order>(others, db, query::id > 0, 2).size() == 2);
 }
 
-TEST_CASE("claim: eight threads of two services take each row once", "[T74]") {
-  rows r;
+TEST_CASE_METHOD(rows, "claim: eight threads of two services take each row once", "[T74]") {
   constexpr int count = 120;
-  add_orders(r, count);
+  add_orders(*this, count);
   std::mutex mutex;
   std::map<int, int> seen;
   std::atomic<int> left{count};
@@ -178,7 +171,7 @@ TEST_CASE("claim: eight threads of two services take each row once", "[T74]") {
     dlock::owner me;
     const dlock::owner_scope as(me);
     while (left > 0 && std::chrono::steady_clock::now() < end) {
-      auto claimed = claim<order>(service, r.db, (query::status != "done") + "ORDER BY" + query::id, 5);
+      auto claimed = claim<order>(service, db, (query::status != "done") + "ORDER BY" + query::id, 5);
       if (claimed.empty()) std::this_thread::yield();
       for (auto& row : claimed) {
         {
@@ -196,7 +189,7 @@ TEST_CASE("claim: eight threads of two services take each row once", "[T74]") {
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&, i] {
       try {
-        work(i % 2 == 0 ? r.locks : r.others);
+        work(i % 2 == 0 ? locks : others);
       } catch (const std::exception& error) {
         const std::lock_guard lock(mutex);
         failures.emplace_back(error.what());

@@ -62,19 +62,18 @@ void ship_by_macro(odb::database& db, int id) {
 
 }  // namespace
 
-TEST_CASE("row locks: the examples of the page do what it says") {
-  rows r;
-  set_default_service(r.locks);
-  for (int id = 1; id <= 5; ++id) r.add(order{.id = id, .status = "paid", .amount = 5});
-  r.add(wallet("ada", 20));
-  ship_one(r.locks, r.db, 1);
-  CHECK(r.load<order>(1)->status == "shipped");
-  ship_by_macro(r.db, 2);
-  CHECK(r.load<order>(2)->status == "shipped");
-  ship_and_charge(r.locks, r.db, 3, "ada");
-  CHECK(r.load<order>(3)->status == "shipped");
-  CHECK(r.load<wallet>(std::string("ada"))->cents() == 15);
-  CHECK(ship_some(r.locks, r.db) == 2);
-  CHECK(ship_some(r.locks, r.db) == 0);
-  CHECK_FALSE(dlock::try_lock_row<order>(r.others, r.db, 1).held().reentered());
+TEST_CASE_METHOD(rows, "row locks: the examples of the page do what it says") {
+  set_default_service(locks);
+  for (int id = 1; id <= 5; ++id) add(order{.id = id, .status = "paid", .amount = 5});
+  add(wallet("ada", 20));
+  ship_one(locks, db, 1);
+  CHECK(load<order>(1)->status == "shipped");
+  ship_by_macro(db, 2);
+  CHECK(load<order>(2)->status == "shipped");
+  ship_and_charge(locks, db, 3, "ada");
+  CHECK(load<order>(3)->status == "shipped");
+  CHECK(load<wallet>(std::string("ada"))->cents() == 15);
+  CHECK(ship_some(locks, db) == 2);
+  CHECK(ship_some(locks, db) == 0);
+  CHECK_FALSE(dlock::try_lock_row<order>(others, db, 1).held().reentered());
 }

@@ -22,147 +22,139 @@ using dlock::detail::compared_columns;
 using dlock::detail::joins_tables;
 using names = std::vector<std::string>;
 
-TEST_CASE("row lock: a row is held by one until it is released, others are told that it is busy") {
-  rows r;
-  r.add(order{.id = 42, .status = "paid"});
-  auto mine = lock_row<order>(r.locks, r.db, 42);
+TEST_CASE_METHOD(rows, "row lock: a row is held by one until it is released, others are told that it is busy") {
+  add(order{.id = 42, .status = "paid"});
+  auto mine = lock_row<order>(locks, db, 42);
   REQUIRE(mine);
   CHECK(mine->status == "paid");
   CHECK(mine.held().fencing_token() == 1);
-  CHECK_FALSE(try_lock_row<order>(r.others, r.db, 42));
-  CHECK_THROWS_AS(lock_row<order>(r.others, r.db, 42, {.wait = 50ms}), dlock::lock_timeout);
+  CHECK_FALSE(try_lock_row<order>(others, db, 42));
+  CHECK_THROWS_AS(lock_row<order>(others, db, 42, {.wait = 50ms}), dlock::lock_timeout);
   mine.release();
   CHECK_FALSE(mine);
-  const auto theirs = try_lock_row<order>(r.others, r.db, 42);
+  const auto theirs = try_lock_row<order>(others, db, 42);
   REQUIRE(theirs);
   CHECK(theirs.held().fencing_token() == 2);
 }
 
-TEST_CASE("row lock: each row is a lock of its own, whatever the type of the id") {
-  rows r;
-  r.add(order{.id = -7});
-  r.add(order{.id = 7});
-  r.add(wallet("o'hara \xc3\xa9\\", 100));
-  r.add(wallet("o'hara", 100));
-  r.add(line{.id = {"a:1", 2}});
-  r.add(line{.id = {"a", 12}});
-  const auto negative = lock_row<order>(r.locks, r.db, -7);
-  CHECK(try_lock_row<order>(r.others, r.db, 7));
-  const auto text = lock_row<wallet>(r.locks, r.db, "o'hara \xc3\xa9\\");
+TEST_CASE_METHOD(rows, "row lock: each row is a lock of its own, whatever the type of the id") {
+  add(order{.id = -7});
+  add(order{.id = 7});
+  add(wallet("o'hara \xc3\xa9\\", 100));
+  add(wallet("o'hara", 100));
+  add(line{.id = {"a:1", 2}});
+  add(line{.id = {"a", 12}});
+  const auto negative = lock_row<order>(locks, db, -7);
+  CHECK(try_lock_row<order>(others, db, 7));
+  const auto text = lock_row<wallet>(locks, db, "o'hara \xc3\xa9\\");
   CHECK(text->owner() == "o'hara \xc3\xa9\\");
-  CHECK(try_lock_row<wallet>(r.others, r.db, "o'hara"));
-  CHECK_FALSE(try_lock_row<wallet>(r.others, r.db, "o'hara \xc3\xa9\\"));
-  const auto pair = lock_row<line>(r.locks, r.db, {"a:1", 2});
+  CHECK(try_lock_row<wallet>(others, db, "o'hara"));
+  CHECK_FALSE(try_lock_row<wallet>(others, db, "o'hara \xc3\xa9\\"));
+  const auto pair = lock_row<line>(locks, db, {"a:1", 2});
   CHECK(pair->id.document == "a:1");
-  CHECK(try_lock_row<line>(r.others, r.db, {"a", 12}));
-  CHECK_FALSE(try_lock_row<line>(r.others, r.db, {"a:1", 2}));
+  CHECK(try_lock_row<line>(others, db, {"a", 12}));
+  CHECK_FALSE(try_lock_row<line>(others, db, {"a:1", 2}));
 }
 
-TEST_CASE("row lock: a row that is not there is refused as such, and not waited for") {
-  rows r;
+TEST_CASE_METHOD(rows, "row lock: a row that is not there is refused as such, and not waited for") {
   try {
-    const auto never = lock_row<order>(r.locks, r.db, 1);
+    const auto never = lock_row<order>(locks, db, 1);
     FAIL("locked a row that is not there");
   } catch (const dlock::lock_refused& error) {
     CHECK(error.code() == dlock::errc::no_such_row);
     CHECK(std::string(error.what()).find("orders:1") != std::string::npos);
   }
-  CHECK_THROWS_AS(try_lock_row<order>(r.locks, r.db, 1), dlock::lock_refused);
+  CHECK_THROWS_AS(try_lock_row<order>(locks, db, 1), dlock::lock_refused);
 }
 
-TEST_CASE("row lock: a table in another place than the locks is refused, and so are empty ids and bad options") {
-  rows r;
-  r.add(wallet("a", 1));
+TEST_CASE_METHOD(rows,
+                 "row lock: a table in another place than the locks is refused, and so are empty ids and bad options") {
+  add(wallet("a", 1));
   dlock::stores::virtual_clock clock;
   dlock::lock_service elsewhere(std::make_shared<dlock::stores::memory_store>(clock), {.time = &clock});
-  CHECK_THROWS_AS(dlock::row<wallet>(elsewhere, r.db, "a"), std::invalid_argument);
-  if (const auto other = r.fixture->elsewhere()) {
-    CHECK_THROWS_AS(dlock::row<wallet>(r.locks, *other, "a"), std::invalid_argument);
+  CHECK_THROWS_AS(dlock::row<wallet>(elsewhere, db, "a"), std::invalid_argument);
+  if (const auto other = fixture->elsewhere()) {
+    CHECK_THROWS_AS(dlock::row<wallet>(locks, *other, "a"), std::invalid_argument);
   }
-  CHECK_THROWS_AS(dlock::row<wallet>(r.locks, r.db, ""), std::invalid_argument);
-  CHECK_THROWS_AS(dlock::row<line>(r.locks, r.db, {"", 1}), std::invalid_argument);
-  CHECK_THROWS_AS(lock_row<wallet>(r.locks, r.db, "a", {.min_hold = 1s}), std::invalid_argument);
-  CHECK_THROWS_AS(lock_row<wallet>(r.locks, r.db, "a", {.ttl = 0s}), std::invalid_argument);
+  CHECK_THROWS_AS(dlock::row<wallet>(locks, db, ""), std::invalid_argument);
+  CHECK_THROWS_AS(dlock::row<line>(locks, db, {"", 1}), std::invalid_argument);
+  CHECK_THROWS_AS(lock_row<wallet>(locks, db, "a", {.min_hold = 1s}), std::invalid_argument);
+  CHECK_THROWS_AS(lock_row<wallet>(locks, db, "a", {.ttl = 0s}), std::invalid_argument);
 }
 
-TEST_CASE("row lock: a table without the lock columns is refused with the name of what is missing") {
-  rows r;
-  r.sql("ALTER TABLE orders RENAME COLUMN lock_fence TO lock_fence_2");
+TEST_CASE_METHOD(rows, "row lock: a table without the lock columns is refused with the name of what is missing") {
+  sql("ALTER TABLE orders RENAME COLUMN lock_fence TO lock_fence_2");
   try {
-    static_cast<void>(dlock::row<order>(r.locks, r.db, 1));
+    static_cast<void>(dlock::row<order>(locks, db, 1));
     FAIL("a table without a fence");
   } catch (const std::invalid_argument& error) {
     CHECK(std::string(error.what()).find("lock_fence") != std::string::npos);
   }
 }
 
-TEST_CASE("row lock: a table is looked at once for each service and database") {
-  rows r;
-  static_cast<void>(dlock::row<order>(r.locks, r.db, 1));
-  r.sql("ALTER TABLE orders RENAME COLUMN lock_fence TO lock_fence_2");
-  CHECK_NOTHROW(dlock::row<order>(r.locks, r.db, 2));
-  CHECK_THROWS_AS(dlock::row<order>(r.others, r.db, 2), std::invalid_argument);
+TEST_CASE_METHOD(rows, "row lock: a table is looked at once for each service and database") {
+  static_cast<void>(dlock::row<order>(locks, db, 1));
+  sql("ALTER TABLE orders RENAME COLUMN lock_fence TO lock_fence_2");
+  CHECK_NOTHROW(dlock::row<order>(locks, db, 2));
+  CHECK_THROWS_AS(dlock::row<order>(others, db, 2), std::invalid_argument);
 }
 
-TEST_CASE("row lock: keys name rows, are known by table and id, and mix with texts") {
-  rows r;
-  r.add(order{.id = 42});
-  const auto key = dlock::row<order>(r.locks, r.db, 42);
-  CHECK(key == dlock::row<order>(r.others, r.db, 42));
+TEST_CASE_METHOD(rows, "row lock: keys name rows, are known by table and id, and mix with texts") {
+  add(order{.id = 42});
+  const auto key = dlock::row<order>(locks, db, 42);
+  CHECK(key == dlock::row<order>(others, db, 42));
   CHECK(printable(key) == "orders:42");
   CHECK(key != dlock::lock_key("orders:42"));
-  CHECK(printable(dlock::row<line>(r.locks, r.db, {"a:1", 2})) == "line:a%3A1:2");
-  auto both = r.locks.acquire_all({dlock::lock_key("orders:42"), key}, at_once);
-  CHECK_FALSE(r.others.try_acquire(key));
-  CHECK_FALSE(r.others.try_acquire("orders:42"));
+  CHECK(printable(dlock::row<line>(locks, db, {"a:1", 2})) == "line:a%3A1:2");
+  auto both = locks.acquire_all({dlock::lock_key("orders:42"), key}, at_once);
+  CHECK_FALSE(others.try_acquire(key));
+  CHECK_FALSE(others.try_acquire("orders:42"));
   both.release();
-  CHECK(r.others.try_acquire(key));
+  CHECK(others.try_acquire(key));
 }
 
-TEST_CASE("row lock: an owner enters its own row again without a statement, others do not") {
-  rows r;
-  r.add(order{.id = 42});
-  const auto outer = lock_row<order>(r.locks, r.db, 42);
-  const auto before = r.locks.statements();
+TEST_CASE_METHOD(rows, "row lock: an owner enters its own row again without a statement, others do not") {
+  add(order{.id = 42});
+  const auto outer = lock_row<order>(locks, db, 42);
+  const auto before = locks.statements();
   {
-    const auto inner = try_lock_row<order>(r.locks, r.db, 42);
+    const auto inner = try_lock_row<order>(locks, db, 42);
     REQUIRE(inner);
     CHECK(inner.held().reentered());
     CHECK(inner.held().fencing_token() == outer.held().fencing_token());
-    CHECK(r.locks.statements() == before);
+    CHECK(locks.statements() == before);
   }
-  CHECK_FALSE(try_lock_row<order>(r.others, r.db, 42));
+  CHECK_FALSE(try_lock_row<order>(others, db, 42));
   dlock::owner foreign;
   const dlock::owner_scope as(foreign);
-  CHECK_FALSE(try_lock_row<order>(r.locks, r.db, 42));
+  CHECK_FALSE(try_lock_row<order>(locks, db, 42));
 }
 
-TEST_CASE("row lock: inside a transaction of the caller's, that one stays current and is not used", "[T75]") {
-  paid_order r;
-  odb::transaction mine(r.db.begin());
+TEST_CASE_METHOD(paid_order, "row lock: inside a transaction of the caller's, that one stays current and is not used",
+                 "[T75]") {
+  odb::transaction mine(db.begin());
   // A read, so that it has a view of its own of the database.
-  const std::unique_ptr<order> seen(r.db.load<order>(1));
+  const std::unique_ptr<order> seen(db.load<order>(1));
   {
-    auto row = lock_row<order>(r.locks, r.db, 1, at_once);
+    auto row = lock_row<order>(locks, db, 1, at_once);
     CHECK(&odb::transaction::current() == &mine);
     row->status = "shipped";
     row.commit();
     CHECK(&odb::transaction::current() == &mine);
   }
-  CHECK_THROWS_AS(lock_row<order>(r.locks, r.db, 2, at_once), dlock::lock_refused);
+  CHECK_THROWS_AS(lock_row<order>(locks, db, 2, at_once), dlock::lock_refused);
   CHECK(&odb::transaction::current() == &mine);
   mine.rollback();
   CHECK_FALSE(odb::transaction::has_current());
-  CHECK(r.load<order>(1)->status == "shipped");
+  CHECK(load<order>(1)->status == "shipped");
 }
 
-TEST_CASE("row lock: an object that a session has cached is not taken for the row") {
-  rows r;
-  r.add(wallet("ada", 100));
+TEST_CASE_METHOD(rows, "row lock: an object that a session has cached is not taken for the row") {
+  add(wallet("ada", 100));
   odb::session cache;
-  const auto old = r.load<wallet>(std::string("ada"));
-  r.sql("UPDATE wallet SET cents = 70");
-  auto row = lock_row<wallet>(r.locks, r.db, "ada");
+  const auto old = load<wallet>(std::string("ada"));
+  sql("UPDATE wallet SET cents = 70");
+  auto row = lock_row<wallet>(locks, db, "ada");
   CHECK(&*row != old.get());
   CHECK(row->cents() == 70);
   CHECK(odb::session::current_pointer() == &cache);
@@ -170,13 +162,12 @@ TEST_CASE("row lock: an object that a session has cached is not taken for the ro
   CHECK_NOTHROW(row.commit());
 }
 
-TEST_CASE("row lock: the macros lock a row of the default service for one statement") {
-  rows r;
-  set_default_service(r.locks);
-  r.add(order{.id = 42, .status = "paid"});
+TEST_CASE_METHOD(rows, "row lock: the macros lock a row of the default service for one statement") {
+  set_default_service(locks);
+  add(order{.id = 42, .status = "paid"});
   const auto ship = [&](int id) {
-    DISTRIBUTED_LOCKED_ROW_AS(row, order, r.db, id, {.wait = 0s}) {
-      CHECK_FALSE(try_lock_row<order>(r.others, r.db, 42));
+    DISTRIBUTED_LOCKED_ROW_AS(row, order, db, id, {.wait = 0s}) {
+      CHECK_FALSE(try_lock_row<order>(others, db, 42));
       row->status = "shipped";
       row.commit();
       return true;
@@ -184,15 +175,15 @@ TEST_CASE("row lock: the macros lock a row of the default service for one statem
     return false;
   };
   CHECK(ship(42));
-  CHECK(r.load<order>(42)->status == "shipped");
-  CHECK(try_lock_row<order>(r.others, r.db, 42));
+  CHECK(load<order>(42)->status == "shipped");
+  CHECK(try_lock_row<order>(others, db, 42));
   int passed = 0;
-  DISTRIBUTED_LOCKED_ROW(order, r.db, 42) {
-    CHECK_FALSE(try_lock_row<order>(r.others, r.db, 42));
+  DISTRIBUTED_LOCKED_ROW(order, db, 42) {
+    CHECK_FALSE(try_lock_row<order>(others, db, 42));
     ++passed;
   }
   CHECK(passed == 1);
-  CHECK(try_lock_row<order>(r.others, r.db, 42));
+  CHECK(try_lock_row<order>(others, db, 42));
 }
 
 // Who holds a row: what a service says, and what an operator reads by the SQL of docs/row-locks.md.
@@ -218,16 +209,15 @@ std::string sql_of_page(const rows& r, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("row holder: a service tells who holds a row, and that nobody does") {
-  rows r;
-  r.add(order{.id = 42});
-  r.add(line{.id = {"a:1", 2}});
-  const auto key = dlock::row<order>(r.others, r.db, 42);
-  CHECK_FALSE(r.others.holder(key));
-  CHECK_FALSE(r.others.holder(dlock::row<order>(r.others, r.db, 7)));  // there is no such row
-  const auto mine = lock_row<order>(r.locks, r.db, 42);
-  const auto pair = lock_row<line>(r.locks, r.db, {"a:1", 2});
-  const auto holder = r.others.holder(key);
+TEST_CASE_METHOD(rows, "row holder: a service tells who holds a row, and that nobody does") {
+  add(order{.id = 42});
+  add(line{.id = {"a:1", 2}});
+  const auto key = dlock::row<order>(others, db, 42);
+  CHECK_FALSE(others.holder(key));
+  CHECK_FALSE(others.holder(dlock::row<order>(others, db, 7)));  // there is no such row
+  const auto mine = lock_row<order>(locks, db, 42);
+  const auto pair = lock_row<line>(locks, db, {"a:1", 2});
+  const auto holder = others.holder(key);
   REQUIRE(holder);
   CHECK(holder->key == key.view());
   CHECK(holder->label == "one");
@@ -236,95 +226,89 @@ TEST_CASE("row holder: a service tells who holds a row, and that nobody does") {
   CHECK(holder->kind == dlock::lease_kind::session);
   CHECK_FALSE(holder->dead);
   CHECK(holder->remaining > 0us);
-  CHECK(r.others.holder(dlock::row<line>(r.others, r.db, {"a:1", 2}))->session == holder->session);
-  CHECK_FALSE(r.others.holder(dlock::row<line>(r.others, r.db, {"a:1", 3})));
-  CHECK(r.others.held_keys().empty());  // rows are in the application's tables
+  CHECK(others.holder(dlock::row<line>(others, db, {"a:1", 2}))->session == holder->session);
+  CHECK_FALSE(others.holder(dlock::row<line>(others, db, {"a:1", 3})));
+  CHECK(others.held_keys().empty());  // rows are in the application's tables
 }
 
-TEST_CASE("row holder: a dead one is called dead") {
-  rows r;
-  r.add(order{.id = 1});
-  r.take_over(1);  // by a session that is not there
-  const auto holder = r.locks.holder(dlock::row<order>(r.locks, r.db, 1));
+TEST_CASE_METHOD(rows, "row holder: a dead one is called dead") {
+  add(order{.id = 1});
+  take_over(1);  // by a session that is not there
+  const auto holder = locks.holder(dlock::row<order>(locks, db, 1));
   REQUIRE(holder);
   CHECK(holder->dead);
   CHECK(holder->host.empty());
-  CHECK(try_lock_row<order>(r.locks, r.db, 1));
+  CHECK(try_lock_row<order>(locks, db, 1));
 }
 
-TEST_CASE("row holder: a row is forced by its session, and its holder is told") {
-  paid_order r;
-  const auto key = dlock::row<order>(r.others, r.db, 1);
-  CHECK_FALSE(r.others.force_release(key));  // nobody holds it
-  auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 10s});
-  CHECK(r.others.force_release(key));
-  CHECK(r.others.holder(key)->revoked);
+TEST_CASE_METHOD(paid_order, "row holder: a row is forced by its session, and its holder is told") {
+  const auto key = dlock::row<order>(others, db, 1);
+  CHECK_FALSE(others.force_release(key));  // nobody holds it
+  auto mine = lock_row<order>(locks, db, 1, {.ttl = 10s});
+  CHECK(others.force_release(key));
+  CHECK(others.holder(key)->revoked);
   REQUIRE(eventually([&] { return mine.held().loss() == dlock::loss_reason::renewal_refused; }));
   CHECK_THROWS_AS(mine.commit(), dlock::lock_lost);
-  CHECK(lock_row<order>(r.others, r.db, 1, {.wait = 60s})->status == "paid");
+  CHECK(lock_row<order>(others, db, 1, {.wait = 60s})->status == "paid");
 }
 
-TEST_CASE("row holder: a row that an expiry keeps is forced at once, and its holder finds out") {
-  paid_order r;
-  const auto key = dlock::row<order>(r.others, r.db, 1);
-  auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 60s, .renewal = dlock::renewal::none});
-  CHECK(r.others.force_release(key));
-  CHECK_FALSE(r.others.holder(key));
-  CHECK(try_lock_row<order>(r.others, r.db, 1));
+TEST_CASE_METHOD(paid_order, "row holder: a row that an expiry keeps is forced at once, and its holder finds out") {
+  const auto key = dlock::row<order>(others, db, 1);
+  auto mine = lock_row<order>(locks, db, 1, {.ttl = 60s, .renewal = dlock::renewal::none});
+  CHECK(others.force_release(key));
+  CHECK_FALSE(others.holder(key));
+  CHECK(try_lock_row<order>(others, db, 1));
   mine->status = "late";
   CHECK_THROWS_AS(mine.commit(), dlock::lock_lost);
-  CHECK(r.load<order>(1)->status == "paid");
+  CHECK(load<order>(1)->status == "paid");
 
-  r.add(job{.id = 1});
-  const auto theirs = lock_row<job>(r.locks, r.db, 1, {.ttl = 10s});
-  CHECK(r.others.force_release(dlock::row<job>(r.others, r.db, 1)));
-  CHECK(try_lock_row<job>(r.others, r.db, 1));
+  add(job{.id = 1});
+  const auto theirs = lock_row<job>(locks, db, 1, {.ttl = 10s});
+  CHECK(others.force_release(dlock::row<job>(others, db, 1)));
+  CHECK(try_lock_row<job>(others, db, 1));
   CHECK(eventually([&] { return theirs.held().loss() == dlock::loss_reason::taken_over; }));  // by the next renewal
 }
 
-TEST_CASE("row holder: what a program without dlock has locked is not forced") {
-  rows r;
-  r.add(job{.id = 1});
-  const auto key = dlock::row<job>(r.locks, r.db, 1);
-  r.sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + r.fixture->time_from_now(60) + " WHERE id = 1");
-  REQUIRE(r.locks.holder(key));
-  CHECK_FALSE(r.locks.force_release(key));
-  CHECK(r.locks.holder(key));
-  CHECK_FALSE(try_lock_row<job>(r.locks, r.db, 1));
+TEST_CASE_METHOD(rows, "row holder: what a program without dlock has locked is not forced") {
+  add(job{.id = 1});
+  const auto key = dlock::row<job>(locks, db, 1);
+  sql("UPDATE job SET lock_owner = 'plain', lock_expire_time = " + fixture->time_from_now(60) + " WHERE id = 1");
+  REQUIRE(locks.holder(key));
+  CHECK_FALSE(locks.force_release(key));
+  CHECK(locks.holder(key));
+  CHECK_FALSE(try_lock_row<job>(locks, db, 1));
 }
 
-TEST_CASE("row holder: a service on another store knows no rows, and says so") {
-  rows r;
-  const auto key = dlock::row<order>(r.locks, r.db, 1);
+TEST_CASE_METHOD(rows, "row holder: a service on another store knows no rows, and says so") {
+  const auto key = dlock::row<order>(locks, db, 1);
   dlock::stores::virtual_clock clock;
   dlock::lock_service elsewhere(std::make_shared<dlock::stores::memory_store>(clock), {.time = &clock});
   CHECK_THROWS_AS(elsewhere.holder(key), std::invalid_argument);
   CHECK_THROWS_AS(elsewhere.force_release(key), std::invalid_argument);
 }
 
-TEST_CASE("row holder: the page's SQL finds the session behind lock_owner, and revokes it") {
-  rows r;
-  for (int id = 1; id <= 4; ++id) r.add(order{.id = id});
-  const auto mine = lock_row<order>(r.locks, r.db, 1, {.ttl = 10s});
-  const auto theirs = lock_row<order>(r.others, r.db, 2);
-  r.take_over(3);
-  const auto sql = sql_of_page(r, r.fixture->is_sqlite() ? "sqlite" : "mysql");
-  const auto found = r.fixture->select(sql);
+TEST_CASE_METHOD(rows, "row holder: the page's SQL finds the session behind lock_owner, and revokes it") {
+  for (int id = 1; id <= 4; ++id) add(order{.id = id});
+  const auto mine = lock_row<order>(locks, db, 1, {.ttl = 10s});
+  const auto theirs = lock_row<order>(others, db, 2);
+  take_over(3);
+  const auto on_page = sql_of_page(*this, fixture->is_sqlite() ? "sqlite" : "mysql");
+  const auto found = fixture->select(on_page);
   REQUIRE(found.size() == 3);
   CHECK(found[0].at(0) == "1");
   CHECK(found[0].at(5) == "one");
   CHECK(found[1].at(5) == "two");
   CHECK(found[2].at(3).empty());  // no host: its session is gone
   const auto session = found[0].at(1).substr(0, 32);
-  CHECK(session == r.others.holder(dlock::row<order>(r.others, r.db, 1))->session.hex());
-  auto force = sql_of_page(r, "force");
+  CHECK(session == others.holder(dlock::row<order>(others, db, 1))->session.hex());
+  auto force = sql_of_page(*this, "force");
   const std::string example = "0123456789abcdef0123456789abcdef";
-  if (r.fixture->is_sqlite()) {
+  if (fixture->is_sqlite()) {
     force.replace(force.find("WHERE"), std::string::npos, "WHERE lower(hex(id)) = '" + session + "'");
   } else {
     force.replace(force.find(example), example.size(), session);
   }
-  CHECK(r.sql(force) == 1);
+  CHECK(sql(force) == 1);
   CHECK(eventually([&] { return mine.held().loss() == dlock::loss_reason::renewal_refused; }));
   CHECK_NOTHROW(theirs.held().ensure_held());
 }
@@ -359,42 +343,41 @@ void make_seats(rows& r) {
 
 }  // namespace
 
-TEST_CASE("row id: a composite one names its row by its columns' names, in whatever order the table has them") {
-  rows r;
-  make_seats(r);
+TEST_CASE_METHOD(rows,
+                 "row id: a composite one names its row by its columns' names, in whatever order the table has them") {
+  make_seats(*this);
   for (std::int64_t row = 1; row <= 2; ++row) {
-    for (std::int64_t number = 1; number <= 2; ++number) r.add(seat{.id = {row, number, "1"}});
+    for (std::int64_t number = 1; number <= 2; ++number) add(seat{.id = {row, number, "1"}});
   }
-  auto mine = lock_row<seat>(r.locks, r.db, {1, 2, "1"});
+  auto mine = lock_row<seat>(locks, db, {1, 2, "1"});
   CHECK(mine->id.row == 1);
   CHECK(mine->id.number == 2);
-  CHECK(r.load<seat>(seat_id{1, 2, "1"})->lock.held());
-  CHECK_FALSE(r.load<seat>(seat_id{2, 1, "1"})->lock.held());
-  CHECK_FALSE(try_lock_row<seat>(r.others, r.db, {1, 2, "1"}));
-  CHECK(try_lock_row<seat>(r.others, r.db, {2, 1, "1"}));
+  CHECK(load<seat>(seat_id{1, 2, "1"})->lock.held());
+  CHECK_FALSE(load<seat>(seat_id{2, 1, "1"})->lock.held());
+  CHECK_FALSE(try_lock_row<seat>(others, db, {1, 2, "1"}));
+  CHECK(try_lock_row<seat>(others, db, {2, 1, "1"}));
   mine->sold = 1;
   mine.commit();
-  CHECK(r.load<seat>(seat_id{1, 2, "1"})->sold == 1);
-  CHECK(r.load<seat>(seat_id{2, 1, "1"})->sold == 0);
-  auto claimed = dlock::claim<seat>(r.locks, r.db, odb::query<seat>::id.row == 2, 5);
+  CHECK(load<seat>(seat_id{1, 2, "1"})->sold == 1);
+  CHECK(load<seat>(seat_id{2, 1, "1"})->sold == 0);
+  auto claimed = dlock::claim<seat>(locks, db, odb::query<seat>::id.row == 2, 5);
   REQUIRE(claimed.size() == 2);
   for (auto& each : claimed) {
     CHECK(each->id.row == 2);
     each->sold = 7;
     each.commit();
   }
-  CHECK(r.load<seat>(seat_id{2, 1, "1"})->sold == 7);
+  CHECK(load<seat>(seat_id{2, 1, "1"})->sold == 7);
 }
 
-TEST_CASE("row id: one of two columns that the table has the other way round") {
-  rows r;
-  make_table(r, "line", "id_number BIGINT NOT NULL, id_document VARCHAR(40) NOT NULL, count INTEGER NOT NULL",
+TEST_CASE_METHOD(rows, "row id: one of two columns that the table has the other way round") {
+  make_table(*this, "line", "id_number BIGINT NOT NULL, id_document VARCHAR(40) NOT NULL, count INTEGER NOT NULL",
              "id_number, id_document");
-  r.add(line{.id = {"7", 8}});
-  r.add(line{.id = {"8", 7}});
-  const auto mine = lock_row<line>(r.locks, r.db, {"7", 8});
-  CHECK(r.load<line>(line_id{"7", 8})->lock.held());
-  CHECK_FALSE(r.load<line>(line_id{"8", 7})->lock.held());
+  add(line{.id = {"7", 8}});
+  add(line{.id = {"8", 7}});
+  const auto mine = lock_row<line>(locks, db, {"7", 8});
+  CHECK(load<line>(line_id{"7", 8})->lock.held());
+  CHECK_FALSE(load<line>(line_id{"8", 7})->lock.held());
 }
 
 TEST_CASE("row id: one that is not the primary key is refused with both") {
@@ -421,11 +404,10 @@ TEST_CASE("row id: one that is not the primary key is refused with both") {
   }
 }
 
-TEST_CASE("row id: a member that is no column is refused") {
-  rows r;
-  r.add(memo{.id = {1, 0}});
-  CHECK_THROWS_WITH(dlock::row<memo>(r.locks, r.db, {1, 0}), ContainsSubstring("transient"));
-  CHECK_THROWS_AS(dlock::claim<memo>(r.locks, r.db, odb::query<memo>(), 1), std::invalid_argument);
+TEST_CASE_METHOD(rows, "row id: a member that is no column is refused") {
+  add(memo{.id = {1, 0}});
+  CHECK_THROWS_WITH(dlock::row<memo>(locks, db, {1, 0}), ContainsSubstring("transient"));
+  CHECK_THROWS_AS(dlock::claim<memo>(locks, db, odb::query<memo>(), 1), std::invalid_argument);
 }
 
 TEST_CASE("row id: its columns are read from ODB's statement") {

@@ -23,22 +23,22 @@ using namespace dlock;
 using loss = tcp_proxy::loss;
 using query = odb::query<order>;
 
-TEST_CASE("mysql rows: a claim passes over a row that somebody's transaction has locked and does not wait for it") {
-  rows r;
-  for (int id = 1; id <= 3; ++id) r.add(order{.id = id});
-  const auto other = r.db.connection();
+TEST_CASE_METHOD(
+    rows, "mysql rows: a claim passes over a row that somebody's transaction has locked and does not wait for it") {
+  for (int id = 1; id <= 3; ++id) add(order{.id = id});
+  const auto other = db.connection();
   other->execute("BEGIN");
   other->execute("UPDATE orders SET amount = 1 WHERE id = 1");
   const auto begun = std::chrono::steady_clock::now();
   {
-    const auto claimed = claim<order>(r.locks, r.db, query("ORDER BY id"), 3);
+    const auto claimed = claim<order>(locks, db, query("ORDER BY id"), 3);
     REQUIRE(claimed.size() == 2);
     CHECK(claimed[0]->id == 2);
     CHECK(claimed[1]->id == 3);
   }
   CHECK(std::chrono::steady_clock::now() - begun < 5s);
   other->execute("ROLLBACK");
-  CHECK(claim<order>(r.locks, r.db, query("ORDER BY id"), 3).size() == 3);
+  CHECK(claim<order>(locks, db, query("ORDER BY id"), 3).size() == 3);
 }
 
 // Ids that are texts, in columns of every kind: other character sets, other collations, bytes.
@@ -80,8 +80,7 @@ const std::string japanese = "\xe6\x97\xa5\xe6\x9c\xac";
 
 }  // namespace
 
-TEST_CASE("mysql rows: a text id is found in a column of any character set and collation", "[T56]") {
-  rows r;
+TEST_CASE_METHOD(rows, "mysql rows: a text id is found in a column of any character set and collation", "[T56]") {
   const auto type =
       GENERATE(as<std::string>{}, "VARCHAR(40) CHARACTER SET latin1 COLLATE latin1_swedish_ci",
                "VARCHAR(40) CHARACTER SET latin1 COLLATE latin1_german1_ci",
@@ -89,82 +88,81 @@ TEST_CASE("mysql rows: a text id is found in a column of any character set and c
                "VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci", "VARCHAR(40) CHARACTER SET ucs2",
                "VARCHAR(40) CHARACTER SET utf16 COLLATE utf16_bin", "VARBINARY(40)");
   CAPTURE(type);
-  make_wallets(r, type);
-  r.add(wallet(german, 100));
-  r.add(wallet("plain", 1));
-  check_all(r, r.db, german);
+  make_wallets(*this, type);
+  add(wallet(german, 100));
+  add(wallet("plain", 1));
+  check_all(*this, db, german);
   if (type.find("latin1") == std::string::npos) {
-    r.add(wallet(japanese, 100));
-    check_all(r, r.db, japanese);
+    add(wallet(japanese, 100));
+    check_all(*this, db, japanese);
   }
 }
 
-TEST_CASE("mysql rows: an id with characters that the column can't have names no row, not one with question marks",
-          "[T56]") {
-  rows r;
-  make_wallets(r, "VARCHAR(40) CHARACTER SET latin1");
-  r.add(wallet("??", 100));
-  r.add(wallet("?", 100));
+TEST_CASE_METHOD(
+    rows, "mysql rows: an id with characters that the column can't have names no row, not one with question marks",
+    "[T56]") {
+  make_wallets(*this, "VARCHAR(40) CHARACTER SET latin1");
+  add(wallet("??", 100));
+  add(wallet("?", 100));
   for (const auto& id : {japanese, std::string("\xf0\x9f\x94\x92"), std::string("\xe2\x80\x8b?")}) {
     try {
-      const auto never = try_lock_row<wallet>(r.locks, r.db, id);
+      const auto never = try_lock_row<wallet>(locks, db, id);
       FAIL("locked " << never->owner());
     } catch (const dlock::lock_refused& error) {
       CHECK(error.code() == dlock::errc::no_such_row);
     }
   }
-  CHECK(lock_row<wallet>(r.locks, r.db, "??")->cents() == 100);
+  CHECK(lock_row<wallet>(locks, db, "??")->cents() == 100);
 }
 
-TEST_CASE("mysql rows: an id of bytes is compared as bytes", "[T56]") {
-  rows r;
-  make_wallets(r, "VARBINARY(40)");
+TEST_CASE_METHOD(rows, "mysql rows: an id of bytes is compared as bytes", "[T56]") {
+  make_wallets(*this, "VARBINARY(40)");
   const std::string bytes("\xff\x00'\xe9", 4);
-  r.sql("INSERT INTO wallet (owner, cents, version) VALUES (X'FF0027E9', 100, 1)");
-  auto row = lock_row<wallet>(r.locks, r.db, bytes);
+  sql("INSERT INTO wallet (owner, cents, version) VALUES (X'FF0027E9', 100, 1)");
+  auto row = lock_row<wallet>(locks, db, bytes);
   CHECK(row->owner() == bytes);
   const auto check = row.held().verification();
   CHECK(std::holds_alternative<dlock::verification::bytes>(check.parameters.at(3)));
   row->pay(30);
   row.commit();
-  CHECK(dlock::claim<wallet>(r.locks, r.db, odb::query<wallet>("cents = 70"), 1).size() == 1);
+  CHECK(dlock::claim<wallet>(locks, db, odb::query<wallet>("cents = 70"), 1).size() == 1);
 }
 
-TEST_CASE("mysql rows: an id is what the application's connections say it is, whatever they speak", "[T56]") {
-  rows r;
+TEST_CASE_METHOD(rows, "mysql rows: an id is what the application's connections say it is, whatever they speak",
+                 "[T56]") {
   const auto type = GENERATE(as<std::string>{}, "VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
                              "VARCHAR(40) CHARACTER SET latin1");
   CAPTURE(type);
-  make_wallets(r, type);
+  make_wallets(*this, type);
   const auto latin =
-      r.fixture->through(static_cast<std::uint16_t>(std::stoul(mysql_setting("DLOCK_TEST_MYSQL_PORT"))), "latin1");
-  r.add(wallet(german, 100));
-  check_all(r, *latin, "Gr\xfc\xdf' \\");
+      fixture->through(static_cast<std::uint16_t>(std::stoul(mysql_setting("DLOCK_TEST_MYSQL_PORT"))), "latin1");
+  add(wallet(german, 100));
+  check_all(*this, *latin, "Gr\xfc\xdf' \\");
 }
 
-TEST_CASE("mysql rows: an id that is no text at all is refused with its column before any lock is taken") {
-  rows r;
-  CHECK_THROWS_AS(dlock::row<wallet>(r.locks, r.db, "\xff"), std::invalid_argument);
+TEST_CASE_METHOD(rows, "mysql rows: an id that is no text at all is refused with its column before any lock is taken") {
+  CHECK_THROWS_AS(dlock::row<wallet>(locks, db, "\xff"), std::invalid_argument);
   try {
-    static_cast<void>(lock_row<wallet>(r.locks, r.db, "a\xe9z"));
+    static_cast<void>(lock_row<wallet>(locks, db, "a\xe9z"));
     FAIL("no UTF-8");
   } catch (const std::invalid_argument& error) {
     CHECK(std::string(error.what()).find("`owner` = 'a?z' is not UTF-8") != std::string::npos);
   }
 }
 
-TEST_CASE("mysql rows: spellings that a collation takes for one row exclude each other, and are no re-entry", "[T56]") {
-  rows r;
-  make_wallets(r, "VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci");
-  r.add(wallet("Ada", 100));
-  auto mine = lock_row<wallet>(r.locks, r.db, "ada");
+TEST_CASE_METHOD(rows,
+                 "mysql rows: spellings that a collation takes for one row exclude each other, and are no re-entry",
+                 "[T56]") {
+  make_wallets(*this, "VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci");
+  add(wallet("Ada", 100));
+  auto mine = lock_row<wallet>(locks, db, "ada");
   CHECK(mine->owner() == "Ada");
-  CHECK_FALSE(try_lock_row<wallet>(r.others, r.db, "ADA"));
-  CHECK_FALSE(try_lock_row<wallet>(r.locks, r.db, "ADA"));  // by the holder itself: another key
-  CHECK(try_lock_row<wallet>(r.locks, r.db, "ada").held().reentered());
+  CHECK_FALSE(try_lock_row<wallet>(others, db, "ADA"));
+  CHECK_FALSE(try_lock_row<wallet>(locks, db, "ADA"));  // by the holder itself: another key
+  CHECK(try_lock_row<wallet>(locks, db, "ada").held().reentered());
   mine->pay(1);
   mine.commit();
-  CHECK(lock_row<wallet>(r.others, r.db,
+  CHECK(lock_row<wallet>(others, db,
                          "\xc3\xa1"
                          "da")
             ->cents() == 99);

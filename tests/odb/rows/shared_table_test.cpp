@@ -33,94 +33,89 @@ struct plain_program {
 
 }  // namespace
 
-TEST_CASE("shared table: a row that plain SQL holds is busy for us, one that we hold is for plain SQL") {
-  rows r;
-  r.add(job{.id = 1, .state = "new"});
-  plain_program plain{r};
+TEST_CASE_METHOD(rows, "shared table: a row that plain SQL holds is busy for us, one that we hold is for plain SQL") {
+  add(job{.id = 1, .state = "new"});
+  plain_program plain{*this};
   REQUIRE(plain.take(60));
-  CHECK_FALSE(try_lock_row<job>(r.locks, r.db, 1));
+  CHECK_FALSE(try_lock_row<job>(locks, db, 1));
   REQUIRE(plain.release());
-  auto mine = try_lock_row<job>(r.locks, r.db, 1);
+  auto mine = try_lock_row<job>(locks, db, 1);
   REQUIRE(mine);
   CHECK_FALSE(plain.take(60));
-  CHECK_FALSE(try_lock_row<job>(r.others, r.db, 1));
+  CHECK_FALSE(try_lock_row<job>(others, db, 1));
   mine->state = "done";
   mine.commit();
-  CHECK(r.load<job>(1)->state == "done");
+  CHECK(load<job>(1)->state == "done");
   CHECK(plain.take(60));
 }
 
-TEST_CASE("shared table: a lock of plain SQL that has expired is taken over, and its holder's version is stale") {
-  rows r;
-  r.add(job{.id = 1, .state = "new"});
-  plain_program plain{r};
+TEST_CASE_METHOD(
+    rows, "shared table: a lock of plain SQL that has expired is taken over, and its holder's version is stale") {
+  add(job{.id = 1, .state = "new"});
+  plain_program plain{*this};
   REQUIRE(plain.take(-5));
-  const auto theirs = r.load<job>(1);
-  const auto mine = try_lock_row<job>(r.locks, r.db, 1);
+  const auto theirs = load<job>(1);
+  const auto mine = try_lock_row<job>(locks, db, 1);
   REQUIRE(mine);
   CHECK(mine.held().fencing_token() == theirs->version + 1);
   CHECK_FALSE(plain.release());
   theirs->state = "late";
-  CHECK_THROWS_AS(r.update(*theirs), odb::object_changed);
+  CHECK_THROWS_AS(update(*theirs), odb::object_changed);
 }
 
-TEST_CASE("shared table: the expiry column is renewed, and the version stays", "[T73]") {
-  rows r;
-  r.add(job{.id = 1, .state = "new"});
-  plain_program plain{r};
-  auto mine = lock_row<job>(r.locks, r.db, 1, {.ttl = 5s});
-  const auto version = r.load<job>(1)->version;
+TEST_CASE_METHOD(rows, "shared table: the expiry column is renewed, and the version stays", "[T73]") {
+  add(job{.id = 1, .state = "new"});
+  plain_program plain{*this};
+  auto mine = lock_row<job>(locks, db, 1, {.ttl = 5s});
+  const auto version = load<job>(1)->version;
   const auto end = std::chrono::steady_clock::now() + 6500ms;  // longer than the ttl and the column's second
   while (std::chrono::steady_clock::now() < end) {
     REQUIRE(mine.held().remaining() > 0us);
     REQUIRE_FALSE(plain.take(60));
     std::this_thread::sleep_for(200ms);
   }
-  CHECK(r.load<job>(1)->version == version);
+  CHECK(load<job>(1)->version == version);
   mine->state = "done";
   CHECK_NOTHROW(mine.commit());
 }
 
-TEST_CASE("shared table: a ttl that the column's seconds can't tell is refused") {
-  rows r;
-  r.add(job{.id = 1, .state = "new"});
-  CHECK_THROWS_AS(lock_row<job>(r.locks, r.db, 1, {.ttl = 2s}), std::invalid_argument);
+TEST_CASE_METHOD(rows, "shared table: a ttl that the column's seconds can't tell is refused") {
+  add(job{.id = 1, .state = "new"});
+  CHECK_THROWS_AS(lock_row<job>(locks, db, 1, {.ttl = 2s}), std::invalid_argument);
 }
 
-TEST_CASE("shared table: an update that keeps a row of such a table locked is followed by a commit") {
-  rows r;
-  r.add(job{.id = 1, .state = "new"});
-  auto mine = lock_row<job>(r.locks, r.db, 1);
+TEST_CASE_METHOD(rows, "shared table: an update that keeps a row of such a table locked is followed by a commit") {
+  add(job{.id = 1, .state = "new"});
+  auto mine = lock_row<job>(locks, db, 1);
   mine->state = "half";
   mine.update();  // raises the version, which is the fence
   mine->state = "done";
   mine.commit();
-  CHECK(r.load<job>(1)->state == "done");
-  CHECK(try_lock_row<job>(r.others, r.db, 1));
+  CHECK(load<job>(1)->state == "done");
+  CHECK(try_lock_row<job>(others, db, 1));
 }
 
-TEST_CASE("lock columns: a table that exists without them gets them by one script") {
-  rows r;
-  r.sql("DROP TABLE orders");
-  const std::string name = r.fixture->is_sqlite() ? "\"orders\"" : "`orders`";
-  r.sql("CREATE TABLE " + name +
-        " (id INTEGER NOT NULL PRIMARY KEY, status VARCHAR(40) NOT NULL, amount BIGINT NOT NULL, "
-        "version INTEGER NOT NULL)");
-  r.sql("INSERT INTO orders VALUES (1, 'paid', 5, 1)");
-  const auto script = dlock::add_lock_columns_sql<order>(r.locks, r.db);
+TEST_CASE_METHOD(rows, "lock columns: a table that exists without them gets them by one script") {
+  sql("DROP TABLE orders");
+  const std::string name = fixture->is_sqlite() ? "\"orders\"" : "`orders`";
+  sql("CREATE TABLE " + name +
+      " (id INTEGER NOT NULL PRIMARY KEY, status VARCHAR(40) NOT NULL, amount BIGINT NOT NULL, "
+      "version INTEGER NOT NULL)");
+  sql("INSERT INTO orders VALUES (1, 'paid', 5, 1)");
+  const auto script = dlock::add_lock_columns_sql<order>(locks, db);
   for (std::size_t at = 0; at < script.size();) {
     const auto end = std::min(script.find(';', at), script.size());
     const auto statement = script.substr(at, end - at);
-    if (statement.find("ALTER") != std::string::npos) r.sql(statement);
+    if (statement.find("ALTER") != std::string::npos) sql(statement);
     at = end + 1;
   }
-  auto row = lock_row<order>(r.locks, r.db, 1);
+  auto row = lock_row<order>(locks, db, 1);
   CHECK(row->amount == 5);
   row->status = "shipped";
   row.commit();
   // Programs that do not know of the columns go on.
-  r.sql("INSERT INTO orders (id, status, amount, version) VALUES (2, 'paid', 5, 1)");
-  CHECK(try_lock_row<order>(r.others, r.db, 2).held().fencing_token() == 1);
+  sql("INSERT INTO orders (id, status, amount, version) VALUES (2, 'paid', 5, 1)");
+  CHECK(try_lock_row<order>(others, db, 2).held().fencing_token() == 1);
 }
 
 // What docs/row-locks.md says that things cost, counted where the statements arrive.
@@ -239,17 +234,17 @@ void check(rows& r, dlock::lease held) {
 
 }  // namespace
 
-TEST_CASE("verification: its parameters are in the order of its question marks, for keys and for rows of any id") {
-  rows r;
-  check(r, r.locks.acquire("it's ? a key"));
-  r.add(order{.id = -7});
-  check(r, r.locks.acquire(dlock::row<order>(r.locks, r.db, -7)));
-  r.add(wallet("o'hara ? \xc3\xa9\\", 1));
-  check(r, r.locks.acquire(dlock::row<wallet>(r.locks, r.db, "o'hara ? \xc3\xa9\\")));
-  r.add(line{.id = {"a:1", 2}});
-  check(r, r.locks.acquire(dlock::row<line>(r.locks, r.db, {"a:1", 2})));
-  r.add(seat{.id = {1, 2, "hall"}});
-  check(r, r.locks.acquire(dlock::row<seat>(r.locks, r.db, {1, 2, "hall"})));
-  r.add(job{.id = 1});
-  check(r, r.locks.acquire(dlock::row<job>(r.locks, r.db, 1)));
+TEST_CASE_METHOD(
+    rows, "verification: its parameters are in the order of its question marks, for keys and for rows of any id") {
+  check(*this, locks.acquire("it's ? a key"));
+  add(order{.id = -7});
+  check(*this, locks.acquire(dlock::row<order>(locks, db, -7)));
+  add(wallet("o'hara ? \xc3\xa9\\", 1));
+  check(*this, locks.acquire(dlock::row<wallet>(locks, db, "o'hara ? \xc3\xa9\\")));
+  add(line{.id = {"a:1", 2}});
+  check(*this, locks.acquire(dlock::row<line>(locks, db, {"a:1", 2})));
+  add(seat{.id = {1, 2, "hall"}});
+  check(*this, locks.acquire(dlock::row<seat>(locks, db, {1, 2, "hall"})));
+  add(job{.id = 1});
+  check(*this, locks.acquire(dlock::row<job>(locks, db, 1)));
 }

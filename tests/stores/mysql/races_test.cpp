@@ -57,13 +57,12 @@ void check_contended(const reply& r) {
 }  // namespace
 
 // Where the server can't pass over locked rows.
-TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhile", "[T57]") {
-  stage s;
-  const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(s.fixture.tables.prefix(), '`'));
+TEST_CASE_METHOD(stage, "mysql races: a batch that waited does not steal a key granted meanwhile", "[T57]") {
+  const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(fixture.tables.prefix(), '`'));
   const mysql_row_sql row_sql(sql.names(), "");
-  actor a(s.fixture), b(s.fixture), c(s.fixture);
+  actor a(fixture), b(fixture), c(fixture);
   for (const char* key : {"k0", "k1", "k2"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
-  s.hold("k1");
+  hold("k1");
   std::array<request, 3> asked;
   std::array<reply, 3> replies;
   const std::array<const char*, 3> keys{"k0", "k1", "k2"};
@@ -76,14 +75,14 @@ TEST_CASE("mysql races: a batch that waited does not steal a key granted meanwhi
   if (!takes_wait(b)) {
     execute();
     for (const auto& reply : replies) check_contended(reply);
-    s.commit();
+    commit();
     for (const char* key : {"k0", "k1", "k2"}) CHECK(b.at(key).fence == 1);  // nothing of the batch was done
     return;
   }
-  auto batch = s.blocked(b, execute);
+  auto batch = blocked(b, execute);
   // The batch holds k0 and waits at k1; it has not reached k2.
   CHECK(answer(c.take("k2")) == outcome::yes);
-  s.commit();
+  commit();
   batch.get();
   CHECK(answer(replies[0]) == outcome::yes);
   CHECK(replies[0].fence == 2);
@@ -127,100 +126,93 @@ TEST_CASE("mysql races: a take over of a locked row is busy under snapshot isola
   overtaken();
 }
 
-TEST_CASE("mysql races: a kill waits for a renewal in flight and then finds a live session") {
-  stage s;
-  actor holder(s.fixture, for_moments), b(s.fixture);
-  pass_until(s.fixture, [&] {
-    return s.other.one("SELECT expires_at_us<=TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) FROM " +
-                       s.session() + " WHERE id=" + hex(holder.id)) == "1";
+TEST_CASE_METHOD(stage, "mysql races: a kill waits for a renewal in flight and then finds a live session") {
+  actor holder(fixture, for_moments), b(fixture);
+  pass_until(fixture, [&] {
+    return other.one("SELECT expires_at_us<=TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) FROM " +
+                     session() + " WHERE id=" + hex(holder.id)) == "1";
   });
-  s.other.run("BEGIN");
-  s.other.run("UPDATE " + s.session() + " SET expires_at_us=expires_at_us+60000000 WHERE id=" + hex(holder.id));
-  auto kill = s.blocked(b, [&] { return b.kill(holder.id); });
-  s.commit();
+  other.run("BEGIN");
+  other.run("UPDATE " + session() + " SET expires_at_us=expires_at_us+60000000 WHERE id=" + hex(holder.id));
+  auto kill = blocked(b, [&] { return b.kill(holder.id); });
+  commit();
   CHECK(kill.get() == outcome::no);
   CHECK(holder.renew(for_long) == outcome::yes);
 }
 
-TEST_CASE("mysql races: a renewal waits for a kill in flight and then is lost") {
-  stage s;
-  actor holder(s.fixture);
-  s.other.run("BEGIN");
-  s.other.run("DELETE FROM " + s.session() + " WHERE id=" + hex(holder.id));
-  auto renewal = s.blocked(holder, [&] { return holder.renew(for_long); });
-  s.commit();
+TEST_CASE_METHOD(stage, "mysql races: a renewal waits for a kill in flight and then is lost") {
+  actor holder(fixture);
+  other.run("BEGIN");
+  other.run("DELETE FROM " + session() + " WHERE id=" + hex(holder.id));
+  auto renewal = blocked(holder, [&] { return holder.renew(for_long); });
+  commit();
   CHECK(renewal.get() == outcome::no);
 }
 
-TEST_CASE("mysql races: the time of a grant is when it was asked for, so less is left after a wait") {
-  stage s;
-  actor a(s.fixture), b(s.fixture);
-  const auto floor = s.fixture.tables.table("floor");
-  s.other.run("BEGIN");
-  s.other.run("SELECT * FROM " + floor + " WHERE id=1 FOR UPDATE");
-  auto first = s.blocked(b, [&] { return b.insert("k", 20s); });
+TEST_CASE_METHOD(stage, "mysql races: the time of a grant is when it was asked for, so less is left after a wait") {
+  actor a(fixture), b(fixture);
+  const auto floor = fixture.tables.table("floor");
+  other.run("BEGIN");
+  other.run("SELECT * FROM " + floor + " WHERE id=1 FOR UPDATE");
+  auto first = blocked(b, [&] { return b.insert("k", 20s); });
   std::this_thread::sleep_for(300ms);  // what passes here is what is missing at the end
-  s.commit();
+  commit();
   REQUIRE(answer(first.get()) == outcome::yes);
   CHECK(a.at("k").remaining < 20s - 300ms);
 }
 
-TEST_CASE("mysql races: an insert waits for clean-up in flight and starts above the deleted fence", "[T58]") {
-  stage s;
-  actor a(s.fixture), b(s.fixture);
+TEST_CASE_METHOD(stage, "mysql races: an insert waits for clean-up in flight and starts above the deleted fence",
+                 "[T58]") {
+  actor a(fixture), b(fixture);
   for (int i = 0; i != 5; ++i) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
-  s.other.run("BEGIN");
-  s.other.run("UPDATE " + s.fixture.tables.table("floor") + " SET fence=GREATEST(fence, 5) WHERE id=1");
-  s.other.run("DELETE FROM " + s.lock() + " WHERE lock_key='k' AND session_id IS NULL AND fence<=5");
-  auto insert = s.blocked(b, [&] { return b.insert("k"); });
-  s.commit();
+  other.run("BEGIN");
+  other.run("UPDATE " + fixture.tables.table("floor") + " SET fence=GREATEST(fence, 5) WHERE id=1");
+  other.run("DELETE FROM " + lock() + " WHERE lock_key='k' AND session_id IS NULL AND fence<=5");
+  auto insert = blocked(b, [&] { return b.insert("k"); });
+  commit();
   const reply r = insert.get();
   REQUIRE(answer(r) == outcome::yes);
   CHECK(r.fence == 6);
 }
 
-TEST_CASE("mysql races: first inserts behind one that rolls back give one grant and no error", "[T48]") {
-  stage s;
+TEST_CASE_METHOD(stage, "mysql races: first inserts behind one that rolls back give one grant and no error", "[T48]") {
   constexpr std::size_t many = 6;
   std::vector<std::unique_ptr<actor>> actors;
-  for (std::size_t i = 0; i != many; ++i) actors.push_back(std::make_unique<actor>(s.fixture));
+  for (std::size_t i = 0; i != many; ++i) actors.push_back(std::make_unique<actor>(fixture));
   for (int round = 0; round != 5; ++round) {
     const auto key = "k" + std::to_string(round);
-    s.other.run("BEGIN");
-    s.other.run(
-        "INSERT INTO " + s.lock() +
-        " (lock_key, session_id, nonce, fence, acquired_at_us, expires_at_us, verified_by, verifies) VALUES ('" + key +
-        "', NULL, 1, 1, 1, NULL, 0, 0)");
+    other.run("BEGIN");
+    other.run("INSERT INTO " + lock() +
+              " (lock_key, session_id, nonce, fence, acquired_at_us, expires_at_us, verified_by, verifies) VALUES ('" +
+              key + "', NULL, 1, 1, 1, NULL, 0, 0)");
     std::vector<std::future<reply>> inserts;
-    for (auto& actor : actors) inserts.push_back(s.blocked(*actor, [&] { return actor->insert(key); }));
-    s.other.run("ROLLBACK");
+    for (auto& actor : actors) inserts.push_back(blocked(*actor, [&] { return actor->insert(key); }));
+    other.run("ROLLBACK");
     int granted = 0;
     for (auto& insert : inserts) granted += answer(insert.get()) == outcome::yes ? 1 : 0;
     CHECK(granted == 1);
   }
 }
 
-TEST_CASE("mysql races: clean-up does not wait for the renewal of a live session") {
-  stage s;
-  actor live(s.fixture), dead(s.fixture, 1us), b(s.fixture);
-  s.other.run("BEGIN");
-  s.other.run("UPDATE " + s.session() + " SET beat=beat+1 WHERE id=" + hex(live.id));
-  pass_until(s.fixture, [&] {
+TEST_CASE_METHOD(stage, "mysql races: clean-up does not wait for the renewal of a live session") {
+  actor live(fixture), dead(fixture, 1us), b(fixture);
+  other.run("BEGIN");
+  other.run("UPDATE " + session() + " SET beat=beat+1 WHERE id=" + hex(live.id));
+  pass_until(fixture, [&] {
     const reply r = b.store->admin()->cleanup(*b.connection, 1h, 100);
     CHECK(answer(r) == outcome::yes);
     return r.fence == 1;
   });
-  s.commit();
+  commit();
   CHECK(live.renew(for_long) == outcome::yes);
   CHECK(dead.renew(for_long) == outcome::no);
 }
 
-TEST_CASE("mysql races: no verb leaves a transaction open") {
-  stage s;
-  actor a(s.fixture), b(s.fixture);
+TEST_CASE_METHOD(stage, "mysql races: no verb leaves a transaction open") {
+  actor a(fixture), b(fixture);
   const auto idle = [&] {
-    return s.root.one("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN (" +
-                      std::to_string(connection_id(a)) + "," + std::to_string(connection_id(b)) + ")") == "0";
+    return root.one("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN (" +
+                    std::to_string(connection_id(a)) + "," + std::to_string(connection_id(b)) + ")") == "0";
   };
   const auto fence = a.acquire("k");
   CHECK(idle());
@@ -236,18 +228,17 @@ TEST_CASE("mysql races: no verb leaves a transaction open") {
   CHECK(idle());
 }
 
-TEST_CASE("mysql races: a renewal that changes no time counts as one", "[T55]") {
-  stage s;
-  actor a(s.fixture, for_long);
+TEST_CASE_METHOD(stage, "mysql races: a renewal that changes no time counts as one", "[T55]") {
+  actor a(fixture, for_long);
   for (int i = 0; i != 3; ++i) CHECK(a.renew(1s) == outcome::yes);
-  CHECK(s.other.one("SELECT beat FROM " + s.session() + " WHERE id=" + hex(a.id)) == "3");
+  CHECK(other.one("SELECT beat FROM " + session() + " WHERE id=" + hex(a.id)) == "3");
 }
 
-TEST_CASE("mysql races: a row that stays locked is busy, at once where the server can, and nothing broke", "[T53]") {
-  stage s;
-  actor a(s.fixture), b(s.fixture);
+TEST_CASE_METHOD(stage, "mysql races: a row that stays locked is busy, at once where the server can, and nothing broke",
+                 "[T53]") {
+  actor a(fixture), b(fixture);
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
-  s.hold("k");
+  hold("k");
   if (!takes_wait(b)) wait_long_for_locks(*b.connection);
   const auto began = std::chrono::steady_clock::now();
   const reply r = b.take("k");
@@ -257,25 +248,23 @@ TEST_CASE("mysql races: a row that stays locked is busy, at once where the serve
   // What only reads does not wait at all.
   CHECK(answer(b.poll("k")) == outcome::yes);
   CHECK(b.connection->usable());
-  s.commit();
+  commit();
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("mysql races: a locked table is busy, not for ever", "[T53]") {
-  stage s;
-  actor a(s.fixture);
+TEST_CASE_METHOD(stage, "mysql races: a locked table is busy, not for ever", "[T53]") {
+  actor a(fixture);
   a.acquire("k");
-  s.root.run("LOCK TABLES " + s.lock() + " WRITE");
+  root.run("LOCK TABLES " + lock() + " WRITE");
   const reply r = a.take("k");
-  s.root.run("UNLOCK TABLES");
+  root.run("UNLOCK TABLES");
   CHECK(r.result == outcome::failed);
   CHECK(r.why.contended);
   CHECK(a.connection->usable());
 }
 
-TEST_CASE("mysql races: two batches in opposite need of the same keys do not fail") {
-  stage s;
-  actor a(s.fixture), b(s.fixture);
+TEST_CASE_METHOD(stage, "mysql races: two batches in opposite need of the same keys do not fail") {
+  actor a(fixture), b(fixture);
   std::vector<std::string> keys;
   for (int i = 10; i != 30; ++i) keys.push_back("k" + std::to_string(i));
   for (const auto& key : keys) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
@@ -297,9 +286,9 @@ TEST_CASE("mysql races: two batches in opposite need of the same keys do not fai
     }
     return grants;
   };
-  auto other = std::async(std::launch::async, [&] { return work(b); });
+  auto beside = std::async(std::launch::async, [&] { return work(b); });
   const int first = work(a);
-  const int second = other.get();
+  const int second = beside.get();
   REQUIRE(first >= 0);
   REQUIRE(second >= 0);
   CHECK(first + second > 0);

@@ -341,96 +341,94 @@ struct row_batch : row_scene {
 
 }  // namespace
 
-TEST_CASE("mysql row batch: what a trigger refuses for one row is done for the others, which are told apart") {
-  row_batch s;
-  s.trigger("IF NEW.id=3 AND NEW.lock_owner LIKE '%/%' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT='no!'; END IF");
-  const auto replies = s.a.run(s.takes());
+TEST_CASE_METHOD(row_batch,
+                 "mysql row batch: what a trigger refuses for one row is done for the others, which are told apart") {
+  trigger("IF NEW.id=3 AND NEW.lock_owner LIKE '%/%' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT='no!'; END IF");
+  const auto replies = a.run(takes());
   for (std::size_t i = 0; i != many; ++i) {
     INFO(i << ": " << replies[i].why.text);
     CHECK(replies[i].result == (i == 3 ? failed : yes));
     CHECK(replies[i].fence == (i == 3 ? 0u : 1u));
   }
   CHECK_THAT(replies[3].why.text, ContainsSubstring("no!"));
-  CHECK(s.number(s.table->fence, s.rows[3]) == 0);
-  CHECK(s.number(s.table->fence, s.rows[4]) == 1);
-  CHECK(s.a.connection->usable());
+  CHECK(number(table->fence, rows[3]) == 0);
+  CHECK(number(table->fence, rows[4]) == 1);
+  CHECK(a.connection->usable());
 }
 
-TEST_CASE("mysql row batch: a grant that a trigger has changed is in doubt, and the others have their fences") {
-  row_batch s;
-  s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
-  const auto replies = s.a.run(s.takes());
+TEST_CASE_METHOD(row_batch,
+                 "mysql row batch: a grant that a trigger has changed is in doubt, and the others have their fences") {
+  trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
+  const auto replies = a.run(takes());
   for (std::size_t i = 0; i != many; ++i) {
     INFO(i << ": " << replies[i].why.text);
     CHECK(replies[i].result == (i == 3 ? unknown : yes));
     CHECK(replies[i].fence == (i == 3 ? 0u : 1u));
   }
   CHECK(statements(replies) == 2);
-  CHECK_FALSE(s.a.connection->usable());
+  CHECK_FALSE(a.connection->usable());
 }
 
-TEST_CASE("mysql row batch: the fences behind a trigger are those in the rows") {
-  row_batch s;
-  s.set("lock_fence=40", s.rows[2]);
-  audit watching(static_cast<mysql_row_fixture&>(*s.fixture).locks);
-  watching.watch(s.table->table, "AFTER UPDATE");
-  const auto replies = s.a.run(s.takes());
+TEST_CASE_METHOD(row_batch, "mysql row batch: the fences behind a trigger are those in the rows") {
+  set("lock_fence=40", rows[2]);
+  audit watching(static_cast<mysql_row_fixture&>(*fixture).locks);
+  watching.watch(table->table, "AFTER UPDATE");
+  const auto replies = a.run(takes());
   for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].fence == (i == 2 ? 41u : 1u));
   CHECK(watching.lines() == std::to_string(many));
 }
 
-TEST_CASE("mysql row batch: a row that others take as soon as it is released counts as released") {
-  row_batch s;
-  const auto asked = s.takes();
-  for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
+TEST_CASE_METHOD(row_batch, "mysql row batch: a row that others take as soon as it is released counts as released") {
+  const auto asked = takes();
+  for (const auto& each : a.run(asked)) REQUIRE(answer(each) == yes);
   // What a waiter does, at the moment of the release.
-  s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
-  auto back = s.frees(asked, verb::release);
+  trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
+  auto back = frees(asked, verb::release);
   back[1].fence = 9;  // never ours
-  const auto replies = s.a.run(back);
+  const auto replies = a.run(back);
   for (std::size_t i = 0; i != many; ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
   CHECK(statements(replies) == 2);
 }
 
-TEST_CASE("mysql row batch: of two rows that others have, one freed just now, neither is told that it was lost") {
-  row_batch s;
-  const auto asked = s.takes();
-  for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
-  s.set("lock_owner='somebody'", s.rows[1]);
-  s.trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
-  const auto replies = s.a.run(s.frees(asked, verb::release));
+TEST_CASE_METHOD(
+    row_batch, "mysql row batch: of two rows that others have, one freed just now, neither is told that it was lost") {
+  const auto asked = takes();
+  for (const auto& each : a.run(asked)) REQUIRE(answer(each) == yes);
+  set("lock_owner='somebody'", rows[1]);
+  trigger("IF NEW.id=3 THEN SET NEW.lock_owner='somebody'; END IF");
+  const auto replies = a.run(frees(asked, verb::release));
   for (std::size_t i = 0; i != many; ++i) CHECK(replies[i].result == (i == 1 || i == 3 ? unknown : yes));
   // As after any answer that did not come: once more, on another connection.
-  const auto other = connect(*s.a.store, 5s);
-  for (const auto& each : executed(*s.a.store, *other, s.frees({asked[1], asked[3]}, verb::release)))
+  const auto other = connect(*a.store, 5s);
+  for (const auto& each : executed(*a.store, *other, frees({asked[1], asked[3]}, verb::release)))
     CHECK(answer(each) == no);
 }
 
-TEST_CASE("mysql row batch: a renewal that must not wait passes over the row that another program has locked") {
-  row_batch s;
-  auto asked = s.takes();
-  for (const auto& each : s.a.run(asked)) REQUIRE(answer(each) == yes);
+TEST_CASE_METHOD(row_batch,
+                 "mysql row batch: a renewal that must not wait passes over the row that another program has locked") {
+  auto asked = takes();
+  for (const auto& each : a.run(asked)) REQUIRE(answer(each) == yes);
   for (auto& each : asked) {
     each.action = verb::extend;
     each.fence = 1;
     each.ttl = 60s;
     each.no_wait = true;
   }
-  const auto expiring = s.a.run(asked);  // a session keeps them: there is no expiry to be moved
+  const auto expiring = a.run(asked);  // a session keeps them: there is no expiry to be moved
   for (const auto& each : expiring) CHECK(answer(each) == no);
-  for (const auto& row : s.rows) s.set("lock_expires_at_us=9000000000000000", row);
-  CHECK(statements(s.a.run(asked)) == 1);
+  for (const auto& row : rows) set("lock_expires_at_us=9000000000000000", row);
+  CHECK(statements(a.run(asked)) == 1);
   auto other = raw_mysql::root();
   other.run("BEGIN");
-  other.run("SELECT * FROM " + s.table->table + " WHERE id=3 FOR UPDATE");
-  const auto replies = without_waiting(*s.a.connection, [&] { return s.a.run(asked); });
+  other.run("SELECT * FROM " + table->table + " WHERE id=3 FOR UPDATE");
+  const auto replies = without_waiting(*a.connection, [&] { return a.run(asked); });
   for (std::size_t i = 0; i != many; ++i) {
     INFO(i << ": " << replies[i].why.text);
     CHECK(replies[i].result == (i == 3 ? failed : yes));
     CHECK(replies[i].why.contended == (i == 3));
   }
   other.run("ROLLBACK");
-  for (const auto& each : s.a.run(asked)) CHECK(answer(each) == yes);
+  for (const auto& each : a.run(asked)) CHECK(answer(each) == yes);
 }
 
 TEST_CASE("mysql row batch: without an answer all members are in doubt, ended once and cancelled in one statement") {
@@ -490,23 +488,22 @@ TEST_CASE("mysql row batch: a text id that the column's characters can't write i
   for (std::size_t i = 0; i != rows.size(); ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
 }
 
-TEST_CASE("mysql row batch: rows of two tables, and other ttls, are never one statement") {
-  row_batch s;
-  const auto other = s.fixture->make_table({});
-  s.app->run("INSERT INTO " + other->table + " (id) VALUES (0)");
+TEST_CASE_METHOD(row_batch, "mysql row batch: rows of two tables, and other ttls, are never one statement") {
+  const auto other = fixture->make_table({});
+  app->run("INSERT INTO " + other->table + " (id) VALUES (0)");
   const auto row = lock_key::of_row(other, {std::int64_t{0}});
-  auto asked = s.takes();
-  asked.push_back(s.a.about(verb::take, row));
-  auto replies = s.a.run(asked);
+  auto asked = takes();
+  asked.push_back(a.about(verb::take, row));
+  auto replies = a.run(asked);
   for (const auto& each : replies) CHECK(answer(each) == yes);
   CHECK(statements(replies) == many + 1);
-  for (const auto& each : s.a.run(s.frees(asked, verb::release))) CHECK(answer(each) == yes);
-  asked = s.takes();
+  for (const auto& each : a.run(frees(asked, verb::release))) CHECK(answer(each) == yes);
+  asked = takes();
   asked[2].kind = lease_kind::expiring;
   asked[2].ttl = for_long;
-  replies = s.a.run(asked);
+  replies = a.run(asked);
   for (const auto& each : replies) CHECK(answer(each) == yes);
-  for (std::size_t i = 0; i != many; ++i) CHECK(s.value(s.table->expires_at, s.rows[i]).empty() == (i != 2));
+  for (std::size_t i = 0; i != many; ++i) CHECK(value(table->expires_at, rows[i]).empty() == (i != 2));
 }
 
 // The moment in which a row's lock ends, on a server whose clock stands still for us.

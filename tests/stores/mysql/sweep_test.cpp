@@ -101,14 +101,14 @@ TEST_CASE("mysql sweep: goes on where the last step ended, and round") {
   pass_until(fixture, [&] { return sweep(b, 1us, 7) == 1; });
 }
 
-TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, and all else goes", "[T58]") {
-  cleanup_fixture s;
-  actor dead(s.fixture), b(s.fixture);
-  s.add_key("a");
+TEST_CASE_METHOD(cleanup_fixture,
+                 "mysql sweep: what somebody's transaction has locked is passed over, and all else goes", "[T58]") {
+  actor dead(fixture), b(fixture);
+  add_key("a");
   dead.acquire("b");
-  s.add_key("c");
-  s.add_key("d");
-  s.kill(dead);
+  add_key("c");
+  add_key("d");
+  kill(dead);
   const auto locked_session = id128::random(), other_session = id128::random();
   for (const auto& id : {locked_session, other_session}) {
     REQUIRE(answer(b.store->session(*b.connection, session_verb::open, {.id = id, .ttl = 1us})) == outcome::yes);
@@ -116,61 +116,60 @@ TEST_CASE("mysql sweep: what somebody's transaction has locked is passed over, a
   // A holder that verified stands still in its transaction; somebody has touched another key; somebody a session.
   raw_mysql stopped(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   stopped.run("BEGIN");
-  stopped.run("UPDATE " + s.lock() + " SET verifies=verifies+1 WHERE lock_key IN ('b', 'c')");
-  stopped.run("UPDATE " + s.session() + " SET beat=beat+1 WHERE id=" + hex(locked_session));
+  stopped.run("UPDATE " + lock() + " SET verifies=verifies+1 WHERE lock_key IN ('b', 'c')");
+  stopped.run("UPDATE " + session() + " SET beat=beat+1 WHERE id=" + hex(locked_session));
   CHECK(without_waiting(*b.connection, [&] { return sweep(b, 1us, 10); }) == 3);  // a, d and a session
   CHECK(answer(b.poll("a")) == outcome::absent);
   CHECK(answer(b.poll("d")) == outcome::absent);
   CHECK(b.at("b").holder == dead.id);
-  CHECK_FALSE(s.has_session(other_session));
-  CHECK(s.has_session(locked_session));
+  CHECK_FALSE(has_session(other_session));
+  CHECK(has_session(locked_session));
   stopped.run("COMMIT");
-  pass_until(s.fixture, [&] { return sweep(b, 1us, 10) == 0; });
-  CHECK(s.root.one("SELECT COUNT(*) FROM " + s.lock()) == "0");
-  CHECK_FALSE(s.has_session(locked_session));
-  CHECK_FALSE(s.has_session(dead.id));
+  pass_until(fixture, [&] { return sweep(b, 1us, 10) == 0; });
+  CHECK(root.one("SELECT COUNT(*) FROM " + lock()) == "0");
+  CHECK_FALSE(has_session(locked_session));
+  CHECK_FALSE(has_session(dead.id));
 }
 
-TEST_CASE("mysql sweep: locked rows at the front do not keep it from those behind", "[T58]") {
-  cleanup_fixture s;
-  actor b(s.fixture);
-  for (const char* key : {"a", "b", "c"}) s.add_key(key);
+TEST_CASE_METHOD(cleanup_fixture, "mysql sweep: locked rows at the front do not keep it from those behind", "[T58]") {
+  actor b(fixture);
+  for (const char* key : {"a", "b", "c"}) add_key(key);
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   other.run("BEGIN");
-  other.run("SELECT * FROM " + s.lock() + " WHERE lock_key IN ('a', 'b') FOR UPDATE");
+  other.run("SELECT * FROM " + lock() + " WHERE lock_key IN ('a', 'b') FOR UPDATE");
   CHECK(sweep(b, 1us, 1) + sweep(b, 1us, 1) == 1);
   CHECK(answer(b.poll("c")) == outcome::absent);
   other.run("COMMIT");
 }
 
-TEST_CASE("mysql sweep: rows that are locked while it is at work make it wait once at most", "[mysql9][T58]") {
-  cleanup_fixture s;
-  actor b(s.fixture);
-  for (const char* key : {"a", "b", "c", "d", "e"}) s.add_key(key);
+TEST_CASE_METHOD(cleanup_fixture, "mysql sweep: rows that are locked while it is at work make it wait once at most",
+                 "[mysql9][T58]") {
+  actor b(fixture);
+  for (const char* key : {"a", "b", "c", "d", "e"}) add_key(key);
   wait_long_for_locks(*b.connection, 4);
-  s.close_gate(s.floor(), "BEFORE UPDATE");
-  auto sweeping = s.sweep_to_gate(b);
+  close_gate(floor(), "BEFORE UPDATE");
+  auto sweeping = sweep_to_gate(b);
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   other.run("BEGIN");
-  other.run("SELECT * FROM " + s.lock() + " FOR UPDATE");
+  other.run("SELECT * FROM " + lock() + " FOR UPDATE");
   const auto began = std::chrono::steady_clock::now();
-  s.open_gate();
+  open_gate();
   CHECK(sweeping.get() == 0);
   CHECK(std::chrono::steady_clock::now() - began < 16s);
   other.run("COMMIT");
   CHECK(sweep(b, 1us, 10) + sweep(b, 1us, 10) == 5);
 }
 
-TEST_CASE("mysql sweep: a floor that stays locked ends the keys' turn, not the sessions'", "[T58]") {
-  cleanup_fixture s;
-  actor dead(s.fixture), b(s.fixture);
-  s.add_key("a");
-  s.kill(dead);
+TEST_CASE_METHOD(cleanup_fixture, "mysql sweep: a floor that stays locked ends the keys' turn, not the sessions'",
+                 "[T58]") {
+  actor dead(fixture), b(fixture);
+  add_key("a");
+  kill(dead);
   raw_mysql other(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
   other.run("BEGIN");
-  other.run("SELECT * FROM " + s.floor() + " FOR UPDATE");
+  other.run("SELECT * FROM " + floor() + " FOR UPDATE");
   CHECK(sweep(b, 1us, 10) == 1);
-  CHECK_FALSE(s.has_session(dead.id));
+  CHECK_FALSE(has_session(dead.id));
   CHECK(answer(b.poll("a")) == outcome::yes);
   other.run("COMMIT");
   CHECK(sweep(b, 1us, 10) == 1);
@@ -219,65 +218,64 @@ TEST_CASE("mysql sweep: a dead holder's key that changed after the poll is left 
   }
 }
 
-TEST_CASE("mysql sweep: a session that was renewed after the poll stays", "[T58]") {
-  cleanup_fixture s;
-  actor b(s.fixture);
+TEST_CASE_METHOD(cleanup_fixture, "mysql sweep: a session that was renewed after the poll stays", "[T58]") {
+  actor b(fixture);
   std::vector<id128> ids{id128::random(), id128::random()};
   std::sort(ids.begin(), ids.end());
   for (const auto& id : ids) {
     REQUIRE(answer(b.store->session(*b.connection, session_verb::open, {.id = id, .ttl = 1us})) == outcome::yes);
   }
-  s.fixture.pass(2ms);
+  fixture.pass(2ms);
   // Where a session is deleted, the server waits for us.
-  s.close_gate(s.session(), "BEFORE DELETE");
-  auto sweeping = s.sweep_to_gate(b);
+  close_gate(session(), "BEFORE DELETE");
+  auto sweeping = sweep_to_gate(b);
   // A renewal that began in time may come so late.
-  CHECK(s.root.run("UPDATE " + s.session() + " SET expires_at_us=expires_at_us+60000000 WHERE id=" + hex(ids[1])) == 1);
-  s.open_gate();
+  CHECK(root.run("UPDATE " + session() + " SET expires_at_us=expires_at_us+60000000 WHERE id=" + hex(ids[1])) == 1);
+  open_gate();
   CHECK(sweeping.get() == 1);
-  CHECK_FALSE(s.has_session(ids[0]));
-  CHECK(s.has_session(ids[1]));
+  CHECK_FALSE(has_session(ids[0]));
+  CHECK(has_session(ids[1]));
 }
 
-TEST_CASE("mysql sweep: of two services with one store the second does not wait for the first") {
-  cleanup_fixture s;
-  actor b(s.fixture);
-  s.add_key("k");
-  s.close_gate(s.floor(), "BEFORE UPDATE");
-  auto first = s.sweep_to_gate(b);
+TEST_CASE_METHOD(cleanup_fixture,
+                 "mysql sweep: of two services with one store the second does not wait for the first") {
+  actor b(fixture);
+  add_key("k");
+  close_gate(floor(), "BEFORE UPDATE");
+  auto first = sweep_to_gate(b);
   const auto other = connect(*b.store, 5s);
   const reply second = b.store->admin()->cleanup(*other, 1us, 10);
   CHECK(answer(second) == outcome::yes);
   CHECK(second.fence == 0);
   CHECK(second.statements == 0);
-  s.open_gate();
+  open_gate();
   CHECK(first.get() == 1);
 }
 
-TEST_CASE("mysql sweep: a great table is gone through in steps, and nothing in it is forgotten", "[T58]") {
-  cleanup_fixture s;
-  actor holding(s.fixture), b(s.fixture);
+TEST_CASE_METHOD(cleanup_fixture, "mysql sweep: a great table is gone through in steps, and nothing in it is forgotten",
+                 "[T58]") {
+  actor holding(fixture), b(fixture);
   const auto idle_session = id128::random();
   REQUIRE(answer(b.store->session(*b.connection, session_verb::open, {.id = idle_session, .ttl = 1us})) ==
           outcome::yes);
   // 16384 keys granted just now, each 700th long ago.
-  s.root.run("INSERT INTO " + s.lock() + " VALUES ('00000', NULL, 1, 1, 1000000000000000000, NULL, 0, 0)");
+  root.run("INSERT INTO " + lock() + " VALUES ('00000', NULL, 1, 1, 1000000000000000000, NULL, 0, 0)");
   for (int n = 1; n != 16384; n *= 2) {
-    s.root.run("INSERT INTO " + s.lock() + " SELECT LPAD(lock_key+" + std::to_string(n) +
-               ",5,'0'), NULL, 1, 1, acquired_at_us, NULL, 0, 0 FROM " + s.lock());
+    root.run("INSERT INTO " + lock() + " SELECT LPAD(lock_key+" + std::to_string(n) +
+             ",5,'0'), NULL, 1, 1, acquired_at_us, NULL, 0, 0 FROM " + lock());
   }
-  s.root.run("UPDATE " + s.lock() + " SET acquired_at_us=1 WHERE lock_key MOD 700=350");
+  root.run("UPDATE " + lock() + " SET acquired_at_us=1 WHERE lock_key MOD 700=350");
   holding.acquire("12000x");
-  s.kill(holding);
-  s.root.run("UPDATE " + s.lock() + " SET acquired_at_us=1000000000000000000 WHERE lock_key='12000x'");
+  kill(holding);
+  root.run("UPDATE " + lock() + " SET acquired_at_us=1000000000000000000 WHERE lock_key='12000x'");
   std::uint64_t gone = 0;
   int steps = 0;
   while (gone < 24 && ++steps < 20) gone += sweep(b, 1us, 5);
   CHECK(gone == 24);  // 23 keys, and the session that holds nothing
   CHECK(steps < 12);
-  CHECK_FALSE(s.has_session(idle_session));
-  CHECK(s.has_session(holding.id));
-  CHECK(s.root.one("SELECT COUNT(*) FROM " + s.lock()) == "16362");
+  CHECK_FALSE(has_session(idle_session));
+  CHECK(has_session(holding.id));
+  CHECK(root.one("SELECT COUNT(*) FROM " + lock()) == "16362");
 }
 
 TEST_CASE("mysql sweep: never lets a fence go back while others lock", "[T50][T58]") {

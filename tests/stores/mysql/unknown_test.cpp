@@ -49,62 +49,59 @@ struct waiting_grant {
 
 }  // namespace
 
-TEST_CASE("mysql unknown: an interrupted grant is unknown at once, and its ghost is settled and cancelled") {
-  waiting_grant w;
+TEST_CASE_METHOD(waiting_grant,
+                 "mysql unknown: an interrupted grant is unknown at once, and its ghost is settled and cancelled") {
   const auto began = std::chrono::steady_clock::now();
-  w.victim->connection->interrupt();
-  const reply r = w.grant.get();
+  victim->connection->interrupt();
+  const reply r = grant.get();
   INFO(r.why.text);
   CHECK(std::chrono::steady_clock::now() - began < 15s);
   CHECK(r.result == outcome::unknown);
   CHECK(r.why.connection);
-  CHECK_FALSE(w.victim->connection->usable());
+  CHECK_FALSE(victim->connection->usable());
   // The server has not noticed that the client is gone: the statement waits on.
-  CHECK(w.first->store->terminate(*w.first->connection, w.lost));
-  w.let_go();
-  CHECK_FALSE(w.holder());
-  request q{.action = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce};
-  CHECK(answer(w.first->run(q)) == outcome::no);
-  CHECK(w.first->acquire("k") == 1);
+  CHECK(first->store->terminate(*first->connection, lost));
+  let_go();
+  CHECK_FALSE(holder());
+  request q{.action = verb::cancel, .resource = "k", .session = victim->id, .nonce = victim->nonce};
+  CHECK(answer(first->run(q)) == outcome::no);
+  CHECK(first->acquire("k") == 1);
 }
 
-TEST_CASE("mysql unknown: a ghost that was granted is freed by its nonce") {
-  waiting_grant w;
-  w.victim->connection->interrupt();
-  CHECK(w.grant.get().result == outcome::unknown);
-  w.let_go();
-  pass_until(w.fixture, [&] { return bool(w.holder()); });  // the dead client's statement was done
-  CHECK(w.holder() == w.victim->id);
-  CHECK(w.first->store->terminate(*w.first->connection, w.lost));
-  request q{.action = verb::cancel, .resource = "k", .session = w.victim->id, .nonce = w.victim->nonce + 1};
-  CHECK(answer(w.first->run(q)) == outcome::no);  // another attempt's name
-  q.nonce = w.victim->nonce;
-  CHECK(answer(w.first->run(q)) == outcome::yes);
-  CHECK(answer(w.first->take("k")) == outcome::yes);
+TEST_CASE_METHOD(waiting_grant, "mysql unknown: a ghost that was granted is freed by its nonce") {
+  victim->connection->interrupt();
+  CHECK(grant.get().result == outcome::unknown);
+  let_go();
+  pass_until(fixture, [&] { return bool(holder()); });  // the dead client's statement was done
+  CHECK(holder() == victim->id);
+  CHECK(first->store->terminate(*first->connection, lost));
+  request q{.action = verb::cancel, .resource = "k", .session = victim->id, .nonce = victim->nonce + 1};
+  CHECK(answer(first->run(q)) == outcome::no);  // another attempt's name
+  q.nonce = victim->nonce;
+  CHECK(answer(first->run(q)) == outcome::yes);
+  CHECK(answer(first->take("k")) == outcome::yes);
 }
 
-TEST_CASE("mysql unknown: a connection killed in mid-statement is unknown and of no more use") {
-  waiting_grant w;
-  w.root.run("KILL " + std::to_string(w.lost.id));
-  const reply r = w.grant.get();
+TEST_CASE_METHOD(waiting_grant, "mysql unknown: a connection killed in mid-statement is unknown and of no more use") {
+  root.run("KILL " + std::to_string(lost.id));
+  const reply r = grant.get();
   INFO(r.why.text);
   CHECK(r.result == outcome::unknown);
-  CHECK_FALSE(w.victim->connection->usable());
-  CHECK(w.first->store->terminate(*w.first->connection, w.lost));  // gone already
-  w.let_go();
-  CHECK_FALSE(w.holder());
+  CHECK_FALSE(victim->connection->usable());
+  CHECK(first->store->terminate(*first->connection, lost));  // gone already
+  let_go();
+  CHECK_FALSE(holder());
 }
 
-TEST_CASE("mysql unknown: a query killed in mid-statement was certainly not done") {
-  waiting_grant w;
-  w.root.run("KILL QUERY " + std::to_string(w.lost.id));
-  const reply r = w.grant.get();
+TEST_CASE_METHOD(waiting_grant, "mysql unknown: a query killed in mid-statement was certainly not done") {
+  root.run("KILL QUERY " + std::to_string(lost.id));
+  const reply r = grant.get();
   INFO(r.why.text);
   CHECK(r.result == outcome::failed);
   CHECK(r.why.transient);
-  CHECK(w.victim->connection->usable());
-  w.let_go();
-  CHECK_FALSE(w.holder());
+  CHECK(victim->connection->usable());
+  let_go();
+  CHECK_FALSE(holder());
 }
 
 TEST_CASE("mysql unknown: no answer within the statement timeout is unknown") {

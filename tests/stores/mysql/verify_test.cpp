@@ -47,10 +47,8 @@ struct few_rights : mysql_user {
 
 }  // namespace
 
-TEST_CASE("mysql verify: whoever wants a verified key is told within milliseconds where the server can") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const auto row = s.make(1);
+TEST_CASE_METHOD(two_row_actors,
+                 "mysql verify: whoever wants a verified key is told within milliseconds where the server can") {
   const auto fence = a.acquire(row);
   REQUIRE(answer(a.insert("k")) == outcome::yes);
   --a.nonce;

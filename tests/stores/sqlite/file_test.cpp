@@ -12,6 +12,9 @@
 #include <fstream>
 #include <latch>
 
+#include <cstdlib>
+#include <stdexcept>
+
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
@@ -22,7 +25,6 @@
 #include "stores/sqlite/client/file.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
-#include "stores/sqlite/without_rights.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/test.hpp"
@@ -32,6 +34,19 @@ using namespace dlock;
 using machine_ptr = std::shared_ptr<sqlite_machine>;
 
 namespace {
+
+/// Does without the rights of the administrator, whom no permission stops.
+class as_nobody {
+ public:
+  as_nobody() {
+    if (::geteuid() == 0 && ::seteuid(65534) != 0) throw std::runtime_error("seteuid failed");
+  }
+  ~as_nobody() {
+    if (::getuid() == 0 && ::seteuid(0) != 0) std::abort();
+  }
+  as_nobody(const as_nobody&) = delete;
+  as_nobody& operator=(const as_nobody&) = delete;
+};
 
 void check_refused(const std::string& url, const std::string& text) {
   INFO(url);

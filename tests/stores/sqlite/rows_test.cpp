@@ -25,7 +25,7 @@ namespace {
 
 /// A file with the table `orders`, as an application without dlock would have made it, and `jobs`, which follows the
 /// plain-SQL protocol.
-class shop final : public sqlite_file_fixture {
+class shop : public sqlite_file_fixture {
  public:
   shop() : sqlite_file_fixture("?busy_timeout=200") {
     raw_sqlite raw(path);
@@ -84,23 +84,22 @@ std::uint64_t taken(actor& who, const lock_key& row, microseconds own_ttl = 0us)
 
 // ---- the application's tables ----------------------------------------------------------------------------------
 
-TEST_CASE("sqlite rows: a table is described by its name, its columns are checked") {
-  shop fixture;
-  CHECK(fixture.orders->label == "orders");
-  CHECK(fixture.orders->id == std::vector<std::string>{"\"id\""});
-  CHECK_FALSE(fixture.orders->owner_not_null);
-  CHECK(fixture.jobs->owner_not_null);
+TEST_CASE_METHOD(shop, "sqlite rows: a table is described by its name, its columns are checked") {
+  CHECK(orders->label == "orders");
+  CHECK(orders->id == std::vector<std::string>{"\"id\""});
+  CHECK_FALSE(orders->owner_not_null);
+  CHECK(jobs->owner_not_null);
 
-  raw_sqlite raw(fixture.path);
+  raw_sqlite raw(path);
   raw.run("CREATE TABLE plain(id INTEGER PRIMARY KEY, v INTEGER)");
   raw.run("CREATE TABLE heap(o TEXT, e INTEGER, f INTEGER)");
   raw.run("CREATE TABLE \"the \"\"table\"(b TEXT, a INTEGER, O TEXT, e INTEGER, f INTEGER, PRIMARY KEY(a, b))");
   raw.run("CREATE TABLE numbers(id INTEGER PRIMARY KEY, o TEXT, e INTEGER NOT NULL, f INTEGER, i INTEGER)");
-  odb::sqlite::database database(fixture.path);
+  odb::sqlite::database database(path);
   const auto with = database.connection();
   const auto refused = [&](row_table table) {
     fault why;
-    CHECK(fixture.application().describe(*with, table, why) == outcome::failed);
+    CHECK(application().describe(*with, table, why) == outcome::failed);
     return why.text;
   };
   CHECK_THAT(refused({.table = "\"nothing\""}), ContainsSubstring("table \"nothing\" does not exist"));
@@ -121,24 +120,22 @@ TEST_CASE("sqlite rows: a table is described by its name, its columns are checke
 
   row_table table{.table = "\"main\".\"the \"\"table\"", .owner = "\"o\"", .expires_at = "\"e\"", .fence = "\"f\""};
   fault why;
-  REQUIRE(fixture.application().describe(*with, table, why) == outcome::yes);
+  REQUIRE(application().describe(*with, table, why) == outcome::yes);
   CHECK(table.id == std::vector<std::string>{"\"a\"", "\"b\""});  // in the key's order
   CHECK(table.label == "the \"table");
 }
 
-TEST_CASE("sqlite rows: a connection shares the store if its main database is that file") {
-  shop fixture;
-  raw_sqlite(fixture.folder / "other.db").run("CREATE TABLE t(id INTEGER)");
+TEST_CASE_METHOD(shop, "sqlite rows: a connection shares the store if its main database is that file") {
+  raw_sqlite(folder / "other.db").run("CREATE TABLE t(id INTEGER)");
   fault why;
-  odb::sqlite::database same(fixture.path), other(fixture.folder / "other.db"), memory(":memory:");
-  CHECK(fixture.application().shares(*same.connection(), why) == outcome::yes);
-  CHECK(fixture.application().shares(*other.connection(), why) == outcome::no);
-  CHECK(fixture.application().shares(*memory.connection(), why) == outcome::no);
+  odb::sqlite::database same(path), other(folder / "other.db"), memory(":memory:");
+  CHECK(application().shares(*same.connection(), why) == outcome::yes);
+  CHECK(application().shares(*other.connection(), why) == outcome::no);
+  CHECK(application().shares(*memory.connection(), why) == outcome::no);
 }
 
-TEST_CASE("sqlite rows: every statement about a row searches by its primary key") {
-  shop fixture;
-  raw_sqlite raw(fixture.path);
+TEST_CASE_METHOD(shop, "sqlite rows: every statement about a row searches by its primary key") {
+  raw_sqlite raw(path);
   raw.run("CREATE TABLE lines(region INTEGER, name TEXT, o TEXT, e INTEGER, f INTEGER, PRIMARY KEY(region, name))");
   const row_table lines{.table = "lines", .id = {"region", "name"}, .owner = "o", .expires_at = "e", .fence = "f"};
   dlock::stores::sql::table_names names("dlock_", '"');
@@ -156,23 +153,22 @@ TEST_CASE("sqlite rows: every statement about a row searches by its primary key"
   const id128 session = id128::random();
   using namespace stores::sqlite::lease_table;
   for (const auto& [table, first, second] :
-       {std::tuple{*fixture.orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
-        std::tuple{*fixture.jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
+       {std::tuple{*orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
+        std::tuple{*jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
         std::tuple{lines, row_id{nullptr, {1, std::string("x")}}, row_id{nullptr, {2, std::string("y")}}}}) {
     for (std::size_t i = 0; i < row_statement_count; ++i)
       check(row_statement_text(static_cast<dlock::stores::sql::row_statement>(i), table, names).sql);
     const row_id* const rows[] = {&first, &second};
-    check(fixture.application().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
+    check(application().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));
     row_id row{std::make_shared<const row_table>(table), second.values};
     const request grant{.session = session, .row = &row, .nonce = 1, .fence = 1};
-    check(fixture.open()->transactions()->verification_of(grant).text);
-    check(fixture.open()->transactions()->release_of(grant).text);
+    check(open()->transactions()->verification_of(grant).text);
+    check(open()->transactions()->release_of(grant).text);
   }
 }
 
-TEST_CASE("sqlite rows: a condition names thousands of rows, of composite ids too") {
-  shop fixture;
-  raw_sqlite raw(fixture.path);
+TEST_CASE_METHOD(shop, "sqlite rows: a condition names thousands of rows, of composite ids too") {
+  raw_sqlite raw(path);
   raw.run("CREATE TABLE lines(region INTEGER, name TEXT, PRIMARY KEY(region, name))");
   raw.run(
       "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
@@ -182,20 +178,19 @@ TEST_CASE("sqlite rows: a condition names thousands of rows, of composite ids to
   for (std::int64_t i = 1; i <= 4000; ++i) ids.push_back({nullptr, {i, "n" + std::to_string(i)}});
   std::vector<const row_id*> rows;
   for (const auto& id : ids) rows.push_back(&id);
-  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + fixture.application().rows_by_id(lines, rows)) == "4000");
+  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + application().rows_by_id(lines, rows)) == "4000");
   const row_table numbers{.table = "lines", .id = {"region"}};
-  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + fixture.application().rows_by_id(numbers, rows)) == "4000");
+  CHECK(raw.text("SELECT COUNT(*) FROM lines WHERE " + application().rows_by_id(numbers, rows)) == "4000");
 }
 
-TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared as other programs do") {
-  shop fixture;
-  actor ours(fixture), other(fixture);
-  raw_sqlite raw(fixture.path);
+TEST_CASE_METHOD(shop, "sqlite rows: a shared expiry is text in UTC, rounded up, and compared as other programs do") {
+  actor ours(*this), other(*this);
+  raw_sqlite raw(path);
   const auto clock = [] {
     return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
   };
   const auto before = clock();
-  taken(ours, fixture.nightly(), 5500ms);
+  taken(ours, nightly(), 5500ms);
   const auto after = clock();
   const auto written = raw.text("SELECT lock_expire_time FROM jobs");
   CHECK(
@@ -212,20 +207,20 @@ TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared
   do {  // within one second: the expiry is of whole ones
     now = raw.text("SELECT datetime('now')");
     raw.run("UPDATE jobs SET lock_expire_time = datetime('now', '+30 seconds')");
-    poll = run(other, verb::poll, fixture.nightly());
+    poll = run(other, verb::poll, nightly());
   } while (raw.text("SELECT datetime('now')") != now);
   CHECK(poll.holder.remaining > 30s);
   CHECK(poll.holder.remaining <= 31s);
   raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = datetime('now', '-1 seconds')");
-  CHECK(run(other, verb::poll, fixture.nightly()).holder.expired);
-  CHECK(answer(run(other, verb::take, fixture.nightly(), 5s)) == outcome::yes);
+  CHECK(run(other, verb::poll, nightly()).holder.expired);
+  CHECK(answer(run(other, verb::take, nightly(), 5s)) == outcome::yes);
 
   // It can be extended as long as nobody else may take it.
   const auto extended_at_the_end = [&] {
     for (;;) {
       raw.run("UPDATE jobs SET lock_expire_time = datetime('now')");
       const auto second = raw.text("SELECT lock_expire_time FROM jobs");
-      const reply extended = run(other, verb::extend, fixture.nightly(), 20s);
+      const reply extended = run(other, verb::extend, nightly(), 20s);
       if (raw.text("SELECT datetime('now')") == second) return answer(extended);  // still the same second
     }
   };
@@ -233,34 +228,30 @@ TEST_CASE("sqlite rows: a shared expiry is text in UTC, rounded up, and compared
 
   // Numbers are less than any text: nobody may take that for the past.
   raw.run("UPDATE jobs SET lock_owner = 'another program', lock_expire_time = 1700000000");
-  CHECK(answer(run(ours, verb::take, fixture.nightly(), 5s)) == outcome::no);
-  const seen foreign = run(ours, verb::poll, fixture.nightly()).holder;
+  CHECK(answer(run(ours, verb::take, nightly(), 5s)) == outcome::no);
+  const seen foreign = run(ours, verb::poll, nightly()).holder;
   CHECK_FALSE(foreign.expired);
   CHECK(foreign.who == "another program");
 }
 
-TEST_CASE("sqlite rows: the pieces of a claim can stand in a statement about several tables") {
-  shop fixture;
-  raw_sqlite raw(fixture.path);
+TEST_CASE_METHOD(shop, "sqlite rows: the pieces of a claim can stand in a statement about several tables") {
+  raw_sqlite raw(path);
   raw.run("CREATE TABLE archive AS SELECT * FROM orders");
-  const lock_key first = fixture.order(1);
+  const lock_key first = order(1);
   const row_id* const rows[] = {first.row()};
-  for (const auto& condition :
-       {fixture.application().free_rows(*fixture.orders), fixture.application().rows_by_id(*fixture.orders, rows)}) {
+  for (const auto& condition : {application().free_rows(*orders), application().rows_by_id(*orders, rows)}) {
     INFO(condition);
     CHECK(raw.text("SELECT COUNT(*) > 0 FROM orders JOIN archive ON archive.id = orders.id WHERE " + condition) == "1");
   }
-  CHECK(raw.text("SELECT COUNT(*) FROM orders, archive WHERE " +
-                 fixture.application().abandoned_rows(*fixture.orders)) == "0");
+  CHECK(raw.text("SELECT COUNT(*) FROM orders, archive WHERE " + application().abandoned_rows(*orders)) == "0");
 }
 
-TEST_CASE("sqlite rows: more tables than a connection keeps statements of") {
-  shop fixture;
-  actor actor(fixture);
-  raw_sqlite raw(fixture.path);
+TEST_CASE_METHOD(shop, "sqlite rows: more tables than a connection keeps statements of") {
+  actor actor(*this);
+  raw_sqlite raw(path);
   std::vector<std::shared_ptr<const row_table>> tables;
   for (int i = 0; i < 40; ++i) {
-    row_table table = *fixture.orders;
+    row_table table = *orders;
     table.table = fmt::format("\"t{}\"", i);
     table.label = fmt::format("t{}", i);
     raw.run(fmt::format("CREATE TABLE t{} AS SELECT * FROM orders", i));
@@ -277,27 +268,26 @@ TEST_CASE("sqlite rows: more tables than a connection keeps statements of") {
   std::vector<std::weak_ptr<const row_table>> known(tables.begin(), tables.end());
   tables.clear();
   CHECK(std::count_if(known.begin(), known.end(), [](const auto& each) { return !each.expired(); }) == 16);
-  CHECK(taken(actor, lock_key::of_row(std::make_shared<const row_table>(*fixture.orders), {1})) == 1);
+  CHECK(taken(actor, lock_key::of_row(std::make_shared<const row_table>(*orders), {1})) == 1);
 }
 
-TEST_CASE("sqlite rows: whatever another boot of the host left can be had") {
-  shop fixture;
-  actor kept(fixture), own(fixture), far(fixture);
-  taken(kept, fixture.order(1));
-  taken(own, fixture.order(2), 40ms);
-  taken(far, fixture.order(3), for_long);
-  raw_sqlite raw(fixture.path);
+TEST_CASE_METHOD(shop, "sqlite rows: whatever another boot of the host left can be had") {
+  actor kept(*this), own(*this), far(*this);
+  taken(kept, order(1));
+  taken(own, order(2), 40ms);
+  taken(far, order(3), for_long);
+  raw_sqlite raw(path);
   raw.run("UPDATE dlock_session SET boot = 'another', expires_at_us = expires_at_us + 1000000000000");
   raw.run("UPDATE dlock_floor SET fence = fence + 1 WHERE id = 2");
   const auto epoch = std::stoll(raw.text("SELECT fence FROM dlock_floor WHERE id = 3"));
   raw.run("UPDATE dlock_floor SET fence = 5 WHERE id = 3");
 
-  actor now(fixture);
+  actor now(*this);
   // As wall clocks go, within what they may have been set meanwhile.
   CHECK(std::abs(std::stoll(raw.text("SELECT fence FROM dlock_floor WHERE id = 3")) - epoch) < 60'000'000);
-  const seen dead = run(now, verb::poll, fixture.order(1)).holder;
+  const seen dead = run(now, verb::poll, order(1)).holder;
   CHECK(dead.gone);
-  const lock_key first = fixture.order(1);
+  const lock_key first = order(1);
   const reply taken_over = now.run({.action = verb::take_over,
                                     .resource = first.view(),
                                     .session = now.id,
@@ -306,18 +296,18 @@ TEST_CASE("sqlite rows: whatever another boot of the host left can be had") {
                                     .expected = &dead});
   CHECK(answer(taken_over) == outcome::yes);
   CHECK(taken_over.fence == 2);
-  pass_until(fixture, [&] { return run(now, verb::poll, fixture.order(2)).holder.expired; });
-  CHECK(answer(run(now, verb::take, fixture.order(2))) == outcome::yes);
-  CHECK(answer(run(now, verb::take, fixture.order(3))) == outcome::no);  // its time is not over
+  pass_until(*this, [&] { return run(now, verb::poll, order(2)).holder.expired; });
+  CHECK(answer(run(now, verb::take, order(2))) == outcome::yes);
+  CHECK(answer(run(now, verb::take, order(3))) == outcome::no);  // its time is not over
   // A clock that was set back by years between two boots: no lease of ours lasts that long.
   raw.run("UPDATE orders SET lock_expires_at_us = lock_expires_at_us + 100000000000000 WHERE id = 3");
-  CHECK(run(now, verb::poll, fixture.order(3)).holder.expired);
-  CHECK(answer(run(now, verb::take, fixture.order(3))) == outcome::yes);
+  CHECK(run(now, verb::poll, order(3)).holder.expired);
+  CHECK(answer(run(now, verb::take, order(3))) == outcome::yes);
 
   // A session of this boot proves that the times in the file are of this boot, whatever the mark says.
   raw.run("UPDATE dlock_floor SET fence = fence + 1 WHERE id IN (2, 3)");
   const auto shifted = raw.text("SELECT fence FROM dlock_floor WHERE id = 3");
-  actor later(fixture);
+  actor later(*this);
   CHECK(raw.text("SELECT fence FROM dlock_floor WHERE id = 3") == shifted);
-  CHECK(run(later, verb::poll, fixture.order(1)).holder.holder == now.id);
+  CHECK(run(later, verb::poll, order(1)).holder.holder == now.id);
 }

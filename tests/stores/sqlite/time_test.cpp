@@ -13,7 +13,7 @@ using namespace dlock;
 
 namespace {
 
-class timed_fixture final : public sqlite_machine_fixture {
+class timed_fixture : public sqlite_machine_fixture {
  public:
   timed_fixture() { machine->set(microseconds{1h}.count()); }
   std::int64_t now() const { return machine->now(); }
@@ -25,17 +25,17 @@ class timed_fixture final : public sqlite_machine_fixture {
 
 }  // namespace
 
-TEST_CASE("sqlite time: a key with an expiry of its own is free from that microsecond on, not before", "[T30]") {
-  timed_fixture fixture;
-  actor a(fixture), b(fixture), c(fixture);
+TEST_CASE_METHOD(timed_fixture,
+                 "sqlite time: a key with an expiry of its own is free from that microsecond on, not before", "[T30]") {
+  actor a(*this), b(*this), c(*this);
   const auto fence = a.acquire("k", 10s);
-  fixture.pass(10s - 1us);
+  pass(10s - 1us);
   const seen last = b.at("k");
   CHECK_FALSE(last.expired);
   CHECK(last.remaining == 1us);
   CHECK(answer(b.take("k")) == outcome::no);
   CHECK(answer(b.take_over("k", last)) == outcome::no);
-  fixture.pass(1us);
+  pass(1us);
   CHECK(b.at("k").expired);
   CHECK(answer(a.extend("k", fence, 10s)) == outcome::no);
   const auto by_take = GENERATE(true, false);
@@ -44,41 +44,39 @@ TEST_CASE("sqlite time: a key with an expiry of its own is free from that micros
   CHECK(granted.fence == fence + 1);
 }
 
-TEST_CASE("sqlite time: an own expiry can be extended until its last microsecond", "[T30]") {
-  timed_fixture fixture;
-  actor a(fixture), b(fixture);
+TEST_CASE_METHOD(timed_fixture, "sqlite time: an own expiry can be extended until its last microsecond", "[T30]") {
+  actor a(*this), b(*this);
   const auto fence = a.acquire("k", 10s);
-  fixture.pass(10s - 1us);
+  pass(10s - 1us);
   CHECK(answer(a.extend("k", fence, 10s)) == outcome::yes);
   CHECK(b.at("k").remaining == 10s);
   CHECK(answer(b.take("k")) == outcome::no);
 }
 
-TEST_CASE("sqlite time: min_hold ends when it says, counted from the grant", "[T30]") {
-  timed_fixture fixture;
-  actor a(fixture), b(fixture);
+TEST_CASE_METHOD(timed_fixture, "sqlite time: min_hold ends when it says, counted from the grant", "[T30]") {
+  actor a(*this), b(*this);
   const auto fence = a.acquire("k");
-  fixture.pass(4s);
+  pass(4s);
   REQUIRE(answer(a.release("k", fence, 10s)) == outcome::yes);
-  fixture.pass(6s - 1us);
+  pass(6s - 1us);
   CHECK(answer(b.take("k")) == outcome::no);
-  fixture.pass(1us);
+  pass(1us);
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("sqlite time: a session lives until its expiry and can be killed from then on, not before", "[T30]") {
-  timed_fixture fixture;
-  actor a(fixture, 10s), b(fixture);
+TEST_CASE_METHOD(timed_fixture,
+                 "sqlite time: a session lives until its expiry and can be killed from then on, not before", "[T30]") {
+  actor a(*this, 10s), b(*this);
   const auto fence = a.acquire("k");
-  fixture.pass(10s - 1us);
+  pass(10s - 1us);
   CHECK_FALSE(b.at("k").expired);
   CHECK(b.kill(a.id) == outcome::no);
   CHECK(answer(b.take_over("k", b.at("k"))) == outcome::no);
   if (GENERATE(true, false)) {
     CHECK(a.renew(10s) == outcome::yes);
-    fixture.pass(10s);
+    pass(10s);
   } else {
-    fixture.pass(1us);
+    pass(1us);
   }
   CHECK(a.renew(10s) == outcome::no);
   CHECK(b.at("k").expired);
@@ -89,89 +87,89 @@ TEST_CASE("sqlite time: a session lives until its expiry and can be killed from 
   CHECK(granted.fence == fence + 1);
 }
 
-TEST_CASE("sqlite time: a row with an expiry of its own is free from that microsecond on, not before", "[T30]") {
-  timed_fixture fixture;
-  actor a(fixture), b(fixture);
-  REQUIRE(answer(run(a, verb::take, fixture.order, 10s)) == outcome::yes);
-  fixture.pass(10s - 1us);
-  const seen last = run(b, verb::poll, fixture.order).holder;
+TEST_CASE_METHOD(timed_fixture,
+                 "sqlite time: a row with an expiry of its own is free from that microsecond on, not before", "[T30]") {
+  actor a(*this), b(*this);
+  REQUIRE(answer(run(a, verb::take, order, 10s)) == outcome::yes);
+  pass(10s - 1us);
+  const seen last = run(b, verb::poll, order).holder;
   CHECK(last.remaining == 1us);
-  CHECK(answer(run(b, verb::take, fixture.order)) == outcome::no);
-  CHECK(answer(run(b, verb::take_over, fixture.order, 0us, last)) == outcome::no);
-  fixture.pass(1us);
-  CHECK(answer(run(a, verb::extend, fixture.order, 10s)) == outcome::no);
+  CHECK(answer(run(b, verb::take, order)) == outcome::no);
+  CHECK(answer(run(b, verb::take_over, order, 0us, last)) == outcome::no);
+  pass(1us);
+  CHECK(answer(run(a, verb::extend, order, 10s)) == outcome::no);
   const auto action = GENERATE(verb::take, verb::take_over);
-  CHECK(answer(run(b, action, fixture.order, 0us, last)) == outcome::yes);
+  CHECK(answer(run(b, action, order, 0us, last)) == outcome::yes);
 }
 
-TEST_CASE("sqlite time: a row whose expiry is further off than any lease may be is free") {
-  timed_fixture fixture;
-  actor a(fixture), b(fixture);
-  REQUIRE(answer(run(a, verb::take, fixture.order, 10s)) == outcome::yes);
+TEST_CASE_METHOD(timed_fixture, "sqlite time: a row whose expiry is further off than any lease may be is free") {
+  actor a(*this), b(*this);
+  REQUIRE(answer(run(a, verb::take, order, 10s)) == outcome::yes);
   const auto month = 24h * 31;
   const auto set_to = [&](std::chrono::microseconds ahead) {
-    raw_sqlite(fixture.path).run("UPDATE orders SET e = e + " + std::to_string(ahead.count()));
+    raw_sqlite(path).run("UPDATE orders SET e = e + " + std::to_string(ahead.count()));
   };
   set_to(month - 10s);
-  CHECK_FALSE(run(b, verb::poll, fixture.order).holder.expired);
-  CHECK(answer(run(b, verb::take, fixture.order, 10s)) == outcome::no);
+  CHECK_FALSE(run(b, verb::poll, order).holder.expired);
+  CHECK(answer(run(b, verb::take, order, 10s)) == outcome::no);
   set_to(1us);  // as by another clock, or by a mistake
-  CHECK(run(b, verb::poll, fixture.order).holder.expired);
-  CHECK(answer(run(b, verb::take, fixture.order, 10s)) == outcome::yes);
+  CHECK(run(b, verb::poll, order).holder.expired);
+  CHECK(answer(run(b, verb::take, order, 10s)) == outcome::yes);
 }
 
-TEST_CASE("sqlite time: a row that is renewed by its column is free in the second after its expiry, not before",
-          "[T30]") {
-  timed_fixture fixture;
+TEST_CASE_METHOD(timed_fixture,
+                 "sqlite time: a row that is renewed by its column is free in the second after its expiry, not before",
+                 "[T30]") {
   constexpr std::int64_t second = 1'000'000, noon = 1'700'000'000 * second;
-  fixture.machine->set_wall_clock(noon);
-  actor a(fixture), b(fixture);
-  REQUIRE(answer(run(a, verb::take, fixture.job, 10s)) == outcome::yes);
-  fixture.machine->set_wall_clock(noon + 11 * second - 1);  // other programs compare whole seconds, by '<'
-  const seen last = run(b, verb::poll, fixture.job).holder;
+  machine->set_wall_clock(noon);
+  actor a(*this), b(*this);
+  REQUIRE(answer(run(a, verb::take, job, 10s)) == outcome::yes);
+  machine->set_wall_clock(noon + 11 * second - 1);  // other programs compare whole seconds, by '<'
+  const seen last = run(b, verb::poll, job).holder;
   CHECK_FALSE(last.expired);
   CHECK(last.remaining == 1us);
-  CHECK(answer(run(b, verb::take, fixture.job, 10s)) == outcome::no);
-  CHECK(answer(run(b, verb::take_over, fixture.job, 10s, last)) == outcome::no);
-  fixture.machine->set_wall_clock(noon + 11 * second);
-  CHECK(run(b, verb::poll, fixture.job).holder.expired);
-  CHECK(answer(run(a, verb::extend, fixture.job, 10s)) == outcome::no);
+  CHECK(answer(run(b, verb::take, job, 10s)) == outcome::no);
+  CHECK(answer(run(b, verb::take_over, job, 10s, last)) == outcome::no);
+  machine->set_wall_clock(noon + 11 * second);
+  CHECK(run(b, verb::poll, job).holder.expired);
+  CHECK(answer(run(a, verb::extend, job, 10s)) == outcome::no);
   const auto action = GENERATE(verb::take, verb::take_over);
-  CHECK(answer(run(b, action, fixture.job, 10s, last)) == outcome::yes);
+  CHECK(answer(run(b, action, job, 10s, last)) == outcome::yes);
 }
 
-TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boot, whatever the time of day", "[T23]") {
-  timed_fixture fixture;
+TEST_CASE_METHOD(timed_fixture,
+                 "sqlite time: every expiry is now plus its ttl by the clock of the boot, whatever the time of day",
+                 "[T23]") {
   const std::string sessions = "SELECT expires_at_us FROM dlock_session WHERE label = 'mine'";
   const std::string locks = "SELECT expires_at_us FROM dlock_lock";
-  fixture.machine->set_wall_clock(1'700'000'000'000'000);
-  actor a(fixture, 10s, "mine");
-  CHECK(fixture.number(sessions) == fixture.now() + 10'000'000);
+  machine->set_wall_clock(1'700'000'000'000'000);
+  actor a(*this, 10s, "mine");
+  CHECK(number(sessions) == now() + 10'000'000);
   const auto fence = a.acquire("k", 20s);
-  CHECK(fixture.number(locks) == fixture.now() + 20'000'000);
-  REQUIRE(answer(run(a, verb::take, fixture.order, 30s)) == outcome::yes);
-  const std::int64_t epoch = 1'700'000'000'000'000 - fixture.now();  // until the next boot
+  CHECK(number(locks) == now() + 20'000'000);
+  REQUIRE(answer(run(a, verb::take, order, 30s)) == outcome::yes);
+  const std::int64_t epoch = 1'700'000'000'000'000 - now();  // until the next boot
 
   for (const std::int64_t shift : std::vector<std::int64_t>{600000000, -600000000, -1700000000000000}) {
     INFO("the wall clock is set by " << shift);
-    fixture.machine->set_wall_clock(1'700'000'000'000'000 + shift);
-    fixture.pass(3s);
+    machine->set_wall_clock(1'700'000'000'000'000 + shift);
+    pass(3s);
     CHECK(a.renew(10s) == outcome::yes);
-    CHECK(fixture.number(sessions) == fixture.now() + 10'000'000);
+    CHECK(number(sessions) == now() + 10'000'000);
     REQUIRE(answer(a.extend("k", fence, 20s)) == outcome::yes);
-    CHECK(fixture.number(locks) == fixture.now() + 20'000'000);
-    REQUIRE(answer(run(a, verb::extend, fixture.order, 30s)) == outcome::yes);
-    CHECK(fixture.number("SELECT e FROM orders") == fixture.now() + epoch + 30'000'000);
+    CHECK(number(locks) == now() + 20'000'000);
+    REQUIRE(answer(run(a, verb::extend, order, 30s)) == outcome::yes);
+    CHECK(number("SELECT e FROM orders") == now() + epoch + 30'000'000);
     // Who comes now, with another idea of the time of day, judges the same.
-    actor b(fixture);
+    actor b(*this);
     CHECK(b.at("k").remaining == 20s);
-    CHECK(run(b, verb::poll, fixture.order).holder.remaining == 30s);
+    CHECK(run(b, verb::poll, order).holder.remaining == 30s);
     CHECK(answer(b.take("k")) == outcome::no);
     CHECK(b.kill(a.id) == outcome::no);
-    CHECK(answer(run(b, verb::take, fixture.order)) == outcome::no);
+    CHECK(answer(run(b, verb::take, order)) == outcome::no);
   }
-  fixture.pass(10s);
-  actor b(fixture);
+  pass(10s);
+  actor b(*this);
   CHECK(b.kill(a.id) == outcome::yes);
 }
 
@@ -180,7 +178,7 @@ TEST_CASE("sqlite time: every expiry is now plus its ttl by the clock of the boo
 
 namespace {
 
-class cleanup_fixture final : public sqlite_machine_fixture {
+class cleanup_fixture : public sqlite_machine_fixture {
  public:
   cleanup_fixture() { machine->set(microseconds{1h}.count()); }
   void pass(microseconds time) override {
@@ -229,47 +227,45 @@ void use(actor& actor, const std::string& key) {
 
 }  // namespace
 
-TEST_CASE("sqlite sweep: a step takes as many keys as it may, and the next one goes on behind them") {
-  cleanup_fixture fixture;
-  actor a(fixture, 100h);
+TEST_CASE_METHOD(cleanup_fixture,
+                 "sqlite sweep: a step takes as many keys as it may, and the next one goes on behind them") {
+  actor a(*this, 100h);
   for (int i = 0; i < 25; ++i) use(a, "idle:" + std::to_string(i));
-  fixture.pass(1h);
+  pass(1h);
   for (int i = 0; i < 25; ++i) use(a, "used:" + std::to_string(i));
-  cleaner cleaner(fixture);
+  cleaner cleaner(*this);
   for (const std::uint64_t expected : {10U, 10U, 5U, 0U}) CHECK(cleaner.sweep(1h, 10) == expected);
-  raw_sqlite raw(fixture.path);
+  raw_sqlite raw(path);
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "25");
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock WHERE lock_key LIKE 'idle%'") == "0");
   // Behind the end it begins anew.
-  fixture.pass(1h);
+  pass(1h);
   for (const std::uint64_t expected : {10U, 10U, 5U, 0U}) CHECK(cleaner.sweep(1h, 10) == expected);
 }
 
-TEST_CASE("sqlite sweep: a step after a full one does not read again what that one has read") {
-  cleanup_fixture fixture;
-  actor a(fixture, 100h);
+TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: a step after a full one does not read again what that one has read") {
+  actor a(*this, 100h);
   for (int i = 0; i < 4; ++i) use(a, std::to_string(i));
-  fixture.pass(30min);
+  pass(30min);
   use(a, "0");
-  fixture.pass(30min);
-  cleaner cleaner(fixture);
+  pass(30min);
+  cleaner cleaner(*this);
   CHECK(cleaner.sweep(1h, 2) == 2);
-  fixture.pass(30min);  // the first key is idle too now, but the next step begins behind it
+  pass(30min);  // the first key is idle too now, but the next step begins behind it
   CHECK(cleaner.sweep(1h, 2) == 1);
   CHECK(a.at("0").fence == 2);
   CHECK(cleaner.sweep(1h, 2) == 1);
   CHECK(answer(a.poll("0")) == outcome::absent);
 }
 
-TEST_CASE("sqlite sweep: many dead sessions go step by step too, beside the keys") {
-  cleanup_fixture fixture;
-  actor alive(fixture, 100h);
+TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: many dead sessions go step by step too, beside the keys") {
+  actor alive(*this, 100h);
   for (int i = 0; i < 25; ++i) {
-    actor dead(fixture, 1s);
+    actor dead(*this, 1s);
     use(dead, "k" + std::to_string(i));
   }
-  fixture.pass(1h);
-  cleaner cleaner(fixture);
+  pass(1h);
+  cleaner cleaner(*this);
   CHECK(cleaner.sweep(1h, 10) == 20);
   CHECK(cleaner.sweep(1h, 10) == 20);
   CHECK(cleaner.sweep(1h, 10) == 10);
@@ -277,28 +273,27 @@ TEST_CASE("sqlite sweep: many dead sessions go step by step too, beside the keys
   CHECK(alive.renew(100h) == outcome::yes);
 }
 
-TEST_CASE("sqlite sweep: a key stays until it was idle for exactly as long as the option says", "[T10]") {
-  cleanup_fixture fixture;
-  actor a(fixture, 100h);
+TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: a key stays until it was idle for exactly as long as the option says",
+                 "[T10]") {
+  actor a(*this, 100h);
   use(a, "k");
-  fixture.pass(1h - 1us);
-  cleaner cleaner(fixture);
+  pass(1h - 1us);
+  cleaner cleaner(*this);
   CHECK(cleaner.sweep(1h) == 0);
   CHECK(cleaner.sweep(0us) == 0);
-  CHECK(raw_sqlite(fixture.path).text("SELECT fence FROM dlock_floor WHERE id = 1") ==
-        "0");  // other keys would skip fences
-  fixture.pass(1us);
+  CHECK(raw_sqlite(path).text("SELECT fence FROM dlock_floor WHERE id = 1") == "0");  // other keys would skip fences
+  pass(1us);
   CHECK(cleaner.sweep(0us) == 0);  // never
   CHECK(cleaner.sweep(1h) == 1);
   CHECK(answer(a.poll("k")) == outcome::absent);
 }
 
-TEST_CASE("sqlite sweep: a key that was granted after the poll stays, and does not end the step", "[T50]") {
-  cleanup_fixture fixture;
-  actor a(fixture, 100h);
+TEST_CASE_METHOD(cleanup_fixture,
+                 "sqlite sweep: a key that was granted after the poll stays, and does not end the step", "[T50]") {
+  actor a(*this, 100h);
   for (const char* key : {"1", "2", "3", "4"}) use(a, key);
-  fixture.pass(1h);
-  cleaner cleaner(fixture);
+  pass(1h);
+  cleaner cleaner(*this);
   std::uint64_t fence = 0;
   const auto limit = GENERATE(std::size_t{2}, std::size_t{100});
   const auto gone = cleaner.sweep(1h, limit, [&] { fence = a.acquire("1"); });
@@ -309,59 +304,57 @@ TEST_CASE("sqlite sweep: a key that was granted after the poll stays, and does n
   CHECK(answer(a.release("1", fence)) == outcome::yes);
 }
 
-TEST_CASE("sqlite sweep: a key that was granted and freed after the poll is not idle any more") {
-  cleanup_fixture fixture;
-  actor a(fixture, 100h);
+TEST_CASE_METHOD(cleanup_fixture,
+                 "sqlite sweep: a key that was granted and freed after the poll is not idle any more") {
+  actor a(*this, 100h);
   for (int i = 0; i < 5; ++i) use(a, "often");
   use(a, "k");
-  fixture.pass(1h);
-  cleaner cleaner(fixture);
+  pass(1h);
+  cleaner cleaner(*this);
   CHECK(cleaner.sweep(1h, 100, [&] { use(a, "k"); }) == 1);  // "often", whose fence is the floor now
   CHECK(a.at("k").fence == 2);
 }
 
-TEST_CASE("sqlite sweep: a key whose fence has grown after the poll stays, however idle it is", "[T58]") {
-  cleanup_fixture fixture;
-  actor a(fixture, 100h);
+TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: a key whose fence has grown after the poll stays, however idle it is",
+                 "[T58]") {
+  actor a(*this, 100h);
   use(a, "k");
-  fixture.pass(1h);
-  cleaner cleaner(fixture);
+  pass(1h);
+  cleaner cleaner(*this);
   std::uint64_t last = 0;
   CHECK(cleaner.sweep(1h, 100, [&] {
     for (int i = 0; i < 3; ++i) {
       last = a.acquire("k");
       REQUIRE(answer(a.release("k", last)) == outcome::yes);
     }
-    fixture.machine->pass(1h);
+    machine->pass(1h);
   }) == 0);
   CHECK(a.at("k").fence == last);
-  fixture.pass(0us);
+  pass(0us);
   CHECK(cleaner.sweep(1h) == 1);
   CHECK(a.acquire("k") == last + 1);
 }
 
-TEST_CASE("sqlite sweep: a session that was renewed after the poll stays, and keeps its keys") {
-  cleanup_fixture fixture;
-  actor paused(fixture, 1s);
+TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: a session that was renewed after the poll stays, and keeps its keys") {
+  actor paused(*this, 1s);
   const auto fence = paused.acquire("k");
-  fixture.pass(2s);
-  cleaner cleaner(fixture);
+  pass(2s);
+  cleaner cleaner(*this);
   // Dead for a ttl at the poll, by a clock that goes on; alive at the deletion, because the row says so.
-  raw_sqlite raw(fixture.path);
+  raw_sqlite raw(path);
   CHECK(cleaner.sweep(1us, 100, [&] {
-    raw.run("UPDATE dlock_session SET expires_at_us = " + std::to_string(fixture.machine->now() + 1));
+    raw.run("UPDATE dlock_session SET expires_at_us = " + std::to_string(machine->now() + 1));
   }) == 0);
   CHECK(paused.at("k").holder == paused.id);
   CHECK(paused.at("k").fence == fence);
   CHECK(raw.text("SELECT COUNT(*) FROM dlock_session") == "1");
 }
 
-TEST_CASE("sqlite sweep: a session that holds nothing and was renewed after the poll stays") {
-  cleanup_fixture fixture;
-  actor renewed(fixture, 1s), dead(fixture, 1s);
-  fixture.pass(2s);
-  cleaner cleaner(fixture);
-  raw_sqlite raw(fixture.path);
+TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: a session that holds nothing and was renewed after the poll stays") {
+  actor renewed(*this, 1s), dead(*this, 1s);
+  pass(2s);
+  cleaner cleaner(*this);
+  raw_sqlite raw(path);
   const auto renew = [&] {
     raw.run("UPDATE dlock_session SET expires_at_us = expires_at_us + 1 WHERE id = x'" + renewed.id.hex() + "'");
   };
@@ -369,25 +362,22 @@ TEST_CASE("sqlite sweep: a session that holds nothing and was renewed after the 
   CHECK(raw.text("SELECT lower(hex(id)) FROM dlock_session") == renewed.id.hex());
 }
 
-TEST_CASE("sqlite sweep: sessions that go leave behind how late it was") {
-  cleanup_fixture fixture;
-  { actor dead(fixture, 1s); }
-  fixture.pass(5h);
-  cleaner cleaner(fixture);
+TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: sessions that go leave behind how late it was") {
+  { actor dead(*this, 1s); }
+  pass(5h);
+  cleaner cleaner(*this);
   CHECK(cleaner.sweep(0us) == 1);
-  CHECK(raw_sqlite(fixture.path).text("SELECT fence FROM dlock_floor WHERE id = 2") ==
-        std::to_string(fixture.machine->now()));
+  CHECK(raw_sqlite(path).text("SELECT fence FROM dlock_floor WHERE id = 2") == std::to_string(machine->now()));
 }
 
-TEST_CASE("sqlite sweep: a step that meets a busy file deletes nothing and can be repeated") {
-  cleanup_fixture fixture;
-  actor a(fixture, 100h);
+TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: a step that meets a busy file deletes nothing and can be repeated") {
+  actor a(*this, 100h);
   use(a, "k");
-  fixture.pass(1h);
-  const auto store = open_on("sqlite:" + fixture.path + "?busy_timeout=20", fixture.machine);
+  pass(1h);
+  const auto store = open_on("sqlite:" + path + "?busy_timeout=20", machine);
   store->prepare();
   const auto connection = connect(*store, 1s);
-  raw_sqlite foreign(fixture.path);
+  raw_sqlite foreign(path);
   foreign.run("BEGIN IMMEDIATE");
   const reply refused = store->admin()->cleanup(*connection, 1h, 100);
   CHECK(refused.result == outcome::failed);

@@ -11,12 +11,14 @@
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
 
+#include <sqlite3.h>
+
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/store_interface/verification.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sql/application_database.hpp"
-#include "stores/sqlite/bound_statement.hpp"
 #include "support/calls.hpp"
 #include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
@@ -30,8 +32,30 @@ using clock_type = std::chrono::steady_clock;
 
 namespace {
 
+/// Rows that it changed, by the parameters' way, as another client library would bind them.
+inline int run_bound(raw_sqlite& client, const verification& check) {
+  sqlite3_stmt* statement = nullptr;
+  REQUIRE(::sqlite3_prepare_v2(client.handle(), check.sql.c_str(), -1, &statement, nullptr) == SQLITE_OK);
+  int at = 0;
+  for (const auto& each : check.parameters) {
+    ++at;
+    if (const auto* bytes = std::get_if<verification::bytes>(&each)) {
+      ::sqlite3_bind_blob(statement, at, bytes->value.data(), static_cast<int>(bytes->value.size()), SQLITE_STATIC);
+    } else if (const auto* text = std::get_if<std::string>(&each)) {
+      ::sqlite3_bind_text(statement, at, text->data(), static_cast<int>(text->size()), SQLITE_STATIC);
+    } else {
+      ::sqlite3_bind_int64(statement, at, std::get<std::int64_t>(each));
+    }
+  }
+  CHECK(at == ::sqlite3_bind_parameter_count(statement));
+  const int code = ::sqlite3_step(statement);
+  ::sqlite3_finalize(statement);
+  REQUIRE(code == SQLITE_DONE);
+  return client.changes();
+}
+
 /// A file with accounts to write to.
-class bank final : public sqlite_file_fixture {
+class bank : public sqlite_file_fixture {
  public:
   bank() : sqlite_file_fixture("?busy_timeout=100") {
     raw_sqlite raw(path);
@@ -44,28 +68,26 @@ class bank final : public sqlite_file_fixture {
 
 }  // namespace
 
-TEST_CASE("sqlite verify: a release in the application's transaction keeps min_hold") {
-  bank fixture;
-  actor a(fixture), b(fixture);
+TEST_CASE_METHOD(bank, "sqlite verify: a release in the application's transaction keeps min_hold") {
+  actor a(*this), b(*this);
   const auto fence = a.acquire("k");
   auto grant = grant_of(a, "k", fence);
   grant.min_hold = for_long;
-  raw_sqlite raw(fixture.path);
+  raw_sqlite raw(path);
   CHECK(run_bound(raw, a.store->transactions()->release_of(grant)) == 1);
   CHECK(b.at("k").holder == a.id);
   CHECK(b.at("k").kind == lease_kind::expiring);
   CHECK(answer(b.take("k")) == outcome::no);
   grant.min_hold = 1us;
   CHECK(run_bound(raw, a.store->transactions()->release_of(grant)) == 1);
-  pass_until(fixture, [&] { return b.at("k").expired; });
+  pass_until(*this, [&] { return b.at("k").expired; });
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("sqlite verify: whoever tries a key with a verified transaction open is told at once", "[T70]") {
-  bank fixture;
-  lock_service holder(fixture.url()), other(fixture.url());
+TEST_CASE_METHOD(bank, "sqlite verify: whoever tries a key with a verified transaction open is told at once", "[T70]") {
+  lock_service holder(url()), other(url());
   const auto held = holder.acquire("k");
-  raw_sqlite raw(fixture.path);
+  raw_sqlite raw(path);
   raw.run("BEGIN IMMEDIATE");
   raw.run(held.verification().text);
   REQUIRE(raw.changes() == 1);
@@ -82,17 +104,17 @@ TEST_CASE("sqlite verify: whoever tries a key with a verified transaction open i
   const auto begun = clock_type::now();
   CHECK_THROWS_AS(other.acquire("another", {.wait = 50ms}), lock_timeout);
   CHECK(clock_type::now() - begun < 2s);
-  lock_service patient("sqlite:" + fixture.path);
+  lock_service patient("sqlite:" + path);
   CHECK_FALSE(patient.try_acquire("another"));  // busy, not a store that can't be reached
   raw.run("COMMIT");
   CHECK(other.acquire("another"));
 }
 
-TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and its commit still counts", "[T19]") {
-  bank fixture;
-  lock_service holder(fixture.url()), other(fixture.url());
+TEST_CASE_METHOD(bank, "sqlite verify: a transaction longer than the ttl loses the lease, and its commit still counts",
+                 "[T19]") {
+  lock_service holder(url()), other(url());
   auto held = holder.acquire("k", {.ttl = 5s});
-  raw_sqlite raw(fixture.path);
+  raw_sqlite raw(path);
   raw.run("BEGIN IMMEDIATE");
   const auto check = held.verification();
   raw.run(check.text);
@@ -103,7 +125,7 @@ TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and
   CHECK(held.loss() == loss_reason::unreachable);
   CHECK_FALSE(other.try_acquire("k"));  // nor can anybody be granted the key
   raw.run("COMMIT");
-  CHECK(fixture.money() == "99");
+  CHECK(money() == "99");
 
   const auto next = other.acquire("k");
   CHECK(next.fencing_token() == held.fencing_token() + 1);
@@ -114,13 +136,12 @@ TEST_CASE("sqlite verify: a transaction longer than the ttl loses the lease, and
   CHECK_THROWS_AS(held.release(), lock_lost);
 }
 
-TEST_CASE("sqlite verify: in a transaction that has read before, others' writes make it fail") {
-  bank fixture;
-  auto store = fixture.open();
+TEST_CASE_METHOD(bank, "sqlite verify: in a transaction that has read before, others' writes make it fail") {
+  auto store = open();
   const auto& application = *dlock::stores::sql::application_database_of(*store);
-  actor a(fixture), b(fixture);
+  actor a(*this), b(*this);
   const auto check = a.store->transactions()->verification_of(grant_of(a, "k", a.acquire("k")));
-  odb::sqlite::database database(fixture.path);
+  odb::sqlite::database database(path);
   {
     odb::transaction transaction(database.begin());
     database.execute("SELECT money FROM account");
@@ -134,11 +155,11 @@ TEST_CASE("sqlite verify: in a transaction that has read before, others' writes 
       why = application.fault_of(e);
     }
     CHECK(why.transient);
-    CHECK_THAT(why.text, ContainsSubstring(fixture.path));
+    CHECK_THAT(why.text, ContainsSubstring(path));
     CHECK_THAT(why.text, ContainsSubstring("read before it wrote"));
     CHECK_THAT(why.text, ContainsSubstring("BEGIN IMMEDIATE"));
   }
-  raw_sqlite raw(fixture.path);
+  raw_sqlite raw(path);
   raw.run("BEGIN");
   raw.text("SELECT money FROM account");
   b.acquire("one more");
@@ -150,11 +171,10 @@ TEST_CASE("sqlite verify: in a transaction that has read before, others' writes 
   immediate.commit();
 }
 
-TEST_CASE("sqlite verify: errors of a connection are told as the store's own are") {
-  bank fixture;
-  auto store = fixture.open();
+TEST_CASE_METHOD(bank, "sqlite verify: errors of a connection are told as the store's own are") {
+  auto store = open();
   const auto& application = *dlock::stores::sql::application_database_of(*store);
-  odb::sqlite::database database(fixture.path);
+  odb::sqlite::database database(path);
   const auto failure = [&](const std::string& sql) -> fault {
     try {
       odb::transaction transaction(database.begin());
@@ -173,14 +193,13 @@ TEST_CASE("sqlite verify: errors of a connection are told as the store's own are
   CHECK(application.fault_of(odb::deadlock()).native == SQLITE_LOCKED);
 }
 
-TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at once whatever it asks") {
-  bank fixture;
-  lock_service service(fixture.url());
+TEST_CASE_METHOD(bank, "sqlite verify: a thread that writes to the lock file is refused at once whatever it asks") {
+  lock_service service(url());
   auto kept = service.acquire("kept");
   auto by_hand = service.acquire("by hand", {.ttl = 30s, .renewal = renewal::manual});
   const auto refused = MessageMatches(ContainsSubstring("would wait for itself"));
   const auto before = service.statements();
-  odb::sqlite::database database(fixture.path);
+  odb::sqlite::database database(path);
   odb::transaction transaction(database.begin_immediate());
   auto least = clock_type::duration::max();
   for (int i = 0; i < 5; ++i) {
@@ -196,7 +215,7 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
   CHECK(least < 90ms * 4);  // less than the file's busy_timeout for each
   CHECK(service.statements() <= before + 20);
   // Of statements on sessions too, whoever sends them.
-  const auto store = fixture.open();
+  const auto store = open();
   const auto connection = connect(*store, 1s);
   const reply opened = store->session(*connection, session_verb::open, {.id = id128::random(), .ttl = 1s});
   CHECK(opened.result == outcome::failed);
@@ -207,13 +226,13 @@ TEST_CASE("sqlite verify: a thread that writes to the lock file is refused at on
   CHECK(service.acquire("k"));
 }
 
-TEST_CASE("sqlite verify: another process that dies in a verified transaction leaves nothing of it", "[T70][T51]") {
-  bank fixture;
-  const std::string text_file = fixture.folder / "verification";
+TEST_CASE_METHOD(bank, "sqlite verify: another process that dies in a verified transaction leaves nothing of it",
+                 "[T70][T51]") {
+  const std::string text_file = folder / "verification";
   forked_child child([&](auto send) {
-    lock_service service(fixture.url());
+    lock_service service(url());
     const auto held = service.acquire("k", {.ttl = 5s});
-    raw_sqlite raw(fixture.path);
+    raw_sqlite raw(path);
     const std::string text = held.verification().text;
     raw.run("BEGIN IMMEDIATE");
     raw.run(text);
@@ -228,7 +247,7 @@ TEST_CASE("sqlite verify: another process that dies in a verified transaction le
   std::ifstream in(text_file);
   const std::string check{std::istreambuf_iterator<char>(in), {}};
   {
-    const auto store = fixture.open();
+    const auto store = open();
     const auto connection = connect(*store, 1s);
     request q{.action = verb::poll, .resource = "k", .session = id128::random()};
     const reply seen_held = executed(*store, *connection, q);
@@ -239,11 +258,11 @@ TEST_CASE("sqlite verify: another process that dies in a verified transaction le
     CHECK(taken.why.contended);
   }
   CHECK(child.kill());
-  CHECK(fixture.money() == "100");
-  lock_service mine(fixture.url());
+  CHECK(money() == "100");
+  lock_service mine(url());
   const auto next = mine.acquire("k", {.wait = 20s});
   CHECK(next.fencing_token() == 2);
-  raw_sqlite raw(fixture.path);
+  raw_sqlite raw(path);
   raw.run(check);
   CHECK(raw.changes() == 0);
   raw.run(next.verification().text);

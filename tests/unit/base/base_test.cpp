@@ -89,7 +89,7 @@ TEST_CASE("error: every loss reason and every event has a name of its own") {
   CHECK(events.size() == static_cast<std::size_t>(event::kind::observer_failed) + 1);
 }
 
-TEST_CASE("id128: random ids differ and are never zero") {
+TEST_CASE("id128: random ids differ and are never zero", "[T04]") {
   std::set<id128> all;
   for (int i = 0; i < 10'000; ++i) {
     const auto id = id128::random();
@@ -206,7 +206,7 @@ static_assert(std::is_aggregate_v<lock_options> && std::is_aggregate_v<service_o
 
 }  // namespace
 
-TEST_CASE("lock_options: the defaults are valid and finite") {
+TEST_CASE("lock_options: the defaults are valid and finite", "[T37]") {
   CHECK(complaint(lock_options{}).empty());
   CHECK(complaint(service_options{}).empty());
   CHECK(detail::settled({}).ttl == 30s);

@@ -20,7 +20,7 @@ using dlock::stores::mysql::lease_table::lease_settings;
 using dlock::stores::mysql::named_lock::lock_name;
 using order = std::vector<std::size_t>;
 
-TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy") {
+TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy", "[T53]") {
   for (const unsigned code : {1205u, 3572u, 3058u, 1213u, 1020u, 1689u, 3101u}) {
     INFO(code);
     const auto kind = classify_mysql_error(code);
@@ -31,7 +31,7 @@ TEST_CASE("mysql errors: a lock that was not to be had in time counts as busy") 
   }
 }
 
-TEST_CASE("mysql errors: a statement without an answer has an unknown outcome") {
+TEST_CASE("mysql errors: a statement without an answer has an unknown outcome", "[T60]") {
   // Lost, killed, shut down, in the middle of a commit, or nothing that we know of the client library.
   for (const unsigned code : {2013u, 2055u, 2026u, 2027u, 1927u, 3169u, 1053u, 1158u, 1159u, 1160u, 1161u, 1180u, 1598u,
                               2999u, 5014u, 5123u}) {
@@ -71,7 +71,7 @@ TEST_CASE("mysql errors: an interrupted statement may succeed later") {
   }
 }
 
-TEST_CASE("mysql errors: a mistake that stays is not transient") {
+TEST_CASE("mysql errors: a mistake that stays is not transient", "[T49]") {
   // No table, no column, no privilege, wrong password, too long, NULL, statement binary log, too large, anything new.
   for (const unsigned code : {1146u, 1054u, 1142u, 1045u, 1406u, 1048u, 1665u, 1153u, 4999u, 1999u}) {
     INFO(code);
@@ -307,14 +307,14 @@ TEST_CASE("mysql settings: the password is in no text") {
 
 // What decides about locks that are bound to a connection: their names, and which server will do.
 
-TEST_CASE("named_lock names: a key that both servers take for itself is its own name") {
+TEST_CASE("named_lock names: a key that both servers take for itself is its own name", "[T66]") {
   CHECK(lock_name("shop:", "order:17") == "shop:order:17");
   CHECK(lock_name("", "a") == "a");
   CHECK(lock_name("shop:", " a~") == "shop: a~");
   CHECK(lock_name("", std::string(64, 'x')) == std::string(64, 'x'));
 }
 
-TEST_CASE("named_lock names: what a server cuts, folds or refuses is named by its hash") {
+TEST_CASE("named_lock names: what a server cuts, folds or refuses is named by its hash", "[T56][T66]") {
   const auto hash = [](const std::string& text) { return "#" + dlock::detail::sha256_hex(text).substr(0, 63); };
   for (const std::string key : {"Order", "order ", "\xc3\xa9", "a\tb", "a\x7f", "", "#a"}) {
     INFO(key);
@@ -327,7 +327,7 @@ TEST_CASE("named_lock names: what a server cuts, folds or refuses is named by it
   CHECK(lock_name("", hash("a")) != hash("a"));  // nobody's key is another one's hash
 }
 
-TEST_CASE("bound locks: a server with others beside it, and one behind a proxy, are refused") {
+TEST_CASE("bound locks: a server with others beside it, and one behind a proxy, are refused", "[T64]") {
   const server_facts good{.version = "10.11.6-MariaDB Debian", .first = "7", .second = "7"};
   CHECK(refusal(good, "named locks").empty());
   const auto with = [&](auto change) {
@@ -344,7 +344,7 @@ TEST_CASE("bound locks: a server with others beside it, and one behind a proxy, 
   CHECK_THAT(with([](auto& facts) { facts.version = "5.5.5-10.4 24.02 MaxScale"; }), ContainsSubstring("proxy"));
 }
 
-TEST_CASE("bound locks: a server that takes no writes is no primary any more") {
+TEST_CASE("bound locks: a server that takes no writes is no primary any more", "[T59]") {
   CHECK_FALSE(is_no_primary({{"0", "0"}}));
   CHECK_FALSE(is_no_primary({{"OFF", "OFF"}}));
   CHECK_FALSE(is_no_primary({{std::nullopt, "0"}}));
