@@ -7,10 +7,7 @@
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/async_fixture.hpp"
-#include "service/engine_fixture.hpp"
-#include "support/gate.hpp"
 #include "support/in_child.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

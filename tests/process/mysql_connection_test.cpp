@@ -6,7 +6,6 @@
 #include <cctype>
 
 #include "dlock/lock_service.hpp"
-#include "dlock/store_interface/store_url.hpp"
 #include "process/taker.hpp"
 #include "support/calls.hpp"
 #include "support/mysql_fixture.hpp"

@@ -19,11 +19,7 @@
 
 #include "api/access.hpp"
 #include "dlock/asio.hpp"
-#include "dlock/owner.hpp"
-#include "dlock/stores/memory.hpp"
 #include "service/async_fixture.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -2,7 +2,6 @@
 // Asynchronous calls, as the driver runs them: what waits, what is sent together, and what ends a wait.
 
 #include "service/async_fixture.hpp"
-#include "support/test.hpp"
 
 namespace {
 

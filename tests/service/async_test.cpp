@@ -2,11 +2,8 @@
 
 // What asynchronous calls promise: who is told, when, where, and of what.
 
-#include "dlock/owner.hpp"
 #include "service/async_fixture.hpp"
 #include "service/fake_transactions.hpp"
-#include "support/gate.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -2,8 +2,6 @@
 // A dead holder whose verified transaction is still open, and takes that may wait.
 
 #include "service/engine_fixture.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace {
 

@@ -3,8 +3,6 @@
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace {
 

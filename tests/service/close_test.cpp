@@ -3,7 +3,6 @@
 #include "api/access.hpp"
 #include "service/engine_fixture.hpp"
 #include "support/running_clock.hpp"
-#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

@@ -3,13 +3,8 @@
 #include <filesystem>
 
 #include "dlock/distributed_mutex.hpp"
-#include "dlock/lock_service.hpp"
-#include "dlock/stores/memory.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/torture.hpp"
-#include "support/calls.hpp"
-#include "support/faulty_store.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -4,7 +4,6 @@
 
 #include "dlock/with_lock.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/test.hpp"
 
 namespace {
 

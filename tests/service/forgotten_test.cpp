@@ -3,9 +3,6 @@
 // Attempts without an answer: they may have been executed, be executed later, or never.
 
 #include "service/adopt_fixture.hpp"
-#include "service/engine_fixture.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -8,7 +8,6 @@
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
 #include "support/scarce_memory.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -5,8 +5,6 @@
 #include <string>
 
 #include "service/engine_fixture.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

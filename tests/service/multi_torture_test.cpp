@@ -3,7 +3,6 @@
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/torture.hpp"
-#include "support/test.hpp"
 
 namespace {
 

@@ -7,11 +7,7 @@
 
 #include "dlock/async.hpp"
 #include "dlock/locked.hpp"
-#include "dlock/owner.hpp"
-#include "service/engine_fixture.hpp"
 #include "service/row_fixture.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,8 +3,6 @@
 
 #include "dlock/async.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace {
 

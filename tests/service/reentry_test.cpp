@@ -10,8 +10,6 @@
 #include "dlock/with_lock.hpp"
 #include "service/engine_fixture.hpp"
 #include "service/fake_transactions.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -4,7 +4,6 @@
 #include "api/access.hpp"
 #include "service/adopt_fixture.hpp"
 #include "service/fake_transactions.hpp"
-#include "support/test.hpp"
 
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include "service/counted_waits.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

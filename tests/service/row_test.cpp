@@ -9,7 +9,6 @@
 #include "api/access.hpp"
 #include "service/counted_waits.hpp"
 #include "service/row_fixture.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

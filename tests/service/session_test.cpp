@@ -2,7 +2,6 @@
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

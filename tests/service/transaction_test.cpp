@@ -8,10 +8,7 @@
 #include "dlock/distributed_mutex.hpp"
 #include "dlock/with_lock.hpp"
 #include "service/adopt_fixture.hpp"
-#include "service/engine_fixture.hpp"
 #include "service/fake_transactions.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
 #include "service/engine_fixture.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace {
 

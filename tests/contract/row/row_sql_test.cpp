@@ -7,9 +7,7 @@
 #include "contract/row/row_contract.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "dlock/store_interface/store_admin.hpp"
 #include "stores/sql/application_database.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -6,7 +6,6 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

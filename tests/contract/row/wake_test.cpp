@@ -4,11 +4,7 @@
 
 #include "contract/row/row_contract.hpp"
 #include "contract/store/waiting_store.hpp"
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 #include "support/url_parameters.hpp"
 
 namespace dlock::test {

@@ -6,7 +6,6 @@
 
 #include "contract/service/service_contract.hpp"
 #include "dlock/multi_lease.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

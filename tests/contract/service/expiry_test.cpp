@@ -4,8 +4,6 @@
 /// capabilities::expiring_leases.
 
 #include "contract/service/service_contract.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -4,10 +4,7 @@
 
 #include "contract/service/service_contract.hpp"
 #include "dlock/multi_lease.hpp"
-#include "dlock/owner.hpp"
 #include "dlock/store_interface/store_url.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,7 +3,6 @@
 /// Keys are bytes. Of stores with capabilities::any_key.
 
 #include "contract/store/store_contract.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -4,10 +4,6 @@
 /// whom. Of stores with capabilities::wakes_one and keeps_order.
 
 #include "contract/store/fifo_fixture.hpp"
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,7 +3,6 @@
 /// Release and take in one. Of stores with capabilities::passes_on.
 
 #include "contract/store/two_actors.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,9 +3,7 @@
 /// take, insert, poll: who gets a key, and with which fence.
 
 #include "contract/store/crowd.hpp"
-#include "contract/store/store_contract.hpp"
 #include "contract/store/two_actors.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

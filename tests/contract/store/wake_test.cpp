@@ -5,12 +5,8 @@
 #include <unistd.h>
 
 #include "contract/store/waiting_store.hpp"
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "dlock/store_interface/store_url.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 #include "support/url_parameters.hpp"
 
 namespace dlock::test {

@@ -16,14 +16,12 @@
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/database.hpp"
 #include "dlock/odb/lock_row.hpp"
-#include "dlock/store_interface/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "odb/verify/bank.hpp"
 #include "odb/verify/verify_scene.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/own_server.hpp"
 #include "support/scratch_folder.hpp"
-#include "support/test.hpp"
 #include "wallet-odb.hxx"
 
 namespace dlock::test {

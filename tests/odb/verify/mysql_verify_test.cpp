@@ -7,10 +7,8 @@
 
 #include "odb/verify/verify_scene.hpp"
 #include "process/taker.hpp"
-#include "support/calls.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

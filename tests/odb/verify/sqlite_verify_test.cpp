@@ -3,10 +3,8 @@
 #include <catch2/matchers/catch_matchers.hpp>
 
 #include "odb/verify/verify_scene.hpp"
-#include "support/calls.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scratch_folder.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -9,8 +9,6 @@
 
 #include "dlock/odb/database.hpp"
 #include "odb/verify/verify_scene.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,9 +3,7 @@
 
 #include "dlock/stores/mysql.hpp"
 #include "contract/backends/mysql/schemes.hpp"
-#include "dlock/stores/mysql_named_lock.hpp"
 #include "process/torture/driver.hpp"
-#include "support/mysql_fixture.hpp"
 #include "support/own_server.hpp"
 #include "support/test.hpp"
 

@@ -7,18 +7,12 @@
 #include <unistd.h>
 
 #include "contract/backends/mysql/schemes.hpp"
-#include "contract/store/store_contract.hpp"
 #include "contract/store/waiting_store.hpp"
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
 #include "stores/mysql/client/statement.hpp"
-#include "support/calls.hpp"
 #include "support/in_child.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

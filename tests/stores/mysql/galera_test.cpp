@@ -12,9 +12,7 @@
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "odb/verify/bank.hpp"
-#include "support/mysql_fixture.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 #include "wallet-odb.hxx"
 
 namespace dlock::test {

@@ -17,7 +17,6 @@
 #include "support/own_server.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

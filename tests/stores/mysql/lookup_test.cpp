@@ -9,7 +9,6 @@
 #include "support/calls.hpp"
 #include "support/stuck_names.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

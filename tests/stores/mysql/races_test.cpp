@@ -10,7 +10,6 @@
 #include "stores/mysql/lease_table/batch.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

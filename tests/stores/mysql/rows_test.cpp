@@ -19,7 +19,6 @@
 #include "stores/mysql/long_lock_wait.hpp"
 #include "stores/sql/application_database.hpp"
 #include "support/mysql_trigger.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -15,7 +15,6 @@
 #include "dlock/lock_service.hpp"
 #include "support/mysql_user.hpp"
 #include "support/sql_file.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

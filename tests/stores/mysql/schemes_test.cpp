@@ -8,13 +8,11 @@
 #include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/store_interface/store_admin.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "stores/mysql/shared_table/row_schemes.hpp"
 #include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -5,15 +5,12 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "dlock/store_interface/clock.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
-#include "support/mysql_fixture.hpp"
 #include "support/mysql_trigger.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -14,7 +14,6 @@
 #include "stores/mysql/lease_table/sql.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_user.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

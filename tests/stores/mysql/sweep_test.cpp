@@ -6,7 +6,6 @@
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/calls.hpp"
 #include "support/mysql_trigger.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -18,7 +18,6 @@
 #include "dlock/owner.hpp"
 #include "support/calls.hpp"
 #include "support/mysql_trigger.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

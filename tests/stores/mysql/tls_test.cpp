@@ -11,7 +11,6 @@
 #include "dlock/lock_service.hpp"
 #include "support/calls.hpp"
 #include "support/own_server.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

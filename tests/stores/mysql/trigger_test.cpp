@@ -9,7 +9,6 @@
 #include "dlock/multi_lease.hpp"
 #include "stores/sql/application_database.hpp"
 #include "support/mysql_trigger.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -12,7 +12,6 @@
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/calls.hpp"
 #include "support/mysql_global_setting.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

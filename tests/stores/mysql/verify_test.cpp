@@ -18,7 +18,6 @@
 #include "support/calls.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_user.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -8,13 +8,7 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/fifo_fixture.hpp"
-#include "contract/store/store_contract.hpp"
-#include "contract/store/waiting_store.hpp"
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
-#include "support/calls.hpp"
 #include "support/mysql_user.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -6,11 +6,8 @@
 
 #include <filesystem>
 
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/scratch_folder.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

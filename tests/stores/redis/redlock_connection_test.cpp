@@ -7,7 +7,6 @@
 #include "stores/redis/redis_fixtures.hpp"
 #include "stores/redis/redlock/connection.hpp"
 #include "support/redis_masters.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

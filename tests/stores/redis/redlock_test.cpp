@@ -5,16 +5,11 @@
 #include <fmt/format.h>
 
 #include "contract/store/waiting_store.hpp"
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/stores/redlock.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/calls.hpp"
 #include "support/recording_observer.hpp"
 #include "support/redis_masters.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

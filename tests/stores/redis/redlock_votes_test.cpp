@@ -6,7 +6,6 @@
 #include "stores/redis/client/protocol.hpp"
 #include "stores/redis/redlock/master.hpp"
 #include "stores/redis/redlock/votes.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,9 +2,7 @@
 
 /// Servers that will not do, or not yet.
 
-#include "dlock/error.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

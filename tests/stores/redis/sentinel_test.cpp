@@ -4,12 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

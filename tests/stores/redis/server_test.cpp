@@ -2,11 +2,8 @@
 
 /// What becomes of locks when the server forgets its scripts, is killed, or loses its data.
 
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -6,14 +6,9 @@
 #include <unistd.h>
 
 #include "contract/store/waiting_store.hpp"
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/calls.hpp"
 #include "support/in_child.hpp"
 #include "support/recording_observer.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

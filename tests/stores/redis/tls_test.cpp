@@ -8,14 +8,9 @@
 
 #include <cstdlib>
 
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/redlock.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/calls.hpp"
-#include "support/scratch_folder.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,7 +3,6 @@
 /// Servers that fall silent in mid-statement, connections that break.
 
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -9,7 +9,6 @@
 #include "stores/redis/client/protocol.hpp"
 #include "stores/redis/client/socket.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

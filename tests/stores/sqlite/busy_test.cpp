@@ -9,17 +9,12 @@
 #include <odb/sqlite/transaction.hxx>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
-#include "contract/store/store_contract.hpp"
 #include "dlock/lock_key.hpp"
-#include "dlock/store_interface/clock.hpp"
-#include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/settings.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -16,18 +16,14 @@
 #include <stdexcept>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
-#include "contract/store/store_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/file.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -8,7 +8,6 @@
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/scarce_memory.hpp"
-#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

@@ -7,11 +7,8 @@
 #include <unistd.h>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
-#include "contract/store/store_contract.hpp"
-#include "dlock/stores/sqlite.hpp"
 #include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

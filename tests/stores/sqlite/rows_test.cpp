@@ -15,7 +15,6 @@
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

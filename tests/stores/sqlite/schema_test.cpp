@@ -4,8 +4,6 @@
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/error.hpp"
-#include "dlock/store_interface/store_url.hpp"
-#include "dlock/stores/sqlite.hpp"
 #include "floor_entity-odb-sqlite.hxx"
 #include "lock_entity-odb-sqlite.hxx"
 #include "session_entity-odb-sqlite.hxx"
@@ -13,9 +11,7 @@
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/sql.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/scratch_folder.hpp"
 #include "support/sql_file.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::stores::sqlite::lease_table;
 using namespace dlock::test;

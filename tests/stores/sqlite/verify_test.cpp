@@ -14,17 +14,13 @@
 #include <sqlite3.h>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
-#include "contract/store/store_contract.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/store_interface/verification.hpp"
-#include "dlock/stores/sqlite.hpp"
 #include "stores/sql/application_database.hpp"
 #include "support/calls.hpp"
 #include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
 #include "support/recording_observer.hpp"
-#include "support/scratch_folder.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

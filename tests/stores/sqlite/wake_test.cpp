@@ -12,15 +12,10 @@
 
 #include "base/mutex.hpp"
 #include "contract/backends/sqlite/file_fixture.hpp"
-#include "contract/store/store_contract.hpp"
 #include "contract/store/waiting_store.hpp"
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
 #include "stores/sqlite/client/wake_file.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
-#include "support/calls.hpp"
 #include "support/forked_child.hpp"
-#include "support/test.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

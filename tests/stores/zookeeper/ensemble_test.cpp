@@ -2,12 +2,8 @@
 
 /// Three servers.
 
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -3,14 +3,11 @@
 /// What a holder learns at once: its node or its session was deleted, its session was ended. And what becomes of a
 /// session that was given up while no server could be reached.
 
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/recipe/session.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,13 +2,10 @@
 
 /// Who waits stands in a queue at the server.
 
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/recipe/session.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -7,11 +7,8 @@
 
 #include <fstream>
 
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -2,11 +2,8 @@
 
 /// Nodes that dlock's user may not read or write.
 
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

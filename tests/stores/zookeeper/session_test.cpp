@@ -3,16 +3,12 @@
 /// What becomes of leases when the connection to the servers, a server, or the session is lost.
 
 #include "stores/zookeeper/recipe/session.hpp"
-#include "dlock/error.hpp"
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/client/connection.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
-#include "support/calls.hpp"
 #include "support/in_child.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

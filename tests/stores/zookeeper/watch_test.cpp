@@ -5,7 +5,6 @@
 #include "stores/zookeeper/recipe/session.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dlock/distributed_mutex.hpp"
 
-#include "support/calls.hpp"
 #include "support/test.hpp"
 #include "unit/api/memory_fixture.hpp"
 

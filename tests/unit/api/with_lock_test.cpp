@@ -4,7 +4,6 @@
 #include "dlock/key.hpp"
 #include "dlock/key_of.hpp"
 #include "dlock/locked.hpp"
-#include "support/calls.hpp"
 #include "support/test.hpp"
 #include "unit/api/memory_fixture.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is sent by one statement, and what becomes of those that share it.
 
-#include "support/test.hpp"
 #include "unit/engine/executor_fixture.hpp"
 #include "unit/engine/whole_batch_store.hpp"
 

@@ -2,7 +2,6 @@
 
 // How an executor gets its connections.
 
-#include "support/test.hpp"
 #include "unit/engine/executor_fixture.hpp"
 
 using namespace dlock::test;

@@ -4,7 +4,6 @@
 #include "engine/background/session_keeper.hpp"
 #include "engine/books/grant.hpp"
 #include "engine/machines/session_machine.hpp"
-#include "support/test.hpp"
 #include "unit/engine/executor_fixture.hpp"
 
 using namespace dlock::test;

@@ -6,7 +6,6 @@
 
 #include "contract/backends/sqlite/held_by_waiters.hpp"
 #include "contract/row/row_contract.hpp"
-#include "dlock/store_interface/clock.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sql/row_owner.hpp"
