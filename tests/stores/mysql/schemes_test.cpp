@@ -199,18 +199,6 @@ TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[T30]
   CHECK_FALSE(try_key(locks));
 }
 
-TEST_CASE("mysql schemes: a pair on a free key is one statement to take it and one to free it") {
-  const auto kind = GENERATE(unique_insert, state_row);
-  team other(kind);
-  lock_service locks(other.url(), {.cleanup_interval = 0ms});
-  locks.acquire("k").release();
-  const auto before = locks.statements();
-  auto held = locks.acquire("k");
-  CHECK(locks.statements() == before + 1);
-  held.release();
-  CHECK(locks.statements() == before + 2);
-}
-
 TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, and nothing that is held or locked",
           "[T54][T58]") {
   const auto kind = GENERATE(unique_insert, state_row);
