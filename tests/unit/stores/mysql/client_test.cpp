@@ -16,7 +16,6 @@ using namespace dlock::stores::sql;
 using namespace dlock;
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
-using dlock::stores::mysql::lease_table::lease_settings;
 using dlock::stores::mysql::named_lock::lock_name;
 using order = std::vector<std::size_t>;
 
@@ -231,7 +230,9 @@ TEST_CASE("mysql server: what takes no locks is told by what it says of itself")
 
 namespace {
 
-lease_settings parsed(const std::string& url) { return lease_settings::parse(store_url::parse(url)); }
+dlock::stores::mysql::lease_table::lease_settings parsed(const std::string& url) {
+  return dlock::stores::mysql::lease_table::lease_settings::parse(store_url::parse(url));
+}
 
 /// What is said about a URL that can't work.
 std::string complaint(const std::string& url) {
@@ -373,7 +374,7 @@ lock_held_meanwhile held(const std::string& key, std::uint64_t fence = 7) {
   return {.key = key, .session = session_of(1), .fence = fence};
 }
 
-lock_held_meanwhile held_row(const std::string& text, unsigned char session, std::uint64_t nonce) {
+lock_held_meanwhile lock_of_row(const std::string& text, unsigned char session, std::uint64_t nonce) {
   return {.key = text, .session = session_of(session), .fence = 7, .nonce = nonce};
 }
 
@@ -414,7 +415,7 @@ TEST_CASE("waiting circles: what is held is read as it was written") {
 }
 
 TEST_CASE("waiting circles: a row is read as it was written, and so is the grant that a waiter for one has seen") {
-  const auto row = held_row("orders:7", 2, 0xabc);
+  const auto row = lock_of_row("orders:7", 2, 0xabc);
   nested_waiter waiter;
   REQUIRE(read_held("1234" + write_held({.locks = {held("a"), row}, .row = {session_of(3), 0xdef}}), waiter));
   CHECK(waiter.row == row_grant{session_of(3), 0xdef});
@@ -428,7 +429,7 @@ TEST_CASE("waiting circles: a row is read as it was written, and so is the grant
 
 TEST_CASE("waiting circles: a row is held by the grant that its waiter has seen, and by no other") {
   std::vector<nested_waiter> waiters{waiter("A", "one", "orders:7", 1, {held("a")}),
-                                     waiter("B", "two", "a", 2, {held_row("orders:7", 2, 5)})};
+                                     waiter("B", "two", "a", 2, {lock_of_row("orders:7", 2, 5)})};
   const auto grants = grants_of({"a", "orders:7"});
   CHECK(broken_by(waiters, grants, "B").empty());  // that is the key of the same text
   waiters[0].row = {session_of(2), 5};
