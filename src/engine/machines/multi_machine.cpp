@@ -9,6 +9,11 @@ bool seen_alive(const seen& holder) noexcept { return holder.holder && holder.re
 std::chrono::microseconds bound(const seen& holder) noexcept {
   return seen_alive(holder) ? holder.remaining : retry_clock::no_bound;
 }
+
+/// Not of holders that a store doesn't show.
+bool same_grant(const seen& a, const seen& b) noexcept {
+  return a.holder && a.holder == b.holder && a.fence == b.fence && a.nonce == b.nonce;
+}
 }  // namespace
 
 bool multi_machine::holds(const seen& holder) noexcept {
@@ -22,6 +27,8 @@ multi_step multi_machine::taken(instant now, instant trusted_until) {
 
 multi_step multi_machine::refused(std::size_t key, const seen& holder) {
   if (key != key_) starvation_ = {};
+  // A round that finds the same grant once more was begun by a notification that meant something else.
+  if (rounds_ == 0 || key != key_ || !same_grant(holder, holder_)) ++rounds_;
   key_ = key;
   holder_ = holder;
   why_ = fault{};
@@ -42,10 +49,7 @@ multi_step multi_machine::troubled(std::size_t key, const fault& why, bool unkno
 }
 
 multi_step multi_machine::given_back(instant now) {
-  if (waiting_) {
-    ++rounds_;
-    starvation_.polled(holder_, now);
-  }
+  if (waiting_) starvation_.polled(holder_, now);
   if (hopeless_ || !retries_.may_retry(now)) return waiting_ ? multi_step::busy : multi_step::failed;
   if (waiting_ && rounds_ >= rounds_together) return multi_step::one_by_one;
   return pause_before_retry(now, waiting_ ? bound(holder_) : retry_clock::no_bound);

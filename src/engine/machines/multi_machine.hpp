@@ -38,7 +38,7 @@ enum class multi_step {
 class multi_machine {
  public:
   using settings = retry_clock::settings;
-  /// So many rounds may find a key busy that others take back and forth.
+  /// So many rounds may find a key busy that others take back and forth, each time by another grant.
   static constexpr unsigned rounds_together = 3;
 
   explicit multi_machine(const settings& given) noexcept : retries_(given) {}
@@ -86,7 +86,7 @@ class multi_machine {
   std::size_t key_ = 0;
   seen holder_{};
   fault why_{};
-  unsigned rounds_ = 0;   // that found a key busy
+  unsigned rounds_ = 0;   // that found a key busy, by another grant than the round before
   bool waiting_ = false;  // for key_; otherwise for trouble to pass
   bool hopeless_ = false;
   bool unknown_ = false;

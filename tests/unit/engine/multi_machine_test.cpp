@@ -36,6 +36,10 @@ reply failed(const fault& why) { return {.result = outcome::failed, .why = why};
 using act = std::function<multi_step(multi_machine&)>;
 const act late = [](multi_machine& m) { return m.taken(start, start); };
 const act busy = [](multi_machine& m) { return m.refused(2, holder()); };
+const act busy_again = [](multi_machine& m) {
+  static const seen same = holder();
+  return m.refused(2, same);
+};
 const act back = [](multi_machine& m) { return m.given_back(start); };
 const act rested = [](multi_machine& m) { return m.paused(); };
 act trouble(const fault& why, bool unknown = false) {
@@ -98,6 +102,9 @@ TEST_CASE("multi_machine: each end of a round leads where the state table says",
           {"three rounds",
            {busy, back, rested, polled(poll({})), busy, back, rested, polled(poll({})), busy, back},
            multi_step::one_by_one},
+          {"the same grant is one round",
+           {busy_again, back, rested, polled(poll({})), busy_again, back, rested, polled(poll({})), busy_again, back},
+           multi_step::pause},
           {"rounds in trouble don't count",
            {trouble(transient), back, rested, late, back, rested, busy, back},
            multi_step::pause},
