@@ -27,6 +27,7 @@ namespace dlock::bench {
 using namespace std::chrono_literals;
 
 inline constexpr std::size_t most = 4096;
+inline constexpr int most_processes = 16;
 
 /// What the processes share.
 struct board {
@@ -35,8 +36,10 @@ struct board {
   std::atomic<std::size_t> count{0};
   std::atomic<bool> over{false};
   std::atomic<std::size_t> sent{0};  ///< statements
-  std::atomic<double> figure{0};     ///< what a single process has measured
-  char failure[256] = {};            ///< of a process that could not go on
+  std::atomic<int> timeouts{0};
+  std::atomic<int> grants[most_processes] = {};
+  std::atomic<double> figure{0};  ///< what a single process has measured
+  char failure[256] = {};         ///< of a process that could not go on
   double took[most];
 };
 
@@ -156,9 +159,9 @@ inline std::vector<double> of_several_keys(const std::string& url, std::chrono::
   });
 }
 
-/// So many processes with 32 waiters each, on one key that is held all the time, while `meanwhile` runs. Each adds up
-/// its statements on the board.
-inline void in_waiting_processes(int processes, board& shared, const std::string& url,
+/// So many processes with 32 waiters each, on one key that is held, while `meanwhile` runs. The processes add up on the
+/// board how many statements they send, and how many of their waiters got the key.
+inline void in_waiting_processes(int processes, board& shared, const std::string& url, const std::string& key,
                                  const std::function<void()>& meanwhile) {
   in_processes(
       processes, shared, 0ms,
@@ -169,7 +172,8 @@ inline void in_waiting_processes(int processes, board& shared, const std::string
         for (int i = 0; i != 32; ++i) {
           all.emplace_back([&] {
             try {
-              const auto lease = locks.acquire("held", {.wait = 10min, .cancel = stop.get_token()});
+              const auto lease = locks.acquire(key, {.wait = 10min, .cancel = stop.get_token()});
+              ++shared.count;
             } catch (const dlock::lock_refused&) {
               // it is over
             }

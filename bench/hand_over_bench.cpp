@@ -118,7 +118,7 @@ void waiting(const dlock::store_url& at, const std::string& more) {
   const auto held = holder.acquire("held");
   double rate = 0;
   raw_database raw(at);
-  in_waiting_processes(8, *shared, url, [&] {
+  in_waiting_processes(8, *shared, url, "held", [&] {
     const auto sent = [&] { return std::stod(raw.status("Questions")); };
     std::this_thread::sleep_for(5s);
     const auto before = sent();

@@ -134,7 +134,7 @@ void waiting(const std::string& url, const std::string& more) {
     ::_exit(0);  // it stays held until its expiry
   });
   shared->over = false;
-  in_waiting_processes(8, *shared, url + more, [&] {
+  in_waiting_processes(8, *shared, url + more, "held", [&] {
     std::this_thread::sleep_for(5s);
     const std::size_t before = shared->sent;
     std::this_thread::sleep_for(20s);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+// Many processes that want the same keys, with default options: how the grants are shared out, how long it takes until
+// each of 256 waiters has had its turn, and whether 200 processes get as much done as 8.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "dlock/dlock.hpp"
+#include "every_store.hpp"
+#include "hand_over.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace dlock::bench;
+
+/// So many processes that loop over one key, with so much work each time.
+void shares(const candidate& at, int processes, std::chrono::milliseconds work) {
+  const shared_board shared;
+  in_processes(processes, *shared, 15s, [&](int me) {
+    dlock::lock_service locks{at.url};
+    while (!shared->over) {
+      const auto held = locks.try_acquire("share", {.wait = 60s});
+      if (!held) {
+        ++shared->timeouts;
+        return;
+      }
+      std::this_thread::sleep_for(work);
+      ++shared->grants[me];
+    }
+  });
+  const std::vector<int> grants(shared->grants, shared->grants + processes);
+  const auto mean = static_cast<double>(std::accumulate(grants.begin(), grants.end(), 0)) / processes;
+  const auto least = *std::min_element(grants.begin(), grants.end());
+  const auto name = fmt::format("{} {} processes with {} ms of work", at.name, processes, work.count());
+  fmt::print("{:<66} {:6.1f} grants each, the least {:4}, x {:.2f}\n", name, mean, least, least / mean);
+  figures::add(name + ", the least of the mean", "ratio", {least / mean}, {.at_least = 0.5});
+  figures::add(name + ", timeouts", "times", {static_cast<double>(shared->timeouts)}, {.at_most = 0});
+}
+
+/// 8 processes with 32 threads each wait for one key; each thread gets it once.
+void all_in_turn(const candidate& at) {
+  std::vector<double> ratios, took;
+  for (int round = 0; round != 3; ++round) {
+    const shared_board shared;
+    // The holder is a process of its own: SQLite's locks do not survive a fork.
+    in_processes(1, *shared, 0ms, [&](int) {
+      dlock::lock_service locks{at.url};
+      const auto held = locks.acquire("turn", {.ttl = 10s, .renewal = dlock::renewal::none});
+      ::_exit(0);  // it stays held until its expiry
+    });
+    shared->over = false;
+    in_waiting_processes(8, *shared, at.url, "turn", [&] {
+      const auto until = [&](std::size_t count) {
+        const auto last = std::chrono::steady_clock::now() + 2min;
+        while (shared->count < count) {
+          if (std::chrono::steady_clock::now() > last)
+            throw std::runtime_error(at.name + " not all waiters were served");
+          std::this_thread::sleep_for(1ms);
+        }
+        return std::chrono::steady_clock::now();
+      };
+      const auto first = until(1);
+      took.push_back(std::chrono::duration<double>(until(256) - first).count());
+    });
+    ratios.push_back(255 * median(by_dlock(at.url, long_hold, 8s)) / 1e6 / took.back());
+  }
+  fmt::print("{} 256 waiters of 8 processes served in {:.2f} s, x {:.2f} of a rate of hand-overs between two\n",
+             at.name, median(took), median(ratios));
+  figures::add(at.name + " 256 waiters in turn, of the hand-over rate of two processes", "ratio", ratios,
+               {.at_least = 0.7});
+}
+
+double grants_per_second(const std::string& url, int processes) {
+  const shared_board shared;
+  double rate = 0;
+  in_processes(
+      processes, *shared, 0ms,
+      [&](int me) {
+        dlock::lock_service locks{url};
+        std::minstd_rand random(static_cast<unsigned>(me) + 1);
+        while (!shared->over) {
+          const auto held = locks.acquire(fmt::format("few:{}", random() % 5), {.wait = 2min});
+          ++shared->count;
+        }
+      },
+      [&] {
+        constexpr auto time = 20s;
+        std::this_thread::sleep_for(15s);  // all have connected, and wait
+        const std::size_t before = shared->count;
+        std::this_thread::sleep_for(time);
+        rate = static_cast<double>(shared->count - before) / std::chrono::duration<double>(time).count();
+      });
+  return rate;
+}
+
+/// acquire() throws if a wait does not end in time.
+void many_processes(const candidate& at) {
+  const auto few = grants_per_second(at.url, 8), many = grants_per_second(at.url, 200);
+  fmt::print("{} 5 keys, 200 processes {:.0f} grants/s, 8 processes {:.0f} grants/s, x {:.2f}\n", at.name, many, few,
+             many / few);
+  figures::add(at.name + " grants of 200 processes on 5 keys, of those of 8", "ratio", {many / few}, {.at_least = 0.8});
+}
+
+}  // namespace
+
+int main(int count, char** names) {  // the stores to measure; none: all
+  on_every_store([&](const candidate& at) {
+    if (count > 1 && std::find(names + 1, names + count, at.name) == names + count) return;
+    shares(at, 4, 100ms);
+    shares(at, 16, 10ms);
+    if (at.name == "mysql:" || at.name == "sqlite:") {
+      all_in_turn(at);
+      many_processes(at);
+    }
+  });
+  return figures::exit_code();
+}
