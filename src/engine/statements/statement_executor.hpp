@@ -182,7 +182,7 @@ class statement_executor {
 
   using lock_type = base::unique_lock;
 
-  // lead(), execute(), settle() and connect_more() open the lock meanwhile, if they do anything.
+  // combine(), execute(), apply() and connect_more() open the lock meanwhile, if they do anything.
 
   /// `of`: the caller that waits for them; null: their owners are notified.
   void enqueue(std::span<statement* const> all, blocked_caller* of, deferred_effects& effects) noexcept
