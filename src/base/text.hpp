@@ -8,7 +8,7 @@
 
 namespace dlock::detail {
 
-/// What messages show of a text: bytes that no terminal shows as themselves are written as \xNN.
+/// A text as messages show it: bytes that no terminal shows as themselves are written as \xNN.
 DLOCK_EXPORT std::string printable_text(std::string_view text);
 
 }  // namespace dlock::detail

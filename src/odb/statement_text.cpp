@@ -136,7 +136,7 @@ struct range {
   std::size_t end;
 };
 
-/// What was put together with operator+, from left to right. A clause is in reverse Polish notation.
+/// A query that was put together with operator+, from left to right. A clause is in reverse Polish notation.
 void flatten(const odb::query_base& from, range expression, std::vector<range>& leaves) {
   if (expression.begin == expression.end) return;
   const auto& last = from.clause()[expression.end - 1];

@@ -32,8 +32,8 @@ struct key_listeners {
   }
 };
 
-/// What this process has done with the keys that it watches. It calls nothing while its mutex is held, so execute() may
-/// use it. Thread-safe.
+/// Which of the keys that it watches this process has taken or released. It calls nothing while its mutex is held, so
+/// execute() may use it. Thread-safe.
 class key_notes {
  public:
   /// Begins, or forgets what was done. Whether the key was taken. Throws std::bad_alloc.

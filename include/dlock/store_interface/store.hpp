@@ -53,7 +53,7 @@ struct lock_held_meanwhile {
   std::uint64_t nonce = 0;  ///< of a row: session and nonce name its grant; 0: a key
 };
 
-/// What callers hold while they wait for one key.
+/// The locks that callers hold while they wait for one key.
 struct held_meanwhile {
   std::vector<lock_held_meanwhile> locks{};
   row_grant row{};  ///< the wait is for a row, which that grant has; none: it is for a key

@@ -178,8 +178,8 @@ struct grant_deadline {
   deadline_heap<grant_deadline>::link link{};
 };
 
-/// What renews a grant whose own expiry keeps its lease. `due` and `blocked` are guarded by the mutex of row_renewer.
-/// The rest belongs to the renewal that is under way.
+/// The renewal of a grant whose own expiry keeps its lease. `due` and `blocked` are guarded by the mutex of
+/// row_renewer. The rest belongs to the renewal that is under way.
 struct renewal_state {
   explicit renewal_state(grant& whose) noexcept : of(whose) {}
 

@@ -82,7 +82,7 @@ class circle_check final : public wait_check, private nested_wait::thread {
     }
     return !circle_.empty();
   }
-  /// What has the turns of several keys gives them back if one is busy at the store.
+  /// An acquire of several keys gives its turns back if one of them is busy at the store.
   void asks() noexcept override {
     if (std::none_of(taken_.begin(), taken_.end(), [](const auto& each) { return each.held == nullptr; })) return;
     end();

@@ -12,7 +12,7 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-/// What has no time left still gets a connection that is nearly made.
+/// A statement whose time is over still gets a connection that is nearly made.
 constexpr microseconds shortest_connect = 100ms;
 constexpr microseconds longest_connect = 10s;
 }  // namespace

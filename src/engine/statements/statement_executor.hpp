@@ -22,7 +22,7 @@
 
 namespace dlock::engine {
 
-/// What an executor has decided under its lock, and does once that is open again.
+/// The effects of decisions that an executor made under its lock. It applies them once that is open again.
 class deferred_effects {
  public:
   /// `self`: the caller whose thread this is; null: none.

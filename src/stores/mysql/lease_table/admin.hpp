@@ -21,7 +21,7 @@ struct mysql_cleanup_cursor {
   std::vector<std::string> forgotten{};  ///< those left at its end: nothing names them, so they may go
 };
 
-/// What operators and clean-up ask of the lock tables.
+/// Answers operators and clean-up about the lock tables.
 class mysql_admin final : public store_admin {
  public:
   mysql_admin(lease_tables& tables, const sql::application_database& application)

@@ -22,7 +22,7 @@ struct sqlite_cleanup_cursor {
   std::int64_t after = 0;  ///< the rowid of the last key that was looked at; 0: from the first one
 };
 
-/// What operators and clean-up ask of the lock tables.
+/// Answers operators and clean-up about the lock tables.
 class sqlite_admin final : public store_admin {
  public:
   sqlite_admin(sleeping_waiters& waiters, const sql::application_database& application)
