@@ -28,7 +28,7 @@ using dlock::bench::raw_client;
 
 constexpr int rounds = 9;
 constexpr auto round_time = 400ms;
-constexpr unsigned connections = 8;
+constexpr unsigned connections = 8;  // where nothing else is said
 constexpr int crowd = 64;
 
 struct server {
@@ -50,8 +50,8 @@ std::vector<dlock::lock_key> used_keys(dlock::lock_service& locks, const std::st
 
 /// Pairs of many threads on what is their own: ours, and by hand with a connection for each thread.
 template <class Ours, class Hands>
-void compare(const server& of, dlock::lock_service& locks, const char* what, int threads, const Ours& by_us,
-             const Hands& by_hand, const promise& promised) {
+void compare(const server& of, dlock::lock_service& locks, unsigned pool, const char* what, int threads,
+             const Ours& by_us, const Hands& by_hand, const promise& promised) {
   std::vector<double> raw, our, ratios;
   const auto before = locks.statements();
   for (int round = 0; round < rounds; ++round) {
@@ -65,9 +65,9 @@ void compare(const server& of, dlock::lock_service& locks, const char* what, int
       "{}: pairs on distinct {}: {} threads, {} connections {:8.0f}/s   raw, {} connections {:8.0f}/s   x {:.2f}   "
       "{:.2f} "
       "statements a pair\n",
-      of.name, what, threads, connections, median(our), threads, median(raw), median(ratios),
+      of.name, what, threads, pool, median(our), threads, median(raw), median(ratios),
       static_cast<double>(locks.statements() - before) / pairs);
-  figures::add(fmt::format("{}: pairs of {} threads on {} connections{}, of raw with {}", of.name, threads, connections,
+  figures::add(fmt::format("{}: pairs of {} threads on {} connections{}, of raw with {}", of.name, threads, pool,
                            what == std::string_view("rows") ? ", of rows in place" : "", threads),
                "ratio", ratios, promised);
 }
@@ -78,8 +78,8 @@ std::vector<std::unique_ptr<raw_client>> raw_clients(const server& of, int count
   return clients;
 }
 
-void distinct_keys(const server& of, int threads, const promise& promised) {
-  dlock::lock_service locks{of.url, {.connections = connections}};
+void distinct_keys(const server& of, int threads, unsigned pool, const promise& promised) {
+  dlock::lock_service locks{of.url, {.connections = pool}};
   const auto ours = used_keys(locks, "our", threads);
   used_keys(locks, "raw", threads);
   std::vector<std::string> theirs;
@@ -88,7 +88,7 @@ void distinct_keys(const server& of, int threads, const promise& promised) {
   const auto at = [](auto& all, int i) -> auto& { return all[static_cast<std::size_t>(i)]; };
   const auto by_hand = [&](int i) { at(clients, i)->pair(at(theirs, i)); };
   const auto by_us = [&](int i) { const dlock::lease held = locks.acquire(at(ours, i)); };
-  compare(of, locks, "keys", threads, by_us, by_hand, promised);
+  compare(of, locks, pool, "keys", threads, by_us, by_hand, promised);
 }
 
 /// Likewise rows of one table, locked in place: ours are the first, those by hand the others.
@@ -110,7 +110,7 @@ void distinct_rows(const server& of, int threads, const promise& promised) {
   const auto at = [](auto& all, int i) -> auto& { return all[static_cast<std::size_t>(i)]; };
   const auto by_hand = [&](int i) { at(clients, i)->row_pair(static_cast<std::uint64_t>(threads + 1 + i)); };
   const auto by_us = [&](int i) { const dlock::lease held = locks.acquire(at(ours, i)); };
-  compare(of, locks, "rows", threads, by_us, by_hand, promised);
+  compare(of, locks, connections, "rows", threads, by_us, by_hand, promised);
   root.drop_rows();
 }
 
@@ -228,8 +228,8 @@ void on(const server& of) {
     used_keys(makes_the_tables, "raw", 1);
   }
   switches(of);
-  distinct_keys(of, static_cast<int>(connections), {.at_least = 0.75});
-  distinct_keys(of, crowd, {.at_least = 1.5});
+  for (const unsigned pool : {4U, 8U}) distinct_keys(of, 8, pool, {.at_least = 0.75});
+  for (const unsigned pool : {4U, 8U, 16U, 64U}) distinct_keys(of, crowd, pool, {.at_least = 1.5});
   distinct_rows(of, crowd, {.at_least = 1.2});
   one_blocked(of);
   latency(of);

@@ -10,13 +10,20 @@
 
 namespace dlock::engine {
 
-/// How many connections are used at the same time. While there is one for each statement, all are used: no statement
-/// waits for others. In a crowd two are: what comes meanwhile goes out together when one of them is back, so that many
-/// share a round trip and a commit. docs/performance.md says what that gains.
+/// How many connections are used at the same time. In a crowd two are: what comes meanwhile goes out together when one
+/// of them is back, so that many share a round trip and a commit. It is a crowd when there are more statements than
+/// connections, and also when there are many and the server takes much longer for each than for one alone. Otherwise
+/// all connections are used, and no statement waits for others. docs/performance.md says what that gains.
 class concurrency_limit {
  public:
   /// What is under way for longer hangs, or its server is far away. Either way it is of no use to wait for it.
   static constexpr microseconds longest_hold = std::chrono::milliseconds{5};
+  /// So many are no crowd while each has a connection, however long the server takes.
+  static constexpr std::size_t few_statements = 8;
+  /// A server that takes so many times as long as for a statement alone gains if they share.
+  static constexpr double overloaded = 3;
+  /// After so many batches of a crowd, statements that have connections go alone again, to see how long they take now.
+  static constexpr std::size_t look_again = 4096;
 
   /// `together`: the store can serve several by one statement.
   concurrency_limit(std::size_t connections, bool together) noexcept
@@ -32,22 +39,41 @@ class concurrency_limit {
   void formed(std::size_t batch, std::size_t of, std::size_t remaining) noexcept {
     most_ = std::max(static_cast<double>(of), most_ - most_ / memory);
     if (!crowded()) return;
+    if (batches_ == look_again) {
+      batches_ = 0;
+      took_ = took_alone_;
+    } else {
+      ++batches_;
+    }
     if (batch == 1 && remaining > 0) {
       crowd_ = std::min(crowd_ + 1, connections_);
     } else if (batch > 1) {
       crowd_ = std::max(crowd_ - 1, few_);
     }
   }
+  /// A statement that shared with none was answered after that time. `alone`: when it was sent, there was no other.
+  void answered(microseconds after, bool alone) noexcept {
+    if (crowded()) return;
+    const auto took = static_cast<double>(std::min(after, longest_hold).count());
+    took_ += (took - took_) / memory;
+    if (alone) took_alone_ = took_alone_ == 0 ? took : took_alone_ + (took - took_alone_) / memory;
+  }
 
  private:
   static constexpr double memory = 16;  // so many batches later, what was counts for a third
 
-  bool crowded() const noexcept { return most_ > static_cast<double>(connections_); }
+  bool crowded() const noexcept {
+    const bool slow = took_ > overloaded * took_alone_ && took_alone_ > 0;
+    return most_ > static_cast<double>(slow ? std::min(connections_, few_statements) : connections_);
+  }
 
   std::size_t connections_;
   std::size_t few_;
   std::size_t crowd_;
-  double most_ = 0;  // statements that there were lately
+  std::size_t batches_ = 0;  // of a crowd, since the last look
+  double most_ = 0;          // statements that there were lately
+  double took_ = 0;          // us that one of them took lately, without sharing
+  double took_alone_ = 0;    // the same, without others
 };
 
 }  // namespace dlock::engine

@@ -113,8 +113,9 @@ class executor_threads {
 ///   programs, so they leave one connection to the other priorities where there are several.
 /// - Batches: up to batch::most statements of one priority go out together if batch::may_share() each other and name
 ///   different keys.
-/// - Crowds: while there is a connection for each statement, each goes alone and at once. Otherwise concurrency_limit
-///   decides how many connections are used, so that what arrives meanwhile shares the next batch.
+/// - Crowds: while there is a connection for each statement, and the server doesn't take much longer for many than for
+///   one, each goes alone and at once. Otherwise concurrency_limit decides how many connections are used, so that what
+///   arrives meanwhile shares the next batch.
 /// - Extensions: they go out first in a batch that does not wait for locked rows. One whose row was locked is sent
 ///   again, alone, and waits for its row; at most half of the connections have such an extension under way.
 /// - A locked row: if it fails a batch of takes, all its callers poll first. The members of any other batch go back

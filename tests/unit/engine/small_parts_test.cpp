@@ -116,6 +116,48 @@ TEST_CASE("concurrency_limit: what shares nothing with others gets connections o
   CHECK(limit.now() == 2);
 }
 
+TEST_CASE("concurrency_limit: statements with a connection each share, too, if the server takes long for so many") {
+  concurrency_limit limit(64, true);
+  const auto answers = [&](std::size_t beside, microseconds after) {
+    for (int i = 0; i != 48; ++i) {
+      limit.formed(1, beside + 1, 0);
+      limit.answered(after, beside == 0);
+    }
+  };
+  answers(0, 200us);
+  answers(40, 590us);
+  CHECK(limit.now() == 64);
+  answers(7, 2ms);  // so few gain nothing
+  CHECK(limit.now() == 64);
+  answers(40, 650us);
+  CHECK(limit.now() == 2);
+  CHECK(limit.holds_back());
+
+  SECTION("until there are few") {
+    for (int i = 0; i != 64; ++i) limit.formed(4, 5, 0);
+    CHECK(limit.now() == 64);
+  }
+  SECTION("and now and then it is seen whether the server still does") {
+    std::size_t batches = 0;
+    for (; limit.now() == 2 && batches <= concurrency_limit::look_again; ++batches) limit.formed(20, 40, 0);
+    CHECK(batches > concurrency_limit::look_again / 2);
+    CHECK(limit.now() == 64);
+    answers(40, 300us);
+    CHECK(limit.now() == 64);
+    answers(40, 650us);
+    CHECK(limit.now() == 2);
+  }
+}
+
+TEST_CASE("concurrency_limit: a far server, and a statement that hangs, are no reason to share") {
+  concurrency_limit far(64, true), hangs(64, true);
+  for (int i = 0; i != 48; ++i) far.answered(20ms, true), hangs.answered(2ms, true);
+  for (int i = 0; i != 48; ++i) far.formed(1, 40, 0), far.answered(100ms, false);
+  CHECK(far.now() == 64);
+  hangs.formed(1, 40, 0), hangs.answered(10s, false);
+  CHECK(hangs.now() == 64);
+}
+
 TEST_CASE("concurrency_limit: a store that serves one at a time, or a single connection, is not held back") {
   concurrency_limit apart(8, false);
   apart.formed(1, 64, 40);
