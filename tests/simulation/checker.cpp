@@ -291,7 +291,8 @@ void checker::not_left_free(std::string_view key, const key_state& at, moment si
   if (plan_.has(hazard::several)) return;
   for (const auto& each : at.waiters) {
     if (each.by->dead() || (by != nullptr && each.by != by)) continue;
-    const auto free = world_.now() - std::max({since, each.since, world_.quiet_from(), at.forced_at + noticed_after});
+    const auto free =
+        world_.now() - std::max({since, each.since, world_.quiet_from(), at.forced_at + noticed_after, at.found_by});
     if (free <= longest_free()) continue;
     fail("liveness", key,
          fmt::format("it is free for {} ms, {} waits for it, and nothing has failed", free / 1'000, each.by->name()));
@@ -372,6 +373,11 @@ void checker::ended(const std::string& key, const lock_row& row) {
   }
 }
 
+/// Where a release wakes one waiter, it wakes none then, and they look at the key every 4 s.
+void checker::kept(const request& by, moment time) {
+  if (plan_.caps().wakes_one) state_of(by.resource).found_by = world_.now() + time + 4 * second;
+}
+
 void checker::extended(const request& by, const lock_row& row) {
   if (!row.request.empty()) return;  // the row names the last of those that hold it
   if (by.session != row.session || (by.nonce != 0 && by.nonce != row.nonce)) {
@@ -392,7 +398,6 @@ void checker::handed_out(process& to, const std::shared_ptr<engine::grant>& one)
     return each.of == &to && each.at >= one->granted_at && (!one->fenced || each.fence == one->fence);
   });
   at.holders.push_back({one, &to, observed});
-  sessions_of_[one->pin->id] = &to;
 }
 
 bool checker::check(process& of, const lease& lease) {

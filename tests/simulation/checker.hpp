@@ -26,7 +26,9 @@ class checker final : public history {
   // What the server does.
   void granted(const request& by, const lock_row* row, std::uint64_t fence) override;
   void freed(const request& by, const lock_row& row) override;
+  void kept(const request& by, moment time) override;
   void extended(const request& by, const lock_row& row) override;
+  void opens(process& of, const id128& session) override { sessions_of_[session] = &of; }
   void opened(const id128& session) override;
   void closed(const id128& session) override;
   void ended(const std::string& key, const lock_row& row) override;
@@ -67,7 +69,6 @@ class checker final : public history {
   /// When nothing is held any more, by live processes.
   void check_free(const std::map<id128, process*>& sessions_of);
   const std::map<id128, process*>& sessions() const noexcept { return sessions_of_; }
-  void opened_by(const id128& session, process& of) { sessions_of_[session] = &of; }
 
   std::uint64_t grants = 0;
   std::uint64_t take_overs = 0;
@@ -94,6 +95,7 @@ class checker final : public history {
     std::vector<waiter> waiters{};
     std::vector<notified_loss> losses{};  // the last of each process
     moment forced_at = -1'000'000'000;
+    moment found_by = 0;  // that it is free, though no release has said so
   };
   key_state& state_of(std::string_view key);
   struct forced_grant {

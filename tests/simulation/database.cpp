@@ -262,6 +262,7 @@ reply database::release(lock_row& row, const request& q, const view& by) {
   // Without min_hold the clock does not matter, which may have been set back since the grant.
   if ((q.min_hold.count() > 0 && end > by.clock) || (q.min_hold.count() > 0 && is(mistake::min_hold_kept))) {
     if (!is(mistake::min_hold_kept)) row.expires = end;  // rule 12: holder and fence stay
+    if (observer != nullptr) observer->kept(q, end - by.clock);
     return plain(outcome::yes);
   }
   if (observer != nullptr) observer->freed(q, row);

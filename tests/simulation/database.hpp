@@ -55,6 +55,8 @@ struct session_row {
   std::string label{};
 };
 
+class process;
+
 /// Told of every change of a lock, in the moment when it happens.
 class history {
  public:
@@ -62,7 +64,11 @@ class history {
   virtual void granted(const request& by, const lock_row* row, std::uint64_t fence) = 0;
   /// A release or cancellation frees it.
   virtual void freed(const request& by, const lock_row& row) = 0;
+  /// A release keeps it for so long, because of its min_hold.
+  virtual void kept(const request& by, moment time) = 0;
   virtual void extended(const request& by, const lock_row& row) = 0;
+  /// That process asks for it.
+  virtual void opens(process& of, const id128& session) = 0;
   virtual void opened(const id128& session) = 0;
   /// Its own service closes it: what it keeps is free.
   virtual void closed(const id128& session) = 0;

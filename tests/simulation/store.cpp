@@ -312,6 +312,9 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     sent->answers.resize(part.size());
     if (subscriber_ != nullptr) sent->bell = subscriber_->connection();
     if (!with.execute(sent)) {
+      // Whom a release would have woken finds out by itself: without its answer nobody knows who that is.
+      if (std::any_of(part.begin(), part.end(), [](const request& each) { return each.wake; }))
+        by_.in().disturb(5 * second);
       answer_all(outcome::failed, from);  // those after it were not sent
       for (auto& each : replies.subspan(from, step)) each = answer_of(outcome::unknown, broken());
       return;
@@ -340,6 +343,8 @@ unsigned simulated_store::wake(connection& on, std::uint64_t bell) {
 reply simulated_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   auto& with = static_cast<simulated_connection&>(on);
   if (!with.usable()) return answer_of(outcome::failed, broken());
+  auto* const sees = by_.to().data.observer;
+  if (action == session_verb::open && sees != nullptr) sees->opens(process_, of.id);
   auto sent = by_.take_job();
   sent->what = job::kind::session;
   sent->action = action;

@@ -195,7 +195,7 @@ class faulty_store final : public store,
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const auto& q = requests[i];
       ++(q.row != nullptr ? with_row_ : without_row_);
-      if (q.wake) ++looked_;
+      if (q.wake && q.min_hold.count() <= 0) ++looked_;
       if (q.in_order) ++in_order_;
       if (q.registered) ++registered_;
       replies[i] = run(by, q.action, &q, [&] {
