@@ -497,6 +497,43 @@ TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one m
   CHECK(store->looked() == 2);
 }
 
+TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter once min_hold has passed") {
+  store->can().keeps_order = true;
+  wakes_one();
+  const auto looks_after = [&](microseconds time) {
+    const auto before = store->looked();
+    auto kept = mine->acquire("b", {.min_hold = 5ms, .fairness = fairness::fifo});
+    clock.advance(time);
+    kept.release();
+    return store->looked() != before;
+  };
+  CHECK_FALSE(looks_after(4ms));
+  clock.advance(1ms);
+  CHECK(looks_after(5ms));
+}
+
+TEST_CASE_METHOD(notified_fixture,
+                 "woken: who had to wait, or serves in order, promises others that its release looks") {
+  store->can().keeps_order = true;
+  wakes_one();
+  const auto last_promises = [&] { return engine::promises_to_look(store->nonces().back()); };
+  mine->acquire("a").release();
+  CHECK_FALSE(last_promises());
+  CHECK(store->looked() == 0);
+  mine->acquire("a", {.fairness = fairness::fifo}).release();
+  CHECK(last_promises());
+  CHECK(store->looked() == 1);
+  const bool kept_for_a_while = GENERATE(false, true);
+  wait_for({"k"}, {.ttl = 60s, .wait = 60s, .min_hold = kept_for_a_while ? 1ms : 0ms});
+  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
+  REQUIRE(at_rest());
+  held.reset();
+  clock.advance(10ms);
+  end();
+  REQUIRE(granted);
+  CHECK(last_promises() == !kept_for_a_while);
+}
+
 TEST_CASE_METHOD(notified_fixture, "woken: a limit of polls is kept, and nothing is registered") {
   wakes_one();
   wait_for({"k"}, {.wait = 60s, .retry = {.pause = 100ms, .max_pause = 100ms, .jitter = 0.0, .limit = 3}});

@@ -67,7 +67,10 @@ class service_context {
     return {.id = id, .ttl = ttl, .host = host, .pid = pid, .label = options.label};
   }
   /// Names one attempt; never the same twice in a session.
-  std::uint64_t next_nonce() noexcept { return nonces_.fetch_add(1, std::memory_order_relaxed); }
+  /// `promises`: see promises_to_look().
+  std::uint64_t next_nonce(bool promises = false) noexcept {
+    return nonces_.fetch_add(2, std::memory_order_relaxed) + (promises ? 1 : 0);
+  }
 
   /// Counts the event and calls the observer on this thread; whatever that throws is counted and dropped.
   void notify(const event& happened) noexcept {

@@ -118,6 +118,7 @@ void starvation_detector::polled(const seen& holder, instant now) noexcept {
     starving_ = true;  // for less time than that, others may just be slower than it is
   }
   fence_ = holder.fence;
+  promised_ = holder.holder && promises_to_look(holder.nonce);
 }
 
 }  // namespace dlock::engine

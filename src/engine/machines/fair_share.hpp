@@ -131,6 +131,11 @@ class wake_knowledge {
   recent_keys<entry> keys_ DLOCK_GUARDED_BY(mutex_){};
 };
 
+/// Whether the release of the grant with that nonce looks for a waiter in any case: it was asked for by a process that
+/// had waited, or that serves in order. Waiters see the nonce, and so need not poll to see whether the key is free,
+/// even if it changes hands before they could rely on wake_knowledge::quiet.
+constexpr bool promises_to_look(std::uint64_t nonce) noexcept { return nonce % 2 != 0; }
+
 /// Whether a waiter has seen the same process for a while, with a grant that is another at each poll: then it polls
 /// faster until it has its turn. Pure.
 class starvation_detector {
@@ -152,6 +157,7 @@ class starvation_detector {
   /// How long it is until a release of the grant that was polled last looks for waiters (wake_knowledge). Twice as long
   /// as its holder counts, because that one's statement may be on its way for a while.
   microseconds until_relied_on(instant now) const noexcept {
+    if (promised_) return microseconds{0};
     return holder_ ? microseconds{grant_since_ + 2 * wake_knowledge::quiet - now} : microseconds::max();
   }
 
@@ -162,6 +168,7 @@ class starvation_detector {
   instant grant_since_{};
   instant first_poll_{};
   unsigned passed_over_ = 0;
+  bool promised_ = false;
   bool starving_ = false;
 };
 

@@ -129,6 +129,7 @@ action key_attempt::go(step next, instant now) {
       asked_->min_hold = microseconds{0};
       statement_.what = statement::kind::keyed;
       statement_.ask = asked_->ask(verb::release);
+      statement_.ask.wake = services_.caps.wakes_one;  // others may have seen that grant
       undo_until_ = now + undo_timeout;
       return send(doing::freeing, now, undo_timeout);
     default: return ask(now);
@@ -190,13 +191,15 @@ action key_attempt::ask(instant now) {
   }
   prepare_grant();
   if (key_.row() != nullptr) row_attempt_ = row_attempt(services_.shared);
-  asked_->nonce = services_.shared.next_nonce();
+  // As note_grant() will be told: the release looks then, or because it serves in order.
+  const bool looks = services_.caps.wakes_one && (machine_.has_paused() || request_.in_order());
+  asked_->nonce = services_.shared.next_nonce(looks && request_.terms.min_hold.count() == 0);
   statement_.what = statement::kind::keyed;
   statement_.ask = asked_->ask(verb_of(at_));
   statement_.ask.ttl = keeping_.own_ttl();
   statement_.ask.min_hold = {};
   statement_.ask.expected = at_ == step::take_over ? &machine_.holder() : nullptr;
-  statement_.ask.polled = at_ == step::take && machine_.statements() > 0;
+  statement_.ask.polled = at_ == step::take && polled_;
   statement_.ask.in_order = request_.in_order() && !machine_.overtakes() && at_ != step::insert;
   statement_.ask.registered = registered_;
   return send(doing::asking, now, statement_timeout);
@@ -233,6 +236,7 @@ void key_attempt::prepare_grant() {
 action key_attempt::answered(instant now) {
   auto& answer = statement_.answer;
   doing_ = doing::nothing;
+  polled_ = at_ == step::poll;
   if (statement_.sent && grants(at_)) {
     // Before anything that may fail: whatever happens now, it is taken back.
     if (answer.result == outcome::yes) ours_ = ours::yes;

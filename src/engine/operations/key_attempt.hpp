@@ -77,7 +77,10 @@ class key_attempt {
   /// From now on the store has it registered as a waiter, or not any more.
   void registered(bool now) noexcept { registered_ = now; }
   /// pause: the key may be free.
-  action notified(instant now) { return go(machine_.notified(), now); }
+  action notified(instant now) {
+    polled_ = false;
+    return go(machine_.notified(), now);
+  }
   /// pause: it is over, and the key is polled.
   action looks_again(instant now) { return go(machine_.paused(), now); }
 
@@ -138,6 +141,7 @@ class key_attempt {
   doing doing_ = doing::nothing;
   bool no_such_row_ = false;
   bool registered_ = false;
+  bool polled_ = false;   // nothing has been sent since the last poll was answered
   ours ours_ = ours::no;  // granted at the server, and no lease here yet
   session_pin pin_{};
   session_request session_;

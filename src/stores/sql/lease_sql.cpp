@@ -21,7 +21,7 @@ constexpr const char* grant = R"(
 
 constexpr const char* seen = R"(
   l.{lock.session_id}, l.{lock.fence}, {seen_expiry},
-  s.{session.host}, s.{session.pid}, s.{session.label}{seen_nonce})";
+  s.{session.host}, s.{session.pid}, s.{session.label}, l.{lock.nonce})";
 
 constexpr const char* holders = R"({lock} l
 LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id})";

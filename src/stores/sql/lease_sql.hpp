@@ -81,7 +81,7 @@ const char* verify_source() noexcept;
 /// - {only_primary}: a condition that refuses on a replica
 /// - {lock_floor}, {returning}: what a statement that grants ends with
 /// - {greatest}, {if}: functions
-/// - {seen_expiry}, {seen_nonce}: columns of `poll`
+/// - {seen_expiry}: columns of `poll`
 /// - {boot}: for a session's row
 /// - {connection}: a number of the transaction that verifies
 /// Adds {grant}, {seen} and {holders}, which those statements and a database's own are made of.

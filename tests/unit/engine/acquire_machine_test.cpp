@@ -483,6 +483,19 @@ TEST_CASE("acquire_machine: a registered waiter relies on being woken at a grant
   CHECK(pauses(50ms) > 1s);
 }
 
+TEST_CASE("acquire_machine: a registered waiter relies at once on a grant that promises to look for it") {
+  acquire_machine m(waiting());
+  auto young = alive();
+  young.holder.nonce = 7;
+  REQUIRE(walk(m, {said(outcome::no), young}) == step::pause);
+  CHECK(m.pause_if_registered(start) == 10s);
+  m.paused();
+  young.holder.nonce = 8;
+  ++young.holder.fence;
+  REQUIRE(m.replied(young, start + 30ms, for_ever) == step::pause);
+  CHECK(m.pause_if_registered(start + 30ms) == 20ms);
+}
+
 TEST_CASE("acquire_machine: who keeps the order lets others take a free key, for a second") {
   acquire_machine m(waiting());
   auto others = polls_free();

@@ -24,7 +24,6 @@ constexpr sql::named_part words[] = {
     {"seen_expiry",
      "l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL, "
      "IFNULL(l.{lock.expires_at_us}, s.{session.expires_at_us}) - {now}"},
-    {"seen_nonce", ", l.{lock.nonce}"},
     {"boot", "''"},
     {"connection", "CONNECTION_ID()"},
     {"other_boot", ""},

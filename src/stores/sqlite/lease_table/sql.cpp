@@ -19,7 +19,6 @@ constexpr sql::named_part words[] = {
     {"greatest", "MAX"},
     {"if", "IIF"},
     {"seen_expiry", "l.{lock.expires_at_us}, s.{session.expires_at_us}"},
-    {"seen_nonce", ""},
     {"boot", ":boot"},
     {"connection", ":connection"},
     {"other_boot", " OR (s.{session.boot} <> :boot AND s.{session.expires_at_us} > :now + s.{session.ttl_us})"},

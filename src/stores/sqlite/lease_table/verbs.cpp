@@ -57,6 +57,7 @@ seen seen_of(const sqlite_statement& row, std::int64_t now) {
   seen shown;
   shown.holder = row.id(0);
   shown.fence = static_cast<std::uint64_t>(row.integer(1));
+  if (shown.holder) shown.nonce = static_cast<std::uint64_t>(row.integer(7));
   shown.kind = row.is_null(2) ? lease_kind::session : lease_kind::expiring;
   const bool session = !row.is_null(3);
   shown.gone = row.is_null(2) && !session;
@@ -95,7 +96,7 @@ void poll_some(lease_connection& connection, sqlite_busy_retry& retry, std::span
     }
   };
   const auto row = [&](const sqlite_statement& s) {
-    const auto key = s.bytes(7);
+    const auto key = s.bytes(8);
     for (std::size_t i = 0; i != requests.size(); ++i) {
       if (requests[i].resource == key)
         replies[i] = {.result = outcome::yes, .holder = seen_of(s, asked), .statements = 0};
