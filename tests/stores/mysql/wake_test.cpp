@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "contract/backends/mysql/fixtures.hpp"
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/fifo_fixture.hpp"
@@ -157,6 +160,27 @@ TEST_CASE_METHOD(wake_fixture,
     }));
     CHECK(said.reasons == 1);
     stranger->unlisten(said);
+  }
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a key that is free on its way to an earlier waiter is no reason to poll") {
+  std::string earlier = id128::random().hex();
+  std::transform(earlier.begin(), earlier.end(), earlier.begin(), [](unsigned char c) { return std::toupper(c); });
+  root.run("DO GET_LOCK('dlock." + earlier + ".p', 0)");  // it is awake: nobody has its bell
+  const auto store = fixture.open();
+  for (int i = 0; i != 10; ++i) {
+    const auto key = fmt::format("k{}", i);
+    const auto fence = holder.acquire(key);
+    root.run(
+        fmt::format("INSERT INTO {} SELECT lock_key, acquired_at_us - 1, X'{}', X'{}', NULL FROM {} WHERE "
+                    "lock_key = '{}'",
+                    table("waiter"), earlier, id128::random().hex(), table("lock"), key));
+    waiting_store waiter(store, key);
+    REQUIRE(waiter.works());
+    const int before = waiter.listener.yes;
+    REQUIRE(answer(holder.release(key, fence)) == outcome::yes);
+    REQUIRE(eventually([&] { return waiter.listener.yes > before; }));
+    CHECK(waiter.listener.no == 0);
   }
 }
 

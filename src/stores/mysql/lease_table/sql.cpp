@@ -225,7 +225,8 @@ SELECT
   l.{lock.session_id} IS NULL,
   IF(l.{lock.expires_at_us} IS NULL, s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now},
      l.{lock.expires_at_us} <= {now}),
-  l.{lock.fence}
+  l.{lock.fence},
+  l.{lock.session_id} IS NULL AND {is_first}
 FROM {waiter} w
 LEFT JOIN ({holders}) ON l.{lock.lock_key} = w.{waiter.lock_key}
 WHERE w.{waiter.lock_key} IN (:keys)

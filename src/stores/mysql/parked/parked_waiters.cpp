@@ -27,7 +27,7 @@ constexpr auto off_for = 60s;
 constexpr auto kept_idle = 60s;
 constexpr auto dead_rows_every = 60s;
 /// So many keys, one after the other, may be found free without a ring: a release and a look may cross.
-constexpr unsigned most_missed = 3;
+constexpr unsigned most_missed = 5;
 
 }  // namespace
 
@@ -416,8 +416,9 @@ bool parked_waiters::look(clock::time_point now) {
     const bool released = row.at(1).value_or("0") == "1", dead = row.at(2).value_or("0") == "1";
     // A row of the application's is in no table that is known here: its waiter asks at each look.
     const bool known = row.at(3).has_value();
-    const bool missed =
-        released && known && about.listeners.informed && !about.was_rung && link_.sleeps() && !sql_.others_release;
+    // It is free for a moment at each hand-over to those before.
+    const bool missed = released && known && about.listeners.informed && !about.was_rung && link_.sleeps() &&
+                        !sql_.others_release && row.at(4).value_or("0") == "1";
     if (missed && !std::exchange(about.missed, true)) ++missed_;
     // A ring for this key may have come before the sleep that it was to end.
     const auto fence = unsigned_of(row.at(3));

@@ -10,6 +10,11 @@ namespace {
 constexpr sql::named_part words[] = {
     // Who has a waiter's bell sleeps on that connection. Nobody: the waiter is gone.
     {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
+    // No process waits that registered before, asleep or just woken.
+    {"is_first",
+     "NOT EXISTS (SELECT 1 FROM {waiter} e WHERE e.{waiter.lock_key} = w.{waiter.lock_key}"
+     " AND e.{waiter.since_us} <= w.{waiter.since_us} AND e.{waiter.bell} <> w.{waiter.bell}"
+     " AND IS_USED_LOCK(CONCAT('dlock.', HEX(e.{waiter.bell}), '.p')) IS NOT NULL)"},
 };
 
 constexpr const char* fits_sql = R"(
