@@ -4,6 +4,8 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -21,6 +23,7 @@
 #include "dlock/lock_key.hpp"
 #include "held_lock_view-odb-sqlite.hxx"
 #include "held_lock_view-odb.hxx"
+#include "stores/findings.hpp"
 #include "stores/sql/holder_rows.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
@@ -28,6 +31,7 @@
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/admin.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
+#include "stores/sqlite/lease_table/examine.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
@@ -345,6 +349,21 @@ reply sqlite_admin::held_rows(connection& connection, const std::shared_ptr<cons
           found.push_back(std::move(held));
         });
     if (answer.result == outcome::yes) std::move(found.begin(), found.end(), std::back_inserter(out));
+    return answer;
+  });
+}
+
+reply sqlite_admin::examine(connection& on, std::vector<store_finding>& out) noexcept {
+  return reply_or_in_doubt(on, [&](lease_connection& c) {
+    auto answer = examine_file(c, out);
+    if (answer.result != outcome::yes) return answer;
+    store_overview all;
+    answer = overview(on, 0, all);
+    if (answer.result != outcome::yes) return answer;
+    findings found(out);
+    found.good("size", fmt::format("keys: {}, held: {}, sessions: {}", all.keys, all.held,
+                                   all.sessions_alive + all.sessions_dead));
+    sql::examine_dead_holders(all, found);
     return answer;
   });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-
-/// The file and its lock tables, as `dlock doctor` shows them.
+#include "stores/sqlite/lease_table/examine.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,11 +8,9 @@
 #include <string>
 
 #include "stores/findings.hpp"
-#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/file.hpp"
-#include "stores/sqlite/lease_table/admin.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
@@ -36,8 +33,6 @@ class examination {
     check_log();
     return answer_;
   }
-
-  findings& found() noexcept { return found_; }
 
  private:
   /// The rows of a statement.
@@ -149,19 +144,6 @@ class examination {
 
 }  // namespace
 
-reply sqlite_admin::examine(connection& on, std::vector<store_finding>& out) noexcept {
-  return reply_or_in_doubt(on, [&](lease_connection& c) {
-    examination checks(c, out);
-    auto answer = checks.run();
-    if (answer.result != outcome::yes) return answer;
-    store_overview all;
-    answer = overview(on, 0, all);
-    if (answer.result != outcome::yes) return answer;
-    checks.found().good("size", fmt::format("keys: {}, held: {}, sessions: {}", all.keys, all.held,
-                                            all.sessions_alive + all.sessions_dead));
-    sql::examine_dead_holders(all, checks.found());
-    return answer;
-  });
-}
+reply examine_file(lease_connection& with, std::vector<store_finding>& found) { return examination(with, found).run(); }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <vector>
+
+#include "dlock/store_interface/store_overview.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
+
+namespace dlock::stores::sqlite::lease_table {
+
+/// What `dlock doctor` shows of the file and of its lock tables. Some statements.
+reply examine_file(lease_connection& with, std::vector<store_finding>& found);
+
+}  // namespace dlock::stores::sqlite::lease_table
