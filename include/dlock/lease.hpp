@@ -9,7 +9,7 @@
 ///                       +----------------------------------------------> lost        never back
 ///
 /// Invalid calls: fencing_token(), key() and remaining() on an empty or moved-from lease give 0 or an empty key;
-/// ensure_held(), renew() and release() on it throw std::logic_error.
+/// ensure_held(), renew(), release(), verify() and verification() on it throw std::logic_error.
 
 #include <chrono>
 #include <cstdint>
@@ -96,8 +96,8 @@ class [[nodiscard]] lease {
   dlock::verification verification() const&& = delete;
 
   /// For renewal::manual: expiry = now + ttl of its options, if it is still ours. Throws lock_lost, store_error;
-  /// std::logic_error if the lease renews itself, or inside a transaction of this thread that verified it, which has
-  /// its row locked. Cost: one statement.
+  /// std::logic_error for another renewal, or inside a transaction of this thread that verified it, which has its row
+  /// locked. Cost: one statement.
   void renew();
   /// The same with now + `ttl`, this once: 10 ms (5 s for rows with expiring_lock_columns) to 30 days. An expiry that
   /// is later stays: it is only ever extended. Throws std::invalid_argument as well.

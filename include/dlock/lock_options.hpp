@@ -40,7 +40,7 @@ enum class reentry {
 /// In which order the processes that wait for a key get it. Threads of one process always get it in the order in which
 /// they came.
 enum class fairness {
-  none,  ///< whoever asks first after a release; none starves (docs/waiting.md)
+  none,  ///< whoever asks first after a release; none starves but on named_lock (docs/waiting.md)
   /// The order in which they began to wait: a call overtakes no process that waits, and a process that does not take
   /// the key within a second of its turn is passed over. On stores with capabilities::keeps_order, for calls that
   /// name one key: rows, and lists of keys, are std::invalid_argument. Callers with fairness::none overtake it. Costs

@@ -28,11 +28,11 @@ enum class step {
 
 /// One acquire of one key, as a table of transitions: no clock, thread or SQL; replies and time are handed in.
 ///
-///   begin -> take                    replied(yes) -> granted | give_back      replied(no) -> poll
+///   begin -> take                    yes -> granted | give_back               no to a take -> poll
 ///   poll:  absent -> insert          free, or own expiry over -> take         else busy -> pause -> poll ...
 ///          session of the holder:    gone -> take_over                        expired -> remove -> take_over
 ///   failed: contended take -> poll   contended otherwise -> as busy     transient -> pause -> poll   else -> failed
-///   unknown -> resolve -> pause -> poll
+///   unknown -> resolve -> pause -> poll; but of a poll or a removal -> pause -> poll
 ///   notified, while it pauses, that the key may be free -> take
 ///   poll shows a holder, and others have passed the waiter over for long -> take, some times at once, then as busy
 ///
@@ -78,7 +78,7 @@ class acquire_machine {
   }
   /// How long a notified waiter lets other waiters go first that have been passed over more often.
   std::chrono::microseconds courtesy() const noexcept;
-  /// pause: another owner has the key; otherwise something failed that may pass.
+  /// pause: the key is held, or its row is locked; otherwise something failed that may pass.
   bool waits_for_holder() const noexcept { return waits_for_holder_; }
   std::uint64_t fence() const noexcept { return fence_; }
   const fault& why() const noexcept { return why_; }

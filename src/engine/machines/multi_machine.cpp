@@ -25,11 +25,15 @@ multi_step multi_machine::taken(instant now, instant trusted_until) {
   return troubled(0, {.transient = true, .text = "the grants were answered too late to be trusted"}, false);
 }
 
-multi_step multi_machine::refused(std::size_t key, const seen& holder) {
+void multi_machine::is_about(std::size_t key) noexcept {
   if (key != key_) starvation_ = {};
+  key_ = key;
+}
+
+multi_step multi_machine::refused(std::size_t key, const seen& holder) {
   // A round that finds the same grant once more was begun by a notification that meant something else.
   if (rounds_ == 0 || key != key_ || !same_grant(holder, holder_)) ++rounds_;
-  key_ = key;
+  is_about(key);
   holder_ = holder;
   why_ = fault{};
   unknown_ = hopeless_ = false;
@@ -38,7 +42,7 @@ multi_step multi_machine::refused(std::size_t key, const seen& holder) {
 }
 
 multi_step multi_machine::troubled(std::size_t key, const fault& why, bool unknown) {
-  key_ = key;
+  is_about(key);
   why_ = why;
   if (why_.text.empty()) why_.text = "failed for no stated reason";
   unknown_ = unknown;

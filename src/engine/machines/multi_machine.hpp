@@ -79,6 +79,7 @@ class multi_machine {
   static bool holds(const seen& holder) noexcept;
 
  private:
+  void is_about(std::size_t key) noexcept;
   multi_step pause_before_retry(instant now, std::chrono::microseconds at_most);
 
   retry_clock retries_;

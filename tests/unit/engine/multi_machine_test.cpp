@@ -219,3 +219,20 @@ TEST_CASE("multi_machine: the reason of a failure is kept, and an answer that th
   m.troubled(0, {.native = 7}, false);
   CHECK_FALSE(m.why().text.empty());
 }
+
+TEST_CASE("multi_machine: what was seen of one key is not held against another, after a failure either") {
+  const auto first = holder();
+  const auto third_pause = [&](const id128& holder_of_other) {
+    multi_machine m(waiting(60s));
+    REQUIRE(walk(m, {[&](multi_machine& at) { return at.refused(2, first); }, back}) == multi_step::pause);
+    m.troubled(1, {.transient = true}, false);
+    REQUIRE(m.given_back(start + 1s) == multi_step::pause);
+    auto other = first;
+    other.holder = holder_of_other;
+    other.fence = 9;
+    m.refused(1, other);
+    REQUIRE(m.given_back(start + 1s) == multi_step::pause);
+    return m.pause();
+  };
+  CHECK(third_pause(first.holder) == third_pause(id128::random()));
+}
