@@ -152,7 +152,7 @@ class lock_service : private detail::wrong_calls {
   /// release waits for a transaction; and its calls that wait for a key now. Cost: some mutexes, no statement.
   std::size_t held() const noexcept;
   std::size_t waiting() const noexcept;
-  /// What the store can do, such as rows, min_hold or fence: store_interface/store_types.hpp has the fields.
+  /// The capabilities of the store, such as rows, min_hold or fence (store_interface/store_types.hpp).
   /// Throws nothing.
   capabilities caps() const noexcept;
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.

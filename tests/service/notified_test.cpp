@@ -90,6 +90,16 @@ struct notified_fixture : engine_fixture {
     }
   }
   void end() { waiting.join(); }
+  /// It waits for "k", which is released then, and gets it when its pause is over.
+  void get_after_a_wait(const lock_options& how) {
+    wait_for({"k"}, how);
+    REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
+    REQUIRE(at_rest());
+    held.reset();
+    clock.advance(10ms);
+    end();
+    REQUIRE(granted);
+  }
   std::size_t sent() const { return store->count(verb::take) + store->count(verb::poll) + store->count(verb::insert); }
   bool at_rest() { return clock.at_rest({.callers = 1}); }
   bool rests_after(std::chrono::microseconds time) { return at_rest_after(time, {.callers = 1}); }
@@ -487,13 +497,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one m
   clock.advance(10ms);
   held_long.release();
   CHECK(store->looked() == 1);
-  wait_for({"k"}, {.ttl = 60s, .wait = 60s});
-  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
-  REQUIRE(at_rest());
-  held.reset();
-  clock.advance(10ms);
-  end();
-  REQUIRE(granted);
+  get_after_a_wait({.ttl = 60s, .wait = 60s});
   CHECK(store->looked() == 2);
 }
 
@@ -524,13 +528,7 @@ TEST_CASE_METHOD(notified_fixture,
   CHECK(last_promises());
   CHECK(store->looked() == 1);
   const bool kept_for_a_while = GENERATE(false, true);
-  wait_for({"k"}, {.ttl = 60s, .wait = 60s, .min_hold = kept_for_a_while ? 1ms : 0ms});
-  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
-  REQUIRE(at_rest());
-  held.reset();
-  clock.advance(10ms);
-  end();
-  REQUIRE(granted);
+  get_after_a_wait({.ttl = 60s, .wait = 60s, .min_hold = kept_for_a_while ? 1ms : 0ms});
   CHECK(last_promises() == !kept_for_a_while);
 }
 

@@ -312,9 +312,6 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     sent->answers.resize(part.size());
     if (subscriber_ != nullptr) sent->bell = subscriber_->connection();
     if (!with.execute(sent)) {
-      // Whom a release would have woken finds out by itself: without its answer nobody knows who that is.
-      if (std::any_of(part.begin(), part.end(), [](const request& each) { return each.wake; }))
-        by_.in().disturb(5 * second);
       answer_all(outcome::failed, from);  // those after it were not sent
       for (auto& each : replies.subspan(from, step)) each = answer_of(outcome::unknown, broken());
       return;

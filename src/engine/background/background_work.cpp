@@ -144,7 +144,7 @@ void background_work::prepare(work& into, instant now) noexcept {
     send.lost = grant.in_doubt;
   } else {
     send.what = statement::kind::keyed;
-    send.ask = grant.ask(grant.cancels ? verb::cancel : verb::release);
+    send.ask = grant.cancels ? grant.ask(verb::cancel) : grant.ask_release(now);
     send.ask.wake = !grant.cancels && statements_.where().caps().wakes_one;
   }
 }

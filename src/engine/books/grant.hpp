@@ -133,6 +133,13 @@ struct grant : std::enable_shared_from_this<grant> {
             .min_hold = min_hold,
             .request_id = owner->request_id};
   }
+  /// The release that is sent now. Once min_hold has passed the key is freed, and only such a release looks for a
+  /// waiter.
+  request ask_release(instant now) const noexcept {
+    auto made = ask(verb::release);
+    if (now - granted_at >= made.min_hold) made.min_hold = microseconds{0};
+    return made;
+  }
   /// Whether it is that attempt of that session.
   bool is_attempt(const id128& session, std::uint64_t of) const noexcept {
     return nonce == of && pin && pin->id == session;

@@ -191,7 +191,7 @@ action key_attempt::ask(instant now) {
   }
   prepare_grant();
   if (key_.row() != nullptr) row_attempt_ = row_attempt(services_.shared);
-  // As note_grant() will be told: the release looks then, or because it serves in order.
+  // Such a grant's release looks for a waiter: note_grant() records that it waited, or it serves in order.
   const bool looks = services_.caps.wakes_one && (machine_.has_paused() || request_.in_order());
   asked_->nonce = services_.shared.next_nonce(looks && request_.terms.min_hold.count() == 0);
   statement_.what = statement::kind::keyed;

@@ -24,9 +24,7 @@ action release_operation::start(instant now) {
       continue;
     }
     const auto& key = ended.grant->key;
-    ended.send.ask = ended.grant->ask(verb::release);
-    // Once that has passed the key is freed, and only then a release looks for a waiter.
-    if (now - ended.grant->granted_at >= ended.send.ask.min_hold) ended.send.ask.min_hold = microseconds{0};
+    ended.send.ask = ended.grant->ask_release(now);
     ended.send.ask.wake =
         services_.caps.wakes_one && (ended.grant->in_order || services_.grants.knowledge().looks(key, now));
     ended.next = next_grant(ended, now);

@@ -8,7 +8,7 @@
 
 namespace dlock::stores::sqlite::lease_table {
 
-/// What `dlock doctor` shows of the file and of its lock tables. Some statements.
+/// Examines the file and its lock tables for `dlock doctor`. Cost: some statements.
 reply examine_file(lease_connection& with, std::vector<store_finding>& found);
 
 }  // namespace dlock::stores::sqlite::lease_table
