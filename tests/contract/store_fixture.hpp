@@ -23,8 +23,6 @@ class store_fixture {
   virtual void pass(std::chrono::microseconds time) { std::this_thread::sleep_for(time); }
   /// The clock that services on it go by. It runs by itself from now on.
   virtual time_source& time() { return system_time(); }
-  /// Whether fences are the numbers of the grants of a key: 1, 2, 3 ... Otherwise they may leave numbers out.
-  virtual bool counts_grants() const { return true; }
   /// How much later than asked for an expiry may be, where a column keeps whole seconds.
   virtual std::chrono::microseconds rounding() const { return {}; }
   /// An expiry that is short enough to wait for; and long enough to get an answer before it, where that is the limit.

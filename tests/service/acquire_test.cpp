@@ -407,6 +407,36 @@ TEST_CASE_METHOD(engine_fixture, "try: a key that this process leaves to other p
   CHECK(granted);
 }
 
+TEST_CASE_METHOD(engine_fixture, "acquire: a process yields by the time alone where fences may leave numbers out") {
+  const bool consecutive = GENERATE(true, false);
+  store->can().consecutive_fences = consecutive;
+  running_clock running{clock};
+  const auto mine = service([&](auto& settings) { settings.time = &running; });
+  const auto rival = foreign();
+  for (int i = 0; i < 3; ++i) {
+    elsewhere([&] {
+      const auto held = mine->acquire("k");
+      clock.advance(20ms);
+    });
+    // The next fence is greater by two: that of another process, or one that was left out.
+    elsewhere([&] { const auto between = rival->acquire("k"); });
+  }
+  std::atomic<bool> granted{false};
+  std::thread waiting([&] {
+    const auto held = mine->acquire("k", {.wait = 1h});
+    granted = true;
+  });
+  if (consecutive) {
+    CHECK(eventually([&] { return granted.load(); }));
+  } else {
+    CHECK(clock.at_rest({.callers = 1}));
+    CHECK_FALSE(granted);
+  }
+  clock.advance(20ms);
+  waiting.join();
+  CHECK(granted);
+}
+
 TEST_CASE_METHOD(try_fixture, "wait_forever: nobody sees its end") {
   const auto mine = locks->acquire("k", {.ttl = 24h * 30, .renewal = renewal::none});
   std::uint64_t fence = 0;

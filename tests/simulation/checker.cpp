@@ -113,7 +113,7 @@ void checker::taken(const std::string& key, const lock_row& row, std::uint64_t f
 void checker::changes_hands(key_state& at, std::string_view key, const lock_row* row, std::uint64_t fence,
                             std::string_view request, bool by_holder) {
   const auto& traits = server_.data.traits;
-  if (row != nullptr && traits.consecutive_fences && fence != row->fence + 1)
+  if (row != nullptr && traits.caps.fence && traits.caps.consecutive_fences && fence != row->fence + 1)
     fail("I2", key, fmt::format("fence {} follows {}", fence, row->fence));
   if (traits.caps.fence && fence <= at.highest) fail("I2", key, fmt::format("fence {} after {}", fence, at.highest));
   at.highest = std::max(at.highest, fence);

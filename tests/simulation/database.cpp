@@ -108,7 +108,7 @@ reply database::grant(lock_row& row, const request& q, const view& by, const loc
   auto fence = row.fence + (is(mistake::fence_not_raised) && q.action == verb::take_over ? 0 : 1);
   if (!traits.caps.fence) {
     fence = q.nonce;  // it names the grant
-  } else if (!traits.consecutive_fences) {
+  } else if (!traits.caps.consecutive_fences) {
     fence = ++last_fence_;
   }
   if (observer != nullptr) observer->granted(q, before, fence);

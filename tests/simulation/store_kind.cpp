@@ -17,7 +17,7 @@ store_traits traits_of(store_kind kind) noexcept {
     case store_kind::zookeeper:
       caps.expiring_leases = caps.min_hold = false;
       caps.tells_free = true;
-      made.keeps_rows = made.consecutive_fences = false;
+      made.keeps_rows = caps.consecutive_fences = false;
       made.queues = made.ends_sessions = made.notices_deletions = true;
       break;
     case store_kind::named_lock:
@@ -36,6 +36,7 @@ store_traits traits_of(store_kind kind) noexcept {
       caps.session_leases = caps.batch = caps.min_hold = false;
       caps.renewed_leases = caps.extends_unlocked = true;
       caps.request_ids = kind == store_kind::t_lock;
+      caps.consecutive_fences = kind != store_kind::t_lock;
       break;
     case store_kind::for_update:
       caps.session_leases = caps.expiring_leases = caps.batch = caps.fence = caps.min_hold = false;
@@ -43,7 +44,6 @@ store_traits traits_of(store_kind kind) noexcept {
       made.keeps_rows = false;
       break;
   }
-  if (!caps.fence) made.consecutive_fences = false;
   return made;
 }
 

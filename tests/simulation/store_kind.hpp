@@ -52,7 +52,6 @@ struct store_traits {
   bool queues = false;             ///< a watch with a session takes a position in a queue at the server
   bool notices_deletions = false;  ///< the holder of a lock that somebody deletes is notified
   bool ends_sessions = false;      ///< the server itself removes an expired session and frees what it held
-  bool consecutive_fences = true;  ///< a fence is one more than the one before
 };
 
 store_traits traits_of(store_kind kind) noexcept;

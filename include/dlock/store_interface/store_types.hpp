@@ -134,6 +134,9 @@ struct capabilities {
   bool renewed_leases =
       false;          ///< lease_kind::column of keys: each has an expiry, which the service renews by `extend`
   bool fence = true;  ///< a grant's fence is greater than all before of its key; false: it names the grant and no more
+  /// With fence: the next grant of a key, of whichever process, has a fence that is greater by one. False: it may be
+  /// greater by more.
+  bool consecutive_fences = true;
   bool min_hold = true;     ///< request::min_hold; false: nothing tells the store when a key was granted
   bool tells_free = false;  ///< store::watch(): the store notifies a waiter when its key may be free
   /// store::watch() registers a waiter at the server, which costs statements, and a release with request::wake wakes

@@ -147,7 +147,7 @@ step acquire_machine::trouble(instant now) {
 }
 
 step acquire_machine::pause_before_retry(instant now, std::chrono::microseconds at_most, bool sees_holder) {
-  retries_.begin_pause(now, at_most, starvation_.starving(), sees_holder);
+  retries_.begin_pause(now, at_most, starvation_.hurries(), sees_holder);
   at_once_ = 0;
   tried_ = 0;
   has_paused_ = true;

@@ -50,13 +50,12 @@ std::optional<unsigned> retry_clock::remaining_retries() const noexcept {
   return *settings_.retry.limit - std::min(retries_, *settings_.retry.limit);
 }
 
-void retry_clock::begin_pause(instant now, std::chrono::microseconds at_most, bool starving,
-                              bool sees_holder) noexcept {
+void retry_clock::begin_pause(instant now, std::chrono::microseconds at_most, bool hurries, bool sees_holder) noexcept {
   ++retries_;
   // Not past the moment when the holder's lease can end.
   const auto bound = std::min(std::max(at_most, shortest_pause), time_remaining(settings_.deadline, now));
   const auto next = backoff_.next();
-  pause_ = std::min(starving ? std::min(next, backoff_.brief()) : next, bound);
+  pause_ = std::min(hurries ? std::min(next, backoff_.brief()) : next, bound);
   // A limit counts polls, which come after the pauses that the policy asks for. When a lease ends that was not seen,
   // and whether its end is notified of, is not known: it may be that of a process that dies, or clean-up has deleted
   // the row.

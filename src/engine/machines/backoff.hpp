@@ -61,9 +61,9 @@ class retry_clock {
   bool may_retry(instant now) const noexcept;
   /// What is left of retry_settings::limit; none: no limit.
   std::optional<unsigned> remaining_retries() const noexcept;
-  /// The next pause begins. `at_most`: when the lease of the holder can end. `starving`: it is brief. `sees_holder`:
+  /// The next pause begins. `at_most`: when the lease of the holder can end. `hurries`: it is brief. `sees_holder`:
   /// the store will notify the waiter of the end of that lease, if it notifies at all.
-  void begin_pause(instant now, std::chrono::microseconds at_most, bool starving, bool sees_holder) noexcept;
+  void begin_pause(instant now, std::chrono::microseconds at_most, bool hurries, bool sees_holder) noexcept;
   /// The pause is over because the key may be free: what is asked then is no retry.
   void notified() noexcept { retries_ -= std::min(retries_, 1U); }
 

@@ -7,7 +7,8 @@
 /// process in the loop does not know of the waiters, because a waiter writes nothing. So both sides do something:
 ///
 ///   a process that has taken a key again and again for a while yields it for a moment (tenure_tracker);
-///   a waiter that sees one process take the key again and again polls often enough to meet it (starvation_detector).
+///   a waiter that sees one process take the key again and again, or have a second turn before its own first one, polls
+///   often enough to meet it (starvation_detector).
 ///
 /// If no other process took the key in that moment, the next such moment is later.
 ///
@@ -57,7 +58,7 @@ class recent_keys {
 class tenure_tracker {
  public:
   /// How long a process takes a key again and again before it yields; twice as long each time no other process came.
-  static constexpr microseconds shortest = std::chrono::milliseconds{100};
+  static constexpr microseconds shortest = std::chrono::milliseconds{50};
   static constexpr microseconds longest = std::chrono::seconds{2};
   /// So long it is left alone: no starving waiter pauses for longer, with the default retry_policy.
   static constexpr microseconds yield_time = std::chrono::milliseconds{20};
@@ -136,17 +137,21 @@ class wake_knowledge {
 /// even if it changes hands before they could rely on wake_knowledge::quiet.
 constexpr bool promises_to_look(std::uint64_t nonce) noexcept { return nonce % 2 != 0; }
 
-/// Whether a waiter has seen the same process for a while, with a grant that is another at each poll: then it polls
-/// faster until it has its turn. Pure.
+/// Whether a waiter is passed over: it has seen the same process for a while, with a grant that is another at each
+/// poll, or has seen a process have a second turn after that of another. Then it polls faster until it has its turn.
+/// However many processes take turns, those that have not had theirs outrun those that have. Pure.
 class starvation_detector {
  public:
   /// A waiter that has seen the key change hands for so long, and so often, counts as overlooked.
   static constexpr microseconds patience = std::chrono::seconds{1};
   static constexpr unsigned often = 4;
+  /// So many turns back it recognises a process.
+  static constexpr std::size_t turns_known = 16;
 
   void polled(const seen& holder, instant now) noexcept;
-  bool starving() const noexcept { return starving_; }
-  /// It starves, or several processes take turns without it.
+  /// It is to poll faster.
+  bool hurries() const noexcept { return starving_ || outrun_; }
+  /// One process takes the key again and again, or several take turns without the waiter for long.
   bool overlooked(instant now) const noexcept {
     return starving_ || (passed_over_ >= often && now - first_poll_ >= patience);
   }
@@ -162,6 +167,11 @@ class starvation_detector {
   }
 
  private:
+  /// Whether that process had a turn before, and another had one since.
+  bool has_second_turn(const id128& holder) noexcept;
+
+  std::array<id128, turns_known> turns_{};  // the last ones that were seen; of one process in a row, one
+  unsigned turns_seen_ = 0;
   id128 holder_{};
   std::uint64_t fence_ = 0;
   instant since_{};
@@ -169,7 +179,8 @@ class starvation_detector {
   instant first_poll_{};
   unsigned passed_over_ = 0;
   bool promised_ = false;
-  bool starving_ = false;
+  bool starving_ = false;  // one process has had all that it saw
+  bool outrun_ = false;    // one process has had a second turn
 };
 
 }  // namespace dlock::engine

@@ -83,7 +83,7 @@ multi_step multi_machine::polled(const reply& answer, instant now) {
 }
 
 multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
-  retries_.begin_pause(now, at_most, starvation_.starving(), waiting_ && seen_alive(holder_));
+  retries_.begin_pause(now, at_most, starvation_.hurries(), waiting_ && seen_alive(holder_));
   return multi_step::pause;
 }
 

@@ -81,7 +81,11 @@ void note_grant(engine_services& services, const grant& grant, bool waited, bool
   if (services.caps.wakes_one) services.grants.knowledge().granted(grant.key, waited, grant.asked_at);
   services.grants.history().granted(
       grant.key,
-      {.fence = grant.fence, .counts = grant.fenced, .watched = watched, .asked = grant.asked_at, .now = now});
+      {.fence = grant.fence,
+       .counts = grant.fenced && services.caps.consecutive_fences,
+       .watched = watched,
+       .asked = grant.asked_at,
+       .now = now});
 }
 
 // ---- one step after the other ---------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ struct service_fixture {
   /// Whether that may be the token of the grant after the one with the token `last`; 0: of the first.
   bool follows(std::uint64_t fence, std::uint64_t last) const {
     if (!can.fence) return true;
-    return fixture->counts_grants() ? fence == last + 1 : fence > last;
+    return can.consecutive_fences ? fence == last + 1 : fence > last;
   }
   instant now() { return fixture->time().now(); }
   void pass(microseconds time) {

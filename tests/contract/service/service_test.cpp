@@ -356,7 +356,7 @@ struct multi_service_fixture {
   /// Whether it may be the token of the grant so many after the first.
   bool is_fence(const lease& held, std::uint64_t grants) const {
     if (!can.fence) return true;
-    return fixture->counts_grants() ? held.fencing_token() == grants : held.fencing_token() >= grants;
+    return can.consecutive_fences ? held.fencing_token() == grants : held.fencing_token() >= grants;
   }
   bool is_free(const lock_key& key) {
     const owner_scope foreign;

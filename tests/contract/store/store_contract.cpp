@@ -57,7 +57,7 @@ actor::actor(store_fixture& fixture, microseconds session_ttl, std::string label
       makes_rows(fixture.makes_rows_first()),
       forgets(fixture.forgets_expired()),
       hides(fixture.hides_holders()),
-      counts(store->caps().fence && fixture.counts_grants()),
+      counts(store->caps().fence && store->caps().consecutive_fences),
       connection(connect(*store)),
       label(std::move(label_of)) {
   if (keeps) REQUIRE(session(session_verb::open, id, session_ttl) == outcome::yes);

@@ -43,6 +43,7 @@ class t_lock_store final : public shared_table::shared_table_store {
   capabilities caps() const noexcept override {
     auto made = shared_table_store::caps();
     made.request_ids = true;
+    made.consecutive_fences = false;  // every UPDATE counts, that of a release and of a renewal too
     return made;
   }
 

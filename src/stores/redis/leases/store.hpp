@@ -57,7 +57,7 @@ class redis_store final : public store, private store_admin {
   explicit redis_store(const lease_settings& settings);
 
   const std::string& name() const noexcept override { return client_.settings().name; }
-  capabilities caps() const noexcept override { return {.tells_free = true}; }
+  capabilities caps() const noexcept override { return {.consecutive_fences = !by_clock_, .tells_free = true}; }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
     return connect(limit, why, {});

@@ -25,7 +25,11 @@ class zookeeper_store final : public store, private store_admin {
 
   const std::string& name() const noexcept override { return settings_.name; }
   capabilities caps() const noexcept override {
-    return {.expiring_leases = false, .min_hold = false, .tells_free = true, .keeps_order = true};
+    return {.expiring_leases = false,
+            .consecutive_fences = false,
+            .min_hold = false,
+            .tells_free = true,
+            .keeps_order = true};
   }
   void prepare() override;
   std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override;

@@ -95,7 +95,6 @@ class t_lock_fixture final : public team_table_fixture {
   explicit t_lock_fixture(std::string with = {}) : team_table_fixture("t_lock", columns, std::move(with)) {}
   bool may_be_contended() const override { return true; }
   std::chrono::microseconds rounding() const override { return std::chrono::seconds{2}; }  // the skew
-  bool counts_grants() const override { return false; }
 
   static constexpr const char* columns =
       "(lock_key varchar(32) PRIMARY KEY NOT NULL, "

@@ -28,13 +28,11 @@ class redis_fixture : public url_fixture {
 class redis_clock_fixture final : public redis_fixture {
  public:
   redis_clock_fixture() : redis_fixture(std::string()) {}
-  bool counts_grants() const override { return false; }
 };
 
 class redis_setnx_fixture final : public redis_fixture {
  public:
   redis_setnx_fixture() : redis_fixture("&scheme=setnx") {}
-  bool counts_grants() const override { return false; }
   bool deletes_free_rows() const override { return true; }
   bool forgets_expired() const override { return true; }
 };
@@ -49,7 +47,6 @@ class redlock_fixture final : public url_fixture {
   std::string url() const override { return masters().url("&restart_delay=0&master_timeout=5000"); }
   // Masters are waited for no longer than half of the ttl.
   std::chrono::microseconds moments() const override { return std::chrono::seconds{1}; }
-  bool counts_grants() const override { return false; }
   bool deletes_free_rows() const override { return true; }
   bool forgets_expired() const override { return true; }
   bool votes_may_split() const override { return true; }

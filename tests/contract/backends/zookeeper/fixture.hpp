@@ -11,7 +11,6 @@ namespace dlock::test {
 class zookeeper_fixture : public url_fixture {
  public:
   using url_fixture::url_fixture;
-  bool counts_grants() const override { return false; }
   bool deletes_free_rows() const override { return true; }
   bool keeps_by_itself() const override { return true; }
   bool forgets_expired() const override { return true; }
