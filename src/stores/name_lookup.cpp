@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/name_lookup.hpp"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <condition_variable>
 #include <map>
 #include <thread>
@@ -27,6 +29,11 @@ bool look_up(const std::string& host, int flags) noexcept {
 }
 
 }  // namespace
+
+bool is_address(const std::string& host) noexcept {
+  std::array<unsigned char, sizeof(in6_addr)> room{};
+  return ::inet_pton(AF_INET, host.c_str(), room.data()) == 1 || ::inet_pton(AF_INET6, host.c_str(), room.data()) == 1;
+}
 
 struct name_lookup::state {
   base::mutex mutex{};

@@ -10,6 +10,9 @@
 
 namespace dlock::stores {
 
+/// Whether `host` is an address, so that nothing is looked up.
+DLOCK_EXPORT bool is_address(const std::string& host) noexcept;
+
 /// Whether a host's name can be looked up in time. Nothing can end getaddrinfo(), so each look-up runs on a thread of
 /// its own, which may outlive its caller; there is at most one for each name, and a second one waits for
 /// that. Thread safety: all functions may be called from any thread.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/socket.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -49,11 +48,6 @@ bool wait(int descriptor, short events, clock::time_point until) noexcept {
 }
 
 }  // namespace
-
-bool is_address(const std::string& host) noexcept {
-  std::array<unsigned char, sizeof(in6_addr)> room{};
-  return ::inet_pton(AF_INET, host.c_str(), room.data()) == 1 || ::inet_pton(AF_INET6, host.c_str(), room.data()) == 1;
-}
 
 stream_socket::stream_socket(stream_socket&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),

@@ -15,9 +15,6 @@
 
 namespace dlock::stores::redis {
 
-/// Whether a host is named by its address.
-bool is_address(const std::string& host) noexcept;
-
 /// A connected stream socket. No call waits past its time limit. Not thread-safe, shut_down() excepted.
 class stream_socket {
  public:

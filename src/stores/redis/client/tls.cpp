@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "stores/redis/client/socket.hpp"
+#include "stores/name_lookup.hpp"
 
 namespace dlock::stores::redis {
 
