@@ -44,7 +44,7 @@ step acquire_machine::replied(const reply& answer, instant now, instant trusted_
       if (last_ == step::poll || last_ == step::remove) return trouble(now);
       unknown_ = true;
       return go(step::resolve);
-    case outcome::failed: return not_sent(answer.why, now);
+    case outcome::failed: return not_done(answer.why, now);
     case outcome::yes:
       if (last_ == step::poll) return polled(answer, now);
       if (last_ == step::remove) return go(step::take_over);
@@ -106,7 +106,7 @@ step acquire_machine::given_back(instant now) {
   return trouble(now);
 }
 
-step acquire_machine::not_sent(const fault& why, instant now) {
+step acquire_machine::not_done(const fault& why, instant now) {
   if (why.contended) {
     // A statement or transaction has the row locked for now. A read shows whether the key is held, and by whom.
     return last_ == step::take ? again_at_once(step::poll, now) : busy_unseen(now);

@@ -56,8 +56,8 @@ class acquire_machine {
   /// The reply to the statement that the last step asked for. `trusted_until`: until when a grant by it may be trusted.
   /// `took`: how long the reply was awaited.
   step replied(const reply& answer, instant now, instant trusted_until, std::chrono::microseconds took = {});
-  /// The statement could not be sent.
-  step not_sent(const fault& why, instant now);
+  /// The statement that the last step asked for was not done: it failed, or could not be sent.
+  step not_done(const fault& why, instant now);
   step paused() noexcept { return last_ = step::poll; }
   /// The pause is over because the key may be free.
   step notified() noexcept;

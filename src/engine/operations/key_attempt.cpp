@@ -213,7 +213,7 @@ action key_attempt::pinned(action next, instant now) {
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
   pin_ = session_.take_pin();
-  return pin_ ? ask(now) : go(machine_.not_sent(session_.why(), now), now);
+  return pin_ ? ask(now) : go(machine_.not_done(session_.why(), now), now);
 }
 
 statement& key_attempt::poll(instant now) noexcept {
@@ -247,7 +247,7 @@ action key_attempt::answered(instant now) {
     if (answer.result == outcome::unknown) ours_ = ours::maybe;
   }
   if (ours_ == ours::no) row_attempt_.end();
-  if (!statement_.sent) return go(machine_.not_sent(answer.why, now), now);
+  if (!statement_.sent) return go(machine_.not_done(answer.why, now), now);
   if (answer.result == outcome::absent && key_.row() != nullptr) {
     no_such_row_ = true;
     return go(step::failed, now);

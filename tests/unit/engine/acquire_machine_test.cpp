@@ -179,7 +179,7 @@ TEST_CASE("acquire_machine: a retry limit of n means n + 1 attempts", "[T32]") {
     }
     REQUIRE(at == step::poll);
     ++attempts;
-    at = trouble ? m.not_sent(transient, start) : m.replied(alive(), start, for_ever);
+    at = trouble ? m.not_done(transient, start) : m.replied(alive(), start, for_ever);
     REQUIRE(attempts <= 30);
   }
   CHECK(attempts == limit + 1);
@@ -304,7 +304,7 @@ TEST_CASE("acquire_machine: trouble that lasts is the reason at the end") {
   acquire_machine m(waiting());
   CHECK(walk(m, {failed(transient)}) == step::pause);
   CHECK(m.paused() == step::poll);
-  CHECK(m.not_sent(broken, start + 10s) == step::failed);
+  CHECK(m.not_done(broken, start + 10s) == step::failed);
   CHECK(m.why().native == 2013);
   CHECK(m.why().connection);
 }
