@@ -109,7 +109,7 @@ reply database::grant(lock_row& row, const request& q, const view& by, const loc
   if (!traits.caps.fence) {
     fence = q.nonce;  // it names the grant
   } else if (!traits.caps.consecutive_fences) {
-    fence = ++last_fence_;
+    fence = last_fence_ = std::max(last_fence_, row.fence) + 1;  // other programs count each key by itself
   }
   if (observer != nullptr) observer->granted(q, before, fence);
   row.request = q.request_id;

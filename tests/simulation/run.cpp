@@ -275,7 +275,7 @@ void run::prove_fair() {
   if (plan_.kind == store_kind::named_lock && plan_.has(hazard::distances)) return;
   // What docs/waiting.md says that was measured on real servers, for short holds.
   const bool notified = plan_.notifies();
-  const auto base = !notified ? 6 * second : plan_.has(hazard::distances) ? 8 * second : 3 * second / 2;
+  const auto base = !notified ? 3 * second : plan_.has(hazard::distances) ? 8 * second : 3 * second / 2;
   const auto bound = base + 4 * hold * static_cast<moment>(all.size());
   const bool equals = notified && !plan_.has(hazard::distances);
   unsigned grants = 0;
