@@ -165,6 +165,32 @@ def hand_over():
     return p
 
 
+def life_of_a_waiter():
+    p = Picture(
+        "waiter", 800, 316, "The life of a waiter",
+        "From left to right: a call waits in the queue of its process; at the head it takes the key, and polls while that "
+        "is busy; after 10 ms, where a release wakes waiters, it is registered and sleeps. From each it gets the key: when "
+        "its process passes the key on, when a take finds it free, when a release wakes it. Below: from each the wait may "
+        "end without the key, by lock_timeout, lock_refused, lock_deadlock or store_error.")
+    p.box(24, 24, 752, 40, "held", "holds the key")
+    p.box(24, 252, 752, 40, "lost", "lock_timeout · lock_refused · lock_deadlock · store_error")
+    steps = (
+        (24, 190, "queues", "behind other threads\nof its process", "the process\npasses the key on"),
+        (292, 216, "polls", "10, 20, 40 … 250 ms,\neach shortened at random", "it finds\nthe key free"),
+        (586, 190, "sleeps", "registered; looks\nat the key now and then", "a release\nwakes it"))
+    for x, width, name, what, granted in steps:
+        p.box(x, 128, width, 76, "box")
+        p.text(x + width / 2, 150, name, anchor="middle", bold=True)
+        p.text(x + width / 2, 172, what, "note", "middle")
+        p.arrow(x + width / 2, 128, x + width / 2, 64)
+        p.text(x + width / 2 + 10, 92, granted, "note")
+        p.arrow(x + width / 2, 204, x + width / 2, 252, dash=True)
+    p.text(410, 234, "wait is over, cancelled, a circle, a failure", "note")
+    p.arrow(214, 166, 292, 166, "first", kind="note")
+    p.arrow(508, 166, 586, 166, "10 ms", kind="note")
+    return p
+
+
 def take_over():
     p = Picture(
         "take-over", 860, 506, "A take-over after a crash",
@@ -314,7 +340,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__)
     bad = 0
-    for picture in (life_of_a_lease(), hand_over(), take_over(), layers(), peers()):
+    for picture in (life_of_a_lease(), hand_over(), life_of_a_waiter(), take_over(), layers(), peers()):
         path = os.path.join(FOLDER, picture.name + ".svg")
         if not check:
             os.makedirs(FOLDER, exist_ok=True)
