@@ -24,7 +24,6 @@
 
 namespace DLOCK_EXPORT dlock {
 
-class distributed_mutex;
 class store;
 struct capabilities;
 
@@ -162,8 +161,6 @@ class lock_service : private detail::wrong_calls {
 
  private:
   friend struct detail::access;
-  friend class distributed_mutex;
-  friend void set_default_service(lock_service& service);
   std::shared_ptr<engine::service_core> core_;
 };
 

@@ -17,6 +17,8 @@
 
 namespace dlock {
 
+using detail::access;
+
 struct distributed_mutex::holdings {
   struct holding {
     owner who;
@@ -73,7 +75,7 @@ std::chrono::microseconds pause_after(int failed, detail::retry_settings retry, 
 
 distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const lock_options& options)
     : service_(service), key_(std::move(key)), holdings_(std::make_unique<holdings>()) {
-  auto terms = detail::settled(options, service.core_->shared().defaults);
+  auto terms = detail::settled(options, access::core_of(service)->shared().defaults);
   validate(terms);
   // std::lock and guards count on one unlock() per lock(): a second lease would be freed by the first of them.
   if (terms.reentry == reentry::allow) terms.reentry = reentry::refuse;
@@ -83,7 +85,7 @@ distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const 
 distributed_mutex::~distributed_mutex() = default;
 
 void distributed_mutex::lock() {
-  auto& core = *service_.core_;
+  auto& core = *access::core_of(service_);
   core.refuse_if_forked();
   auto& round = round_here;
   const auto begun = core.shared().time.now();
@@ -97,12 +99,12 @@ void distributed_mutex::lock() {
 }
 
 bool distributed_mutex::try_lock() {
-  auto got = engine::acquire(*service_.core_, key_, detail::settled(options_), {.once = true});
+  auto got = engine::acquire(*access::core_of(service_), key_, detail::settled(options_), {.once = true});
   if (got.held == nullptr) {
     round_here.refuse(this);
     return false;
   }
-  keep(detail::access::make(std::move(got.held), got.entered_again, got.first));
+  keep(access::make(std::move(got.held), got.entered_again, got.first));
   return true;
 }
 
@@ -121,14 +123,14 @@ bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
 void distributed_mutex::keep(lease held) {
   std::list<holdings::holding> holding;
   holding.push_back({owner::current(), std::move(held)});
-  detail::access::stand(holding.back().held, &engine::grant::by_mutex);
+  access::stand(holding.back().held, &engine::grant::by_mutex);
   const base::lock_guard guard(holdings_->mutex);
   holdings_->list.splice(holdings_->list.end(), holding);
 }
 
 void distributed_mutex::unlock() {
   // In a forked child: it is the parent's, and a guard that was there at the fork must be able to end.
-  if (service_.core_->forked()) return;
+  if (access::core_of(service_)->forked()) return;
   std::list<holdings::holding> mine;  // destroyed, and with it released, after the guard
   const owner me = owner::current();
   const base::lock_guard guard(holdings_->mutex);

@@ -205,7 +205,7 @@ void set_default_service(lock_service& service) {
   while (!the_default.compare_exchange_strong(set, &service)) {
     if (set == &service) return;
     // Of one from before a fork nothing can be used here.
-    if (set != nullptr && !set->core_->forked()) {
+    if (set != nullptr && !access::core_of(*set)->forked()) {
       throw std::logic_error("dlock: the default lock_service is set already, to " + set->name());
     }
   }
