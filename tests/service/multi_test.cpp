@@ -325,6 +325,31 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind",
   CHECK_NOTHROW(theirs.ensure_held());
 }
 
+TEST_CASE_METHOD(multi_fixture, "multi: a cancellation that comes together with a turn is not forgotten", "[T33][T76]") {
+  known({"a", "b"});
+  for (int i = 0; i < 5; ++i) {
+    auto first = locks->acquire("a");
+    const auto second = locks->acquire("b");
+    std::stop_source stop;
+    std::error_code end;
+    std::atomic<bool> over{false};
+    std::thread waiter([&] {
+      end = thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h, .cancel = stop.get_token()}); });
+      over = true;
+    });
+    CHECK(clock.at_rest({.callers = 1}));
+    first.release();
+    stop.request_stop();  // the waiter has hardly noticed the turn yet
+    const bool at_once = eventually([&] { return over.load(); });
+    CHECK(at_once);
+    if (!at_once) clock.advance(2h);
+    waiter.join();
+    CHECK(end == errc::cancelled);
+    CHECK_NOTHROW(second.ensure_held());
+  }
+  CHECK(all_free({"a"}));
+}
+
 TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one begins", "[T17]") {
   known({"a", "b"});
   const auto theirs = rival->acquire("b");
@@ -345,6 +370,7 @@ TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one be
 
 TEST_CASE_METHOD(rival_fixture, "multi: after three rounds in vain they are taken one by one, holding those before",
                  "[T76]") {
+  locks = service([](auto& settings) { settings.max_waiters = 1; });  // it counts once
   known({"a", "b", "c"});
   two_rounds_in_vain(2);
   const auto takes = store->batches(verb::take);

@@ -59,6 +59,8 @@ action acquisition::enter(instant now) {
 }
 
 action acquisition::enter_queue(instant until, instant now) {
+  doing_ = doing::nothing;
+  if (interrupted_) return {};  // it came together with what was waited for before
   doing_ = doing::queued;
   if (services_.caps.passes_on && key_.row() == nullptr && !request_.once && !request_.in_order()) {
     const keeping kept(key_, request_.terms, services_.caps);

@@ -20,7 +20,8 @@ constexpr microseconds statement_timeout = std::chrono::seconds{2};
 struct lock_request {
   /// How the caller waits.
   struct wait_mode {
-    bool once = false;  ///< one attempt at the store, whatever the options say
+    bool once = false;     ///< one attempt at the store, whatever the options say
+    bool counted = false;  ///< as a waiter, by the operation that it is a part of
   };
   lock_request(const detail::lock_settings& asked, std::shared_ptr<owner_state> whose, bool named_owner, instant now,
                const wait_mode& waiting) noexcept
@@ -29,6 +30,7 @@ struct lock_request {
         named(named_owner),
         begun(now),
         once(waiting.once),
+        counted(waiting.counted),
         deadline(waiting.once ? now : now + asked.wait) {}
 
   const detail::lock_settings& terms;
@@ -36,6 +38,7 @@ struct lock_request {
   const bool named;  ///< the program named the owner; otherwise the thread is the owner
   const instant begun;
   const bool once;
+  const bool counted;
   const instant deadline;  ///< of the whole wait
 
   /// The owner that keeps the key from this caller.

@@ -55,6 +55,10 @@ action multi_acquisition::follow(multi_step next, instant now) {
     case multi_step::give_back: doing_ = doing::giving_back; return round(round_.give_back(now), now);
     case multi_step::pause: return pause_now(now);
     case multi_step::one_by_one:
+      if (!queue_wait_.count()) {
+        too_many_ = true;
+        return follow(multi_step::busy, now);
+      }
       terms_.retry.limit = machine_.remaining_retries();
       leave_turns(none);
       watch_.end();  // each has its own from now on
@@ -175,8 +179,9 @@ action multi_acquisition::enter_queue(instant now) {
     for (const auto& each : round_.all())
       yield_for = std::max(yield_for, time_to_yield(services_, each.attempt.key(), request_, now));
     doing_ = doing::yielding;
-    return round(yield_for.count() > 0 ? pause_.start(no_turn_, nullptr, now + yield_for, now) : action{}, now);
+    return round(yield_for.count() > 0 && !interrupted_ ? pause_.start(no_turn_, nullptr, now + yield_for, now) : action{}, now);
   }
+  if (interrupted_) return follow(multi_step::busy, now);  // it came together with another turn
   // For its owner a key is free that a transaction has left to be freed: also for one attempt.
   const bool own = services_.table.find(*request_.owner, keys_[busy], request_.named, false).being_freed;
   const auto until =
@@ -379,10 +384,12 @@ action multi_acquisition::one_by_one(action next, instant now) {
     }
     for (at_ = 0; at_ < keys_.size() && slots_[at_].held != nullptr;) ++at_;
     if (at_ == keys_.size()) break;
+    if (interrupted_) return follow(multi_step::busy, now);  // it came together with the key before
     doing_ = doing::one_by_one;
-    single_.emplace(services_, keys_[at_],
-                    lock_request(terms_, request_.owner, request_.named, request_.begun, {.once = request_.once}),
-                    woken_, nullptr, true);
+    single_.emplace(
+        services_, keys_[at_],
+        lock_request(terms_, request_.owner, request_.named, request_.begun, {.once = request_.once, .counted = true}),
+        woken_, nullptr, true);
     next = single_->start(now);
   }
   at_ = 0;
@@ -407,7 +414,9 @@ action multi_acquisition::extend_all(bool resumed, instant now) {
   } catch (const lock_lost&) {
     // Those with a short expiry of their own may end while the others are waited for.
     drop_new(now);
-    return now >= request_.deadline ? follow(multi_step::busy, now) : one_by_one({}, now);
+    if (now < request_.deadline) return one_by_one({}, now);
+    why_busy_ = fmt::format("key '{}': its lease ended while other keys were waited for", printable(keys_[at_]));
+    return follow(multi_step::busy, now);
   }
   return follow(multi_step::granted, now);
 }

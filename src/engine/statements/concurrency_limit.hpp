@@ -52,11 +52,13 @@ class concurrency_limit {
     }
   }
   /// A statement that shared with none was answered after that time. `alone`: when it was sent, there was no other.
-  void answered(microseconds after, bool alone) noexcept {
-    if (crowded()) return;
+  /// Whether some wait from now on although there are connections.
+  bool answered(microseconds after, bool alone) noexcept {
+    if (crowded()) return false;
     const auto took = static_cast<double>(std::min(after, longest_hold).count());
     took_ += (took - took_) / memory;
     if (alone) took_alone_ = took_alone_ == 0 ? took : took_alone_ + (took - took_alone_) / memory;
+    return holds_back();
   }
 
  private:

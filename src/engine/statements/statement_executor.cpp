@@ -193,8 +193,11 @@ void statement_executor::execute(slot& on, statement& first, const blocked_calle
   const bool alive = on.on->alive();
   if (alive) on.work.execute(*store_, *on.on, on.since, time_, on.about);
   mutex_.lock();
-  if (alive && on.work.members().size() == 1) limit_.answered(first.answered_at - on.since, all == 1);
   deferred_effects effects(time_, me);
+  if (alive && on.work.members().size() == 1 && limit_.answered(first.answered_at - on.since, all == 1)) {
+    // Those that are under way keep others waiting from now on, but not for long.
+    effects.tick_at = limit_.waits_until(time_.now());
+  }
   finish(on, alive, effects);
   connect_more();  // in the place of what was closed
   wake_next(effects);

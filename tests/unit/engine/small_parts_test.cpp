@@ -121,7 +121,9 @@ TEST_CASE("concurrency_limit: statements with a connection each share, too, if t
   const auto answers = [&](std::size_t beside, microseconds after) {
     for (int i = 0; i != 48; ++i) {
       limit.formed(1, beside + 1, 0);
-      limit.answered(after, beside == 0);
+      const bool was = limit.holds_back();
+      const bool begins = limit.answered(after, beside == 0);
+      CHECK(begins == (!was && limit.holds_back()));
     }
   };
   answers(0, 200us);
