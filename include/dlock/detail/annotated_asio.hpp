@@ -14,9 +14,14 @@
 
 namespace dlock::asio::detail {
 
-template <class Held, class Executor>
-net::awaitable<Held, Executor> already(Held held) {
-  co_return std::move(held);
+/// What DLOCK_ON_BUSY(skip) gives.
+template <class T, class Executor>
+net::awaitable<T, Executor> nothing() {
+  if constexpr (std::is_void_v<T>) {
+    co_return;
+  } else {
+    co_return T();
+  }
 }
 
 /// Runs body(true), which gives an awaitable, as service::async_with_lock() does. Where the keys are busy it gives an
@@ -33,30 +38,29 @@ auto annotated_awaitable(lock_service& locks, Keys keys, lock_options options, B
                 "dlock: DLOCK_ON_BUSY(skip) on a coroutine: let it give nothing, or a std::optional");
   const service here(locks, co_await net::this_coro::executor);
   const net::use_awaitable_t<executor> token;
-  held_type held;
-  if constexpr (Busy == busy_coroutine::fail && std::same_as<Keys, lock_key>) {
-    held = co_await here.async_acquire(keys, options, token);
-  } else if constexpr (Busy == busy_coroutine::fail) {
-    held = co_await here.async_acquire_all(keys, options, token);
-  } else if constexpr (std::same_as<Keys, lock_key>) {
-    held = co_await here.async_try_acquire(keys, options, token);
-  } else {
-    held = co_await here.async_try_acquire_all(keys, options, token);
-  }
-  if (!held) {
-    if constexpr (Busy == busy_coroutine::call) {
-      co_return co_await body(false);
-    } else if constexpr (std::is_void_v<result>) {
-      co_return;
+  auto acquiring = [&] {
+    if constexpr (Busy == busy_coroutine::fail && std::same_as<Keys, lock_key>) {
+      return here.async_acquire(keys, options, token);
+    } else if constexpr (Busy == busy_coroutine::fail) {
+      return here.async_acquire_all(keys, options, token);
+    } else if constexpr (std::same_as<Keys, lock_key>) {
+      return here.async_try_acquire(keys, options, token);
     } else {
-      co_return result();
+      return here.async_try_acquire_all(keys, options, token);
     }
-  }
-  const auto run = [&body] { return body(true); };
+  };
+  const auto run = [&body](held_type& held) -> std::invoke_result_t<Body&, bool> {
+    if constexpr (Busy == busy_coroutine::skip) {
+      return held ? body(true) : nothing<result, executor>();
+    } else {
+      return body(static_cast<bool>(held));
+    }
+  };
+  // No lease is in a coroutine that has not begun: a cancellation would end that one first, and release with blocking.
   if constexpr (std::is_void_v<result>) {
-    co_await with_lock(already<held_type, executor>(std::move(held)), run);
+    co_await with_lock(acquiring(), run);
   } else {
-    co_return co_await with_lock(already<held_type, executor>(std::move(held)), run);
+    co_return co_await with_lock(acquiring(), run);
   }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Coroutines under generated locks: the lock lives until the coroutine has ended.
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -12,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "coroutines.locked.hpp"
@@ -170,6 +173,29 @@ TEST_CASE_METHOD(coroutine_fixture, "gen asio: an exception of the coroutine pas
   REQUIRE(ended->over);
   CHECK_THROWS_WITH(std::rethrow_exception(ended->failed), "from the body");
   CHECK_FALSE(held("a:x"));
+}
+
+TEST_CASE_METHOD(coroutine_fixture, "gen asio: what is granted to a coroutine that is cancelled is released elsewhere",
+                 "[T88]") {
+  net::cancellation_signal signal;
+  bool over = false;
+  std::thread::id by{};
+  const std::string suffix;
+  const auto taking = store->hold(verb::insert);
+  store->next(verb::release, {.during = [&] { by = std::this_thread::get_id(); }});
+  net::co_spawn(io, service.ask("x", std::make_unique<int>(7), suffix),
+                net::bind_cancellation_slot(
+                    signal.slot(), [&](const std::exception_ptr& why, const std::string&) { over = why != nullptr; }));
+  io.poll();
+  REQUIRE(taking->reached());
+  signal.emit(net::cancellation_type::terminal);
+  taking->open();
+  turn();
+  CHECK(over);
+  CHECK(inner.entered == 0);
+  CHECK_FALSE(held("a:x"));
+  CHECK(by != std::thread::id());
+  CHECK(by != std::this_thread::get_id());  // no thread of the loop waited for it
 }
 
 TEST_CASE_METHOD(coroutine_fixture, "gen asio: two coroutines with one key run one after the other", "[T88]") {
