@@ -22,6 +22,7 @@ namespace {
 
 /// In the global order of keys, each grant once.
 std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lease*>& held) {
+  if (held.empty()) throw std::logic_error("dlock: verify() of no lease");  // an empty multi_lease has none
   std::vector<std::shared_ptr<engine::grant>> all;
   for (const auto* each : held) {
     const auto& grant = access::grant_of(*each);

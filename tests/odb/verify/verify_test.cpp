@@ -289,6 +289,16 @@ TEST_CASE_METHOD(verify_scene, "verify: an empty lease is a mistake, and rolls b
   must_be_over(*this, t, 2);
 }
 
+TEST_CASE_METHOD(verify_scene, "verify: an empty multi_lease is a mistake, too") {
+  const auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  auto others_first = others.try_acquire_all({"wallet:1", "wallet:2"});
+  REQUIRE_FALSE(others_first);
+  odb::transaction t(begin(*bank));
+  write(*bank, 1, 666);
+  CHECK_THROWS_AS(others_first.verify(t), std::logic_error);
+  must_be_over(*this, t, 1);
+}
+
 TEST_CASE_METHOD(verify_scene, "verify: a transaction that has ended is a mistake") {
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   odb::transaction t(begin(*bank));
