@@ -30,7 +30,8 @@ namespace DLOCK_EXPORT dlock {
 /// single characters (a letter or a number?) and pointers other than const char* (an address means nothing on
 /// another machine). The compile error says what to write instead.
 ///
-/// Thread safety: all of these are pure functions. Cost: no round trip.
+/// Thread safety: all of these are pure functions.
+/// Cost: no round trip.
 
 namespace detail {
 
@@ -77,7 +78,8 @@ void append_part(std::string& out, T value) {
 /// Text: its bytes, any of them, also none.
 inline void append_part(std::string& out, std::string_view text) { out.append(text); }
 
-/// Text up to the terminating zero. Throws: std::invalid_argument for a null pointer.
+/// Text up to the terminating zero.
+/// Errors: std::invalid_argument, a null pointer.
 inline void append_part(std::string& out, const char* text) {
   if (text == nullptr) detail::throw_null_part();
   out.append(text);
@@ -92,8 +94,8 @@ void append_part(std::string& out, const std::array<Byte, 16>& bytes) {
   detail::append_hex(out, bytes.data(), bytes.size());
 }
 
-/// The value inside. Throws: std::invalid_argument when there is none: all rows without a value would share
-/// one key, which no author means.
+/// The value inside.
+/// Errors: std::invalid_argument, there is none: all rows without a value would share one key, which no author means.
 template <class T>
 requires requires(std::string& out, const T& value) { append_part(out, value); }
 void append_part(std::string& out, const std::optional<T>& value) {

@@ -30,7 +30,9 @@
 /// Owner: each operation is a separate owner (async.hpp), so two coroutines exclude each other, and one that asks for
 /// what it holds already waits for itself. as(me) acts in the name of a dlock::owner, which re-enters what it holds.
 ///
-/// Thread safety: any thread. Cheap to copy; refers to the lock_service, which must outlive it.
+/// Cheap to copy.
+/// Precondition: the lock_service outlives it and all copies.
+/// Thread safety: any thread.
 
 #include <chrono>
 #include <optional>
@@ -100,7 +102,8 @@ class service {
   auto async_release(multi_lease held, Token&& token = Token()) const {
     return detail::release(executor_, std::move(held), token);
   }
-  /// lease::renew(ttl), for renewal::manual. `held` must live until the handler is called.
+  /// lease::renew(ttl).
+  /// Precondition: as lease::renew(), and `held` lives until the handler is called.
   template <detail::token Token = net::use_awaitable_t<>>
   auto async_renew(const lease& held, std::chrono::milliseconds ttl, Token&& token = Token()) const {
     return detail::begin<>(executor_, token, [&held, ttl](async_handler<> then, auto&) {
@@ -109,10 +112,10 @@ class service {
   }
 
   /// Runs `body`, which returns an awaitable, under the key: from before it begins until it has ended. `body` takes
-  /// nothing, or the lease (lease&), which lives as long. Gives what the coroutine gives or throws, as
-  /// lock_service::with_lock() does: where the lease was lost meanwhile, lock_lost instead of the result. The lease is
+  /// nothing, or the lease (lease&), which lives as long. Gives what the coroutine gives or throws. The lease is
   /// released without blocking, also after an exception and after a cancellation of the coroutine, both of which pass
   /// afterwards. Several keys: async_with_locks, multi_lease&.
+  /// Errors: as lock_service::with_lock(): lock_lost instead of the result, the lease was lost meanwhile.
   template <class F>
   auto async_with_lock(const lock_key& key, const lock_options& options, F body) const {
     return detail::with_lock(async_acquire(key, options, detail::token_for<lease, F>()), std::move(body));

@@ -10,9 +10,7 @@
 ///   });
 ///
 /// The handler is called exactly once, also when the service is closed or destroyed, and never before the call has
-/// returned. It gets either what the blocking call would have thrown, or what it would have given. What is wrong with
-/// the call itself (std::invalid_argument, a forked child, no memory, no thread, a transaction of this thread that
-/// would be waited for) is thrown by the call, and then the handler is never called.
+/// returned. It gets either what the blocking call would have thrown, or what it would have given.
 ///
 /// All handlers of a service are called on one thread of the service, which serves nothing else but the observer's
 /// events of such calls. So a handler that blocks keeps other handlers waiting, but nothing else: no renewal, no lease,
@@ -25,8 +23,11 @@
 /// Cancellation: lock_options::cancel, as for blocking calls: lock_refused (errc::cancelled). A grant that has come in
 /// the same moment counts: the handler gets the lease.
 ///
-/// Thread safety: any thread. Cost: that of the blocking call; nothing waits but some memory, about 1 KiB for each call
-/// that stands in the queue (docs/asynchronous.md).
+/// Errors: what is wrong with the call itself (std::invalid_argument, a forked child, no memory, no thread, a
+/// transaction of this thread that would be waited for) is thrown by the call, and then the handler is never called.
+/// Thread safety: any thread.
+/// Cost: that of the blocking call; nothing waits but some memory, about 1 KiB for each call that stands in the queue
+/// (docs/asynchronous.md).
 
 #include <concepts>
 #include <exception>
@@ -45,7 +46,8 @@ namespace DLOCK_EXPORT dlock {
 template <class... Results>
 class async_handler final : public detail::once_function<void(std::exception_ptr, Results...)> {
  public:
-  /// Throws std::bad_alloc. From a null pointer, or an empty std::function, it is empty, and every call refuses it.
+  /// From a null pointer, or an empty std::function, it is empty, and every call refuses it.
+  /// Errors: std::bad_alloc.
   template <class F>
   requires(!std::same_as<std::remove_cvref_t<F>, async_handler> &&
            std::invocable<std::decay_t<F>&, std::exception_ptr, Results...>)  //
@@ -53,15 +55,18 @@ class async_handler final : public detail::once_function<void(std::exception_ptr
       : detail::once_function<void(std::exception_ptr, Results...)>(std::forward<F>(fn)) {}
 };
 
-/// release() of the lease: the handler gets null, lock_lost or store_error. The lease is empty afterwards, unless this
-/// throws: std::logic_error for an empty lease, and as said above. May be called after the service has been destroyed.
+/// release() of the lease, which is empty afterwards, unless this throws: the handler gets null, lock_lost or
+/// store_error. May be called after the service has been destroyed.
+/// Precondition: the lease is not empty; std::logic_error otherwise.
 /// Cost: as release(); leases that end at about the same time share statements.
 DLOCK_EXPORT void async_release(lease&& held, async_handler<> then);
 /// The same of all of them, within one release_limit.
 DLOCK_EXPORT void async_release(multi_lease&& held, async_handler<> then);
 
-/// renew() of the lease, which must be renewal::manual: the handler gets null, lock_lost or store_error. The lease may
-/// be moved meanwhile. Throws std::logic_error as renew(), and as said above. Cost: one statement.
+/// renew() of the lease, which may be moved meanwhile: the handler gets null, lock_lost or store_error.
+/// Precondition: as lease::renew().
+/// Errors: with a `ttl`, std::invalid_argument as lease::renew(ttl).
+/// Cost: one statement.
 DLOCK_EXPORT void async_renew(const lease& held, async_handler<> then);
 DLOCK_EXPORT void async_renew(const lease& held, std::chrono::milliseconds ttl, async_handler<> then);
 

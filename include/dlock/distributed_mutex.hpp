@@ -19,9 +19,8 @@ namespace DLOCK_EXPORT dlock {
 ///   std::lock_guard guard{door};
 ///
 /// One object may be shared by threads; two objects of one key exclude each other, in one process or in many.
-/// It is held by an owner (see owner.hpp; normally the thread) and not recursive: an owner that holds the key
-/// already, by this mutex or otherwise, gets lock_refused(already_held), or busy with reentry::busy. A thread that
-/// holds it gets the same from acquire() and with_lock() of the key, because it could only wait for itself.
+/// It is held by an owner (see owner.hpp; normally the thread) and not recursive. Destroying it releases what is still
+/// locked.
 ///
 /// The std interface has no place for two truths of distributed locks. lock() ends after the wait of its
 /// options. And the lock may be lost while held: ask held().ensure_held() before what matters, or use
@@ -31,23 +30,30 @@ namespace DLOCK_EXPORT dlock {
 /// a random pause (lock_options::retry, growing from `pause` to `max_pause`). Several keys in one acquire_all({...})
 /// are cheaper.
 ///
+/// Precondition: the service outlives the mutex.
+/// Errors: an owner that holds the key already, by this mutex or otherwise, gets lock_refused (already_held), or busy
+/// with reentry::busy. A thread that holds the mutex gets the same from acquire() and with_lock() of the key, because
+/// it could only wait for itself.
 /// Thread safety: all functions but the destructor may be called from any thread.
-/// Lifetime: the service must outlive the mutex. Destroying it releases what is still locked.
+/// Cost: one round trip to lock a key that is free.
 class distributed_mutex {
  public:
-  /// Throws std::invalid_argument. No statement.
+  /// Errors: std::invalid_argument, bad options.
+  /// Cost: no statement.
   distributed_mutex(lock_service& service, lock_key key, const lock_options& options = {});
   ~distributed_mutex();
   distributed_mutex(const distributed_mutex&) = delete;
   distributed_mutex& operator=(const distributed_mutex&) = delete;
 
-  /// Waits at most options().wait. Throws lock_timeout, and as lock_service::acquire().
-  /// Cost: one round trip when the key is free, as all of these.
+  /// Waits at most options().wait.
+  /// Errors: as lock_service::acquire().
   void lock();
-  /// One attempt, whatever options().wait says. False: busy. Throws as lock_service::try_acquire().
+  /// One attempt, whatever options().wait says. False: busy.
+  /// Errors: as lock_service::try_acquire().
   [[nodiscard]] bool try_lock();
-  /// Waits at most `limit` instead of options().wait; rounded up to milliseconds, zero or less: one attempt,
-  /// at most 365 days. False: still busy. Throws as lock(), but no lock_timeout.
+  /// Waits at most `limit` instead of options().wait; rounded up to milliseconds, zero or less: one attempt, at most
+  /// 365 days. False: still busy.
+  /// Errors: as lock(), but no lock_timeout.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit) {
     return lock_within(to_wait(limit));
@@ -60,14 +66,15 @@ class distributed_mutex {
     return lock_within(limit > now ? to_wait(limit - now) : std::chrono::milliseconds{0});
   }
 
-  /// Throws std::system_error (operation_not_permitted) if the current owner does not hold it: a bug, which a
-  /// lock guard turns into std::terminate. It throws nothing else: it reports a lost lease or a failed release to the
-  /// observer. Takes no longer than service_options::release_limit. In a forked child it does nothing: the parent has
-  /// it.
+  /// Releases it, in no longer than service_options::release_limit, and reports a lost lease or a failed release to the
+  /// observer alone. In a forked child it does nothing: the parent has it.
+  /// Precondition: the current owner holds the mutex. Otherwise std::system_error (operation_not_permitted): a bug,
+  /// which a lock guard turns into std::terminate.
+  /// Errors: no other.
   void unlock();
 
-  /// The current owner's lease: fencing_token(), lost_token(), ensure_held(). Valid until its unlock(). Throws
-  /// std::system_error (operation_not_permitted) if the current owner does not hold the mutex.
+  /// The current owner's lease: fencing_token(), lost_token(), ensure_held(). Valid until its unlock().
+  /// Precondition: the current owner holds the mutex; std::system_error (operation_not_permitted) otherwise.
   const lease& held() const&;
   const lease& held() const&& = delete;
 

@@ -48,7 +48,7 @@ enum class loss_reason {
   forked,           ///< asked in a forked child: the lease is the parent's, and may be held there still
 };
 
-/// "renewal refused", "unreachable", ...: for messages and labels. Never throws.
+/// "renewal refused", "unreachable", ...: for messages and labels.
 DLOCK_EXPORT std::string_view to_string(loss_reason reason) noexcept;
 
 DLOCK_EXPORT const std::error_category& error_category() noexcept;

@@ -42,9 +42,11 @@ struct event_log_options {
   std::function<std::chrono::system_clock::time_point()> now{};
 };
 
-/// Adds to the file, or makes it (mode 0640). Throws std::system_error naming the path if it can't be opened. A line
-/// that can't be written (a full disk) counts as event::kind::observer_failed. Thread safety: any thread. Cost: one
-/// write() for each event.
+/// Adds to the file, or makes it (mode 0640). A line that can't be written (a full disk) counts as
+/// event::kind::observer_failed.
+/// Errors: std::system_error naming the path, it can't be opened.
+/// Thread safety: any thread.
+/// Cost: one write() for each event.
 DLOCK_EXPORT std::shared_ptr<observer> make_event_log(const std::string& path, event_log_options options = {});
 
 }  // namespace dlock

@@ -46,8 +46,10 @@ class stale_fence : public error {
 /// one. A token counts as seen before `write` runs, also if that throws. An equal token is admitted: it is the same
 /// holder.
 ///
-/// All functions throw std::invalid_argument for token 0, which is that of an empty lease.
-/// Thread safety: any thread. `write` must not come back to the same resource. Cost: no statement.
+/// Precondition: the token is not 0, which is that of an empty lease; std::invalid_argument otherwise. `write` does not
+/// come back to the same resource.
+/// Thread safety: all functions from any thread.
+/// Cost: no statement.
 class fence_gate {
  public:
   fence_gate();
@@ -55,7 +57,7 @@ class fence_gate {
   fence_gate(const fence_gate&) = delete;
   fence_gate& operator=(const fence_gate&) = delete;
 
-  /// Runs `write` and says true, or says false if a greater token was seen.
+  /// Runs `write` and gives true, or gives false if a greater token was seen.
   template <std::invocable F>
   bool admit(std::string_view resource, std::uint64_t token, F&& write) {
     const passage alone(*this, resource, token);
@@ -63,7 +65,8 @@ class fence_gate {
     static_cast<void>(detail::invoke(std::forward<F>(write)));
     return true;
   }
-  /// Gives what `write` gives, or throws stale_fence.
+  /// Runs `write` and gives what that gives.
+  /// Errors: stale_fence, a greater token was seen; then `write` does not run.
   template <std::invocable F>
   decltype(auto) require(std::string_view resource, std::uint64_t token, F&& write) {
     const passage alone(*this, resource, token);
@@ -129,17 +132,20 @@ struct fenced_update {
     ask,      ///< refused, or the row had these very values already: seen_sql() tells
   };
 
-  /// The token is two parameters: the last of SET, and the last of all. Throws std::invalid_argument naming the empty
-  /// field.
+  /// The statement, in which the token is two parameters: the last of SET, and the last of all.
+  /// Errors: std::invalid_argument, naming the field that is empty and must not be.
   std::string sql() const;
-  /// The same with the token written into it. Throws std::invalid_argument also for token 0.
+  /// The same with the token written into it.
+  /// Errors: as sql(); std::invalid_argument, token 0.
   std::string sql(std::uint64_t token) const;
   /// SELECT column FROM table WHERE (condition) FOR UPDATE. After verdict::ask: our token means that the row has our
   /// values; anything else, or no row, means refused. A SELECT without FOR UPDATE could show what was there before the
   /// newer holder.
+  /// Errors: as sql().
   std::string seen_sql() const;
 
-  /// One row: written. None: with rows::found refused; with rows::changed it can't be known.
+  /// What the number of affected rows means. One row: written. None: with rows::found refused; with rows::changed it
+  /// can't be known.
   static verdict judge(std::uint64_t affected, rows counted) noexcept;
 };
 

@@ -29,9 +29,10 @@ namespace DLOCK_EXPORT dlock {
 /// the same pattern share their locks, and so does the plain text it stands for.
 ///
 /// Compile-time errors are static_asserts that begin with "dlock:".
-/// Throws: std::invalid_argument, naming part and pattern, for an empty std::optional, a null const char*, or
-/// when an append_part refuses its value; std::bad_alloc.
-/// Thread safety: a pure function. Cost: one allocation as a rule, no round trip.
+/// Errors: std::invalid_argument, naming part and pattern, for an empty std::optional, a null const char*, or when an
+/// append_part refuses its value; std::bad_alloc.
+/// Thread safety: a pure function.
+/// Cost: one allocation as a rule, no round trip.
 template <detail::fixed_string Pattern, detail::fixed_string... Names, class... Args>
 [[nodiscard]] lock_key key(const Args&... args) {
   return detail::key_composer<Pattern, Names...>()(args...);

@@ -83,14 +83,14 @@ struct argument_part {
 template <class... Parts>
 class projected_key {
  public:
-  /// Throws: std::invalid_argument when the prefix is empty.
+  /// Errors: std::invalid_argument, the prefix is empty.
   explicit projected_key(std::string prefix, Parts... parts)
       : prefix_(detail::checked_prefix(std::move(prefix))), parts_(std::move(parts)...) {}
 
   /// The prefix, then ':' and the escaped value of each part. Arguments that no part asks for are left out.
-  ///
-  /// Throws: std::invalid_argument for an empty std::optional, a null pointer, or when an append_part refuses
-  /// its value; what the projections throw. Cost: no round trip.
+  /// Errors: std::invalid_argument for an empty std::optional, a null pointer, or when an append_part refuses its
+  /// value; what the projections throw.
+  /// Cost: no round trip.
   template <class... Args>
   [[nodiscard]] lock_key operator()(const Args&... args) const {
     const std::tuple<const Args&...> arguments(args...);
@@ -128,9 +128,9 @@ template <std::size_t N>
 ///   const auto order_key = key_of("order", arg<1>(&order::id), arg<2>(&user::name));
 ///   order_key(o, u)    "order:<id>:<name>", as key<"order:{o.id}:{u.name}">(o, u) would be
 ///
-/// The prefix is taken verbatim and must not be empty; values are escaped as key<"..."> escapes them, so
-/// different values never give the same key. The projections are copied.
-/// Throws: std::invalid_argument when the prefix is empty.
+/// The prefix is taken verbatim and must not be empty; values are escaped as key<"..."> escapes them, so different
+/// values never give the same key. The projections are copied.
+/// Errors: std::invalid_argument, the prefix is empty.
 template <class... Parts>
 [[nodiscard]] projected_key<Parts...> key_of(std::string prefix, Parts... parts) {
   return projected_key<Parts...>(std::move(prefix), std::move(parts)...);

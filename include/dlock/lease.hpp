@@ -7,9 +7,6 @@
 ///   (empty) ---------> held --------------------------------> released
 ///                       |  renewal refused, local deadline passed, max_hold, ...
 ///                       +----------------------------------------------> lost        never back
-///
-/// Invalid calls: fencing_token(), key() and remaining() on an empty or moved-from lease give 0 or an empty key;
-/// ensure_held(), renew(), release(), verify() and verification() on it throw std::logic_error.
 
 #include <chrono>
 #include <cstdint>
@@ -42,10 +39,13 @@ void verify_in(Transaction& in, const Lease& held) {
 }
 }  // namespace detail
 
-/// Move-only. The destructor releases, takes no longer than service_options::release_limit and never throws.
-/// As a local object it lets nested calls of its thread enter the key again; anywhere else it keeps them out
-/// (owner.hpp). Thread safety: const functions may be called from any thread; a lease may be moved to and released on
-/// another one. Lifetime: may outlive the lock_service.
+/// Move-only. The destructor releases, takes no longer than service_options::release_limit and never throws. As a local
+/// object a lease lets nested calls of its thread enter the key again; anywhere else it keeps them out (owner.hpp). It
+/// may outlive the lock_service.
+/// Precondition: it is not empty or moved-from. Otherwise fencing_token(), key() and remaining() give 0 or an empty
+/// key; ensure_held(), renew(), release(), verify() and verification() throw std::logic_error.
+/// Thread safety: const functions may be called from any thread; a lease may be moved to and released on another one.
+/// Cost: no statement, where a function does not say otherwise.
 class [[nodiscard]] lease {
  public:
   lease() noexcept = default;  ///< empty: what try_acquire gives when the key is busy
@@ -64,9 +64,9 @@ class [[nodiscard]] lease {
 
   std::string_view key() const& noexcept;
   std::string_view key() const&& = delete;  ///< acquire("k").key(): the lease would be gone with what this shows
-  /// +1 at every grant of the key (a scheme with another counter may grow faster), unchanged by re-entry and
-  /// renewal. Hand it to whatever the lock protects, which must refuse a smaller one. Throws std::logic_error where the
-  /// store's table has no such number (docs/stores.md): an invented one could go back. Cost: no statement.
+  /// +1 at every grant of the key (a scheme with another counter may grow faster), unchanged by re-entry and renewal.
+  /// Hand it to whatever the lock protects, which must refuse a smaller one.
+  /// Errors: std::logic_error, the store's table has no such number (docs/stores.md): an invented one could go back.
   std::uint64_t fencing_token() const;
   /// How long it can be trusted without another renewal; 0: lost. A lower bound of what the server would say.
   std::chrono::microseconds remaining() const noexcept;
@@ -74,36 +74,43 @@ class [[nodiscard]] lease {
   bool reentered() const noexcept { return reentered_; }
 
   /// Requested once the lease can't be trusted: before the server could give the key to another, when the client's
-  /// clock and threads run. Callbacks run on a service thread: keep them short. The first call allocates.
+  /// clock and threads run. Callbacks run on a service thread: keep them short.
+  /// Cost: the first call allocates.
   std::stop_token lost_token() const&;
   std::stop_token lost_token() const&& = delete;  ///< acquire("k").lost_token(): the lease would be released at once
-  /// Why it was lost; none while held. Looks at the clock: true at once, even before lost_token() was requested.
+  /// Why it was lost; none while held. Reads the clock, so it tells a loss at once, even before lost_token() is
+  /// requested.
   loss_reason loss() const noexcept;
-  /// Throws lock_lost if the lease can't be trusted now. Cost: no statement.
+  /// Checks that the lease can be trusted now.
+  /// Errors: lock_lost, it can't.
   void ensure_held() const;
 
   /// Proves inside a transaction of the application's that the lease is ours, and keeps all others from being granted
   /// the key until that transaction ends: what it writes can't come too late. `in`: an odb::transaction or
-  /// odb::connection, see dlock/odb/verify.hpp. Throws lock_lost, store_error; then the transaction has been rolled
-  /// back. Cost: one statement, on the transaction's connection.
+  /// odb::connection, see dlock/odb/verify.hpp.
+  /// Errors: lock_lost, store_error; then the transaction has been rolled back.
+  /// Cost: one statement, on the transaction's connection.
   template <class Transaction>
   void verify(Transaction& in) const {
     detail::verify_in(in, *this);
   }
-  /// The same as a value, for other client libraries: see verification.hpp. Throws lock_lost if the lease can't be
-  /// trusted now, std::logic_error if its store can't verify (memory). Cost: no statement.
+  /// The same as a value, for other client libraries: see verification.hpp.
+  /// Errors: lock_lost, the lease can't be trusted now; std::logic_error, its store can't verify (memory).
   dlock::verification verification() const&;
   dlock::verification verification() const&& = delete;
 
-  /// For renewal::manual: expiry = now + ttl of its options, if it is still ours. Throws lock_lost, store_error;
-  /// std::logic_error for another renewal, or inside a transaction of this thread that verified it, which has its row
-  /// locked. Cost: one statement.
+  /// Sets the expiry to now + ttl of its options, if the lease is still ours.
+  /// Precondition: renewal::manual, and no open transaction of this thread has verified the lease and so locked its
+  /// row; std::logic_error otherwise.
+  /// Errors: lock_lost; store_error.
+  /// Cost: one statement.
   void renew();
   /// The same with now + `ttl`, this once: 10 ms (5 s for rows with expiring_lock_columns) to 30 days. An expiry that
-  /// is later stays: it is only ever extended. Throws std::invalid_argument as well.
+  /// is later stays: it is only ever extended.
+  /// Errors: as renew(); std::invalid_argument, a ttl out of that range.
   void renew(std::chrono::milliseconds ttl);
-  /// Frees the key if this is the outermost lease of its grant. Throws lock_lost if it was not ours any more,
-  /// store_error if there was no answer (the background goes on trying). The lease is empty afterwards in each case.
+  /// Frees the key if this is the outermost lease of its grant. The lease is empty afterwards, also if this throws.
+  /// Errors: lock_lost, it was not ours any more; store_error, there was no answer, and the background goes on trying.
   /// Cost: one statement; none for an inner lease.
   void release();
 

@@ -37,14 +37,16 @@ DLOCK_EXPORT std::string_view checked_array(const char* text, std::size_t size, 
 /// bytes are then "table:id", and it is equal only to the key of the same row, never to a text that happens to read the
 /// same.
 ///
-/// Thread safety: as a const std::string. Cost: no round trip. A moved-from key may only be assigned or destroyed.
+/// Precondition: it is not moved-from; such a key may only be assigned or destroyed.
+/// Thread safety: as a const std::string.
+/// Cost: no round trip.
 class lock_key {
  public:
   static constexpr std::size_t max_size = 255;
   static constexpr std::size_t readable_size = 190;  ///< what a folded key keeps of its text
 
   /// Implicit, so that acquire("report:daily") reads well.
-  /// Throws: std::invalid_argument when the text is empty (or a null pointer).
+  /// Errors: std::invalid_argument, the text is empty (or a null pointer).
   lock_key(std::string text);
   lock_key(std::string_view text);
   lock_key(std::nullptr_t) = delete;
@@ -59,11 +61,13 @@ class lock_key {
   requires std::same_as < std::remove_const_t<Char>,
   char > lock_key(Char (&text)[Size]) : lock_key(detail::checked_array(text, Size, std::is_const_v<Char>)) {}
 
-  /// A key exactly as a store holds it, for tools that list locks and act on what they found: 1 to 255 bytes,
-  /// never folded again. Throws: std::invalid_argument for any other size.
+  /// A key exactly as a store holds it, for tools that list locks and act on what they found: 1 to 255 bytes, never
+  /// folded again.
+  /// Errors: std::invalid_argument, any other size.
   static lock_key from_stored(std::string_view bytes);
 
-  /// Names a row. Throws: std::invalid_argument unless there is one value for each id column of the table.
+  /// Names a row.
+  /// Errors: std::invalid_argument, there is no table, or not one value for each of its id columns.
   static lock_key of_row(std::shared_ptr<const row_table> table, std::vector<row_value> id);
 
   /// The row, or null for a key that is a text.

@@ -39,9 +39,10 @@ std::vector<lock_key> collect_keys(Range&& from) {
 /// kept in the one order of lock_key, which is the same in every process, whatever the order they are named in.
 ///
 /// Implicit, so that acquire_all({from, to}) reads well, and from any range of keys or texts (a vector, a set, a view).
-/// Throws: std::invalid_argument unless there are 1 to `max_size` different keys, and for a bad key.
-///
-/// Thread safety: as a const std::vector. Cost: no round trip. A moved-from one may only be assigned or destroyed.
+/// Precondition: it is not moved-from; such a list may only be assigned or destroyed.
+/// Errors: std::invalid_argument, not 1 to `max_size` different keys, or a bad key.
+/// Thread safety: as a const std::vector.
+/// Cost: no round trip.
 class lock_keys {
  public:
   static constexpr std::size_t max_size = 256;

@@ -27,8 +27,7 @@ enum class renewal {
 /// What happens when the current owner (owner.hpp) asks for a key that it holds already.
 enum class reentry {
   /// A second lease on the same grant, with the same fence and without a statement; only the outermost release frees
-  /// the
-  /// key. The options of the inner lease count as far as they can: `ttl` extends the expiry of a lease that is not
+  /// the key. The options of the inner lease count as far as they can: `ttl` extends the expiry of a lease that is not
   /// renewed (but not inside a transaction of this thread that verified the lease, which has its row locked), and
   /// min_hold extends the outer one's. Another `renewal`, or a max_hold that would end the outer lease earlier, is
   /// std::invalid_argument.
@@ -66,11 +65,12 @@ struct retry_policy {
   std::optional<double> jitter{};
   /// Most retries after the first attempt; whichever of limit and wait ends first counts. An attempt that a
   /// notification causes is no retry. Default: none, which the greatest unsigned number says as well; 0: one attempt.
+  /// Must not be set with fairness::fifo, because such a call polls and has no place in the order.
   std::optional<unsigned> limit{};
 };
 
-/// An owning type; cheap to copy. Validated at each call, when what is inherited is known: std::invalid_argument names
-/// field and value.
+/// An owning type; cheap to copy. Validated at each call, when what is inherited is known.
+/// Errors: std::invalid_argument, naming field and value.
 struct lock_options {
   /// How long the server lets the lease live without renewal: after a crash the key is free within ttl. Default 30 s.
   /// With renewal::automatic 1 s to 24 h, and the nearest of 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600 s
@@ -90,8 +90,7 @@ struct lock_options {
   /// For jobs that may not run twice in a while. Default 0: off; at most 30 days.
   std::optional<std::chrono::milliseconds> min_hold{};
   /// The lease is lost (reason max_hold) this long after the grant, whatever the holder does, and the key freed a
-  /// service_options::margin later.
-  /// Default 0: no cap; at most 365 days, not below min_hold.
+  /// service_options::margin later. Default 0: no cap; at most 365 days, not below min_hold.
   std::optional<std::chrono::milliseconds> max_hold{};
   /// The order in which processes that wait get the key. Default fairness::none.
   std::optional<dlock::fairness> fairness{};
@@ -100,11 +99,12 @@ struct lock_options {
   std::optional<std::stop_token> cancel{};
 };
 
-/// Throws std::invalid_argument naming the first bad field and its value. What is not set counts as the library's
-/// default.
+/// Checks every field; what is not set counts as the library's default.
+/// Errors: std::invalid_argument, naming the first bad field and its value.
 DLOCK_EXPORT void validate(const lock_options& options);
 
-/// The ttl that a kept lease really gets (see lock_options::ttl). Precondition: ttl >= 1 s.
+/// The ttl that a kept lease really gets (see lock_options::ttl).
+/// Precondition: ttl >= 1 s.
 DLOCK_EXPORT std::chrono::milliseconds ttl_class(std::chrono::milliseconds ttl) noexcept;
 
 }  // namespace dlock

@@ -28,29 +28,33 @@ class store;
 struct capabilities;
 
 /// Gives out leases from one store. Make one per process and database and keep it; it owns connections, and a few
-/// threads. What options leave open is inherited from service_options::defaults (lock_options.hpp). Thread safety: all
-/// functions from any thread. In a forked child every call that needs the store, or its leases, throws
-/// lock_refused(forked), and destroying the service or its leases does nothing.
+/// threads. What options leave open is inherited from service_options::defaults (lock_options.hpp).
+/// Errors: in a forked child every call that needs the store, and its leases, throw lock_refused (forked); destroying
+/// the service or its leases does nothing.
+/// Thread safety: all functions from any thread.
 class lock_service : private detail::wrong_calls {
  public:
-  /// Opens the store (store_url.hpp), makes or verifies its schema. Throws std::invalid_argument, store_error. Where
-  /// the database may start later than this program: service_options::start_limit, or lazy.
+  /// Opens the store (store_url.hpp), makes or verifies its schema. If the database may start later than this program,
+  /// use service_options::start_limit, or lazy.
+  /// Errors: std::invalid_argument, a bad URL or option, or no store; store_error.
   explicit lock_service(std::string_view url, service_options options = {});
   explicit lock_service(std::shared_ptr<store> store, service_options options = {});
-  /// close(service_options::close_limit), unless all that is held is held by calls of this thread; leases still held
-  /// then stay valid, renewed and releasable. The observer gets what the destructor waits for and what stays held
+  /// Calls close(service_options::close_limit), unless everything held is held by calls of this thread. Leases still
+  /// held then stay valid, renewed and releasable. The observer gets what the destructor waits for and what stays held
   /// (still_held).
   ~lock_service();
   lock_service(const lock_service&) = delete;
   lock_service& operator=(const lock_service&) = delete;
 
-  /// Waits until the key is ours. Throws lock_timeout, lock_refused, store_error, std::invalid_argument; lock_lost if
-  /// this owner holds it by a lease that is lost. Cost: one round trip if the key is free, known and the connection
-  /// warm; none for re-entry.
+  /// Waits until the key is ours.
+  /// Errors: lock_timeout, still busy after options.wait; lock_refused, not waited to the end (error.hpp); store_error;
+  /// std::invalid_argument, a bad option or key; lock_lost, this owner holds the key by a lease that is lost.
+  /// Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
   lease acquire(const lock_key& key, const lock_options& options = {});
-  /// An empty lease when the key is busy: if (const auto held = locks.try_acquire("k")) { ... }. At once where
+  /// An empty lease when the key is busy: if (const auto held = locks.try_acquire("k")) { ... }. At once if
   /// options.wait is not set (one attempt, whatever the defaults say), else when it is still busy after that wait.
-  /// Throws as acquire() otherwise. Cost: one round trip if free, two if busy.
+  /// Errors: as acquire(), without lock_timeout.
+  /// Cost: one round trip if free, two if busy.
   lease try_acquire(const lock_key& key, const lock_options& options = {});
 
   // For calls such as acquire("k", 5s): they don't compile, and say why.
@@ -67,9 +71,10 @@ class lock_service : private detail::wrong_calls {
   using wrong_calls::with_lock;
   using wrong_calls::with_locks;
 
-  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/waiting.md. Throws
-  /// as above; lock_timeout names the key that was busy. Keys that this owner holds are entered again. Cost: two round
-  /// trips if all are free and known, on MySQL and MariaDB; else about two more for each that is not.
+  /// Several keys, all or none, under the one wait: acquire_all({from, to}, {.wait = 2s}). See docs/waiting.md. Keys
+  /// that this owner holds are entered again.
+  /// Errors: as acquire(); lock_timeout names the key that was busy.
+  /// Cost: two round trips if all are free and known, on MySQL and MariaDB; else about two more for each that is not.
   multi_lease acquire_all(const lock_keys& keys, const lock_options& options = {});
   /// Empty when one of them is busy: at once, or after options.wait, as try_acquire().
   multi_lease try_acquire_all(const lock_keys& keys, const lock_options& options = {});
@@ -80,7 +85,7 @@ class lock_service : private detail::wrong_calls {
   void async_try_acquire_all(const lock_keys& keys, const lock_options& options, async_handler<multi_lease> then);
 
   /// Calls `fn` under the key, or under all of several, and vouches for its result. The ones that try wait as
-  /// try_acquire(), and give "nothing" where a key is busy. What they promise and throw: with_lock.hpp.
+  /// try_acquire(), and give "nothing" where a key is busy. with_lock.hpp has their contract.
   template <detail::callable_under_lock F>
   detail::call_result_t<F> with_lock(const lock_key& key, const lock_options& options, F&& fn);
   template <detail::callable_under_lock F>
@@ -113,32 +118,37 @@ class lock_service : private detail::wrong_calls {
   const lock_options& defaults() const&& = delete;
 
   /// Whether the current owner holds the key by a lease that can be trusted now and that it could enter again
-  /// (owner.hpp), or by a distributed_mutex. For checks: assert(locks.holds("stock:42")). Throws lock_refused(forked).
+  /// (owner.hpp), or by a distributed_mutex. For checks: assert(locks.holds("stock:42")).
+  /// Errors: lock_refused (forked).
   /// Cost: no statement.
   bool holds(const lock_key& key) const;
-  /// The present holder of the key, or row; empty: it is free. Throws store_error; std::invalid_argument: a row of
-  /// another service; std::logic_error: the store doesn't show the holders of its locks. Cost: one statement.
+  /// The present holder of the key, or row; empty if it is free.
+  /// Errors: store_error; std::invalid_argument, a row of another service, or a key that the store can't have;
+  /// std::logic_error, the store does not show the holders of its locks.
+  /// Cost: one statement.
   std::optional<holder_info> holder(const lock_key& key);
   /// Held keys in byte order, those after `after`, at most `limit`; no rows locked in place, whose tables are the
-  /// application's. One statement, and one more where holder_info::waiters is counted. Throws store_error,
-  /// std::logic_error: as holder().
+  /// application's.
+  /// Errors: store_error; std::logic_error, as holder().
+  /// Cost: one statement, and one more where holder_info::waiters is counted.
   std::vector<holder_info> held_keys(std::size_t limit = 1000, std::string_view after = {});
   /// The processes that wait for the key, or row, at most `limit` of them with their names, those that have waited
-  /// longest first. A waiter that polls is unknown to the server and not among them: on the lease tables each does so
-  /// for its first 10 ms. `known` is false where all poll (docs/waiting.md#where-waiters-poll). One statement. Throws
-  /// store_error; std::invalid_argument: a row of another service, or a key that the store can't have;
-  /// std::logic_error as holder().
+  /// longest first. The server does not know a waiter that polls, as each does for its first 10 ms on the lease tables.
+  /// `known` is false where all poll (docs/waiting.md#where-waiters-poll).
+  /// Errors: as holder().
+  /// Cost: one statement.
   waiter_overview waiters(const lock_key& key, std::size_t limit = 100);
   /// Takes the key, or row, from its present holder: at once, or after the expiry of the session that keeps it, which
   /// is then revoked with all that it keeps (docs/operations.md#taking-a-lock-away). False: it is free, or a program
-  /// without dlock holds it. At most three statements. Throws as holder(); store_error names a holder from whom the
-  /// store can't take it.
+  /// without dlock holds it.
+  /// Errors: as holder(); store_error names a holder from whom the store can't take it.
+  /// Cost: at most three statements.
   bool force_release(const lock_key& key);
 
   /// No new acquires from now on (lock_refused(closed), waiters too), except for those that the database is granting
-  /// just now. Waits up to `limit` for leases to be released and handlers to be called; more than wait_forever counts
-  /// as that. Returns the keys still held; they stay renewed until they are released. Throws std::invalid_argument for
-  /// a negative limit.
+  /// just now. Waits up to `limit`, at most wait_forever, until leases are released and handlers called. Returns the
+  /// keys still held; they stay renewed until they are released.
+  /// Errors: std::invalid_argument, a negative limit.
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// The same, but then revokes what is still held (loss_reason::closed): notifies the holders, waits for a margin (up
   /// to the greatest margin, 1 s, and release_limit), and frees the keys. What the database grants after that is given
@@ -148,11 +158,11 @@ class lock_service : private detail::wrong_calls {
   /// How often something happened since the service was made; also without an observer.
   std::uint64_t count(event::kind kind) const noexcept;
   /// Gauges: keys and rows that this service holds now, a key that was entered again counted once, those included whose
-  /// release waits for a transaction; and its calls that wait for a key now. Cost: some mutexes, no statement.
+  /// release waits for a transaction; and its calls that wait for a key now.
+  /// Cost: some mutexes, no statement.
   std::size_t held() const noexcept;
   std::size_t waiting() const noexcept;
   /// The capabilities of the store, such as rows, min_hold or fence (store_interface/store_types.hpp).
-  /// Throws nothing.
   capabilities caps() const noexcept;
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.
   std::uint64_t statements() const noexcept;
@@ -164,10 +174,11 @@ class lock_service : private detail::wrong_calls {
   std::shared_ptr<engine::service_core> core_;
 };
 
-/// Makes `service` the one that macros use, until it is destroyed. Throws std::logic_error if another one is set; a
-/// forked child may replace the one that its parent has set.
+/// Makes `service` the one that macros use, until it is destroyed.
+/// Errors: std::logic_error, another one is set; a forked child may replace the one that its parent has set.
 DLOCK_EXPORT void set_default_service(lock_service& service);
-/// Throws std::logic_error with what to do while none is set.
+/// The service that macros use.
+/// Errors: std::logic_error, none is set; the text says what to do.
 DLOCK_EXPORT lock_service& default_service();
 
 }  // namespace dlock

@@ -24,11 +24,11 @@
 /// key.hpp: listed names stand for all arguments in their order ("_" for one that the key leaves out); a
 /// pattern without braces takes any arguments. Misfits are static_asserts that begin with "dlock:".
 ///
+/// Precondition: the service outlives the decorator.
+/// Errors: std::invalid_argument, bad options, from each of the four at once; the decorator throws as with_lock does,
+/// and std::invalid_argument for a key that can't be composed.
 /// Thread safety: a const decorator may be called from any thread if its callable may.
-/// Lifetime: the service must outlive it. Cost: that of with_lock. Recursion is re-entry and costs nothing.
-///
-/// Each of the four throws std::invalid_argument for bad options at once; the decorator throws as with_lock does, and
-/// std::invalid_argument for a key that can't be composed.
+/// Cost: that of with_lock. Recursion is re-entry and costs nothing.
 
 #include <utility>
 

@@ -21,7 +21,8 @@ class [[nodiscard]] maybe_bool {
 
   /// Whether the function ran.
   constexpr bool has_value() const noexcept { return value_.has_value(); }
-  /// What it returned. Throws std::bad_optional_access if it did not run.
+  /// What it returned.
+  /// Errors: std::bad_optional_access, it did not run.
   constexpr bool value() const { return value_.value(); }
   constexpr bool value_or(bool otherwise) const noexcept { return value_.value_or(otherwise); }
 

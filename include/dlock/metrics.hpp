@@ -65,8 +65,8 @@ struct metric_family {
   std::vector<sample> samples{};
 };
 
-/// An observer for one or several services. Thread safety: all functions from any thread; on() takes no lock and
-/// allocates nothing.
+/// An observer for one or several services. on() takes no lock and allocates nothing.
+/// Thread safety: all functions from any thread.
 class metrics final : public observer {
  public:
   explicit metrics(metrics_options options = {});
@@ -76,8 +76,8 @@ class metrics final : public observer {
 
   void on(const event& event) override;
 
-  /// A service whose gauges are among the metrics as long as this lives. Its end must precede the service's, so declare
-  /// it after the service; it keeps the metrics alive.
+  /// A service whose gauges are among the metrics as long as this lives; it keeps the metrics alive.
+  /// Precondition: it ends before the service, so declare it after the service.
   class watched_service {
    public:
     watched_service() noexcept = default;

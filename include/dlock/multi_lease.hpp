@@ -7,7 +7,7 @@
 ///   const auto fence = both["wallet:9"].fencing_token();
 ///
 /// It has a lease for each of its keys, in the order of the keys, and holds all of them or, after a loss, none that
-/// should be trusted: the work was about all. Invalid calls: as on an empty lease.
+/// should be trusted: the work was about all.
 
 #include <chrono>
 #include <cstddef>
@@ -21,9 +21,12 @@
 
 namespace DLOCK_EXPORT dlock {
 
-/// Move-only. The destructor releases all, takes no longer than service_options::release_limit and never throws.
+/// Move-only. The destructor releases all, takes no longer than service_options::release_limit and never throws. It may
+/// outlive the lock_service.
+/// Precondition: it is not empty or moved-from. Otherwise ensure_held(), renew(), release() and verify() throw
+/// std::logic_error.
 /// Thread safety: const functions may be called from any thread; it may be moved to and released on another one.
-/// Lifetime: may outlive the lock_service.
+/// Cost: no statement, where a function does not say otherwise.
 class [[nodiscard]] multi_lease {
  public:
   using const_iterator = std::vector<lease>::const_iterator;
@@ -47,7 +50,7 @@ class [[nodiscard]] multi_lease {
   const_iterator end() const& noexcept { return leases_.end(); }
   /// The lease on one key; end(): it is not among them.
   const_iterator find(const lock_key& key) const& noexcept;
-  /// Throws std::out_of_range for a key that is not among them.
+  /// Errors: std::out_of_range, the key is not among them.
   const lease& operator[](const lock_key& key) const&;
   // acquire_all({...})["a"]: the leases would be released before anybody could use what these give.
   const_iterator begin() const&& = delete;
@@ -62,21 +65,29 @@ class [[nodiscard]] multi_lease {
   std::stop_token lost_token() const&& = delete;
   /// Why the first of those that are lost was lost; none while all are held.
   loss_reason loss() const noexcept;
-  /// Throws lock_lost if one of them can't be trusted now. Cost: no statement.
+  /// Checks that all of them can be trusted now.
+  /// Errors: lock_lost, one of them can't.
   void ensure_held() const;
-  /// lease::verify() of all of them, in an order that can't deadlock. Cost: one statement for each.
+  /// lease::verify() of all of them, in an order that can't deadlock.
+  /// Errors: as lease::verify().
+  /// Cost: one statement for each.
   template <class Transaction>
   void verify(Transaction& in) const {
     detail::verify_in(in, *this);
   }
 
-  /// For renewal::manual: lease::renew() of all. Cost: one statement for each.
+  /// lease::renew() of all, in the order of their keys, up to the first that throws.
+  /// Precondition: as lease::renew().
+  /// Errors: as lease::renew().
+  /// Cost: one statement for each.
   void renew();
   /// lease::renew(ttl) of all.
   void renew(std::chrono::milliseconds ttl);
-  /// Frees the keys, the last first; those that this owner held before just count down. Throws, when all have been
-  /// tried, lock_lost if one was not ours any more, else store_error if there was no answer for one (the background
-  /// goes on trying). Empty afterwards in each case. Cost: one statement for all keys, one for each row.
+  /// Frees the keys, the last first; those that this owner held before just count down. It is empty afterwards, also if
+  /// this throws.
+  /// Errors: when all have been tried, lock_lost, one was not ours any more; else store_error, there was no answer for
+  /// one, and the background goes on trying.
+  /// Cost: one statement for all keys, one for each row.
   void release();
 
  private:

@@ -48,6 +48,7 @@ struct event {
   std::string_view text{};
 };
 
+/// "granted", "reentered", ...: for messages and labels.
 DLOCK_EXPORT std::string_view to_string(event::kind kind) noexcept;
 
 /// All kinds of events, in their order, for tables of counters.
@@ -58,9 +59,10 @@ inline constexpr auto event_kinds = [] {
 }();
 
 /// Gets everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called
-/// without dlock's internal locks held, so it may call back: on the caller's thread for what a call did, on one thread
-/// of the service for what asynchronous calls did, on another one for what happened by itself (losses, renewals,
-/// background work). A slow observer slows callers, handlers and the telling of losses down, never renewals.
+/// without dlock's internal locks held, so it may call back. A slow observer slows callers, handlers and the reports of
+/// losses down, never renewals.
+/// Thread safety: on() is called on the caller's thread for what a call did, on one thread of the service for what
+/// asynchronous calls did, on another one for what happened by itself (losses, renewals, background work).
 class observer {
  public:
   virtual ~observer() = default;
@@ -68,7 +70,8 @@ class observer {
 };
 
 /// Hands each event to all of them, in their order; to the later ones too where one throws. Then it throws what the
-/// first threw, so that the service counts observer_failed. Throws std::invalid_argument if one is null.
+/// first threw, so that the service counts observer_failed.
+/// Errors: std::invalid_argument, one is null.
 DLOCK_EXPORT std::shared_ptr<observer> make_tee_observer(std::vector<std::shared_ptr<observer>> to);
 
 }  // namespace dlock

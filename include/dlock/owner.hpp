@@ -38,7 +38,8 @@ namespace detail {
 struct thread_owner;
 }  // namespace detail
 
-/// What may hold locks: a thread, a task, a request. Copies are the same owner. Thread safety: like std::shared_ptr.
+/// What may hold locks: a thread, a task, a request. Copies are the same owner.
+/// Thread safety: like std::shared_ptr.
 class owner {
  public:
   /// A new owner, different from every other.
@@ -46,10 +47,11 @@ class owner {
   /// The request of that id: in this process one owner, however often it is made, and in a store that has
   /// capabilities::request_ids one holder with all programs that lock by the same id there. The key is free when the
   /// last of them has released it, or when the longest ttl that they asked for is over; docs/mysql-schemes.md says how
-  /// programs that are not dlock's may shorten that. Every other store refuses to lock for it, and a lock in its name
-  /// can't be renewed automatically, nor be refused to itself (reentry::refuse, distributed_mutex):
-  /// std::invalid_argument, at the call. The id: 1 to 64 printable ASCII characters without blanks and '/', or
-  /// std::invalid_argument that names it. A program that can choose another owner's id has its locks.
+  /// programs that are not dlock's may shorten that. A program that can choose another owner's id has its locks.
+  /// Precondition: what locks in its name uses a store with capabilities::request_ids, does not renew automatically and
+  /// is not refused to itself (reentry::refuse, reentry::busy, distributed_mutex). Otherwise the call that locks throws
+  /// std::invalid_argument.
+  /// Errors: std::invalid_argument, naming the id: it is not 1 to 64 printable ASCII characters without blanks and '/'.
   explicit owner(std::string_view request_id);
   /// The present thread's: that of the innermost owner_scope, else the thread's own. In a scope of its own the latter
   /// counts as said by the program, and enters again as every other owner does.
@@ -63,8 +65,9 @@ class owner {
   std::shared_ptr<engine::owner_state> state_;
 };
 
-/// Makes an owner the current one of this thread while it lives. Scopes nest; destroy in reverse order, on the thread
-/// that made it. Must not stay open over a suspension of a coroutine: there, open it around each call that acquires.
+/// Makes an owner the current one of this thread while it lives. Scopes nest.
+/// Precondition: they are destroyed in reverse order, on the thread that made them, and none stays open over a
+/// suspension of a coroutine: there, open it around each call that acquires.
 ///
 ///   auto held = [&] { dlock::owner_scope here{me}; return locks.acquire("k"); }();
 class owner_scope {

@@ -25,7 +25,9 @@ class Collectable;
 
 namespace DLOCK_EXPORT dlock {
 
-/// Reads `from` at each scrape. Throws std::invalid_argument for null. Thread safety: any thread.
+/// Reads `from` at each scrape.
+/// Errors: std::invalid_argument, `from` is null.
+/// Thread safety: any thread.
 DLOCK_EXPORT std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(
     std::shared_ptr<const metrics> from);
 

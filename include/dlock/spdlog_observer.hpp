@@ -43,9 +43,10 @@ struct spdlog_observer_options {
   time_source* time = nullptr;
 };
 
-/// Keys and texts are written as printable text, in quotes where they hold blanks, quotes or '=': no key can
-/// forge a line or a pair. Throws std::invalid_argument for a null logger. Thread safety: any thread, if the
-/// logger is (spdlog's *_mt sinks).
+/// Keys and texts are written as printable text, in quotes where they hold blanks, quotes or '=': no key can forge a
+/// line or a pair.
+/// Errors: std::invalid_argument, the logger is null.
+/// Thread safety: any thread, if the logger is (spdlog's *_mt sinks).
 DLOCK_EXPORT std::shared_ptr<observer> make_spdlog_observer(std::shared_ptr<spdlog::logger> to,
                                                             spdlog_observer_options options = {});
 

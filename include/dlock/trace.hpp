@@ -55,8 +55,9 @@ struct trace_span {
   std::span<const trace_attribute> attributes{};
 };
 
-/// Exceptions count as event::kind::observer_failed. Called as observer::on() is: what a call did is reported on its
-/// thread, so the caller's span is the current one there; what happened in the background has no such thread.
+/// Exceptions count as event::kind::observer_failed.
+/// Thread safety: called as observer::on() is. What a call did is reported on its thread, so the caller's span is the
+/// current one there; what happened in the background has no such thread.
 class trace_sink {
  public:
   virtual ~trace_sink() = default;
@@ -75,7 +76,9 @@ struct trace_options {
   std::function<std::chrono::system_clock::time_point()> now{};
 };
 
-/// Throws std::invalid_argument for null. Thread safety: any thread, if the sink is.
+/// Reports the spans and span events of this page to the sink.
+/// Errors: std::invalid_argument, the sink is null.
+/// Thread safety: any thread, if the sink is.
 DLOCK_EXPORT std::shared_ptr<observer> make_trace_observer(std::shared_ptr<trace_sink> to, trace_options options = {});
 
 }  // namespace dlock

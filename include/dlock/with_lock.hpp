@@ -27,9 +27,9 @@
 /// The function never runs without the lock. If it lets the lease go itself (release(), or moving it away),
 /// with_lock checks nothing at its end.
 ///
-/// Throws what acquire() throws, what the function throws, lock_lost and store_error as said.
-/// Thread safety: any thread. Cost: that of lock_service::acquire() and lease::release(): two round trips,
-/// none for re-entry; with_locks: that of acquire_all() and multi_lease::release().
+/// Errors: what acquire() throws and what the function throws; lock_lost and store_error as said.
+/// Cost: that of lock_service::acquire() and lease::release(): two round trips, none for re-entry; with_locks: that of
+/// acquire_all() and multi_lease::release().
 
 #include <utility>
 

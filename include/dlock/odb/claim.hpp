@@ -76,7 +76,8 @@ row_reader row_reader_of(odb::database& db) {
 /// given to the next claim after the ttl, so work may be begun twice, but commit() succeeds for one of them: undo and
 /// error handling must go through commit() or update() as well, or they happen to a row that is another's by then.
 ///
-/// Throws std::invalid_argument (as row(), `most`, an unfit query), lock_refused (closed, forked), store_error.
+/// Errors: std::invalid_argument, as row(), and for `most`, a query or an option that won't do; lock_refused (closed,
+/// forked); store_error.
 /// Cost: BEGIN, three statements (one, if nothing is free), COMMIT, for any number of rows; if fewer than `most` came,
 /// one more SELECT in a transaction, and an acquire and a load for each row of a dead holder. An index for the
 /// condition and the order keeps other claims from finding rows locked that no claim takes.

@@ -32,13 +32,15 @@ namespace DLOCK_EXPORT dlock {
 /// other nodes. sqlite: connections do not share a cache, enforce foreign keys, and wait up to 20 s (busy_timeout, if
 /// that is longer) while others write.
 ///
-/// Throws std::invalid_argument: a bad URL, or one that leads to no database of ODB's (memory:). Connecting, in ODB's
-/// functions, throws what ODB throws. Thread safety of the database: as ODB says, any thread.
+/// Errors: std::invalid_argument, a bad URL, or one that leads to no database of ODB's (memory:). Connecting, in ODB's
+/// functions, throws what ODB throws.
+/// Thread safety: of the database, any thread, as ODB says.
 DLOCK_EXPORT std::unique_ptr<odb::database> open_database(std::string_view url);
 
 /// Begins a transaction that writes: odb::transaction t{begin_write(db)}. Where transactions that read first could be
 /// refused later, it takes the right to write at once: on SQLite it is BEGIN IMMEDIATE, on MySQL and MariaDB BEGIN.
-/// Throws std::logic_error: an SQLite database, and dlock::sqlite is not linked. Cost: that statement.
+/// Precondition: for an SQLite database dlock::sqlite is linked; std::logic_error otherwise.
+/// Cost: that statement.
 DLOCK_EXPORT odb::transaction_impl* begin_write(odb::database& db);
 
 }  // namespace dlock

@@ -56,8 +56,9 @@ DLOCK_EXPORT [[noreturn]] void empty_row(const char* call);
 struct row_maker;
 }  // namespace detail
 
-/// Move-only. The destructor releases the lock and writes nothing. Thread safety: as std::unique_ptr.
-/// Invalid calls: everything but bool, held() and release() on an empty one throws std::logic_error.
+/// Move-only. The destructor releases the lock and writes nothing.
+/// Precondition: it is not empty. Otherwise everything but bool and held() throws std::logic_error.
+/// Thread safety: as std::unique_ptr.
 template <class T>
 class [[nodiscard]] locked_row {
  public:
@@ -79,14 +80,15 @@ class [[nodiscard]] locked_row {
   T* operator->() { return &must("operator->"); }
   const T* operator->() const { return &must("operator->"); }
 
+  /// The lease on the row.
   const lease& held() const noexcept { return held_; }
 
   /// Writes the entity and frees the row. Nothing is written unless the row is ours. It is empty afterwards in each
-  /// case. As an inner lock (lease::reentered(), or while one is open) it writes, and the outer one stays.
-  ///
-  /// Throws lock_lost; odb::object_changed: a program wrote the row without a lock; whatever ODB throws; then nothing
-  /// is written. store_error(outcome_unknown): the connection broke at the commit: it may be written or not. Cost:
-  /// BEGIN, two statements, COMMIT. A deadlock, or SQLite being busy, is tried again for a while.
+  /// case. As an inner lock (lease::reentered(), or while one is open) it writes, and the outer one stays. A deadlock,
+  /// or SQLite being busy, is tried again for a while.
+  /// Errors: lock_lost; odb::object_changed, a program wrote the row without a lock; whatever ODB throws; then nothing
+  /// is written. store_error (outcome_unknown), the connection broke at the commit: it may be written or not.
+  /// Cost: BEGIN, two statements, COMMIT.
   void commit() {
     must("commit()");
     const auto entity = std::move(entity_);
@@ -94,22 +96,29 @@ class [[nodiscard]] locked_row {
     detail::commit_row(*db, std::move(held_), detail::write_of(*db, entity));
   }
 
-  /// Writes the entity and keeps the lock. Throws as commit(); cost as commit(). It may be called again after it threw.
-  /// After an unknown outcome the entity has the version from before: a second call writes it if the first did not, and
-  /// throws odb::object_changed if it did (then lock the row anew).
+  /// Writes the entity and keeps the lock. It may be called again after it threw. After an unknown outcome the entity
+  /// has the version from before: a second call writes it if the first did not, and throws odb::object_changed if it
+  /// did (then lock the row anew).
+  /// Errors: as commit().
+  /// Cost: as commit().
   void update() {
     must("update()");
     detail::update_row(*db_, held_, detail::write_of(*db_, entity_));
   }
-  /// In a transaction of the caller's on the same database, which is rolled back if this throws; as verify() it throws
-  /// std::logic_error where none is open any more. The lock, if it ends before the transaction, is released after its
-  /// outcome. If that is no commit, the entity gets its version from before back. Cost: two statements.
+  /// Writes in a transaction of the caller's on the same database, which is rolled back if this throws. The lock, if it
+  /// ends before the transaction, is released after its outcome. If that is no commit, the entity gets its version from
+  /// before back.
+  /// Precondition: the transaction is open; std::logic_error otherwise.
+  /// Errors: as verify(); odb::object_changed; whatever ODB throws.
+  /// Cost: two statements.
   void update(odb::transaction& in) {
     must("update()");
     detail::update_row(in, held_, detail::write_of(*db_, entity_));
   }
 
-  /// Frees the row without writing it. Empty afterwards. Throws as lease::release(). Cost: one statement.
+  /// Frees the row without writing it. It is empty afterwards.
+  /// Errors: as lease::release().
+  /// Cost: one statement.
   void release() {
     if (!held_) detail::empty_row("release()");
     entity_.reset();

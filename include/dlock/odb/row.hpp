@@ -28,21 +28,19 @@ DLOCK_EXPORT std::shared_ptr<const row_table> table_of(lock_service& service, od
                                                        const row_class& entity);
 DLOCK_EXPORT lock_key row_key(lock_service& service, odb::database& db, const row_class& entity,
                               std::vector<row_value> id);
-/// Throws std::invalid_argument unless there is a value for each column of the primary key.
+/// Errors: std::invalid_argument, there is not one value for each column of the primary key.
 DLOCK_EXPORT void check_values(const row_table& table, std::span<const row_value> id);
 DLOCK_EXPORT std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& entity);
 }  // namespace detail
 
-/// The key of the row of T with that id. `db` must lead to the database in which the service's locks live: the same
-/// server (SQLite: the same file). Both are used by connections of dlock: the lock user needs SELECT and UPDATE on
-/// the table.
-///
-/// The key holds what is known of the table; it may outlive `db`. Ids are compared as they are written: two texts that
-/// a collation takes for one row exclude each other, but are no re-entry.
-///
-/// Throws: std::invalid_argument, before any lock is taken: another database, a table without these columns, an empty
-/// id. store_error: the database failed. Cost: the first time for a class and a database three statements, afterwards
-/// none. Thread safety: as `db`.
+/// The key of the row of T with that id. It holds what is known of the table; it may outlive `db`. Ids are compared as
+/// they are written: two texts that a collation takes for one row exclude each other, but are no re-entry.
+/// Precondition: `db` leads to the database in which the service's locks live: the same server (SQLite: the same file).
+/// Both are used by connections of dlock, so the lock user needs SELECT and UPDATE on the table.
+/// Errors: std::invalid_argument, before any lock is taken: another database, a table without these columns, an empty
+/// id; store_error, the database failed.
+/// Thread safety: as `db`.
+/// Cost: the first time for a class and a database three statements, afterwards none.
 template <class T>
 [[nodiscard]] lock_key row(lock_service& service, odb::database& db, const row_id_of<T>& id) {
   if constexpr (lockable<T>) {
@@ -53,7 +51,8 @@ template <class T>
 }
 
 /// ALTER TABLE statements that add the lock columns to the table of T, which exists without them; not the version
-/// column, which is ODB's own matter. dlock_odb_generate() writes the same into a file. Cost: no statement.
+/// column, which is ODB's own matter. dlock_odb_generate() writes the same into a file.
+/// Cost: no statement.
 template <class T>
 [[nodiscard]] std::string add_lock_columns_sql(lock_service& service, odb::database& db) {
   if constexpr (detail::check_lockable<T>()) {

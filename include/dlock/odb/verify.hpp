@@ -20,8 +20,9 @@
 /// holder sees what was committed. Until then it stays held, renewed, and can be entered again.
 ///
 /// A savepoint: ROLLBACK TO one made before verify() may undo the check. Verify after the last savepoint you may go
-/// back to. Thread safety: as the transaction. Cost: one statement for each lease, and once for each database one that
-/// asks it who it is.
+/// back to.
+/// Thread safety: as the transaction.
+/// Cost: one statement for each lease, and once for each database one that asks it who it is.
 
 #include <concepts>
 #include <initializer_list>
@@ -56,8 +57,11 @@ concept range_of_leases = std::ranges::input_range<const T> && std::same_as < st
 const lease& > ;
 }  // namespace detail
 
-/// Proves that all of them are ours, in an order that can't deadlock with another verify(). Throws lock_lost (of the
-/// first that is not), store_error, std::logic_error (an empty lease); then the transaction has been rolled back.
+/// Proves that all of them are ours, in an order that can't deadlock with another verify(). When it throws, the
+/// transaction has been rolled back.
+/// Precondition: there is a lease, none is empty, and the transaction is open; std::logic_error otherwise. Its
+/// database is the one that the locks live in; std::invalid_argument otherwise.
+/// Errors: lock_lost, of the first that is not ours; store_error.
 template <std::same_as<lease>... More>
 void verify(odb::transaction& in, const lease& held, const More&... more) {
   detail::verify_all(in, {&held, &more...});
