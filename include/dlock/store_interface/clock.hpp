@@ -27,19 +27,21 @@ struct boot_clock {
 using instant = boot_clock::time_point;
 
 /// Where a service gets its time from, and how its threads wait. Replaced only by tests (see stores/memory.hpp:
-/// virtual_clock). Thread safety: all functions may be called from any thread.
+/// virtual_clock).
+/// Thread safety: all functions may be called from any thread.
 class time_source {
  public:
   virtual ~time_source() = default;
   virtual instant now() const noexcept = 0;
-  /// Waits on `wake` until notified or until `until`; may wake spuriously. `lock` is held on entry and on return.
-  /// Allocates nothing.
+  /// Waits on `wake` until notified or until `until`; may wake spuriously.
+  /// Precondition: `lock` is held on entry; it is held on return, too.
+  /// Cost: allocates nothing.
   virtual void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) = 0;
   /// Whether time goes on by itself. False: it stands still until the program moves it, so a process does not pause to
   /// leave a key to other processes.
   virtual bool runs_by_itself() const noexcept { return true; }
-  /// Wakes all threads that wait on `wake`. Called after what they wait for was changed, with the mutex that they wait
-  /// with held.
+  /// Wakes all threads that wait on `wake`.
+  /// Precondition: what they wait for was changed, and the mutex that they wait with is held.
   virtual void notify(std::condition_variable& wake) noexcept { wake.notify_all(); }
 
   /// A thread that works for a service in the background.

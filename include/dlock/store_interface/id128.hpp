@@ -17,7 +17,8 @@ namespace DLOCK_EXPORT dlock {
 struct id128 {
   std::array<unsigned char, 16> bytes{};
 
-  /// From the operating system's generator; never zero. Throws std::system_error if that fails.
+  /// From the operating system's generator; never zero.
+  /// Errors: std::system_error, the generator failed.
   static id128 random();
   /// 32 lower-case hexadecimal digits.
   std::string hex() const;

@@ -22,16 +22,19 @@ namespace DLOCK_EXPORT dlock {
 class store_admin;
 class transactional_store;
 
-/// Runs one batch at a time, used by one thread at a time (interrupt() excepted).
+/// Runs one batch at a time.
+/// Thread safety: used by one thread at a time (interrupt() excepted).
 class connection {
  public:
   virtual ~connection() = default;
-  /// From any thread: makes what runs return soon, with outcome::unknown where it is not certain.
+  /// Makes what runs return soon, with outcome::unknown where it is not certain.
+  /// Thread safety: from any thread.
   virtual void interrupt() noexcept = 0;
   /// False once it broke; it never mends.
   virtual bool usable() const noexcept = 0;
-  /// The same after it lay idle, when its server may have closed it. Sees what can be seen without a round trip, and
-  /// costs no more than a microsecond. Called before each use, by the thread that is to use it.
+  /// The same after it lay idle, when its server may have closed it. Sees what can be seen without a round trip. Called
+  /// before each use, by the thread that is to use it.
+  /// Cost: no more than a microsecond.
   virtual bool alive() noexcept { return usable(); }
   virtual const connection_identity& identity() const noexcept = 0;
 };
@@ -70,12 +73,14 @@ class key_listener {
  public:
   /// The key may be free: the waiter asks for it at once. `works`: the store notifies it of every such moment from now
   /// on (with capabilities::others_release, of each that it knows); false: the store can't know it at present, so the
-  /// waiter polls with back-off until the next call. Any thread. It only signals, but takes locks for it: a store must
-  /// hold none that execute() takes.
+  /// waiter polls with back-off until the next call. It only signals, but takes locks for it.
+  /// Precondition: the store holds no lock that execute() takes.
+  /// Thread safety: from any thread.
   virtual void may_be_free(bool works) noexcept = 0;
   /// Adds what threads of this process hold that wait for the key, and can't release before they have it: where the
-  /// store tells other processes, circles of waiters are found. The store is told when it changes (waiters_changed()).
-  /// Throws std::bad_alloc.
+  /// store tells other processes, circles of waiters are found. The service calls store::waiters_changed() when it
+  /// changes.
+  /// Errors: std::bad_alloc.
   virtual void list_held(held_meanwhile& /*all*/) const {}
   /// The thread that waits for the key and holds `held` is in a circle with these: the first of them holds the key, the
   /// next one what that waits for, and the last waits for `held`. Its wait ends with lock_deadlock. It only signals.
@@ -85,7 +90,8 @@ class key_listener {
   ~key_listener() = default;
 };
 
-/// A service, as its store sees it. Any thread may call these; they only signal, so the store may hold its locks.
+/// A service, as its store sees it.
+/// Thread safety: all functions from any thread; they only signal, so the store may hold its locks.
 class store_listener {
  public:
   /// A connection to the server broke, or the server ended a session: the service renews its sessions at once.
@@ -100,6 +106,7 @@ class store_listener {
   ~store_listener() = default;
 };
 
+/// A place where locks live.
 /// Thread safety: all functions may be called from any thread, with different connections at the same time.
 class store {
  public:
@@ -115,8 +122,9 @@ class store {
   /// anything is sent. Says nothing about what is known only after prepare() before that.
   virtual std::string unfit_key(std::string_view /*key*/) const { return {}; }
 
-  /// Once, before anything else: makes or verifies the schema and checks that the server will do. Throws store_error
-  /// (unreachable, schema missing or of another version) or std::invalid_argument (a setting that can't work).
+  /// Once, before anything else: makes or verifies the schema and checks that the server will do.
+  /// Errors: store_error, unreachable, schema missing or of another version; std::invalid_argument, a setting that
+  /// can't work.
   virtual void prepare() = 0;
 
   /// A new connection, or null and the reason. `limit`: how long the caller waits for it, which a store with several
@@ -128,24 +136,29 @@ class store {
     return connect(limit, why);
   }
 
-  /// Executes requests of one verb, sorted by resource, no resource twice. One reply for each. One statement where the
-  /// store can, else one for each request. Precondition: replies.size() == requests.size() > 0.
+  /// Executes requests of one verb, with one reply for each.
+  /// Precondition: they are sorted by resource, no resource twice, and replies.size() == requests.size() > 0.
+  /// Cost: one statement where the store can, else one for each request.
   virtual void execute(connection& connection, std::span<const request> requests,
                        std::span<reply> replies) noexcept = 0;
 
-  /// One statement on a session row. remove_expired and close say no when there was nothing to delete.
+  /// Executes one verb on a session row. remove_expired and close say no when there was nothing to delete.
+  /// Cost: one statement.
   virtual reply session(connection& connection, session_verb action, const session_record& record) noexcept = 0;
 
   /// capabilities::tells_free, wakes_one: notifies `listener` once when the watch begins to work (the key may have
-  /// become free before), whenever the key may have become free after that, and when the watch stops working. Returns
-  /// at once: a round trip that it takes is made in the background; if that fails, no listener is notified. `session`:
-  /// the waiter's, at most one watch of a key for each; zero: some session, as often as it likes. A store that keeps a
-  /// queue at the server may give the session its place there, and a take of it what that place obtains.
+  /// become free before), whenever the key may have become free after that, and when the watch stops working.
+  /// `session`: the waiter's, at most one watch of a key for each; zero: some session, as often as it likes. A store
+  /// that keeps a queue at the server may give the session its place there, and a take of it what that place obtains.
+  /// Cost: returns at once; a round trip that it takes is made in the background, and if that fails, no listener is
+  /// notified.
   virtual void watch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
-  /// Ends it: the listener isn't called any more once this returns. Waits for no server. Harmless if there is none.
+  /// Ends it: the listener isn't called any more once this returns. Harmless if there is none.
+  /// Cost: waits for no server.
   virtual void unwatch(std::string_view /*key*/, const id128& /*session*/, key_listener& /*listener*/) noexcept {}
 
-  /// What key_listener::list_held() says has changed, of a key that may be watched. Returns at once.
+  /// What key_listener::list_held() says has changed, of a key that may be watched.
+  /// Cost: returns at once.
   virtual void waiters_changed(std::string_view /*key*/) noexcept {}
 
   /// `listener` hears what the store notices without being asked, until unlisten(). A store that notices nothing

@@ -14,7 +14,9 @@
 
 namespace DLOCK_EXPORT dlock {
 
-/// Thread safety and errors: as store. Of the requests only the key or row is looked at.
+/// Of the requests only the key or row is looked at.
+/// Errors: as store.
+/// Thread safety: as store.
 class store_admin {
  public:
   virtual ~store_admin() = default;
@@ -34,8 +36,9 @@ class store_admin {
   /// at everything since it began; the next step goes on there.
   virtual reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept = 0;
 
-  /// The whole store, in at most three statements however many keys there are; at most `limit` sessions and keys are
-  /// listed. Without an override: of the first 1,000 held keys, whose holders are the sessions.
+  /// The whole store; at most `limit` sessions and keys are listed. Without an override: of the first 1,000 held keys,
+  /// whose holders are the sessions.
+  /// Cost: at most three statements however many keys there are.
   virtual reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept;
 
   /// The waiters of a key, at most `limit` of them with their names. Without an override: they are not known.

@@ -39,7 +39,8 @@ struct store_url {
   /// '@' and host were forgotten. Then errors name no parameter.
   bool unclear = false;
 
-  /// Throws std::invalid_argument with what is wrong. Nothing that stands between "//" and the path is part of the
+  /// Takes a URL apart.
+  /// Errors: std::invalid_argument with what is wrong. Nothing that stands between "//" and the path is part of the
   /// text, since a password may stand anywhere there.
   static store_url parse(std::string_view text);
   /// The URL again, with `***` for the password. Parameters named like secrets are hidden too.
@@ -47,21 +48,24 @@ struct store_url {
 
   /// Takes a parameter out, or `fallback`. Stores take all that they know and then call expect_no_more_params().
   std::string take_param(const std::string& name, std::string fallback = {});
-  /// Likewise a whole number. `unit`: for the text. Throws std::invalid_argument naming the parameter, its value and
-  /// the range.
+  /// Likewise a whole number. `unit`: for the text.
+  /// Errors: std::invalid_argument, naming the parameter, its value and the range.
   std::int64_t take_number(const std::string& name, std::int64_t fallback, std::int64_t least, std::int64_t most,
                            std::string_view unit = {});
-  /// Throws std::invalid_argument naming the first parameter left over (unless unclear): a typo must not be ignored.
+  /// Called when all known parameters are taken: a typo must not be ignored.
+  /// Errors: std::invalid_argument, a parameter is left over; names the first (unless unclear).
   void expect_no_more_params() const;
 };
 
 using store_factory = std::function<std::shared_ptr<store>(store_url)>;
 
-/// Makes `scheme` known to open_store(). Linking dlock::sqlite or dlock::mysql does it for theirs (see
-/// dlock/stores/). Thread safety: any thread.
+/// Makes `scheme` known to open_store(). Linking dlock::sqlite or dlock::mysql does it for theirs (see dlock/stores/).
+/// False: it was known before.
+/// Thread safety: any thread.
 DLOCK_EXPORT bool register_store(std::string scheme, store_factory make);
 
-/// Throws std::invalid_argument for a bad URL or a scheme that no linked library serves. Connects to nothing yet.
+/// Makes the store that the URL names, which connects to nothing yet.
+/// Errors: std::invalid_argument, a bad URL or a scheme that no linked library serves.
 DLOCK_EXPORT std::shared_ptr<store> open_store(std::string_view url);
 
 }  // namespace dlock

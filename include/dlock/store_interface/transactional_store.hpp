@@ -16,17 +16,21 @@ class transactional_store {
 
   /// The statement that proves, in a transaction of the application's, that a grant is still ours: it changes the lock
   /// row (so that a take-over waits for that transaction) if session and fence (rows: and nonce) are those given. The
-  /// request's action is not looked at. No I/O.
+  /// request's action is not looked at.
+  /// Cost: no I/O.
   virtual verification verification_of(const request& grant) const = 0;
-  /// A statement that frees the key or row, for the application's transaction. No I/O.
+  /// A statement that frees the key or row, for the application's transaction.
+  /// Cost: no I/O.
   virtual verification release_of(const request& grant) const = 0;
 
   /// Which connection has a transaction open that verified the key: yes, and `out`, which terminate() could end. no:
-  /// none that can be seen. At most three statements.
+  /// none that can be seen.
+  /// Cost: at most three statements.
   virtual reply blocker(connection& connection, const request& key, connection_identity& out) noexcept = 0;
 
   /// Whether the calling thread may wait for a lock now. Says no (with the reason) where it would wait for itself: on
-  /// SQLite, a thread with a write transaction open in the same file. Costs no statement.
+  /// SQLite, a thread with a write transaction open in the same file.
+  /// Cost: no statement.
   virtual bool caller_may_wait(fault& why) const noexcept = 0;
 };
 

@@ -20,7 +20,8 @@
 
 namespace dlock::stores {
 
-/// Time that moves only when the test moves it, and knows when nothing moves any more. Thread safety: any thread.
+/// Time that moves only when the test moves it, and knows when nothing moves any more.
+/// Thread safety: all functions from any thread.
 class DLOCK_EXPORT virtual_clock final : public time_source {
  public:
   virtual_clock() = default;
@@ -33,8 +34,8 @@ class DLOCK_EXPORT virtual_clock final : public time_source {
 
   instant now() const noexcept override;
   bool runs_by_itself() const noexcept override { return false; }
-  /// Wakes whoever waits for a time that has come now; does not wait for what they do. Throws std::invalid_argument if
-  /// negative.
+  /// Moves the clock and wakes whoever waits for a time that has come now; does not wait for what they do.
+  /// Errors: std::invalid_argument, `duration` is negative.
   void advance(std::chrono::microseconds duration);
 
   /// What a test knows of the threads on this clock.

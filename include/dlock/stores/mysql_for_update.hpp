@@ -44,8 +44,9 @@ struct for_update_options {
   std::size_t waiters = 2;  ///< 0 to 64
 };
 
-/// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value. The store's prepare()
-/// throws store_error where the table lacks something, on a node of a Galera cluster, and behind a proxy.
+/// Makes the store, which connects to nothing yet.
+/// Errors: std::invalid_argument, naming the parameter and its value. The store's prepare() throws store_error where
+/// the table lacks something, on a node of a Galera cluster, and behind a proxy.
 DLOCK_EXPORT std::shared_ptr<store> open_for_update(store_url url, const for_update_options& options = {});
 
 }  // namespace dlock::stores

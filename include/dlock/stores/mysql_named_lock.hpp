@@ -43,8 +43,9 @@ struct named_lock_options {
   std::optional<std::string> prefix{};  ///< 0 to 64 printable ASCII characters; unset: the database's name and ':'
 };
 
-/// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value. The store's prepare()
-/// throws store_error where a named lock could be granted twice: on a node of a Galera cluster, behind a proxy.
+/// Makes the store, which connects to nothing yet.
+/// Errors: std::invalid_argument, naming the parameter and its value. The store's prepare() throws store_error where a
+/// named lock could be granted twice: on a node of a Galera cluster, behind a proxy.
 DLOCK_EXPORT std::shared_ptr<store> open_named_lock(store_url url, const named_lock_options& options = {});
 
 }  // namespace dlock::stores

@@ -96,8 +96,9 @@ struct t_lock_options {
   bool wake = false;
 };
 
-/// These connect to nothing yet. They throw std::invalid_argument naming the parameter and its value. The store's
-/// prepare() throws store_error, which names what is missing: the table, a column, its type or room, a unique index.
+/// Make the stores, which connect to nothing yet.
+/// Errors: std::invalid_argument, naming the parameter and its value. The store's prepare() throws store_error, which
+/// names what is missing: the table, a column, its type or room, a unique index.
 DLOCK_EXPORT std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_options& options = {});
 DLOCK_EXPORT std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options = {});
 DLOCK_EXPORT std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options = {});

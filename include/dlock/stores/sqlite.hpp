@@ -57,9 +57,10 @@
 
 namespace dlock::stores {
 
-/// Opens nothing yet. Throws std::invalid_argument, naming the parameter and its value.
-/// Its prepare() throws store_error: no such folder, no permission, not a database, a file system that machines may
-/// share, no WAL on it, schema missing or of another version.
+/// Makes the store, which opens nothing yet.
+/// Errors: std::invalid_argument, naming the parameter and its value. The store's prepare() throws store_error: no such
+/// folder, no permission, not a database, a file system that machines may share, no WAL on it, schema missing or of
+/// another version.
 DLOCK_EXPORT std::shared_ptr<store> open_sqlite(store_url url);
 
 }  // namespace dlock::stores

@@ -32,7 +32,8 @@
 
 namespace dlock::stores {
 
-/// Connects to nothing yet. Throws std::invalid_argument naming the parameter and its value.
+/// Makes the store, which connects to nothing yet.
+/// Errors: std::invalid_argument, naming the parameter and its value.
 DLOCK_EXPORT std::shared_ptr<store> open_zookeeper(store_url url);
 
 }  // namespace dlock::stores
