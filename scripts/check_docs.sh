@@ -11,6 +11,7 @@
 #   - the statements in docs/protocol.md are those of the source;
 #   - enumerators after <!-- enum: FILE NAME --> are those of FILE, in their order; names after <!-- identifiers --> are
 #     names of the code; the limits listed below are those of the code;
+#   - in the comments of public headers, the labels of a contract begin their lines and come in their order;
 #   - no line is longer than 120 columns, but for code blocks, and no table cell longer than 100 characters;
 #   - the tests that a page names exist;
 #   - the pictures are what scripts/pictures.py draws.
@@ -166,6 +167,21 @@ limit docs/redis.md src/stores/redis/leases/store.cpp 'most_checked = ' 'up to {
 classes=$(sed -nE 's/.*classes_s\{(.*)\};/\1/p' src/base/lock_options.cpp)
 tr '\n' ' ' <docs/protocol.md | grep -qF -- "each ttl class: $classes seconds" ||
   offend "docs/protocol.md:1: other classes of ttl than src/base/lock_options.cpp, which has $classes"
+
+# The contract of a public function: what it does, then each of these labels where there is something to say.
+while IFS= read -r offence; do offend "$offence"; done < <(find include -name '*.hpp' ! -path '*/detail/*' -print0 | sort -z | xargs -0 awk '
+  function offence(text) { print FILENAME ":" FNR ": " text }
+  BEGIN { rank["Precondition"] = 1; rank["Errors"] = 2; rank["Thread safety"] = 3; rank["Cost"] = 4 }
+  !/^ *\/\/\/( |$)/ { last = 0; next }
+  / Throws[: ]/ { offence("Throws: write it behind Errors:") }
+  {
+    for (text = $0; match(text, /(Precondition|Errors|Thread safety|Cost): /); text = substr(text, RSTART + RLENGTH)) {
+      label = substr(text, RSTART, RLENGTH - 2)
+      if (text != $0 || substr(text, 1, RSTART - 1) !~ /^ *\/\/\/ $/) offence(label ": does not begin its line")
+      if (rank[label] <= last) offence(label ": stands behind a label that comes after it")
+      last = rank[label]
+    }
+  }')
 
 letters() { # "again, connection" as the source writes it
   sed -E 's/unknown/u/; s/again/t/; s/connection/c/; s/busy/b/; s/hidden/v/; s/, //g'

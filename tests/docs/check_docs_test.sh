@@ -63,6 +63,11 @@ mistake docs/keys.md 's/255 bytes: its/254 bytes: its/' "docs/keys.md:1: does no
 mistake src/odb/claim.cpp 's/most_rows/row_limit/' "src/odb/claim.cpp:1: has no limit 'most_rows = ', of which docs/row-locks.md speaks"
 mistake src/base/lock_options.cpp 's/(classes_s\{1, 2,) 5/\1 4/' 'docs/protocol.md:1: other classes of ttl than src/base/lock_options.cpp'
 
+# Contracts of public functions.
+mistake include/dlock/odb/row.hpp 's/Thread safety: as `db`/Cost: as `db`/' ': Cost: stands behind a label that comes after it'
+mistake include/dlock/with_lock.hpp 's/^(.*) Cost: that of/\1 It has a cost. Cost: that of/' ': Cost: does not begin its line'
+mistake include/dlock/event_log.hpp 's/Errors: std::system_error/Throws std::system_error/' ': Throws: write it behind Errors:'
+
 # Statements, tests, pictures.
 mistake docs/protocol.md '/^## The statements: Maria/,/^## / s/AND NOT revoked/AND revoked/' \
   'docs/protocol.md:1: not in src/stores/sql/lease_sql.cpp and src/stores/mysql/lease_table/sql.cpp: UPDATEdlock_sessionSET'
