@@ -4,6 +4,7 @@
 /// key that is taken again at once shows that it was the release which woke, because a look finds it held.
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cctype>
@@ -201,6 +202,25 @@ TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, an
   held.reset();
   CHECK(waits.get());
   CHECK(waiter.listener.yes == 0);
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table nothing is kept of keys that were waited for") {
+  root.run("DROP TABLE " + table("waiter"));
+  heard said;
+  const auto store = fixture.open();
+  store->listen(said);
+  const auto bytes_used = [] { return ::mallinfo2().uordblks; };  // with a sanitizer: 0
+  const auto wait_for_keys = [&](int first) {
+    std::vector<std::unique_ptr<waiting_store>> waiters;
+    for (int i = first; i != first + 500; ++i)
+      waiters.push_back(std::make_unique<waiting_store>(store, fmt::format("{:0>250}", i)));
+  };
+  wait_for_keys(0);
+  REQUIRE(eventually([&] { return said.reasons == 1; }));
+  const auto before = bytes_used();
+  for (int i = 1; i != 40; ++i) wait_for_keys(500 * i);
+  CHECK(eventually([&] { return bytes_used() < before + 1'000'000; }));
+  store->unlisten(said);
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a look that saw the row of an earlier wait says nothing to the present one") {

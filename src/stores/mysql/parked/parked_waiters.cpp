@@ -110,9 +110,9 @@ bool parked_waiters::wanted() const noexcept {
 /// Does what is due, then waits for whatever happens first.
 void parked_waiters::serve(const std::stop_token& stop) {
   hear_notes();
-  if (clock::now() >= off_until_ && !keys_.empty() && !work(stop)) {
-    lost();
-    off_until_ = std::max(off_until_, clock::now() + retry);
+  if (const bool off = clock::now() < off_until_; !keys_.empty() && (off || !work(stop))) {
+    lost();  // also forgets the keys that were unwatched meanwhile
+    if (!off) off_until_ = std::max(off_until_, clock::now() + retry);
   }
   if (keys_.empty() && !link_.sleeps() && link_.connected() && clock::now() - idle_since_ >= kept_idle) lost();
   std::array<pollfd, 2> watched{{{changed_.descriptor(), POLLIN, 0}, {link_.descriptor(), POLLIN, 0}}};
@@ -216,7 +216,12 @@ void parked_waiters::lost() noexcept {
     auto& about = at->second;
     about.registered = false;  // its row has a bell that nobody holds any more
     if (about.listeners.relied_on) about.listeners.notify(false);
-    at = about.listeners.all.empty() ? keys_.erase(at) : std::next(at);
+    if (about.listeners.all.empty()) {
+      notes_.end(at->first);
+      at = keys_.erase(at);
+    } else {
+      ++at;
+    }
   }
 }
 
