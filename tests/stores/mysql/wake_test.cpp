@@ -18,6 +18,13 @@ namespace dlock::test {
 
 namespace {
 
+/// As the names of locks have it.
+std::string upper_hex(const id128& bell) {
+  auto digits = bell.hex();
+  std::transform(digits.begin(), digits.end(), digits.begin(), [](unsigned char c) { return std::toupper(c); });
+  return digits;
+}
+
 struct wake_fixture {
   mysql_store_fixture fixture{};
   raw_mysql root = raw_mysql::root();
@@ -90,6 +97,21 @@ TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of 
   unsigned woken = 7;
   fence = release_and_take(fence, woken);
   CHECK(woken == (stranger_first ? 0 : 1));
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: the row of a waiter that is awake stays, however old, that of a dead one goes") {
+  const auto awake = upper_hex(id128::random()), dead = upper_hex(id128::random());
+  root.run("DO GET_LOCK('dlock." + awake + ".p', 0)");  // between two sleeps: nobody has its bell
+  holder.acquire("k");
+  for (const auto& bell : {awake, dead}) {
+    root.run(
+        fmt::format("INSERT INTO {} SELECT 'old', acquired_at_us - 120000000, X'{}', X'{}', NULL FROM {} WHERE "
+                    "lock_key = 'k'",
+                    table("waiter"), bell, bell, table("lock")));
+  }
+  waiting_store waiter(fixture);
+  REQUIRE(eventually([&] { return bells("old").size() < 2; }));
+  CHECK(bells("old") == std::vector{awake});
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a parked connection that was killed is told of, and made again") {
@@ -165,8 +187,7 @@ TEST_CASE_METHOD(wake_fixture,
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a key that is free on its way to an earlier waiter is no reason to poll") {
-  std::string earlier = id128::random().hex();
-  std::transform(earlier.begin(), earlier.end(), earlier.begin(), [](unsigned char c) { return std::toupper(c); });
+  const auto earlier = upper_hex(id128::random());
   root.run("DO GET_LOCK('dlock." + earlier + ".p', 0)");  // it is awake: nobody has its bell
   const auto store = fixture.open();
   for (int i = 0; i != 10; ++i) {

@@ -40,11 +40,11 @@ constexpr sql::named_part words[] = {
     {"with_lock", "LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}"},
     {"is_free", "(l.{lock.lock_key} IS NOT NULL AND l.{lock.session_id} IS NULL)"},
     // Those that come first, in the order of the waiter table: of a process that is registered itself, the place of its
-    // own row counts. Between two sleeps nobody has the bell, so each process has a second lock all the time.
+    // own row counts.
     {"earlier_waiters",
      "FROM {waiter} w "
      "WHERE w.{waiter.lock_key} = :key AND w.{waiter.bell} <> :bell "
-     "AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell}), '.p')) IS NOT NULL "
+     "AND {waits} "
      "AND NOT (:registered AND EXISTS ("
      "SELECT 1 FROM {waiter} m WHERE m.{waiter.lock_key} = :key AND m.{waiter.bell} = :bell "
      "AND (m.{waiter.since_us} < w.{waiter.since_us} "

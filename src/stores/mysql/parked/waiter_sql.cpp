@@ -10,6 +10,8 @@ namespace {
 constexpr sql::named_part words[] = {
     // Who has a waiter's bell sleeps on that connection. Nobody: the waiter is gone.
     {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
+    // The process of that bell is there: between two sleeps it has only this lock.
+    {"waits", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell}), '.p')) IS NOT NULL"},
     // No process waits that registered before, asleep or just woken.
     {"is_first",
      "NOT EXISTS (SELECT 1 FROM {waiter} e WHERE e.{waiter.lock_key} = w.{waiter.lock_key}"
@@ -59,7 +61,7 @@ constexpr const char* dead_sql = R"(
 SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
 FROM {waiter} w
 WHERE w.{waiter.since_us} <= {now} - 60000000
-  AND {sleeper} IS NULL
+  AND NOT {waits}
 LIMIT 100
 )";
 
