@@ -12,6 +12,7 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/fifo_fixture.hpp"
+#include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_user.hpp"
 
 namespace dlock::test {
@@ -549,6 +550,35 @@ TEST_CASE_METHOD(fifo_fixture, "fifo: the row of a dead waiter keeps nobody from
   let_go();
   CHECK_FALSE(poll(other).holder.others_first);
   CHECK(answer(take(other)) == outcome::yes);
+}
+
+TEST_CASE_METHOD(fifo_fixture, "fifo: a row that a dead holder's transaction has locked is busy at once") {
+  raw_mysql root = raw_mysql::root();
+  const bool over = GENERATE(false, true);
+  CAPTURE(over);
+  if (over) {
+    REQUIRE(one.close() == outcome::yes);
+  } else {
+    let_go();
+  }
+  const seen left = poll(other).holder;
+  REQUIRE(left.gone == over);
+  const request asked{.action = over ? verb::take_over : verb::take,
+                      .resource = "k",
+                      .session = other.id,
+                      .nonce = ++other.nonce,
+                      .expected = &left,
+                      .polled = true,
+                      .in_order = true};
+  root.run("BEGIN");
+  root.run("SELECT * FROM " + fixture.tables.table("lock") + " WHERE lock_key = 'k' FOR UPDATE");
+  const auto busy = without_waiting(*other.connection, [&] { return other.run(asked); });
+  CHECK(busy.result == outcome::failed);
+  CHECK(busy.why.contended);
+  root.run("COMMIT");
+  const auto taken = other.run(asked);
+  CHECK(answer(taken) == outcome::yes);
+  CHECK(taken.fence == fence + 1);
 }
 
 TEST_CASE_METHOD(fifo_fixture, "fifo: without the waiter table keys are taken as ever, and it is said once") {

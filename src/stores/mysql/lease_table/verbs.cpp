@@ -140,17 +140,13 @@ bool asks_first(const lease_connection& on, const request& asked) noexcept {
          (asked.action == verb::extend && asked.no_wait);
 }
 
-reply execute_after_asking(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows,
-                           const request& asked) {
+reply ask_for_row(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows, const request& asked) {
   const auto text = asked.row != nullptr ? rows.ask(*asked.row)
                                          : sql::write_values(statements.text(text_id::ask_for_row),
                                                              {{"key", mysql_literal(asked.resource)}});
   reply answer;
   answer.result = on.query(text, "ask for a row", nullptr, nullptr, answer.why);
   if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read: nothing of it can be done later
-  if (answer.result != outcome::yes) return answer;
-  answer = execute_one(on, statements, rows, asked);
-  ++answer.statements;
   return answer;
 }
 
@@ -258,7 +254,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
     const auto read = reply_or_in_doubt(with, "lock", [&] { return tables_.read_id(with); });
     if (read.result != outcome::yes) return std::fill(replies.begin(), replies.end(), read);
   }
-  unsigned statements = 0;  // in vain
+  unsigned statements = 0;  // before the one that does it
   if (requests.size() > 1 && one_statement_can(requests)) {
     if (execute_in_one(with, tables_.sql, tables_.row_sql, requests, replies, tables_.client.can_skip_locked())) {
       if (tables_.settings.wake) tables_.waiters.bells().ring_first(with, requests, replies);
@@ -270,9 +266,13 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
     const auto& asked = requests[i];
     replies[i] = reply_or_in_doubt(with, "lock", [&] {
       if (tables_.settings.wake && tables_.waiters.bells().looks(with, asked)) return release_and_wake(with, asked);
+      if (asks_first(with, asked)) {
+        auto said = ask_for_row(with, tables_.sql, tables_.row_sql, asked);
+        if (said.result != outcome::yes) return said;
+        ++statements;
+      }
       if (asked.in_order && tables_.knows_waiters(with)) return in_order(with, asked);
-      const auto run = asks_first(with, asked) ? execute_after_asking : execute_one;
-      return run(with, tables_.sql, tables_.row_sql, asked);
+      return execute_one(with, tables_.sql, tables_.row_sql, asked);
     });
     replies[i].statements += std::exchange(statements, 0);
   }
