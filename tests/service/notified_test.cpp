@@ -501,6 +501,20 @@ TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter if one m
   CHECK(store->looked() == 2);
 }
 
+TEST_CASE_METHOD(notified_fixture, "woken: a service whose own waiters poll looks for those of others all the same") {
+  store->can().tells_free = false;
+  store->can().wakes_others = true;
+  mine = service();
+  auto held_long = mine->acquire("b");
+  clock.advance(10ms);
+  held_long.release();
+  CHECK(store->looked() == 1);
+  get_after_a_wait({.ttl = 60s, .wait = 60s, .retry = {.pause = 10ms, .max_pause = 10ms}});
+  CHECK(store->looked() == 2);
+  CHECK(engine::promises_to_look(store->nonces().back()));
+  CHECK(store->begun() == 0);
+}
+
 TEST_CASE_METHOD(notified_fixture, "woken: a release looks for a waiter once min_hold has passed") {
   store->can().keeps_order = true;
   wakes_one();

@@ -86,7 +86,7 @@ struct request {
   /// extend, with capabilities::extends_unlocked: if another transaction has the row locked, the store does not wait
   /// for it and answers fault::contended at once.
   bool no_wait = false;
-  /// release, with capabilities::wakes_one: somebody may be registered as a waiter, so the store looks for one and
+  /// release, with capabilities::wakes_others: somebody may be registered as a waiter, so the store looks for one and
   /// wakes it, which costs more than a plain release.
   bool wake = false;
 };
@@ -142,6 +142,10 @@ struct capabilities {
   /// store::watch() registers a waiter at the server, which costs statements, and a release with request::wake wakes
   /// the first of them. So a waiter polls first, and watches what it finds held for longer. Excludes tells_free.
   bool wakes_one = false;
+  /// Of that the second half, which wakes_one includes: request::wake wakes waiters of other processes, though those of
+  /// this one poll.
+  bool wakes_others = false;
+  bool looks_for_waiters() const noexcept { return wakes_one || wakes_others; }
   /// With either of the two: other programs lock and free the same keys without the store's knowledge. So a waiter that
   /// it notifies asks at once, and polls on with the pauses of retry_policy. It watches only what it has found held.
   bool others_release = false;

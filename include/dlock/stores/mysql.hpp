@@ -26,7 +26,7 @@
 /// |                   | dlock_                        | and schema_version                                           |
 /// | wake              | on, off; on                   | on: a release wakes who has waited for more than a moment    |
 /// |                   |                               | (docs/waiting.md); a process that waits has two more         |
-/// |                   |                               | connections. off: waiters poll                               |
+/// |                   |                               | connections. off: waiters poll; releases wake all the same   |
 /// | connect_timeout   | ms, 5000; 1 to 3600000        | for one attempt to connect, rounded up to whole seconds      |
 /// | statement_timeout | ms, 5000; 1 to 3600000        | without an answer for so long, rounded up to whole seconds,  |
 /// |                   |                               | a statement has an unknown outcome, its connection is ended  |

@@ -145,7 +145,7 @@ void background_work::prepare(work& into, instant now) noexcept {
   } else {
     send.what = statement::kind::keyed;
     send.ask = grant.cancels ? grant.ask(verb::cancel) : grant.ask_release(now);
-    send.ask.wake = !grant.cancels && statements_.where().caps().wakes_one;
+    send.ask.wake = !grant.cancels && statements_.where().caps().looks_for_waiters();
   }
 }
 

@@ -78,7 +78,7 @@ void keeping::granted(grant& grant, const detail::lock_settings& terms, instant 
 }
 
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept {
-  if (services.caps.wakes_one) services.grants.knowledge().granted(grant.key, waited, grant.asked_at);
+  if (services.caps.looks_for_waiters()) services.grants.knowledge().granted(grant.key, waited, grant.asked_at);
   services.grants.history().granted(
       grant.key,
       {.fence = grant.fence,
@@ -133,7 +133,7 @@ action key_attempt::go(step next, instant now) {
       asked_->min_hold = microseconds{0};
       statement_.what = statement::kind::keyed;
       statement_.ask = asked_->ask(verb::release);
-      statement_.ask.wake = services_.caps.wakes_one;  // others may have seen that grant
+      statement_.ask.wake = services_.caps.looks_for_waiters();  // others may have seen that grant
       undo_until_ = now + undo_timeout;
       return send(doing::freeing, now, undo_timeout);
     default: return ask(now);
@@ -196,7 +196,7 @@ action key_attempt::ask(instant now) {
   prepare_grant();
   if (key_.row() != nullptr) row_attempt_ = row_attempt(services_.shared);
   // Such a grant's release looks for a waiter: note_grant() records that it waited, or it serves in order.
-  const bool looks = services_.caps.wakes_one && (machine_.has_paused() || request_.in_order());
+  const bool looks = services_.caps.looks_for_waiters() && (machine_.has_paused() || request_.in_order());
   asked_->nonce = services_.shared.next_nonce(looks && request_.terms.min_hold.count() == 0);
   statement_.what = statement::kind::keyed;
   statement_.ask = asked_->ask(verb_of(at_));

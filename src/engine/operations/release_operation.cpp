@@ -26,7 +26,7 @@ action release_operation::start(instant now) {
     const auto& key = ended.grant->key;
     ended.send.ask = ended.grant->ask_release(now);
     ended.send.ask.wake =
-        services_.caps.wakes_one && (ended.grant->in_order || services_.grants.knowledge().looks(key, now));
+        services_.caps.looks_for_waiters() && (ended.grant->in_order || services_.grants.knowledge().looks(key, now));
     ended.next = next_grant(ended, now);
     if (ended.next != nullptr) {
       ended.send.ask = ended.next->ask(verb::pass_on);
@@ -138,7 +138,7 @@ action release_operation::resume(instant now) {
 /// Before anybody else can have the key.
 void release_operation::note_release(const grant& released, instant now) noexcept {
   services_.grants.history().released(released.key, released.fence, now);
-  if (services_.caps.wakes_one) services_.grants.knowledge().released(released.key, now);
+  if (services_.caps.looks_for_waiters()) services_.grants.knowledge().released(released.key, now);
 }
 
 action release_operation::finish(instant now) noexcept {
@@ -146,7 +146,7 @@ action release_operation::finish(instant now) noexcept {
     if (!ended.begun) continue;
     if (ended.open) leave_to_background(ended, now);
     const auto waiters = ended.send.answer.waiters;
-    if (services_.caps.wakes_one && !ended.open && !ended.passed) {
+    if (services_.caps.looks_for_waiters() && !ended.open && !ended.passed) {
       auto& knowledge = services_.grants.knowledge();
       if (ended.send.ask.wake) {
         knowledge.looked(ended.grant->key, waiters, ended.send.sent_at);

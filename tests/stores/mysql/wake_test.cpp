@@ -12,6 +12,7 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/fifo_fixture.hpp"
+#include "dlock/multi_lease.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_user.hpp"
 
@@ -44,6 +45,7 @@ struct wake_fixture {
   std::string sleeper(const std::string& bell) {
     return root.rows("SELECT IS_USED_LOCK('dlock." + bell + "')").at(0).at(0).value_or("");
   }
+  long kills() { return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_kill'").at(0).at(1).value()); }
   /// Releases it and takes it again. The fence; `woken`: how many were.
   std::uint64_t release_and_take(std::uint64_t fence, unsigned& woken) {
     const auto freed = release_and_wake(holder, fence);
@@ -139,7 +141,6 @@ TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed en
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key wakes the next") {
-  const auto kills = [&] { return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_kill'").at(0).at(1).value()); };
   auto fence = holder.acquire("k");
   waiting_store first(fixture);
   REQUIRE(first.works());
@@ -205,6 +206,46 @@ TEST_CASE_METHOD(wake_fixture, "wake: a key that is free on its way to an earlie
     REQUIRE(eventually([&] { return waiter.listener.yes > before; }));
     CHECK(waiter.listener.no == 0);
   }
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a process with wake=off wakes waiters of others") {
+  lock_service quiet(fixture.url() + "&wake=off", patient()), mine(fixture.url(), patient());
+  std::vector<std::string> keys{"k"};
+  if (GENERATE(false, true)) keys.push_back("l");
+  std::optional<multi_lease> held = quiet.acquire_all(keys);
+  auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
+  REQUIRE(eventually([&] { return mine.waiters("k").count == 1; }));
+  const auto before = kills();
+  held.reset();
+  CHECK(kills() == before + 1);
+  CHECK(waits.get());
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a release with wake=off needs no waiter table, and says nothing of it") {
+  const std::string lacks = GENERATE("a right", "the table");
+  CAPTURE(lacks);
+  mysql_user user("dlock_quiet_" + id128::random().hex().substr(0, 8));
+  for (const char* const name : {"lock", "session", "floor", "schema_version"})
+    user.grant("SELECT, INSERT, UPDATE, DELETE ON " + table(name));
+  if (lacks == "the table") {
+    user.grant("SELECT ON " + table("waiter"));
+    root.run("DROP TABLE " + table("waiter"));
+  }
+  heard said;
+  const auto store = open_store(user.url(fixture.url() + "&wake=off&schema=none"));
+  store->listen(said);
+  store->prepare();
+  const auto on = connect(*store);
+  for (const unsigned statements : {2U, 1U}) {  // it has learnt that there is none
+    const request ask{
+        .action = verb::release, .resource = "k", .session = holder.id, .fence = holder.acquire("k"), .wake = true};
+    const auto freed = executed(*store, *on, ask);
+    CHECK(answer(freed) == outcome::yes);
+    CHECK(freed.statements == statements);
+    CHECK_FALSE(holder.sees_held("k"));
+  }
+  CHECK(said.reasons == 0);
+  store->unlisten(said);
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, and waiters poll") {

@@ -20,6 +20,7 @@ class mysql_store final : public store {
   capabilities caps() const noexcept override {
     return {.rows = true,
             .wakes_one = tables_.settings.wake,
+            .wakes_others = true,
             .passes_on = true,
             .keeps_order = tables_.settings.wake,
             .extends_unlocked = true};

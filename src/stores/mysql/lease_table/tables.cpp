@@ -18,7 +18,9 @@ lease_tables::lease_tables(lease_settings from)
       sql(sql::make_table_names<odb::id_mysql>(settings.prefix, '`')),
       row_sql(sql.names(), settings.database),
       client(settings, [this](std::string_view generated) { return sql.names().adapt(generated); }),
-      waiters(client, sql.waiters(), [this](const std::string& why) { listeners.waiters_poll(why); }) {
+      waiters(client, sql.waiters(), [this](const std::string& why) {
+        if (settings.wake) listeners.waiters_poll(why);  // otherwise they are meant to
+      }) {
   sql::set_version_table(client.database(), sql.names());
 }
 

@@ -257,7 +257,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   unsigned statements = 0;  // before the one that does it
   if (requests.size() > 1 && one_statement_can(requests)) {
     if (execute_in_one(with, tables_.sql, tables_.row_sql, requests, replies, tables_.client.can_skip_locked())) {
-      if (tables_.settings.wake) tables_.waiters.bells().ring_first(with, requests, replies);
+      tables_.waiters.bells().ring_first(with, requests, replies);
       return;
     }
     statements = replies.front().statements;
@@ -265,7 +265,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto& asked = requests[i];
     replies[i] = reply_or_in_doubt(with, "lock", [&] {
-      if (tables_.settings.wake && tables_.waiters.bells().looks(with, asked)) return release_and_wake(with, asked);
+      if (tables_.waiters.bells().looks(with, asked)) return release_and_wake(with, asked);
       if (asks_first(with, asked)) {
         auto said = ask_for_row(with, tables_.sql, tables_.row_sql, asked);
         if (said.result != outcome::yes) return said;
