@@ -89,6 +89,19 @@ TEST_CASE_METHOD(multi_fixture, "multi: one attempt is all or nothing", "[T76]")
   CHECK(locks->close(0ms).empty());
 }
 
+TEST_CASE_METHOD(multi_fixture, "multi: keys that are given back after a while look for waiters") {
+  store->can().wakes_one = true;
+  locks = service();
+  known({"a", "b", "c"});
+  const auto theirs = rival->acquire("b");
+  CHECK_FALSE(locks->try_acquire_all({"a", "b", "c"}));
+  CHECK(store->looked() == 0);
+  store->next(verb::take, {.during = [&] { clock.advance(10ms); }});
+  CHECK_FALSE(locks->try_acquire_all({"a", "b", "c"}));
+  CHECK(store->looked() == 2);
+  CHECK(all_free({"a", "c"}));
+}
+
 TEST_CASE_METHOD(multi_fixture, "multi: a dead holder's key is taken over within the round", "[T30]") {
   auto crashed = std::make_shared<faulty_store>(rows);
   lock_service dying(crashed, {.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});

@@ -218,8 +218,8 @@ void server::look_for_waiters(job& one) {
     const auto& asked = one.asks[i];
     auto& answer = one.answers[i];
     if (answer.result != outcome::yes) continue;
-    if (asked.action == verb::release && asked.wake && asked.min_hold.count() <= 0)
-      one.to_wake[i] = waiters.first(asked.resource, one.bell);
+    const bool frees = asked.action == verb::release || asked.action == verb::cancel;
+    if (frees && asked.wake && asked.min_hold.count() <= 0) one.to_wake[i] = waiters.first(asked.resource, one.bell);
     auto& holder = answer.holder;
     if (asked.action != verb::poll || !asked.in_order || (holder.holder && !holder.gone && !holder.expired)) continue;
     const auto others = waiters.earlier(asked.resource, one.bell, asked.registered);

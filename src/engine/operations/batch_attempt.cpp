@@ -129,7 +129,7 @@ action batch_attempt::give_back(instant now) {
     // What was admitted ends as a lease does.
     each.open = each.attempt.at() == step::granted && !each.attempt.admitted();
     if (!each.open) continue;
-    each.send.ask = each.attempt.cancellation();
+    each.send.ask = each.attempt.cancellation(now);
   }
   constexpr auto timeout = statement_timeout / 2;
   return send(priority::frees, now + timeout, timeout);

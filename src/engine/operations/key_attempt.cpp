@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dlock/store_interface/transactional_store.hpp"
+#include "engine/machines/fair_share.hpp"
 
 namespace dlock::engine {
 
@@ -106,6 +107,14 @@ void key_attempt::take_back(instant now) noexcept {
   const bool unsure = std::exchange(ours_, ours::no) == ours::maybe;
   auto doubt = unsure ? std::move(statement_.in_doubt != nullptr ? statement_.in_doubt : asked_->in_doubt) : nullptr;
   services_.background.cancel_later(std::move(asked_), std::move(doubt), give_up(now), now);
+}
+
+request key_attempt::cancellation(instant now) const noexcept {
+  auto made = asked_->ask(verb::cancel);
+  made.min_hold = microseconds{0};  // it is freed at once
+  // Others may have seen that grant for so long that they rely on its end.
+  made.wake = services_.caps.looks_for_waiters() && now - statement_.sent_at >= wake_knowledge::quiet;
+  return made;
 }
 
 /// What its server has received of a statement waits no longer for locks and for the threads of a pool.

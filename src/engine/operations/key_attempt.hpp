@@ -97,7 +97,7 @@ class key_attempt {
   /// Whether it undoes something, which must be seen to its end.
   bool undoes() const noexcept { return doing_ >= doing::terminating; }
   /// granted, and not admitted: what cancels it; then cancelled(), once that has been answered by yes or no.
-  request cancellation() const noexcept { return asked_->ask(verb::cancel); }
+  request cancellation(instant now) const noexcept;
   void cancelled() noexcept { ours_ = ours::no; }
   /// What may have been granted and was not admitted is cancelled in the background.
   void take_back(instant now) noexcept;

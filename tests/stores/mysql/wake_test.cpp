@@ -208,6 +208,23 @@ TEST_CASE_METHOD(wake_fixture, "wake: a key that is free on its way to an earlie
   }
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: cancels of what was granted wake a waiter as well") {
+  const bool several = GENERATE(false, true);
+  CAPTURE(several);
+  std::vector<request> cancels;
+  for (const char* const key : {"k", "l"}) {
+    holder.acquire(key);
+    cancels.push_back(
+        {.action = verb::cancel, .resource = key, .session = holder.id, .nonce = holder.nonce, .wake = true});
+  }
+  if (!several) cancels.pop_back();
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  const auto replies = holder.run(cancels);
+  for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
+  CHECK(replies[0].waiters == 1);
+}
+
 TEST_CASE_METHOD(wake_fixture, "wake: a process with wake=off wakes waiters of others") {
   lock_service quiet(fixture.url() + "&wake=off", patient()), mine(fixture.url(), patient());
   std::vector<std::string> keys{"k"};

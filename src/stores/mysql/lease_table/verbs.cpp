@@ -265,7 +265,8 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto& asked = requests[i];
     replies[i] = reply_or_in_doubt(with, "lock", [&] {
-      if (tables_.waiters.bells().looks(with, asked)) return release_and_wake(with, asked);
+      if (asked.action == verb::release && tables_.waiters.bells().looks(with, asked))
+        return release_and_wake(with, asked);
       if (asks_first(with, asked)) {
         auto said = ask_for_row(with, tables_.sql, tables_.row_sql, asked);
         if (said.result != outcome::yes) return said;
@@ -274,6 +275,8 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
       if (asked.in_order && tables_.knows_waiters(with)) return in_order(with, asked);
       return execute_one(with, tables_.sql, tables_.row_sql, asked);
     });
+    if (asked.action == verb::cancel)
+      tables_.waiters.bells().ring_first(with, requests.subspan(i, 1), replies.subspan(i, 1));
     replies[i].statements += std::exchange(statements, 0);
   }
 }

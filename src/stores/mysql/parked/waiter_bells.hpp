@@ -40,9 +40,10 @@ class waiter_bells {
   bool can_read(const mysql_connection& by) const noexcept {
     return by.sync_prefix().empty() && !unreadable_.load(std::memory_order_relaxed);
   }
-  /// Whether the release looks for a waiter.
+  /// Whether it looks for a waiter, once it has freed the key.
   bool looks(const mysql_connection& by, const request& asked) const noexcept {
-    return asked.action == verb::release && asked.wake && asked.min_hold.count() <= 0 && can_read(by);
+    const bool frees = asked.action == verb::release || asked.action == verb::cancel;
+    return frees && asked.wake && asked.min_hold.count() <= 0 && can_read(by);
   }
   /// Whether that error says that the table is missing or lacks a column, or that this user lacks a right. Says it
   /// once.
