@@ -338,7 +338,8 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind",
   CHECK_NOTHROW(theirs.ensure_held());
 }
 
-TEST_CASE_METHOD(multi_fixture, "multi: a cancellation that comes together with a turn is not forgotten", "[T33][T76]") {
+TEST_CASE_METHOD(multi_fixture, "multi: a cancellation that comes together with a turn is not forgotten",
+                 "[T33][T76]") {
   known({"a", "b"});
   for (int i = 0; i < 5; ++i) {
     auto first = locks->acquire("a");

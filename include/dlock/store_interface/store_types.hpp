@@ -86,8 +86,8 @@ struct request {
   /// extend, with capabilities::extends_unlocked: if another transaction has the row locked, the store does not wait
   /// for it and answers fault::contended at once.
   bool no_wait = false;
-  /// release, cancel, with capabilities::wakes_others: somebody may be registered as a waiter, so the store looks for one and
-  /// wakes it, which costs more than a plain release.
+  /// release, cancel, with capabilities::wakes_others: somebody may be registered as a waiter, so the store looks for
+  /// one and wakes it, which costs more than a plain release.
   bool wake = false;
 };
 

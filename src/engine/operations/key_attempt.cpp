@@ -80,13 +80,11 @@ void keeping::granted(grant& grant, const detail::lock_settings& terms, instant 
 
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept {
   if (services.caps.looks_for_waiters()) services.grants.knowledge().granted(grant.key, waited, grant.asked_at);
-  services.grants.history().granted(
-      grant.key,
-      {.fence = grant.fence,
-       .counts = grant.fenced && services.caps.consecutive_fences,
-       .watched = watched,
-       .asked = grant.asked_at,
-       .now = now});
+  services.grants.history().granted(grant.key, {.fence = grant.fence,
+                                                .counts = grant.fenced && services.caps.consecutive_fences,
+                                                .watched = watched,
+                                                .asked = grant.asked_at,
+                                                .now = now});
 }
 
 // ---- one step after the other ---------------------------------------------------------------------------------------
