@@ -78,7 +78,7 @@ class [[nodiscard]] lease {
   /// Cost: the first call allocates.
   std::stop_token lost_token() const&;
   std::stop_token lost_token() const&& = delete;  ///< acquire("k").lost_token(): the lease would be released at once
-  /// Why it was lost; none while held. Reads the clock, so it tells a loss at once, even before lost_token() is
+  /// Why it was lost; none while held. Reads the clock, so it shows a loss at once, even before lost_token() is
   /// requested.
   loss_reason loss() const noexcept;
   /// Checks that the lease can be trusted now.

@@ -14,7 +14,7 @@
 
 namespace dlock::asio::detail {
 
-/// What DLOCK_ON_BUSY(skip) gives.
+/// The result of a coroutine that DLOCK_ON_BUSY(skip) skips.
 template <class T, class Executor>
 net::awaitable<T, Executor> nothing() {
   if constexpr (std::is_void_v<T>) {

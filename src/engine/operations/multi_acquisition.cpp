@@ -179,7 +179,8 @@ action multi_acquisition::enter_queue(instant now) {
     for (const auto& each : round_.all())
       yield_for = std::max(yield_for, time_to_yield(services_, each.attempt.key(), request_, now));
     doing_ = doing::yielding;
-    return round(yield_for.count() > 0 && !interrupted_ ? pause_.start(no_turn_, nullptr, now + yield_for, now) : action{}, now);
+    return round(
+        yield_for.count() > 0 && !interrupted_ ? pause_.start(no_turn_, nullptr, now + yield_for, now) : action{}, now);
   }
   if (interrupted_) return follow(multi_step::busy, now);  // it came together with another turn
   // For its owner a key is free that a transaction has left to be freed: also for one attempt.
