@@ -50,6 +50,7 @@ application::application(scene& on, process& of)
     : scene_(on), process_(of), store_(std::make_shared<simulated_store>(on.by, of)) {}
 
 application::service_pointer application::make_service() {
+  store_->known().service_begins();
   service_options how{
       .label = process_.name(), .connections = scene_.how.connections, .observer = news_, .time = &process_};
   how.close_limit = 2s;
@@ -278,18 +279,25 @@ void application::took(const lease& held) {
   scene_.in.tell(process_.name(), [&] { return fmt::format("key {}: has fence {}", held.key(), fence_of(held)); });
 }
 
+void application::took_after_wait(const lease& held, const lock_options& how, instant begun) {
+  if (how.fairness != fairness::fifo && !how.cancel && !held.reentered())
+    store_->known().handed_out(*grant_of(held), begun, begun + *how.wait);
+}
+
 void application::lock(const lock_options& how, bool once) {
   const auto& key = key_by_chance();
   const auto service = service_;
   const auto options = fit(how, {key});
   asking now(*this, key, !once);
   const bool quiet = often(80);  // no exception says that it was busy: those take most of a run's time
+  const auto begun = process_.now();
   auto held = bounded(once ? "try_acquire" : "acquire", once ? 0ms : *how.wait, [&] {
     return once || quiet ? service->try_acquire(key, options) : service->acquire(key, options);
   });
   if (!held) return;
   now.has_it();
   took(held);
+  if (!once) took_after_wait(held, options, begun);
   if (engine::in_owner_scope() && often(20)) {
     const auto again = bounded("re-entry", 0ms, [&] {
       return service->try_acquire(
@@ -354,6 +362,7 @@ void application::lock_async(const lock_options& how, bool once) {
     mine->held = std::move(held);
     if (const auto wake = std::exchange(mine->wake, nullptr)) wake();
   };
+  const auto begun = process_.now();
   bounded("an asynchronous call", once ? 0ms : *how.wait, [&] {
     if (once || often(80)) {
       service->async_try_acquire(key, options, std::move(handler));
@@ -368,6 +377,7 @@ void application::lock_async(const lock_options& how, bool once) {
   now.has_it();
   auto held = std::move(mine->held);
   took(held);
+  if (!once) took_after_wait(held, options, begun);
   hold(held);
   if (often(70)) {
     let_go_async(std::move(held));
@@ -479,6 +489,11 @@ void application::write_verified(const lease& held) {
   in.commit();
 }
 
+std::string application::note_release(const lease& held) {
+  if (!held.reentered() && held.remaining() > 0us) store_->known().lets_go(*grant_of(held));
+  return std::string(held.key());
+}
+
 void application::let_go(lease held) {
   scene_.in.tell(process_.name(), [&] { return fmt::format("key {}: lets fence {} go", held.key(), fence_of(held)); });
   if (has(hazard::abandoned) && often(3)) {
@@ -493,11 +508,13 @@ void application::let_go(lease held) {
     if (verified) in.commit();
     return;
   }
+  const auto key = note_release(held);
   if (often(50)) {
     bounded("release", 0ms, [&] { held.release(); });
   } else {
     bounded("a lease's end", 0ms, [&] { const auto ends = std::move(held); });
   }
+  store_->known().has_let_go(key);
 }
 
 void application::let_go_async(lease held) {
@@ -506,8 +523,10 @@ void application::let_go_async(lease held) {
     std::function<void()> wake{};
   };
   const auto mine = std::make_shared<call>();
+  const auto key = note_release(held);
   bounded("an asynchronous release", 0ms, [&] {
-    async_release(std::move(held), [mine](const std::exception_ptr&) {
+    async_release(std::move(held), [mine, key, store = store_](const std::exception_ptr&) {
+      store->known().has_let_go(key);
       mine->over = true;
       if (const auto wake = std::exchange(mine->wake, nullptr)) wake();
     });

@@ -112,6 +112,10 @@ class application {
     bool has_it_ = false;
   };
   void took(const lease& held);
+  /// ... by a call that could have waited.
+  void took_after_wait(const lease& held, const lock_options& how, instant begun);
+  /// A thread releases it now. The key.
+  std::string note_release(const lease& held);
   /// With the lease, the thread waits for another key.
   void nest(const lease& outer);
   void hold(lease& held);

@@ -346,8 +346,8 @@ void checker::closed(const id128& session) {
 
 void checker::freed(const request& by, const lock_row& row) {
   world_.tell("server", [&] {
-    return fmt::format("key {}: {} frees fence {} of session {}", by.resource, name_of(by.action), row.fence,
-                       short_id(row.session));
+    return fmt::format("key {}: {} frees fence {} of session {}{}", by.resource, name_of(by.action), row.fence,
+                       short_id(row.session), by.wake ? ", and looks for a waiter" : "");
   });
   if (by.session != row.session || (by.nonce != 0 && by.nonce != row.nonce)) {
     fail("I6", by.resource,

@@ -8,7 +8,6 @@
 namespace dlock::simulation {
 
 namespace {
-constexpr moment lock_wait = second;
 
 reply contended() {
   reply made;

@@ -20,6 +20,9 @@
 
 namespace dlock::simulation {
 
+/// A statement waits for a row lock for so long at most.
+constexpr moment lock_wait = second;
+
 struct job;
 
 /// Who has sent something to the server.

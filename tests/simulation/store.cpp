@@ -222,7 +222,8 @@ bool network::hits(hazard what, std::uint64_t ppm) noexcept {
 
 // ---- the store ------------------------------------------------------------------------------------------------------
 
-simulated_store::simulated_store(network& by, process& of) : by_(by), process_(of), caps_(by.how().caps()) {
+simulated_store::simulated_store(network& by, process& of)
+    : by_(by), process_(of), caps_(by.how().caps()), known_(by.to(), of) {
   if (caps_.wakes_one) {
     subscriber_ = std::make_shared<registered_waiters>(by, of);
   } else if (!caps_.tells_free) {
@@ -311,6 +312,7 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     sent->asks.assign(part.begin(), part.end());
     sent->answers.resize(part.size());
     if (subscriber_ != nullptr) sent->bell = subscriber_->connection();
+    for (const auto& each : part) known_.sends(each);
     if (!with.execute(sent)) {
       answer_all(outcome::failed, from);  // those after it were not sent
       for (auto& each : replies.subspan(from, step)) each = answer_of(outcome::unknown, broken());
@@ -325,6 +327,7 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
       const auto woken = wake(on, to_wake[i]);
       if (part[i].action == verb::release) replies[from + i].waiters = woken;
     }
+    for (std::size_t i = 0; i < part.size(); ++i) known_.answered(part[i], replies[from + i]);
   }
 }
 

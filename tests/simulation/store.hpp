@@ -8,6 +8,7 @@
 
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
+#include "simulation/known_waiters.hpp"
 #include "simulation/notifications.hpp"
 #include "simulation/process.hpp"
 #include "simulation/server.hpp"
@@ -107,6 +108,7 @@ class simulated_store final : public store,
   bool caller_may_wait(fault&) const noexcept override { return true; }
 
   process& of() noexcept { return process_; }
+  known_waiters& known() noexcept { return known_; }
   /// The server has ended a connection, and the client has seen it.
   void connection_ended();
   /// A lock of the process was deleted.
@@ -124,6 +126,7 @@ class simulated_store final : public store,
   const capabilities caps_;
   const std::string name_ = "simulated:";
   std::shared_ptr<subscriber> subscriber_{};
+  known_waiters known_;
   std::vector<store_listener*> listeners_{};
 };
 

@@ -12,8 +12,6 @@ namespace dlock::simulation {
 
 namespace {
 
-constexpr moment lock_wait = 1'000'000;
-
 /// By the fibre that has it open.
 std::map<const fibre*, open_transaction*>& all_open() {
   static auto* const all = new std::map<const fibre*, open_transaction*>;

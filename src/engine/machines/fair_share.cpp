@@ -69,18 +69,18 @@ void tenure_tracker::released(const lock_key& key, std::uint64_t fence, instant 
   slot->released = slot->used = now;
 }
 
-void wake_knowledge::granted(const lock_key& key, bool waited, instant asked_at) noexcept {
+void wake_knowledge::granted(const lock_key& key, std::uint64_t nonce, bool waited, instant asked_at) noexcept {
   const base::lock_guard lock(mutex_);
   auto* at = keys_.find(key);
   if (at == nullptr) {
     at = &keys_.slot_of(key);
     *at = {.key = key.hash(), .nobody_at = asked_at};
-  } else if (!at->held && at->nobody_at != instant{} && asked_at - at->used >= quiet) {
+  } else if (at->nonce == 0 && at->nobody_at != instant{} && asked_at - at->used >= quiet) {
     // It was free for so long that a waiter would have taken it.
     at->nobody_at = asked_at;
   }
   if (waited) at->nobody_at = instant{};
-  at->held = true;
+  at->nonce = nonce;
   at->used = asked_at;
 }
 
@@ -90,20 +90,25 @@ bool wake_knowledge::looks(const lock_key& key, instant now) noexcept {
   return at == nullptr || at->nobody_at == instant{} || now - at->nobody_at >= quiet;
 }
 
-void wake_knowledge::looked(const lock_key& key, unsigned waiters, instant sent) noexcept {
+void wake_knowledge::looked(const lock_key& key, std::uint64_t nonce, unsigned waiters, instant sent) noexcept {
   const base::lock_guard lock(mutex_);
-  auto* const at = keys_.find(key);
-  if (at == nullptr) return;
+  auto* at = keys_.find(key);
+  const bool ours = at != nullptr && at->nonce == nonce;
+  if (waiters == 0 && !ours) return;  // of a grant that came after it, nothing is known
+  if (at == nullptr) {
+    at = &keys_.slot_of(key);
+    *at = {.key = key.hash()};
+  }
   at->nobody_at = waiters == 0 ? sent : instant{};
-  at->held = false;
   at->used = sent;
+  if (ours) at->nonce = 0;
 }
 
-void wake_knowledge::released(const lock_key& key, instant now) noexcept {
+void wake_knowledge::released(const lock_key& key, std::uint64_t nonce, instant now) noexcept {
   const base::lock_guard lock(mutex_);
   auto* const at = keys_.find(key);
-  if (at == nullptr) return;
-  at->held = false;
+  if (at == nullptr || at->nonce != nonce) return;
+  at->nonce = 0;
   at->used = now;
 }
 

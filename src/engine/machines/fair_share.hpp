@@ -111,21 +111,22 @@ class wake_knowledge {
  public:
   static constexpr microseconds quiet = std::chrono::milliseconds{10};
 
-  /// `asked_at`: when the take was sent. `waited`: it had been refused before.
-  void granted(const lock_key& key, bool waited, instant asked_at) noexcept;
+  /// `nonce` names the grant. `asked_at`: when the take was sent. `waited`: it had been refused before.
+  void granted(const lock_key& key, std::uint64_t nonce, bool waited, instant asked_at) noexcept;
   /// Whether a release that is sent now looks for a waiter.
   bool looks(const lock_key& key, instant now) noexcept;
-  /// What came of the look: `waiters` were woken by it. `sent`: when.
-  void looked(const lock_key& key, unsigned waiters, instant sent) noexcept;
-  /// A release that did not look.
-  void released(const lock_key& key, instant now) noexcept;
+  /// What came of the look of that grant's release: `waiters` were woken by it. `sent`: when. The process may have been
+  /// granted the key again meanwhile.
+  void looked(const lock_key& key, std::uint64_t nonce, unsigned waiters, instant sent) noexcept;
+  /// Its release did not look.
+  void released(const lock_key& key, std::uint64_t nonce, instant now) noexcept;
 
  private:
   struct entry {
-    std::uint64_t key = 0;  // its hash
-    instant nobody_at{};    // zero: not known
+    std::uint64_t key = 0;    // its hash
+    instant nobody_at{};      // zero: not known
+    std::uint64_t nonce = 0;  // of the grant that has it; 0: released
     instant used{};
-    bool held = false;
   };
 
   base::mutex mutex_;

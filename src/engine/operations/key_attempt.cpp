@@ -79,7 +79,8 @@ void keeping::granted(grant& grant, const detail::lock_settings& terms, instant 
 }
 
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept {
-  if (services.caps.looks_for_waiters()) services.grants.knowledge().granted(grant.key, waited, grant.asked_at);
+  if (services.caps.looks_for_waiters())
+    services.grants.knowledge().granted(grant.key, grant.nonce, waited, grant.asked_at);
   services.grants.history().granted(grant.key, {.fence = grant.fence,
                                                 .counts = grant.fenced && services.caps.consecutive_fences,
                                                 .watched = watched,

@@ -74,6 +74,8 @@ void release_operation::judge(ended_lease& ended, instant now) noexcept {
   if (!ended.open) return;
   const auto said = ended.send.answer.result;
   room_[open_++] = &ended.send;
+  // Meanwhile others may have come to rely on its end.
+  ended.send.ask.wake = services_.caps.looks_for_waiters() && ended.send.ask.min_hold.count() == 0;
   if (said == outcome::yes || said == outcome::no || (passes && said == outcome::failed && ended.send.sent)) {
     at_once_ = true;  // with another statement
     return;
@@ -138,7 +140,7 @@ action release_operation::resume(instant now) {
 /// Before anybody else can have the key.
 void release_operation::note_release(const grant& released, instant now) noexcept {
   services_.grants.history().released(released.key, released.fence, now);
-  if (services_.caps.looks_for_waiters()) services_.grants.knowledge().released(released.key, now);
+  if (services_.caps.looks_for_waiters()) services_.grants.knowledge().released(released.key, released.nonce, now);
 }
 
 action release_operation::finish(instant now) noexcept {
@@ -148,10 +150,11 @@ action release_operation::finish(instant now) noexcept {
     const auto waiters = ended.send.answer.waiters;
     if (services_.caps.looks_for_waiters() && !ended.open && !ended.passed) {
       auto& knowledge = services_.grants.knowledge();
-      if (ended.send.ask.wake) {
-        knowledge.looked(ended.grant->key, waiters, ended.send.sent_at);
+      // What a try without an answer has found is not known.
+      if (ended.send.ask.wake && (waiters > 0 || !ended.unanswered)) {
+        knowledge.looked(ended.grant->key, ended.grant->nonce, waiters, ended.send.sent_at);
       } else {
-        knowledge.released(ended.grant->key, now);
+        knowledge.released(ended.grant->key, ended.grant->nonce, now);
       }
     }
     if (waiters > 0) services_.grants.history().notified(ended.grant->key, ended.grant->fence, waiters, now);

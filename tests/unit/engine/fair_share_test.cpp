@@ -252,7 +252,7 @@ TEST_CASE("fair share: a waiter does not hurry for one long hold, nor where the 
 TEST_CASE("wake knowledge: a short lease that was got at once is released without a look") {
   wake_knowledge known;
   const instant now{1'000s};
-  known.granted("k", false, now);
+  known.granted("k", 1, false, now);
   CHECK_FALSE(known.looks("k", now));
   CHECK_FALSE(known.looks("k", now + wake_knowledge::quiet - 1us));
   CHECK(known.looks("k", now + wake_knowledge::quiet));
@@ -261,7 +261,7 @@ TEST_CASE("wake knowledge: a short lease that was got at once is released withou
 TEST_CASE("wake knowledge: what was waited for is released with a look, and so is what is not known") {
   wake_knowledge known;
   const instant now{1'000s};
-  known.granted("k", true, now);
+  known.granted("k", 1, true, now);
   CHECK(known.looks("k", now));
   CHECK(known.looks("other", now));
 }
@@ -270,13 +270,13 @@ TEST_CASE("wake knowledge: a loop looks once in a while, and at each release whi
   wake_knowledge known;
   instant now{1'000s};
   const auto pair = [&](unsigned waiters) {
-    known.granted("k", false, now);
+    known.granted("k", 1, false, now);
     now += 1ms;
     const bool looks = known.looks("k", now);
     if (looks) {
-      known.looked("k", waiters, now);
+      known.looked("k", 1, waiters, now);
     } else {
-      known.released("k", now);
+      known.released("k", 1, now);
     }
     return looks;
   };
@@ -292,23 +292,44 @@ TEST_CASE("wake knowledge: a loop looks once in a while, and at each release whi
 TEST_CASE("wake knowledge: what nobody took while it was left alone is as new") {
   wake_knowledge known;
   instant now{1'000s};
-  known.granted("k", false, now);
-  known.released("k", now + 1ms);
+  known.granted("k", 1, false, now);
+  known.released("k", 1, now + 1ms);
   now += 1h;
-  known.granted("k", false, now);
+  known.granted("k", 1, false, now);
   CHECK_FALSE(known.looks("k", now + 1ms));
-  known.looked("k", 1, now + 1ms);  // somebody waits: it is not to be forgotten
+  known.looked("k", 1, 1, now + 1ms);  // somebody waits: it is not to be forgotten
   now += 1h;
-  known.granted("k", false, now);
+  known.granted("k", 1, false, now);
   CHECK(known.looks("k", now + 1ms));
 }
 
 TEST_CASE("wake knowledge: of a key among thousands of others nothing is known, so its release looks") {
   wake_knowledge known;
   const instant now{1'000s};
-  known.granted("k", false, now);
-  for (int i = 0; i != 5'000; ++i) known.granted(lock_key("key:" + std::to_string(i)), false, now + 1us);
+  known.granted("k", 1, false, now);
+  for (int i = 0; i != 5'000; ++i) known.granted(lock_key("key:" + std::to_string(i)), 1, false, now + 1us);
   CHECK(known.looks("k", now + 2us));
+}
+
+TEST_CASE("wake knowledge: a look of an earlier release says nothing of a grant that came meanwhile") {
+  wake_knowledge known;
+  const instant now{1'000s};
+  known.granted("k", 1, false, now);
+  known.granted("k", 2, true, now + 1ms);
+  known.looked("k", 1, 0, now + 1ms);
+  CHECK(known.looks("k", now + 2ms));
+  known.looked("k", 2, 0, now + 2ms);
+  CHECK_FALSE(known.looks("k", now + 3ms));
+}
+
+TEST_CASE("wake knowledge: a waiter that the release of an unknown grant has woken is remembered") {
+  wake_knowledge known;
+  const instant now{1'000s};
+  known.looked("k", 1, 0, now);
+  CHECK(known.looks("k", now));
+  known.looked("k", 1, 1, now);
+  known.granted("k", 2, false, now + 1ms);
+  CHECK(known.looks("k", now + 2ms));
 }
 
 TEST_CASE("fair share: a waiter knows since when it has seen a grant") {
