@@ -139,13 +139,16 @@ waiter_overview lock_service::waiters(const lock_key& key, std::size_t limit) {
 }
 
 bool lock_service::force_release(const lock_key& key) {
-  auto& store = core_->where();
+  auto& core = *core_;
+  core.refuse_if_forked();
+  const engine::service_core::call here(core);  // the service may be destroyed meanwhile
+  auto& store = core.where();
   check_key(store, key, "force_release");
   auto& admin = admin_of(store, "force_release");
   auto ask = about(key);
   const auto revoke = [&](connection& connection) { return admin.revoke(connection, ask); };
-  if (engine::ask(*core_, "force_release", revoke).result == outcome::yes) return true;
-  const auto found = engine::ask(*core_, "force_release", ask);
+  if (engine::ask(core, "force_release", revoke).result == outcome::yes) return true;
+  const auto found = engine::ask(core, "force_release", ask);
   const auto& holder = found.holder;
   const bool free = found.result != outcome::yes || !holder.holder || holder.expired;
   if (free || holder.kind == lease_kind::session) return false;
@@ -154,7 +157,8 @@ bool lock_service::force_release(const lock_key& key) {
   ask.session = holder.holder;
   ask.nonce = holder.nonce;
   ask.fence = holder.fence;
-  return engine::ask(*core_, "force_release", ask).result == outcome::yes;
+  ask.wake = store.caps().looks_for_waiters();
+  return engine::ask(core, "force_release", ask).result == outcome::yes;
 }
 
 namespace {

@@ -329,3 +329,23 @@ TEST_CASE_METHOD(one_service, "close: release_all ends though the store is away"
   CHECK(held.loss() == loss_reason::closed);
   store->cut(false);
 }
+
+TEST_CASE_METHOD(engine_fixture, "close: an operator's call that is under way when the service ends gets its answer",
+                 "[T17]") {
+  auto locks = service();
+  const auto held = foreign()->acquire("k", {.ttl = 10s, .renewal = renewal::none});
+  const auto asks = store->hold(verb::poll);
+  auto freed = std::async(std::launch::async, [&of = *locks] { return of.force_release("k"); });
+  REQUIRE(asks->reached());
+  locks.reset();
+  asks->open();
+  CHECK(freed.get());
+  CHECK(store->count(verb::release) == 1);
+}
+
+TEST_CASE_METHOD(engine_fixture, "release: that of a key which an operator takes away looks for a waiter") {
+  store->can().wakes_one = true;
+  const auto held = foreign()->acquire("k", {.ttl = 10s, .renewal = renewal::none});
+  CHECK(service()->force_release("k"));
+  CHECK(store->looked() == 1);
+}

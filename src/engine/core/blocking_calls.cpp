@@ -289,6 +289,7 @@ namespace {
 
 reply answer_to(service_core& core, const char* doing, statement& statement) {
   core.refuse_if_forked();
+  const service_core::call here(core);
   statement.queue_deadline = core.shared().time.now() + query_limit;
   core.all().statements.run(statement);
   const auto result = statement.answer.result;
