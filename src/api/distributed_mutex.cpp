@@ -141,6 +141,7 @@ void distributed_mutex::unlock() {
 }
 
 const lease& distributed_mutex::held() const& {
+  access::core_of(service_)->refuse_if_forked();
   const owner me = owner::current();
   const base::lock_guard guard(holdings_->mutex);
   const auto at = std::ranges::find(holdings_->list, me, &holdings::holding::who);

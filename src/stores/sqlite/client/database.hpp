@@ -75,7 +75,7 @@ class sqlite_link_factory final : public odb::sqlite::connection_factory {
 #if LIBODB_VERSION < 2050000
     database_ = &database;
 #else
-    odb::sqlite::connection_factory::database(of);
+    odb::sqlite::connection_factory::database(database);
 #endif
   }
 

@@ -13,6 +13,7 @@
 #include <bitset>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <tuple>
@@ -158,6 +159,8 @@ struct wake_file::opened::descriptor {
   descriptor* next = nullptr;
 
   static constinit std::atomic<descriptor*> newest;
+  /// Held while a file is opened, and during a fork: a child would keep what it does not know.
+  static constinit std::mutex opening;
 
   static descriptor& add(int number) {
     auto* each = newest.load();
@@ -171,7 +174,10 @@ struct wake_file::opened::descriptor {
     each->number = number;
     return *each;
   }
+  static void before_fork() noexcept { opening.lock(); }
+  static void after_fork() noexcept { opening.unlock(); }
   static void close_in_child() noexcept {
+    opening.unlock();
     for (auto* each = newest.load(); each != nullptr; each = each->next) {
       if (const int open = each->number.exchange(-1); open >= 0) ::close(open);
     }
@@ -179,6 +185,7 @@ struct wake_file::opened::descriptor {
 };
 
 constinit std::atomic<wake_file::opened::descriptor*> wake_file::opened::descriptor::newest{nullptr};
+constinit std::mutex wake_file::opened::descriptor::opening{};
 
 wake_file::opened::~opened() {
   if (descriptor_ == nullptr) return;
@@ -225,7 +232,8 @@ bool wake_file::is_present(bool create, std::chrono::steady_clock::time_point no
 }
 
 std::shared_ptr<wake_file::opened> wake_file::open(bool create, std::string& why) {
-  static const bool prepared = ::pthread_atfork(nullptr, nullptr, opened::descriptor::close_in_child) == 0;
+  static const bool prepared = ::pthread_atfork(opened::descriptor::before_fork, opened::descriptor::after_fork,
+                                                opened::descriptor::close_in_child) == 0;
   const base::lock_guard lock(mutex_);
   why.clear();
   if (!is_supported || !prepared) {
@@ -240,10 +248,14 @@ std::shared_ptr<wake_file::opened> wake_file::open(bool create, std::string& why
     why = fmt::format("'{}': {}", at, text);
     return nullptr;
   };
-  const int number = open_beside(database_, real_path_, create);
-  if (number < 0) return errno == ENOENT && !create ? nullptr : unfit(text_of(errno));
   std::shared_ptr<opened> made(new opened);
-  made->descriptor_ = &opened::descriptor::add(number);
+  int number = -1;
+  {
+    const std::lock_guard no_fork(opened::descriptor::opening);
+    number = open_beside(database_, real_path_, create);
+    if (number >= 0) made->descriptor_ = &opened::descriptor::add(number);
+  }
+  if (number < 0) return errno == ENOENT && !create ? nullptr : unfit(text_of(errno));
   struct ::stat there {};
   if (::fstat(number, &there) != 0) return unfit(text_of(errno));
   if (!S_ISREG(there.st_mode)) return unfit("no regular file");

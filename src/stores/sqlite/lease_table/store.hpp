@@ -63,9 +63,9 @@ class sqlite_store final : public store {
 
   std::shared_ptr<lease_file> file_;
   store_listeners listeners_{};
-  sleeping_waiters waiters_;
   sqlite_application_database application_{file_};
   sqlite_admin admin_{waiters_, application_};
+  sleeping_waiters waiters_;  // the last: its thread uses the others until it has ended
 };
 
 }  // namespace dlock::stores::sqlite::lease_table
