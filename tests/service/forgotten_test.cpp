@@ -115,6 +115,34 @@ TEST_CASE_METHOD(with_service<ghost_fixture>, "ghost: while its end is not certa
 }
 
 TEST_CASE_METHOD(with_service<ghost_fixture>,
+                 "ghost: that its connection has gone counts only for cancels sent after it") {
+  locks->acquire_all({"a", "b"}).release();
+  const auto other = locks->acquire("c");  // the session lives on
+  store->settles(false);
+  store->next(verb::take, {.what = fate::ghost, .times = 2, .together = true});
+  CHECK_THROWS_AS(elsewhere([&] { locks->try_acquire_all({"a", "b"}); }), store_error);
+  REQUIRE(clock.at_rest());
+  REQUIRE(store->ghosts() == 2);
+  // In the background, the first of both is cancelled before it has run, and both run before the second is looked at.
+  const auto cancelled = std::make_shared<gate>();
+  gate second;
+  store->at_terminate([&, before = store->settled()](std::size_t earlier) {
+    if (earlier == before + 1) second.pass();
+  });
+  store->next(verb::cancel, {.after = cancelled});
+  REQUIRE(as_time_passes([&] { return cancelled->is_reached(); }));
+  store->run_late();
+  store->settles(true);
+  second.open();
+  REQUIRE(eventually([&] { return store->ghosts() == 0; }));
+  cancelled->open();
+  CHECK(is_free_soon("a"));
+  CHECK(is_free_soon("b"));
+  CHECK(no_more_cancels());
+  store->at_terminate({});
+}
+
+TEST_CASE_METHOD(with_service<ghost_fixture>,
                  "ghost: one that can't be ended yet is cancelled at its own beat, whatever else happens") {
   locks->acquire("k").release();
   store->settles(false);

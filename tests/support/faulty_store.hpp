@@ -51,6 +51,8 @@ class faulty_store final : public store,
   void cut(bool off = true) { cut_ = off; }
   /// Whether the end of a lost connection can be made certain. Then its ghosts never run.
   void settles(bool can) { settles_ = can; }
+  /// Called at the beginning of each terminate(), with how many came before. Set while none is under way.
+  void at_terminate(std::function<void(std::size_t)> call) { at_terminate_ = std::move(call); }
   /// Takes locks of rows: the other store knows them by the bytes of their keys. Before a service uses it.
   void lock_rows() { caps_.rows = true; }
   /// A take may wait. Before a service uses it.
@@ -236,7 +238,8 @@ class faulty_store final : public store,
   }
 
   bool terminate(connection& on, const connection_identity& lost) noexcept override {
-    ++settled_;
+    const auto before = settled_++;
+    if (at_terminate_) at_terminate_(before);
     if (!settles_ || cut_ || !on.usable()) return false;
     const std::lock_guard running(ghosts_run_);  // none runs after this
     if (runs_late_) run_ghosts();
@@ -376,7 +379,7 @@ class faulty_store final : public store,
     const auto how = find(what, ttl);
     const reply unknown{.result = outcome::unknown,
                         .why = {.native = 2013, .transient = true, .connection = true, .text = "no answer"}};
-    if (by.broken || cut_ || by.closed()) return gone(by);
+    if ((by.broken && !how.together) || cut_ || by.closed()) return gone(by);
     if (q != nullptr && grants(q->action)) {
       const std::lock_guard lock(mutex_);
       nonces_.push_back(q->nonce);
@@ -441,6 +444,7 @@ class faulty_store final : public store,
   std::atomic<bool> cut_{false};
   watch_relays relays_{*inner_, cut_};
   std::atomic<bool> settles_{true};
+  std::function<void(std::size_t)> at_terminate_{};
   std::atomic<bool> runs_late_{false};
   std::atomic<std::size_t> settled_{0};
   std::atomic<std::size_t> blockers_asked_{0};

@@ -50,6 +50,7 @@ struct script {
   microseconds ttl{0};             ///< session_verb: only of sessions of this ttl; 0: of any
   std::shared_ptr<gate> before{};  ///< stops there before it is executed
   std::shared_ptr<gate> after{};   ///< stops there after it was executed, before it is answered
+  bool together = false;           ///< also on a connection that is broken: it was sent with what broke it
   bool deaf = false;               ///< an interruption does not end its stop
   std::function<void()> ahead{};   ///< called before it is executed
   std::function<void()> during{};  ///< called after it was executed, before it is answered

@@ -143,6 +143,7 @@ void background_work::prepare(work& into, instant now) noexcept {
     send.what = statement::kind::terminate;
     send.lost = grant.in_doubt;
   } else {
+    into.gone = grant.in_doubt == nullptr || grant.in_doubt->gone.load();
     send.what = statement::kind::keyed;
     send.ask = grant.cancels ? grant.ask(verb::cancel) : grant.ask_release(now);
     send.ask.wake = !grant.cancels && statements_.where().caps().looks_for_waiters();
@@ -199,14 +200,15 @@ bool background_work::has_attempt(const id128& session, std::uint64_t nonce) noe
 
 // ---- what is answered -----------------------------------------------------------------------------------------------
 
-bool background_work::resolved(const statement& statement, grant& grant, release_result& result) noexcept {
-  const auto answer = statement.answer.result;
+bool background_work::resolved(const work& done, release_result& result) noexcept {
+  const auto answer = done.send.answer.result;
+  auto& grant = *done.about;
   result = release_result::freed;
   if (answer == outcome::yes) return true;
   if (answer == outcome::unknown) grant.unanswered = true;
   if (answer != outcome::no) return false;
-  // Nothing to cancel: that is final only if it can't run any more.
-  if (grant.cancels) return !grant.lasting && (grant.in_doubt == nullptr || grant.in_doubt->gone.load());
+  // Nothing to cancel: that is final only if it could not run any more by then.
+  if (grant.cancels) return !grant.lasting && done.gone;
   // After a try without an answer, "no" may just mean that it had been done.
   if (!grant.unanswered) result = release_result::lost;
   return true;
@@ -230,7 +232,7 @@ void background_work::answered(statement& statement) noexcept {
     }
     const bool sent = statement.sent;
     auto result = release_result::freed;
-    const bool done = sent && resolved(statement, *mine.about, result);
+    const bool done = sent && resolved(mine, result);
     grant = std::move(mine.about);  // from here on the place may be used for another one
     --under_way_;
     if (done) {

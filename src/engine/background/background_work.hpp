@@ -113,6 +113,7 @@ class background_work final : public statement_owner {
   struct work {
     statement send{};
     std::shared_ptr<grant> about{};
+    bool gone = false;  ///< before it was sent, the connection that is in doubt was
   };
   static constexpr std::size_t most_at_once = 64;
   static constexpr std::size_t levels = 2;
@@ -127,7 +128,7 @@ class background_work final : public statement_owner {
   void answered(statement& statement) noexcept override;
   void closed(session& session, instant now) noexcept DLOCK_REQUIRES(mutex_);
   /// Whether it is done with, and how. False: it must be tried again.
-  static bool resolved(const statement& statement, grant& grant, release_result& result) noexcept;
+  static bool resolved(const work& done, release_result& result) noexcept;
   // These four open the lock meanwhile.
   void finish(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept
       DLOCK_REQUIRES(mutex_);

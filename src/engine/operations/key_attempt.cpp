@@ -302,8 +302,9 @@ action key_attempt::terminated(instant now) {
 action key_attempt::cancel_answered(instant now) {
   const bool cancelled = std::exchange(doing_, doing::nothing) == doing::cancelling && statement_.sent;
   const auto answer = cancelled ? statement_.answer.result : outcome::failed;
-  // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it can't run any more.
-  const bool done = answer == outcome::yes || (answer == outcome::no && asked_->in_doubt->gone.load());
+  // Cancelled: it has run, and a statement runs once. Nothing to cancel: final only if it could not run any more by
+  // then.
+  const bool done = answer == outcome::yes || (answer == outcome::no && gone_);
   auto doubt = std::move(asked_->in_doubt);
   ours_ = ours::no;
   if (!done) {
@@ -314,6 +315,7 @@ action key_attempt::cancel_answered(instant now) {
   return go(machine_.resolved(now), now);
 }
 
+  gone_ = asked_->in_doubt->gone.load();
 action key_attempt::freed(instant now) {
   doing_ = doing::nothing;
   const auto answer = statement_.sent ? statement_.answer.result : outcome::failed;

@@ -141,6 +141,7 @@ class key_attempt {
   doing doing_ = doing::nothing;
   bool no_such_row_ = false;
   bool registered_ = false;
+  bool gone_ = false;     // before the cancel was sent, the connection in doubt was
   bool polled_ = false;   // nothing has been sent since the last poll was answered
   ours ours_ = ours::no;  // granted at the server, and no lease here yet
   session_pin pin_{};
