@@ -584,6 +584,49 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter that keeps the order registe
   CHECK(store->looked() == 1);  // though it has been held for no time
 }
 
+TEST_CASE_METHOD(notified_fixture,
+                 "woken: a waiter that gets no place asks in no order after a while, and for a place again") {
+  store->can().keeps_order = true;
+  wakes_one();
+  wait_for({"k"}, {.wait = 60s, .retry = {.pause = 100ms, .max_pause = 100ms}, .fairness = fairness::fifo});
+  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
+  const auto all = [&] { return store->count(verb::take) + store->count(verb::poll); };
+  REQUIRE(as_time_passes([&] { return all() > store->in_order(); }, 10ms));
+  CHECK(store->in_order() >= 10);
+  const auto kept = store->in_order();
+  REQUIRE(as_time_passes([&] { return store->begun() == 2; }, 10ms));
+  CHECK(store->in_order() == kept);
+  CHECK(store->watched("k") == 1);
+  REQUIRE(store->tell("k", true) == 1);  // it has one now
+  REQUIRE(as_time_passes([&] { return store->in_order() > kept; }, 10ms));
+  held.reset();
+  store->tell("k", true);
+  end();
+  CHECK(granted);
+}
+
+TEST_CASE_METHOD(notified_fixture, "woken: a waiter keeps its place when its session begins") {
+  store->can().keeps_order = true;
+  store->let_takes_wait();  // so it looks first, and has no session
+  wakes_one();
+  wait_for({"k"}, {.wait = 3s, .retry = {.pause = 1h, .max_pause = 1h}, .fairness = fairness::fifo});
+  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
+  REQUIRE(at_rest());
+  REQUIRE(store->tell("k", true) == 1);  // it works
+  REQUIRE(at_rest());
+  const auto takes = store->count(verb::take);
+  CHECK(store->opened().empty());
+  REQUIRE(store->tell("k", true) == 1);
+  REQUIRE(eventually([&] { return store->count(verb::take) > takes; }));
+  REQUIRE(at_rest());
+  CHECK(store->opened().size() == 1);
+  CHECK(store->begun() == 1);
+  held.reset();
+  REQUIRE(store->tell("k", true) == 1);
+  end();
+  CHECK(granted);
+}
+
 // ---- a store whose keys other programs free without its knowledge ---------------------------------------------------
 
 TEST_CASE_METHOD(notified_fixture, "hinted: a waiter that the store notifies asks at once") {

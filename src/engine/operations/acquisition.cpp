@@ -139,7 +139,8 @@ action acquisition::ask_store(bool poll_first, instant now) {
   if (yield_for.count() == 0 || interrupted_) return ask_now(now);
   patient_ = true;
   resumes_ = now + yield_for;
-  if (tells_all) at_->watch.begin(key_, {});  // somebody else may have had it before the time is over
+  if (tells_all)
+    at_->watch.begin(key_, {}, request_.in_order(), now);  // somebody else may have had it before the time is over
   return let_others(now);
 }
 
@@ -221,7 +222,7 @@ action acquisition::pause_over(action next, instant now) {
   }
   doing_ = doing::asking;
   const bool notified = at_->pause.was_notified();
-  if (attempt_ != nullptr) attempt_->registered(at_->watch.works());
+  if (attempt_ != nullptr) attempt_->registered(at_->watch.works(), now);
   // A waiter that has just subscribed finds the key held, as a rule, and a poll costs the holder less than a take.
   if (notified && services_.caps.wakes_one && at_->watch.has_changed() && attempt_ != nullptr)
     return follow(attempt_->looks_again(now), now);

@@ -191,8 +191,7 @@ action key_attempt::ask(instant now) {
   }
   if (!grants(at_)) {
     statement_.what = statement::kind::keyed;
-    statement_.ask = request_.poll_request(key_);
-    statement_.ask.registered = registered_;
+    statement_.ask = poll_request(now);
     return send(doing::asking, now, statement_timeout);
   }
   if (!pin() || pin()->deadline.remaining(now) == 0us) {
@@ -212,7 +211,7 @@ action key_attempt::ask(instant now) {
   statement_.ask.min_hold = {};
   statement_.ask.expected = at_ == step::take_over ? &machine_.holder() : nullptr;
   statement_.ask.polled = at_ == step::take && polled_;
-  statement_.ask.in_order = request_.in_order() && !machine_.overtakes() && at_ != step::insert;
+  statement_.ask.in_order = in_order(now) && !machine_.overtakes() && at_ != step::insert;
   statement_.ask.registered = registered_;
   return send(doing::asking, now, statement_timeout);
 }
@@ -227,10 +226,30 @@ action key_attempt::pinned(action next, instant now) {
 statement& key_attempt::poll(instant now) noexcept {
   at_ = machine_.paused();
   statement_.what = statement::kind::keyed;
-  statement_.ask = request_.poll_request(key_);
-  statement_.ask.registered = registered_;
+  statement_.ask = poll_request(now);
   send(doing::asking, now, statement_timeout);
   return statement_;
+}
+
+request key_attempt::poll_request(instant now) const noexcept {
+  auto made = request_.poll_request(key_);
+  made.registered = registered_;
+  made.in_order = in_order(now);
+  return made;
+}
+
+void key_attempt::registered(bool works, instant now) noexcept {
+  registered_ = works;
+  if (works) {
+    unregistered_since_ = {};
+  } else if (unregistered_since_ == instant{}) {
+    unregistered_since_ = now;
+  }
+}
+
+bool key_attempt::in_order(instant now) const noexcept {
+  constexpr auto patience = 1s;  // as long as those who have a place are waited for
+  return request_.in_order() && (unregistered_since_ == instant{} || now - unregistered_since_ < patience);
 }
 
 /// Everything that may fail, before anything is sent.
@@ -296,6 +315,7 @@ action key_attempt::terminated(instant now) {
   if (!statement_.sent || now >= undo_until_) return cancel_answered(now);  // the background goes on
   statement_.what = statement::kind::keyed;
   statement_.ask = asked_->ask(verb::cancel);
+  gone_ = asked_->in_doubt->gone.load();
   return send(doing::cancelling, now, microseconds{undo_until_ - now});
 }
 
@@ -315,7 +335,6 @@ action key_attempt::cancel_answered(instant now) {
   return go(machine_.resolved(now), now);
 }
 
-  gone_ = asked_->in_doubt->gone.load();
 action key_attempt::freed(instant now) {
   doing_ = doing::nothing;
   const auto answer = statement_.sent ? statement_.answer.result : outcome::failed;

@@ -74,8 +74,9 @@ class key_attempt {
   /// pause: the poll that ends it; then polled(), once it has been answered.
   statement& poll(instant now) noexcept;
   action polled(instant now) { return answered(now); }
-  /// From now on the store has it registered as a waiter, or not any more.
-  void registered(bool now) noexcept { registered_ = now; }
+  /// A pause is over, and the store has it registered as a waiter, or has not. What it could not register for a while
+  /// takes the key in no order, or it would wait behind all that come later.
+  void registered(bool works, instant now) noexcept;
   /// pause: the key may be free.
   action notified(instant now) {
     polled_ = false;
@@ -129,6 +130,9 @@ class key_attempt {
   action terminated(instant now);
   action cancel_answered(instant now);
   action freed(instant now);
+  /// As the caller asks for, while its place can be known.
+  bool in_order(instant now) const noexcept;
+  request poll_request(instant now) const noexcept;
   void tell_blocked(const char* what_came_of_it);
   instant give_up(instant now) const noexcept;
 
@@ -141,6 +145,7 @@ class key_attempt {
   doing doing_ = doing::nothing;
   bool no_such_row_ = false;
   bool registered_ = false;
+  instant unregistered_since_{};
   bool gone_ = false;     // before the cancel was sent, the connection in doubt was
   bool polled_ = false;   // nothing has been sent since the last poll was answered
   ours ours_ = ours::no;  // granted at the server, and no lease here yet

@@ -7,10 +7,19 @@
 
 namespace dlock::engine {
 
-void release_subscription::begin(const lock_key& key, const id128& session) noexcept {
+namespace {
+
+constexpr microseconds between_tries = std::chrono::seconds{10};
+
+}  // namespace
+
+void release_subscription::begin(const lock_key& key, const id128& session, bool in_order, instant now) noexcept {
   if (!services_.caps.wakes_one && (!services_.caps.tells_free || key.row() != nullptr)) return;
-  if (key_ == &key && session_ == session && !stopped_) return;
+  // A registered waiter keeps its place: its session only says whom others see waiting.
+  const bool same = key_ == &key && (session_ == session || (services_.caps.wakes_one && (session_ || in_order)));
+  if (same && !stopped_ && (works_ || now - begun_ < between_tries)) return;
   end();
+  begun_ = now;
   stopped_ = changed_ = false;
   key_ = &key;
   session_ = session;

@@ -21,8 +21,9 @@ class release_subscription final : private key_listener {
   release_subscription& operator=(const release_subscription&) = delete;
   ~release_subscription() { end(); }
 
-  /// From now on that key, which must outlive it, unless it is watched already. What has stopped working is begun anew.
-  void begin(const lock_key& key, const id128& session) noexcept;
+  /// From now on that key, which must outlive it, unless it is watched already. What has stopped working is begun anew,
+  /// and so is, now and then, what has never worked.
+  void begin(const lock_key& key, const id128& session, bool in_order, instant now) noexcept;
   /// Nothing that was heard of that key ends a pause any more.
   void end() noexcept;
   /// When a pause that begins now ends without a notification. The key, which `machine` asks for, is watched as soon as
@@ -53,6 +54,7 @@ class release_subscription final : private key_listener {
   poll_wait& pause_;
   const lock_key* key_ = nullptr;  // while it watches
   id128 session_{};
+  instant begun_{};
   instant first_pause_{};  // zero: none yet
   row_grant seen_{};       // has the row, as the last poll has shown it
   mutable base::mutex mutex_{};
@@ -66,7 +68,7 @@ template <class Machine>
 instant release_subscription::pause_until(const lock_key& key, const id128& session, const lock_request& request,
                                           const Machine& machine, instant now) {
   if (services_.caps.tells_free) {
-    if (machine.waits_for_holder()) begin(key, session);
+    if (machine.waits_for_holder()) begin(key, session, request.in_order(), now);
     return now + (replaces_polls() ? machine.pause_if_notified() : machine.pause());
   }
   // A limit counts pauses as the policy asks for them.
@@ -77,7 +79,9 @@ instant release_subscription::pause_until(const lock_key& key, const id128& sess
     first_pause_ = now;
     return now + std::min<microseconds>(machine.pause(), wake_knowledge::quiet);
   }
-  if (request.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet) begin(key, session);
+  if (request.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet) {
+    begin(key, session, request.in_order(), now);
+  }
   if (key_ != nullptr && key.row() != nullptr) saw(machine.holder());
   return now + (replaces_polls() ? machine.pause_if_registered(now) : machine.pause());
 }

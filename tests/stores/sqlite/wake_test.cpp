@@ -425,6 +425,28 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: where it can't work the store says 
   CHECK(waits.get());
 }
 
+TEST_CASE_METHOD(wake_fixture,
+                 "sqlite wake: a waiter for more keys than its slot has room for polls, and the store says so") {
+  const auto store = fixture.open();
+  heard said;
+  store->listen(said);
+  counting_listener listener;
+  const auto key = [](std::size_t number) { return "key " + std::to_string(number); };
+  for (std::size_t i = 0; i != wake_file::keys_of_slot; ++i) store->watch(key(i), holder.id, listener);
+  CHECK(said.reasons == 0);
+  store->watch("k", holder.id, listener);
+  CHECK(said.reasons == 1);
+  CHECK_THAT(said.text(), Catch::Matchers::ContainsSubstring("as many keys"));
+  CHECK(release_and_wake(holder, holder.acquire("k")).waiters == 0);
+  store->unwatch("k", {}, listener);
+  store->unwatch(key(0), {}, listener);
+  store->watch("k", holder.id, listener);
+  CHECK(eventually([&] { return release_and_wake(holder, holder.acquire("k")).waiters == 1; }));
+  store->unwatch("k", {}, listener);
+  for (std::size_t i = 1; i != wake_file::keys_of_slot; ++i) store->unwatch(key(i), {}, listener);
+  store->unlisten(said);
+}
+
 TEST_CASE("sqlite wake: on a file system that machines share waiters poll") {
   sqlite_machine_fixture fixture;
   fixture.parameters = "?filesystem=any";

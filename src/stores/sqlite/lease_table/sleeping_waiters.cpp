@@ -79,12 +79,14 @@ void sleeping_waiters::watch(std::string_view key, const id128& session, key_lis
     if (!begin()) return;
     const auto place = keys_.try_emplace(std::string(key)).first;
     auto& about = place->second;
+    about.listeners.all.reserve(about.listeners.all.size() + 1);  // no memory: before it has an entry
     if (about.entry < 0) {
       notes_.begin(key);
       about.entry = slot_->enter(hash_of(key), session);
       if (about.entry < 0) {  // the slot is full: this key is polled
         keys_.erase(place);
         notes_.end(key);
+        say_once("waiters poll: this process waits for as many keys as its slot has room for");
         return;
       }
       if (keys_.size() == 1) look_at_ = clock::now() + slice;
@@ -199,11 +201,9 @@ void sleeping_waiters::session_ended() noexcept try {
 
 // ---- on its thread --------------------------------------------------------------------------------------------------
 
-/// A listener that relies on notifications must learn when they stop.
+/// A listener must learn that it is not notified any more, or that it never will be.
 void sleeping_waiters::lost() noexcept {
-  for (auto& [key, about] : keys_) {
-    if (about.listeners.relied_on) about.listeners.notify(false);
-  }
+  for (auto& [key, about] : keys_) about.listeners.notify(false);
   keys_.clear();
   circles_.clear();
   notes_.clear();
