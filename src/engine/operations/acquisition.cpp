@@ -139,8 +139,8 @@ action acquisition::ask_store(bool poll_first, instant now) {
   if (yield_for.count() == 0 || interrupted_) return ask_now(now);
   patient_ = true;
   resumes_ = now + yield_for;
-  if (tells_all)
-    at_->watch.begin(key_, {}, request_.in_order(), now);  // somebody else may have had it before the time is over
+  // Somebody else may have had it before the time is over.
+  if (tells_all) at_->watch.begin(key_, {}, request_.in_order(), now);
   return let_others(now);
 }
 

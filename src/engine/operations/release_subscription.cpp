@@ -9,7 +9,8 @@ namespace dlock::engine {
 
 namespace {
 
-constexpr microseconds between_tries = std::chrono::seconds{10};
+/// Where a waiter found no place, it asks for one again.
+constexpr microseconds asks_again_after = std::chrono::seconds{10};
 
 }  // namespace
 
@@ -17,7 +18,7 @@ void release_subscription::begin(const lock_key& key, const id128& session, bool
   if (!services_.caps.wakes_one && (!services_.caps.tells_free || key.row() != nullptr)) return;
   // A registered waiter keeps its place: its session only says whom others see waiting.
   const bool same = key_ == &key && (session_ == session || (services_.caps.wakes_one && (session_ || in_order)));
-  if (same && !stopped_ && (works_ || now - begun_ < between_tries)) return;
+  if (same && !stopped_ && (works_ || !services_.caps.wakes_one || now - begun_ < asks_again_after)) return;
   end();
   begun_ = now;
   stopped_ = changed_ = false;
