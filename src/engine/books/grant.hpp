@@ -21,7 +21,7 @@
 #include "engine/books/owner_state.hpp"
 #include "engine/books/session.hpp"
 #include "engine/books/wait_queue.hpp"
-#include "engine/machines/trust.hpp"
+#include "engine/machines/session_machine.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "engine/books/own_stack.hpp"
+#include "engine/books/owner_state.hpp"
 
 namespace dlock::engine {
 

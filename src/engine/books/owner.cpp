@@ -18,6 +18,7 @@
 
 #include "base/mutex.hpp"
 #include "base/text.hpp"
+#include "dlock/error.hpp"
 #include "engine/books/fork_guard.hpp"
 #include "engine/books/owner_state.hpp"
 
@@ -189,3 +190,19 @@ owner_scope::owner_scope(owner who) noexcept
 owner_scope::~owner_scope() { detail::of_thread.innermost = before_; }
 
 }  // namespace dlock
+
+namespace dlock::engine {
+
+constinit std::atomic<unsigned> forks{0};
+
+namespace {
+void in_child() noexcept { forks.fetch_add(1, std::memory_order_relaxed); }
+[[maybe_unused]] const bool installed = ::pthread_atfork(nullptr, nullptr, in_child) == 0;
+}  // namespace
+
+void throw_forked() {
+  throw lock_refused(errc::forked,
+                     "dlock: this lock_service was made before a fork, in the parent process; make a new one here");
+}
+
+}  // namespace dlock::engine

@@ -10,7 +10,6 @@
 #include "dlock/error.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "engine/machines/session_machine.hpp"
-#include "engine/machines/trust.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {

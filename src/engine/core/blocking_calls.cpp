@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/books/nested_wait.hpp"
-#include "engine/books/own_stack.hpp"
+#include "engine/books/owner_state.hpp"
 #include "engine/books/transaction_watch.hpp"
 #include "engine/drivers/blocking_driver.hpp"
 #include "engine/operations/extension.hpp"

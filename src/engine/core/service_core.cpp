@@ -12,7 +12,7 @@
 
 #include "base/mutex.hpp"
 #include "engine/books/fork_guard.hpp"
-#include "engine/books/own_stack.hpp"
+#include "engine/books/owner_state.hpp"
 
 namespace dlock::engine {
 

@@ -12,11 +12,11 @@
 
 #include "base/mutex.hpp"
 #include "dlock/export.hpp"
-#include "engine/background/cleanup.hpp"
+#include "engine/background/background_work.hpp"
 #include "engine/books/fork_guard.hpp"
 #include "engine/drivers/async_driver.hpp"
 #include "engine/drivers/thread_group.hpp"
-#include "engine/operations/engine_services.hpp"
+#include "engine/operations/operation.hpp"
 
 namespace dlock::engine {
 

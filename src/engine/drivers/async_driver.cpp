@@ -3,6 +3,9 @@
 
 #include <new>
 #include <string>
+#include <thread>
+
+#include "engine/drivers/thread_group.hpp"
 
 namespace dlock::engine {
 
@@ -224,6 +227,23 @@ void async_driver::complete() noexcept {
   while ((mine.next = take_all(completions_, [](completion& done) -> completion*& { return done.next_; })) != nullptr) {
     while (mine.next != nullptr) std::exchange(mine.next, mine.next->next_)->complete();
   }
+}
+
+namespace {
+
+class system_threads final : public thread_host {
+ public:
+  void start(std::function<void()> body) override { std::thread(std::move(body)).detach(); }
+  time_source& join_clock() noexcept override { return system_time(); }
+};
+
+}  // namespace
+
+thread_host& host_of(time_source& time) noexcept {
+  // Never destroyed: threads of a service that outlives main() may still end.
+  static auto* const system = new system_threads;
+  auto* const own = dynamic_cast<thread_host*>(&time);
+  return own != nullptr ? *own : *system;
 }
 
 }  // namespace dlock::engine

@@ -13,7 +13,6 @@
 
 #include "base/mutex.hpp"
 #include "engine/books/deadline_heap.hpp"
-#include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
 
 namespace dlock::engine {

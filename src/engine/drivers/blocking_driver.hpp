@@ -6,7 +6,6 @@
 #include <stop_token>
 
 #include "base/mutex.hpp"
-#include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
 
 namespace dlock::engine {

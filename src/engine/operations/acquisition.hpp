@@ -7,7 +7,6 @@
 
 #include "base/late_object.hpp"
 #include "engine/operations/key_attempt.hpp"
-#include "engine/operations/poll_wait.hpp"
 #include "engine/operations/queue_wait.hpp"
 #include "engine/operations/reentry_attempt.hpp"
 #include "engine/operations/release_subscription.hpp"

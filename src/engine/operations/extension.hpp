@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 
-#include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
 
 namespace dlock::engine {

@@ -6,7 +6,6 @@
 
 #include "dlock/error.hpp"
 #include "dlock/export.hpp"
-#include "engine/operations/engine_services.hpp"
 #include "engine/operations/lock_request.hpp"
 #include "engine/operations/operation.hpp"
 

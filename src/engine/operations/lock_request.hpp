@@ -9,7 +9,7 @@
 #include "base/lock_settings.hpp"
 #include "dlock/lock_key.hpp"
 #include "engine/books/owner_state.hpp"
-#include "engine/operations/engine_services.hpp"
+#include "engine/operations/operation.hpp"
 
 namespace dlock::engine {
 

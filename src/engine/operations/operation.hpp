@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "dlock/export.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
+#include "engine/background/grant_lifecycle.hpp"
 #include "engine/books/nested_wait.hpp"
+#include "engine/books/poll_scheduler.hpp"
+#include "engine/books/service_context.hpp"
+#include "engine/books/wait_queue.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {
@@ -62,6 +69,27 @@ class operation {
   virtual const lock_key* waits_for() const noexcept { return nullptr; }
   /// Adds what it has taken itself, and keeps while it waits for that key.
   virtual void list_taken(std::vector<nested_wait::held_lock>& /*all*/) const {}
+};
+
+class service_core;
+
+/// What operations work with. They live as long as the service's core.
+struct engine_services {
+  service_context& shared;
+  statement_executor& statements;
+  wait_queue& queue;
+  poll_scheduler& pauses;
+  session_keeper& sessions;
+  held_locks& table;
+  grant_lifecycle& grants;
+  background_work& background;
+  notifier& news;
+  const std::atomic<bool>& closed;
+  const capabilities caps;
+  std::weak_ptr<service_core> home{};  // set once the core is shared
+
+  /// Whether the calling thread may wait for a lock now; if not, why.
+  DLOCK_EXPORT bool may_wait(fault& why) const noexcept;
 };
 
 }  // namespace dlock::engine

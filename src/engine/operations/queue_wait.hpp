@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "engine/operations/engine_services.hpp"
 #include "engine/operations/lock_request.hpp"
 #include "engine/operations/operation.hpp"
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 
-#include "engine/operations/engine_services.hpp"
 #include "engine/operations/operation.hpp"
 
 namespace dlock::engine {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/statements/statement_queue.hpp"
+
 namespace dlock::engine {
 
 namespace {

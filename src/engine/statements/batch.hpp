@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "dlock/store_interface/clock.hpp"
-#include "engine/statements/statement_queue.hpp"
+#include "engine/statements/statement.hpp"
 
 namespace dlock::engine {
+
+class statement_queue;
 
 /// Statements that are executed together on one connection, and room for what a store wants to see of them.
 class batch {

@@ -18,7 +18,6 @@
 #include "engine/statements/concurrency_limit.hpp"
 #include "engine/statements/connection_slots.hpp"
 #include "engine/statements/statement_queue.hpp"
-#include "engine/statements/statement_queues.hpp"
 
 namespace dlock::engine {
 

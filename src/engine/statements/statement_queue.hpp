@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
+#include "engine/statements/batch.hpp"
+#include "engine/statements/blocked_caller.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {
@@ -77,6 +80,62 @@ class statement_queue {
   statement* first_ = nullptr;
   statement* last_ = nullptr;
   std::size_t size_ = 0;
+};
+
+/// All that waits for a connection, and whose turn it is. Guarded by the mutex of the executor.
+class statement_queues {
+ public:
+  statement_queue& operator[](priority which) noexcept { return all_[static_cast<std::size_t>(which)]; }
+  const statement_queue& operator[](priority which) const noexcept { return all_[static_cast<std::size_t>(which)]; }
+  auto begin() const noexcept { return all_.begin(); }
+  auto end() const noexcept { return all_.end(); }
+
+  bool empty() const noexcept { return size() == 0; }
+  std::size_t size() const noexcept {
+    std::size_t found = 0;
+    for (const auto& each : all_) found += each.size();
+    return found;
+  }
+  /// Of that priority and of those after it.
+  std::size_t size_from(priority first) const noexcept {
+    std::size_t found = 0;
+    for (const auto each : priorities) found += each < first ? 0 : (*this)[each].size();
+    return found;
+  }
+
+  /// Whether fewer statements go before it than there are idle connections. Those that the store can serve with it
+  /// don't count.
+  bool has_turn(const statement& of, std::size_t idle, instant now) const noexcept {
+    for (const auto from : without_renewals) {
+      const auto* const found = (*this)[from].find([&](const statement& before) {
+        if (&before == &of || idle == 0) return true;
+        if (executable(before) && !batch::may_share(before, of, now)) --idle;
+        return false;
+      });
+      if (found != nullptr) break;
+    }
+    return idle > 0;
+  }
+  /// Calls `use` with the first of them, one for each idle connection. `may`: whether those of a queue can get one now.
+  template <class May, class Use>
+  void for_first(std::size_t idle, May&& may, Use&& use) const {
+    for (const auto from : without_renewals) {
+      if (idle == 0) return;
+      if ((*this)[from].empty() || !may(from)) continue;
+      (*this)[from].find([&](const statement& each) {
+        if (!executable(each)) return false;
+        use(each);
+        return --idle == 0;
+      });
+    }
+  }
+
+ private:
+  static constexpr std::array without_renewals{priority::frees, priority::extends, priority::takes};
+
+  static bool executable(const statement& of) noexcept { return of.caller == nullptr || !of.caller->combining; }
+
+  std::array<statement_queue, priorities.size()> all_{};
 };
 
 }  // namespace dlock::engine
