@@ -90,20 +90,20 @@ folder_rule() {
     src/stores/mysql/client/*) echo 4 stores/findings.hpp stores/mysql/client stores/name_lookup.hpp ;;
     src/stores/mysql/bound/*) echo 4 stores/key_listeners.hpp stores/mysql/bound stores/mysql/client ;;
     src/stores/mysql/parked/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/sql ;;
-    src/stores/mysql/lease_table/*) echo 4 stores/findings.hpp stores/store_listeners.hpp stores/mysql/client stores/mysql/lease_table stores/mysql/parked stores/sql ;;
-    src/stores/mysql/shared_table/*) echo 4 stores/store_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/sql ;;
-    src/stores/mysql/t_lock/*) echo 4 stores/store_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;
-    src/stores/mysql/named_lock/*) echo 4 stores/hangup_watch.hpp stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/named_lock stores/sql ;;
-    src/stores/mysql/for_update/*) echo 4 stores/hangup_watch.hpp stores/store_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
+    src/stores/mysql/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/mysql/client stores/mysql/lease_table stores/mysql/parked stores/sql ;;
+    src/stores/mysql/shared_table/*) echo 4 stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/sql ;;
+    src/stores/mysql/t_lock/*) echo 4 stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;
+    src/stores/mysql/named_lock/*) echo 4 stores/hangup_watch.hpp stores/key_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/named_lock stores/sql ;;
+    src/stores/mysql/for_update/*) echo 4 stores/hangup_watch.hpp stores/key_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
     src/stores/mysql/*) echo 4 stores/hangup_watch.hpp stores/mysql stores/sql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
-    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/store_listeners.hpp stores/sqlite stores/sql ;;
+    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/sqlite stores/sql ;;
     src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client ;;
     src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
-      echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/store_listeners.hpp stores/redis ;;
+      echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/redis ;;
     src/stores/zookeeper/client/*) echo 4 stores/name_lookup.hpp stores/zookeeper/client ;;
-    src/stores/zookeeper/recipe/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/store_listeners.hpp stores/zookeeper ;;
+    src/stores/zookeeper/recipe/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/key_listeners.hpp stores/zookeeper ;;
     src/stores/name_lookup.cpp) echo 4 stores/name_lookup.hpp ;;
     src/stores/hangup_watch.cpp) echo 4 stores/hangup_watch.hpp ;;
     src/stores/*) echo 4 ;;
@@ -141,7 +141,7 @@ while IFS= read -r file; do
         ;;
       */*)
         # shellcheck disable=SC2086 # a list of words
-        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/background_thread.hpp base/text.hpp base/mutex.hpp base/wake_event.hpp $allowed; then
+        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/background_thread.hpp base/text.hpp base/mutex.hpp $allowed; then
           offend "$file:$number: includes $included, which its folder may not know"
         fi
         ;;

@@ -10,7 +10,6 @@
 
 #include "base/background_thread.hpp"
 #include "base/mutex.hpp"
-#include "base/wake_event.hpp"
 #include "dlock/export.hpp"
 
 namespace dlock::stores {

@@ -13,7 +13,6 @@
 
 #include "base/background_thread.hpp"
 #include "base/mutex.hpp"
-#include "base/wake_event.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "dlock/store_interface/store_overview.hpp"
 #include "stores/key_listeners.hpp"

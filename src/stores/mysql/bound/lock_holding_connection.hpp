@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/background_thread.hpp"
 #include "base/mutex.hpp"
-#include "base/wake_event.hpp"
 #include "stores/mysql/client/connection.hpp"
 
 namespace dlock::stores::mysql {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <stop_token>
 
-#include "base/wake_event.hpp"
+#include "base/background_thread.hpp"
 
 namespace dlock::stores::mysql {
 

@@ -10,12 +10,12 @@
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/stores/mysql_for_update.hpp"
 #include "stores/hangup_watch.hpp"
+#include "stores/key_listeners.hpp"
 #include "stores/mysql/bound/blocking_waiters.hpp"
 #include "stores/mysql/bound/waiting_connection.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/for_update/pool.hpp"
 #include "stores/mysql/shared_table/layout.hpp"
-#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::mysql::for_update {
 

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <string>
 
+#include "stores/key_listeners.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/client/settings.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
@@ -12,7 +13,6 @@
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/mysql/parked/parked_waiters.hpp"
 #include "stores/sql/schema.hpp"
-#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 

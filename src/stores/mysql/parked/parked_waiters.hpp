@@ -14,7 +14,6 @@
 
 #include "base/background_thread.hpp"
 #include "base/mutex.hpp"
-#include "base/wake_event.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "stores/key_listeners.hpp"
 #include "stores/mysql/client/client.hpp"

@@ -9,11 +9,11 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store_admin.hpp"
+#include "stores/key_listeners.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/parked/parked_waiters.hpp"
 #include "stores/mysql/shared_table/connection.hpp"
 #include "stores/mysql/shared_table/layout.hpp"
-#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::mysql::shared_table {
 

@@ -11,7 +11,6 @@
 
 #include "base/background_thread.hpp"
 #include "base/mutex.hpp"
-#include "base/wake_event.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "stores/redis/client/client.hpp"
 

@@ -13,10 +13,10 @@
 #include "base/mutex.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/store_admin.hpp"
+#include "stores/key_listeners.hpp"
 #include "stores/redis/client/client.hpp"
 #include "stores/redis/client/key_channels.hpp"
 #include "stores/redis/leases/scripts.hpp"
-#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::redis::leases {
 

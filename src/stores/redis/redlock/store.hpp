@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "stores/key_listeners.hpp"
 #include "stores/redis/client/client.hpp"
 #include "stores/redis/client/key_channels.hpp"
 #include "stores/redis/redlock/connection.hpp"
 #include "stores/redis/redlock/votes.hpp"
 #include "stores/redis/setnx/store.hpp"
-#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::redis::redlock {
 

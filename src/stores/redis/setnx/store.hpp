@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "dlock/store_interface/store_admin.hpp"
+#include "stores/key_listeners.hpp"
 #include "stores/redis/client/client.hpp"
 #include "stores/redis/client/key_channels.hpp"
 #include "stores/redis/setnx/values.hpp"
-#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::redis::setnx {
 

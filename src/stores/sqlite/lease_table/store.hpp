@@ -6,12 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "stores/key_listeners.hpp"
 #include "stores/sqlite/lease_table/admin.hpp"
 #include "stores/sqlite/lease_table/application_database.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/file.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
-#include "stores/store_listeners.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 

@@ -20,7 +20,7 @@
 #include "base/mutex.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store.hpp"
-#include "stores/store_listeners.hpp"
+#include "stores/key_listeners.hpp"
 #include "stores/zookeeper/client/handle.hpp"
 #include "stores/zookeeper/recipe/names.hpp"
 #include "stores/zookeeper/recipe/queue_node.hpp"
