@@ -7,7 +7,7 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
-#include "stores/mysql/lease_table/batch.hpp"
+#include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_global_setting.hpp"
 

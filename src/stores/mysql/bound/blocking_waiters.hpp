@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/background_thread.hpp"
@@ -16,6 +17,7 @@
 #include "dlock/store_interface/store.hpp"
 #include "dlock/store_interface/store_overview.hpp"
 #include "stores/key_listeners.hpp"
+#include "stores/mysql/bound/lock_holding_connection.hpp"
 #include "stores/mysql/client/client.hpp"
 
 namespace dlock::stores::mysql {
@@ -92,5 +94,32 @@ class blocking_waiters {
 /// shows the connections of other users only to a user with the right PROCESS.
 reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key, std::size_t limit,
                    waiter_overview& found);
+
+/// What a lock without an expiry has left: it ends with its connection.
+inline constexpr microseconds no_end{3'153'600'000'000'000};
+
+/// What a store whose locks are bound to other connections gives the engine: it polls locks, and stands for the caller
+/// a waiter for one of the others.
+class waiting_connection final : public mysql_connection {
+ public:
+  waiting_connection(mysql_opened from, mysql_hosts& hosts)
+      : mysql_connection(std::move(from), hosts), identity_{mysql_connection::identity()} {
+    identity_.id = 0;  // what it sent leaves nothing behind: it only reads
+  }
+
+  void interrupt() noexcept override {
+    caller_.raise();
+    mysql_connection::interrupt();
+  }
+  /// Most callers send nothing on it. A poll finds out by itself.
+  bool alive() noexcept override { return usable(); }
+  const connection_identity& identity() const noexcept override { return identity_; }
+  const connection_identity& server() const noexcept { return mysql_connection::identity(); }
+  const cancel_signal& caller() const noexcept { return caller_; }
+
+ private:
+  connection_identity identity_;
+  cancel_signal caller_{};
+};
 
 }  // namespace dlock::stores::mysql

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "dlock/store_interface/store_overview.hpp"
 #include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/client/settings.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -17,5 +20,9 @@ mysql_rows read_rows(mysql_connection& connection, const std::string& store, con
 /// Whether a server will do for locks: its settings and its clock, whatever the tables. Throws store_error. At most six
 /// statements.
 void check_server(mysql_connection& connection, const std::string& store);
+
+/// What matters to locks of a server and of our user there, whatever the tables. failed: a statement failed for another
+/// reason than a missing right.
+reply examine_server(mysql_connection& with, const mysql_settings& settings, std::vector<store_finding>& found);
 
 }  // namespace dlock::stores::mysql

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/client/examine.hpp"
+#include "stores/mysql/client/check.hpp"
 
 #include <fmt/format.h>
 

@@ -15,7 +15,6 @@
 #include <string>
 #include <string_view>
 
-#include "stores/mysql/client/hosts.hpp"
 #include "stores/mysql/client/native.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/settings.hpp"

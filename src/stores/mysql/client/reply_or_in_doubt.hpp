@@ -6,6 +6,8 @@
 #include <odb/exceptions.hxx>
 #include <odb/mysql/exceptions.hxx>
 
+#include <cstdint>
+#include <cstdlib>
 #include <exception>
 
 #include "stores/mysql/client/connection.hpp"
@@ -57,6 +59,30 @@ reply reply_or_in_doubt(mysql_connection& connection, const char* doing, Body&& 
     connection.interrupt();
   }
   return failed;
+}
+
+/// Puts the fence of a grant that was made into the answer. The server sends it with its answer, unless the table has a
+/// trigger: then the server sends 0, whatever the trigger does. `select` makes the statement that reads it by session
+/// and nonce.
+template <class Select>
+void tell_fence(mysql_connection& connection, std::uint64_t came_along, Select&& select, reply& answer) {
+  answer.fence = came_along;
+  if (came_along != 0) return;
+  ++answer.statements;
+  mysql_rows rows;
+  const auto said = connection.query(select(), "read the fence", &rows, nullptr, answer.why);
+  if (said == outcome::yes && !rows.empty()) {
+    answer.fence = std::strtoull(rows.front().at(0).value_or("0").c_str(), nullptr, 10);
+  }
+  if (answer.fence != 0) return;
+  // Granted, but its fence is unknown: as a grant without an answer it is cancelled, by session and nonce.
+  if (said == outcome::yes) {
+    answer.why = make_own_fault("read the fence: the row is not as it was granted", true, true);
+    connection.note_error(answer.why);
+  }
+  answer.why.transient = answer.why.connection = true;
+  connection.interrupt();
+  answer.result = outcome::unknown;
 }
 
 }  // namespace dlock::stores::mysql

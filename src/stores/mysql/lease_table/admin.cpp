@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Through ODB, because none of it is hot.
-#include "stores/mysql/lease_table/admin.hpp"
+#include "stores/mysql/lease_table/store.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 #include "held_lock_view-odb-mysql.hxx"
 #include "stores/findings.hpp"
+#include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/examine.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/sql/holder_rows.hpp"

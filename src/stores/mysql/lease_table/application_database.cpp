@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/lease_table/application_database.hpp"
+#include "stores/mysql/lease_table/store.hpp"
 
 #include <dlock/detail/odb_compat.hpp>
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/lease_table/batch.hpp"
+#include "stores/mysql/lease_table/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/lease_table/rows.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {

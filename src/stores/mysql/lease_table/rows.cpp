@@ -11,7 +11,7 @@
 
 #include "dlock/lock_key.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/granted_fence.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/sql/holder_rows.hpp"
 #include "stores/sql/row_owner.hpp"

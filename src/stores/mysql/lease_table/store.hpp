@@ -2,14 +2,132 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <span>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "stores/mysql/lease_table/admin.hpp"
-#include "stores/mysql/lease_table/application_database.hpp"
-#include "stores/mysql/lease_table/tables.hpp"
+#include "base/mutex.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "stores/key_listeners.hpp"
+#include "stores/mysql/client/client.hpp"
+#include "stores/mysql/client/settings.hpp"
+#include "stores/mysql/lease_table/connection.hpp"
+#include "stores/mysql/lease_table/row_sql.hpp"
+#include "stores/mysql/lease_table/sql.hpp"
+#include "stores/mysql/parked/parked_waiters.hpp"
+#include "stores/sql/application_database.hpp"
+#include "stores/sql/schema.hpp"
 
 namespace dlock::stores::mysql::lease_table {
+
+using lease_settings = sql::lease_settings<mysql_settings>;
+
+/// The lock tables, and the server that they are on: what the objects of a store share. Thread safety: all functions
+/// may be called from any thread.
+struct lease_tables {
+  explicit lease_tables(lease_settings from);
+
+  std::unique_ptr<lease_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {
+    return client.open<lease_connection>(limit, cancel, why, sql);
+  }
+  /// Which lock tables these are, unless that is known. One statement.
+  reply read_id(lease_connection& with);
+  /// Whether waiters are woken there, and so have rows that can be read.
+  bool knows_waiters(const lease_connection& with) const noexcept {
+    return settings.wake && waiters.bells().can_read(with);
+  }
+
+  const lease_settings settings;
+  const lease_sql sql;
+  mysql_row_sql row_sql;
+  mysql_client client;
+  store_listeners listeners{};
+  parked::parked_waiters waiters;  // ends before its client
+};
+
+/// For messages: the floor table has no row with the id of the lock tables.
+std::string no_tables_id(const std::string& floor_table);
+
+/// What transactions of the application's do with locks.
+class mysql_application_database final : public sql::application_database {
+ public:
+  explicit mysql_application_database(lease_tables& tables) : tables_(tables) {}
+
+  verification verification_of(const request& grant) const override;
+  verification release_of(const request& grant) const override;
+  reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
+  bool caller_may_wait(fault&) const noexcept override { return true; }
+
+  outcome shares(odb::connection& with, fault& why) const override;
+  outcome glance(odb::connection& with) const noexcept override;
+  sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
+  void break_off(odb::connection& with) const noexcept override;
+  std::string address(odb::database& of) const override;
+  void catch_up(odb::connection& with) const override;
+  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
+  std::unique_ptr<odb::database> open_database() const override;
+  std::string unfit_id(const row_table& table, std::span<const row_value> values) const override;
+  fault fault_of(const std::exception& error) const override;
+  bool may_be_done(const fault& why) const noexcept override;
+  std::string free_rows(const row_table& table) const override { return tables_.row_sql.free_rows(table); }
+  std::string abandoned_rows(const row_table& table) const override { return tables_.row_sql.abandoned_rows(table); }
+  std::string lock_and_skip(const row_table& table) const override;
+  bool locks_joined_rows() const noexcept override { return tables_.client.is_mariadb(); }
+  /// Throws store_error if the id of the lock tables is not known.
+  std::string claim(const sql::claim_request& request) const override;
+  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override {
+    return tables_.row_sql.rows_by_id(table, rows);
+  }
+  std::string add_columns(const row_table& table) const override { return tables_.row_sql.add_columns(table); }
+
+ private:
+  /// For a condition of a statement that runs on a connection of the application's: " AND <this is our server>". Its
+  /// address may lead to another server by then, with a copy of our rows.
+  std::string and_here() const;
+  verification on_this_server(verification of) const;
+  verification about_key(const request& grant, const char* source, std::vector<sql::named_value> more = {}) const;
+  /// Of the sessions on connections of the application's.
+  session_zone zone() const noexcept;
+
+  lease_tables& tables_;
+};
+
+/// Where clean-up is on its way through the lock table.
+struct mysql_cleanup_cursor {
+  std::string after{};                   ///< it goes on behind this key; empty: it begins
+  std::set<std::string> dead{};          ///< sessions that were dead when it began, and were not met on the way
+  std::vector<std::string> forgotten{};  ///< those left at its end: nothing names them, so they may go
+};
+
+/// Answers operators and clean-up about the lock tables.
+class mysql_admin final : public store_admin {
+ public:
+  mysql_admin(lease_tables& tables, const sql::application_database& application)
+      : tables_(tables), application_(application) {}
+
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& on, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection& on, const request& key) noexcept override;
+  reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override;
+  reply overview(connection& on, std::size_t limit, store_overview& found) noexcept override;
+  reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
+  reply row_tables(connection& on, std::string_view name,
+                   std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
+  reply held_rows(connection& on, const std::shared_ptr<const row_table>& table, std::size_t limit,
+                  std::vector<held_row>& found) noexcept override;
+  reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
+
+ private:
+  lease_tables& tables_;
+  const sql::application_database& application_;
+  base::mutex cleanup_mutex_;
+  mysql_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
+};
 
 /// Locks in tables of MySQL or MariaDB. The rules that the comments name are those of docs/protocol.md.
 class mysql_store final : public store {

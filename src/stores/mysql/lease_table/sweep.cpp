@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/lease_table/admin.hpp"
+#include "stores/mysql/lease_table/store.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 

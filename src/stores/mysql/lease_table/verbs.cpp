@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/mysql/client/granted_fence.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/lease_table/batch.hpp"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 

@@ -7,10 +7,9 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "stores/mysql/bound/single_primary_check.hpp"
+#include "stores/mysql/bound/lock_holding_connection.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/examine.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"

@@ -11,7 +11,6 @@
 #include "dlock/stores/mysql_named_lock.hpp"
 #include "stores/key_listeners.hpp"
 #include "stores/mysql/bound/blocking_waiters.hpp"
-#include "stores/mysql/bound/waiting_connection.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/named_lock/lock_connection.hpp"
 

@@ -19,7 +19,6 @@
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/parked/parked_connection.hpp"
 #include "stores/mysql/parked/waiter_bells.hpp"
-#include "stores/mysql/parked/waiter_sql.hpp"
 #include "stores/sql/waiting_circles.hpp"
 
 namespace dlock::stores::mysql::parked {

@@ -8,7 +8,6 @@
 
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/examine.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/text.hpp"

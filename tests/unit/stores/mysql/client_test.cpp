@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 
 #include "dlock/detail/sha256.hpp"
-#include "stores/mysql/bound/single_primary_check.hpp"
+#include "stores/mysql/bound/lock_holding_connection.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/hosts.hpp"
 #include "stores/mysql/client/server.hpp"
-#include "stores/mysql/lease_table/tables.hpp"
+#include "stores/mysql/client/settings.hpp"
+#include "stores/mysql/lease_table/store.hpp"
 #include "stores/mysql/named_lock/lock_connection.hpp"
 #include "stores/sql/waiting_circles.hpp"
 #include "support/calls.hpp"
