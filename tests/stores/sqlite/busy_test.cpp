@@ -11,7 +11,6 @@
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/lock_key.hpp"
 #include "stores/sqlite/client/database.hpp"
-#include "stores/sqlite/client/settings.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/raw_sqlite.hpp"

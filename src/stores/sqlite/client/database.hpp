@@ -3,21 +3,41 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
-#include <functional>
-#include <memory>
 #include <odb/database.hxx>
 #include <odb/details/shared-ptr.hxx>
 #include <odb/sqlite/connection-factory.hxx>
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/version.hxx>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "stores/sqlite/client/settings.hpp"
+#include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::stores::sqlite {
+
+/// What the URL of an SQLite store says of the file. dlock/stores/sqlite.hpp has the meanings.
+struct sqlite_settings {
+  std::string name{};  ///< the URL, for messages
+  std::string path{};  ///< absolute
+  std::chrono::milliseconds busy_timeout{};
+  bool any_file_system = false;  ///< also where machines share files
+
+  /// Of a statement of an acquire or a release: a file that is busy for longer makes the key
+  /// count as busy, which is for the caller to wait for. The engine interrupts what takes much longer than this.
+  std::chrono::milliseconds statement_timeout() const noexcept {
+    return std::min(busy_timeout, std::chrono::milliseconds{1000});
+  }
+
+  /// Takes its parameters out of the URL, so that those of a scheme are left. Throws std::invalid_argument.
+  static sqlite_settings take(store_url& url);
+};
 
 /// What a scheme makes of a statement that ODB generated, before it is executed: its tables may have another prefix.
 /// Empty: nothing.

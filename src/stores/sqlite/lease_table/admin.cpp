@@ -29,10 +29,9 @@
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/scoped_transaction.hpp"
 #include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/lease_table/admin.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
-#include "stores/sqlite/lease_table/examine.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 

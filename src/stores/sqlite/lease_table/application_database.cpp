@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/sqlite/lease_table/application_database.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
 
 #include <dlock/detail/odb_compat.hpp>
 //

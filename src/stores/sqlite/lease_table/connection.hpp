@@ -3,19 +3,42 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
-#include <array>
-#include <memory>
 #include <odb/exceptions.hxx>
+
+#include <array>
+#include <list>
+#include <memory>
 #include <string_view>
 
+#include "dlock/store_interface/store_types.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/statement.hpp"
 #include "stores/sqlite/lease_table/file.hpp"
-#include "stores/sqlite/lease_table/rows.hpp"
+#include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/sql.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
+
+/// The prepared statements of one connection about the application's tables: those of the tables used last.
+class sqlite_row_statements {
+ public:
+  struct prepared {
+    sql::statement_text text{};
+    sqlite_statement statement{};
+  };
+  static constexpr std::size_t most_tables = 16;
+
+  /// Valid until the next call. Throws only std::bad_alloc.
+  prepared& of(const std::shared_ptr<const row_table>& table, sql::row_statement which, const sql::table_names& names);
+
+ private:
+  struct table_statements {
+    std::shared_ptr<const row_table> table;  // kept, so that no other can come to its address
+    std::array<prepared, row_statement_count> statements{};
+  };
+  std::list<table_statements> used_last_first_;
+};
 
 /// A connection with the prepared statements of the lock tables, and those of the application's tables used last.
 class lease_connection final : public sqlite_connection {
@@ -77,6 +100,9 @@ class lease_connection final : public sqlite_connection {
   sqlite_statement poll_all_{};
   sqlite_row_statements rows_{};
 };
+
+/// One request about a row of the application's that is locked in place. Throws only std::bad_alloc.
+reply run_row(lease_connection& connection, sqlite_busy_retry& retry, const request& q);
 
 /// Calls `body` on a connection that may be used; what it throws becomes the reply.
 template <class Body>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/sqlite/lease_table/examine.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -10,8 +10,8 @@
 #include "stores/sql/row_sql.hpp"
 #include "stores/sql/schema.hpp"
 #include "stores/sql/table_names.hpp"
+#include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/file.hpp"
-#include "stores/sqlite/client/settings.hpp"
 #include "stores/sqlite/lease_table/sql.hpp"
 
 namespace dlock::stores::sqlite::lease_table {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/sqlite/lease_table/rows.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 
 #include "stores/sql/holder_rows.hpp"
 #include "stores/sql/row_owner.hpp"
-#include "stores/sqlite/lease_table/connection.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 

@@ -1,19 +1,96 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/mutex.hpp"
+#include "dlock/store_interface/id128.hpp"
+#include "dlock/store_interface/store_admin.hpp"
+#include "dlock/store_interface/store_overview.hpp"
 #include "stores/key_listeners.hpp"
-#include "stores/sqlite/lease_table/admin.hpp"
-#include "stores/sqlite/lease_table/application_database.hpp"
+#include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/file.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
+
+/// What transactions of the application's do with locks.
+class sqlite_application_database final : public sql::application_database {
+ public:
+  explicit sqlite_application_database(std::shared_ptr<lease_file> file) : file_(std::move(file)) {}
+
+  verification verification_of(const request& grant) const override;
+  verification release_of(const request& grant) const override;
+  /// SQLite doesn't say which process has its file locked.
+  reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
+  bool caller_may_wait(fault& why) const noexcept override;
+
+  outcome shares(odb::connection& with, fault& why) const override;
+  outcome glance(odb::connection& with) const noexcept override;
+  sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
+  std::string address(odb::database& database) const override;
+  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
+  std::unique_ptr<odb::database> open_database() const override;
+  odb::transaction_impl* begin_to_write(odb::connection& connection) const override;
+  fault fault_of(const std::exception& error) const override;
+  bool may_be_done(const fault& why) const noexcept override;
+  std::string free_rows(const row_table& table) const override;
+  std::string abandoned_rows(const row_table& table) const override;
+  /// Rows need no locks beside the file's: such a transaction must be BEGIN IMMEDIATE.
+  std::string lock_and_skip(const row_table& /*table*/) const override { return {}; }
+  std::string claim(const sql::claim_request& request) const override;
+  std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const override;
+  std::string add_columns(const row_table& table) const override;
+
+ private:
+  const std::shared_ptr<lease_file> file_;
+};
+
+/// Examines the file and its lock tables for `dlock doctor`. Cost: some statements.
+reply examine_file(lease_connection& with, std::vector<store_finding>& found);
+
+/// Where the next step of clean-up begins.
+struct sqlite_cleanup_cursor {
+  bool sessions = true;    ///< there may be more of them
+  std::int64_t after = 0;  ///< the rowid of the last key that was looked at; 0: from the first one
+};
+
+/// Answers operators and clean-up about the lock tables.
+class sqlite_admin final : public store_admin {
+ public:
+  sqlite_admin(sleeping_waiters& waiters, const sql::application_database& application)
+      : waiters_(waiters), application_(application) {}
+
+  reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
+  reply list(connection& connection, std::string_view after, std::size_t limit,
+             std::vector<holder_info>& found) noexcept override;
+  reply revoke(connection& connection, const request& key) noexcept override;
+  reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
+  reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept override;
+  reply waiters(connection& connection, std::string_view key, std::size_t limit,
+                waiter_overview& found) noexcept override;
+  reply row_tables(connection& connection, std::string_view name,
+                   std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
+  reply held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
+                  std::vector<held_row>& found) noexcept override;
+  reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
+  /// Says which processes have those sessions. One that is not there keeps its text.
+  reply name_sessions(connection& connection, std::map<id128, std::string>& sessions) noexcept;
+
+ private:
+  sleeping_waiters& waiters_;
+  const sql::application_database& application_;
+  base::mutex cleanup_mutex_{};
+  sqlite_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
+};
 
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
 class sqlite_store final : public store {

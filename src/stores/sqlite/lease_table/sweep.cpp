@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/lease_table/admin.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
