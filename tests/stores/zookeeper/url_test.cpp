@@ -4,7 +4,7 @@
 
 #include "dlock/store_interface/store.hpp"
 #include "dlock/stores/zookeeper.hpp"
-#include "stores/zookeeper/client/settings.hpp"
+#include "stores/zookeeper/client/handle.hpp"
 #include "support/test.hpp"
 
 namespace dlock::test {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/redis/client/tls.hpp"
 
+#ifdef DLOCK_REDIS_TLS
+
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -169,3 +171,20 @@ tls_session::result tls_session::write(const char* text, std::size_t size, std::
 bool tls_session::pending() const noexcept { return ::SSL_pending(session_.get()) > 0; }
 
 }  // namespace dlock::stores::redis
+
+#else
+
+namespace dlock::stores::redis {
+
+// Without OpenSSL: URLs that ask for TLS are refused before any of this but available() is called.
+bool tls_session::available() noexcept { return false; }
+void tls_session::deleter::operator()(SSL*) const noexcept {}
+tls_session::tls_session(const tls_settings&, const std::string&, int) { throw std::runtime_error("tls: not built"); }
+tls_session::result tls_session::shake_hands() { return result::broken; }
+tls_session::result tls_session::read(char*, std::size_t, std::size_t&) noexcept { return result::broken; }
+tls_session::result tls_session::write(const char*, std::size_t, std::size_t&) noexcept { return result::broken; }
+bool tls_session::pending() const noexcept { return false; }
+
+}  // namespace dlock::stores::redis
+
+#endif

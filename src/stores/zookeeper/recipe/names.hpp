@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dlock/store_interface/id128.hpp"
-#include "stores/zookeeper/client/settings.hpp"
+#include "stores/zookeeper/client/handle.hpp"
 
 namespace dlock::stores::zookeeper {
 

@@ -10,7 +10,6 @@
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "stores/zookeeper/client/handle.hpp"
-#include "stores/zookeeper/client/settings.hpp"
 
 namespace dlock::stores::zookeeper {
 
