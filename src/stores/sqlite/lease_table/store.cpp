@@ -14,7 +14,7 @@
 #include "session_entity-odb-sqlite.hxx"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/file.hpp"
-#include "stores/sqlite/lease_table/file.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 

@@ -17,7 +17,6 @@
 #include "stores/key_listeners.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
-#include "stores/sqlite/lease_table/file.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
 
 namespace dlock::stores::sqlite::lease_table {

@@ -5,7 +5,7 @@
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/busy_retry.hpp"
 #include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/lease_table/file.hpp"
+#include "stores/sqlite/lease_table/connection.hpp"
 #include "support/test.hpp"
 
 using namespace dlock::stores::sqlite;
