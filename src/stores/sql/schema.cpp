@@ -66,13 +66,4 @@ void ensure_schema(odb::database& db, schema_mode mode, const table_names& names
   odb::schema_catalog::migrate(db, ours, table_names::schema);
 }
 
-std::string advice_on_older_tables(const table_names& names, std::string_view text) {
-  if (text.find("revoked") == std::string_view::npos) return {};
-  return fmt::format(
-      ": if a version before 0.1.0 made the tables, stop all programs and execute ALTER TABLE {} RENAME COLUMN doomed "
-      "TO "
-      "revoked",
-      names.quoted_table("session"));
-}
-
 }  // namespace dlock::stores::sql

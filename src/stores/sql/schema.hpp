@@ -6,7 +6,6 @@
 #include <odb/database.hxx>
 
 #include <string>
-#include <string_view>
 
 #include "dlock/store_interface/store_url.hpp"
 #include "stores/sql/table_names.hpp"
@@ -51,10 +50,6 @@ void set_version_table(odb::database& db, const table_names& names);
 /// throws. Precondition: a transaction on `db` is current, on a connection that passes its statements through
 /// table_names::adapt(). `name` is the store's, for messages.
 void ensure_schema(odb::database& db, schema_mode mode, const table_names& names, const std::string& name);
-
-/// What to do about tables that a development version made before 0.1.0, by the server's text about a statement that
-/// did not fit: to be put behind it. Empty: that is not what is the matter.
-std::string advice_on_older_tables(const table_names& names, std::string_view text);
 
 /// Where tables have lost their floor, a new one is so much above the fences that are still there: no one knows how
 /// high those were that clean-up has deleted.

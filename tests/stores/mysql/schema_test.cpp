@@ -183,15 +183,12 @@ TEST_CASE("mysql schema: tables of a later version are refused") {
              ContainsSubstring("version 7 was begun") && ContainsSubstring("knows version 7"));
 }
 
-TEST_CASE("mysql schema: tables of a development version are refused with the statement that renames their column") {
+TEST_CASE("mysql schema: a table without one of its columns is refused, by the name of that") {
   made_tables fixture;
   fixture.raw.run("ALTER TABLE " + fixture.table("session") + " CHANGE revoked doomed TINYINT(1) NOT NULL");
-  const auto way_out = "ALTER TABLE `" + fixture.prefix() + "session` RENAME COLUMN doomed TO revoked";
   for (const char* mode : {"create", "verify"}) {
-    CHECK_THAT(complaint(fixture.url(std::string("&schema=") + mode)), ContainsSubstring(way_out));
+    CHECK_THAT(complaint(fixture.url(std::string("&schema=") + mode)), ContainsSubstring("revoked"));
   }
-  fixture.raw.run(way_out);
-  CHECK(complaint(fixture.url("&schema=verify")).empty());
 }
 
 TEST_CASE("mysql schema: a table of another engine is refused") {

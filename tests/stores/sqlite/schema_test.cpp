@@ -122,15 +122,6 @@ TEST_CASE("sqlite schema: a table that is missing or was changed is refused at t
   CHECK(a.acquire("k") == 1000041);
 }
 
-TEST_CASE("sqlite schema: tables of a development version are refused with the statement that renames their column") {
-  made_file fixture;
-  fixture.run("ALTER TABLE dlock_session RENAME COLUMN revoked TO doomed");
-  const std::string way_out = "ALTER TABLE \"dlock_session\" RENAME COLUMN doomed TO revoked";
-  for (const char* parameters : {"", "?schema=verify", "?schema=none"}) fixture.check_refused(parameters, way_out);
-  fixture.run(way_out);
-  check_works(fixture);
-}
-
 TEST_CASE("sqlite schema: a start that was killed before its commit leaves nothing to repair") {
   made_file fixture(false);
   {

@@ -126,7 +126,6 @@ struct probe {
           "{0}session and {0}floor",
           names.prefix(), lacks(why));
     }
-    if (why.native == 1054) why.text += sql::advice_on_older_tables(names, why.text);
     if (why.native == 1146) {
       why.text += mode == sql::schema_mode::create
                       ? ": somebody dropped it. Stop all programs, drop the other tables " + names.prefix() +

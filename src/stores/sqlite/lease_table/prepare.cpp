@@ -62,11 +62,11 @@ void check_system(const sqlite_file& file) {
 [[noreturn]] void refuse_tables(const lease_file& file, const std::string& why) {
   const auto& names = file.names;
   refuse(
-      fmt::format("SQLite file '{}': the lock tables are not those of this program's version: {}{}. To make them anew, "
+      fmt::format("SQLite file '{}': the lock tables are not those of this program's version: {}. To make them anew, "
                   "while no program uses them: drop the tables {}, {} and {}; add 1000000 to fence in row 1 of {}, "
                   "so that no fencing token comes twice; start with schema=create",
-                  file.settings.path, why, sql::advice_on_older_tables(names, why), names.table("lock"),
-                  names.table("session"), names.table("schema_version"), names.table("floor")));
+                  file.settings.path, why, names.table("lock"), names.table("session"), names.table("schema_version"),
+                  names.table("floor")));
 }
 
 /// Why a statement of ours can't be prepared, by SQLite; empty: all can, so tables and columns are there.
