@@ -259,23 +259,6 @@ TEST_CASE_METHOD(async_fixture, "async: a cancellation waits for a poll that ano
   CHECK_FALSE(first.over());
 }
 
-TEST_CASE_METHOD(async_fixture, "async: an attempt without an answer leaves nothing held") {
-  const auto fate = GENERATE(fate::drop, fate::ghost, fate::vanish);
-  const auto at = GENERATE(verb::take, verb::insert);
-  if (at == verb::take) foreign()->acquire("k").release();
-  store->next(at, {.what = fate});
-  async_lock mine(*this, "k", {.wait = 0s});
-  mine.acquire();
-  settle();
-  REQUIRE(mine.over());
-  CHECK(mine.end() == errc::outcome_unknown);
-  CHECK(store->settled() == 1);
-  CHECK(store->count(verb::cancel) == 1);
-  store->run_ghosts();
-  CHECK(fence_of("k") == 0);
-  CHECK(is_free("k"));
-}
-
 TEST_CASE_METHOD(async_fixture, "async: a release without an answer is sent again after a pause") {
   async_lock mine(*this, "k");
   mine.acquire();

@@ -18,35 +18,6 @@ void visit(guarded& data, const lease& held) {
 
 }  // namespace
 
-TEST_CASE_METHOD(engine_fixture, "concurrency: threads of several services, never two on one key, fences in order") {
-  constexpr int services = 3;
-  constexpr int threads_each = 4;
-  constexpr int rounds = 300;
-  constexpr std::size_t keys = 5;
-  std::array<guarded, keys> data;
-  std::vector<std::unique_ptr<lock_service>> all;
-  for (int i = 0; i < services; ++i) all.push_back(foreign());
-  std::atomic<int> granted{0};
-  while_time_passes([&] {
-    on_threads(services * threads_each, [&](int t) {
-      std::mt19937 random(static_cast<unsigned>(t));
-      auto& locks = *all[static_cast<std::size_t>(t % services)];
-      for (int i = 0; i < rounds; ++i) {
-        const auto k = random() % keys;
-        const auto key = "k" + std::to_string(k);
-        auto held = random() % 2 == 0 ? locks.try_acquire(key)
-                                      : locks.acquire(key, {.wait = 1h, .retry = {.pause = 1ms, .max_pause = 5ms}});
-        if (!held) continue;
-        visit(data[k], held);
-        ++granted;
-        if (random() % 4 == 0) held.release();
-      }
-    });
-  });
-  CHECK(granted > rounds);
-  for (auto& each : data) CHECK(each.wrong == 0);
-}
-
 TEST_CASE_METHOD(engine_fixture, "concurrency: with faults all over, never two on one key, nothing stays behind",
                  "[T80]") {
   constexpr std::size_t keys = 3;

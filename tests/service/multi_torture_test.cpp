@@ -42,42 +42,6 @@ std::vector<std::string> names(const std::vector<std::size_t>& which) {
 
 }  // namespace
 
-TEST_CASE_METHOD(engine_fixture, "multi: random subsets by 32 threads of several services, no deadlock, no leftovers",
-                 "[T76]") {
-  constexpr int threads = 32;
-  constexpr int rounds = 12;
-  table table;
-  std::vector<std::unique_ptr<lock_service>> all;
-  for (int i = 0; i < 4; ++i) all.push_back(foreign());
-  std::atomic<int> granted{0};
-  std::atomic<int> failed{0};
-  while_time_passes([&] {
-    on_threads(threads, [&](int t) {
-      std::mt19937 random(static_cast<unsigned>(t));
-      auto& locks = *all[static_cast<std::size_t>(t) % all.size()];
-      for (int i = 0; i < rounds; ++i) {
-        const auto which = some(random);
-        try {
-          auto held = random() % 4 == 0
-                          ? locks.try_acquire_all(names(which))
-                          : locks.acquire_all(names(which), {.wait = 24h, .retry = {.pause = 1ms, .max_pause = 20ms}});
-          if (!held) continue;
-          table.visit(which, held);
-          ++granted;
-          if (random() % 2 == 0) held.release();
-        } catch (const error&) {
-          ++failed;
-        }
-      }
-    });
-  });
-  CHECK(failed == 0);
-  CHECK(granted >= threads * rounds / 2);
-  CHECK(table.wrong() == 0);
-  CHECK(all[0]->held_keys().empty());
-  for (std::size_t k = 0; k < key_count; ++k) CHECK(is_free(table::name(k)));
-}
-
 TEST_CASE_METHOD(engine_fixture, "multi: with faults all over, all or nothing and nothing stays behind", "[T76][T80]") {
   table table;
   auto settings = options();

@@ -124,15 +124,6 @@ TEST_CASE("store: a kept grant frees only when its session is gone") {
   CHECK(b.at("k").holder == b.id);
 }
 
-TEST_CASE_METHOD(two_actors, "store: closing a session gives its kept grants away") {
-  a.acquire("k");
-  CHECK(a.close() == outcome::yes);
-  CHECK(a.close() == outcome::no);
-  const seen now = b.at("k");
-  CHECK(now.gone);
-  CHECK(answer(b.take_over("k", now)) == outcome::yes);
-}
-
 TEST_CASE("store: a take-over by stale sight is refused", "[T57]") {
   const auto fixture = make_store_fixture();
   actor a(*fixture), b(*fixture), c(*fixture);

@@ -413,26 +413,6 @@ TEST_CASE_METHOD(verify_scene,
   CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
 }
 
-TEST_CASE_METHOD(verify_scene, "verify: an older grant of the same session proves nothing") {
-  // The fence must be equal: with ">=" or "<=" one of these two would pass.
-  std::string older;
-  {
-    auto first = locks.acquire("wallet:1", {.ttl = 5s});
-    older = first.verification().text;
-  }
-  auto second = locks.acquire("wallet:1", {.ttl = 5s});
-  const auto newer = second.verification().text;
-  REQUIRE(second.fencing_token() == 2);
-  odb::transaction t(begin(*bank));
-  CHECK(bank->execute(older) == 0);
-  CHECK(bank->execute(newer) == 1);
-  t.rollback();
-  second.release();
-  auto third = others.acquire("wallet:1", {.ttl = 5s, .wait = 20s});
-  odb::transaction again(begin(*bank));
-  CHECK(bank->execute(newer) == 0);
-}
-
 // Leases that end inside a transaction of the application's: the key is not free before its outcome.
 
 TEST_CASE_METHOD(verify_scene, "verify: a lease that ends inside the transaction is held until the commit", "[T70]") {

@@ -507,16 +507,6 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, keys of another lo
   CHECK(release_and_wake(holder, fence).waiters == 1);
 }
 
-TEST_CASE_METHOD(team_wake_fixture,
-                 "wake: on a team's table, a waiter whose row somebody has removed enters it again") {
-  holder.acquire("k");
-  waiting_store waiter(*team);
-  REQUIRE(waiter.works());
-  REQUIRE(rows() == "1");
-  root.run("DELETE FROM " + team->waiter_table());
-  CHECK(eventually([&] { return rows() == "1"; }));
-}
-
 TEST_CASE("wake: on t_lock, the last release of a request wakes, and none before") {
   t_lock_fixture team("&wake=on");
   actor first(team), second(team);

@@ -3,9 +3,6 @@
 /// Several processes with one lock file. A child is forked while this process has no connection open, and leaves by
 /// _exit() or SIGKILL.
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
@@ -58,74 +55,6 @@ void make_key(store_fixture& fixture, std::string_view key) {
 }
 
 }  // namespace
-
-TEST_CASE("sqlite processes: holders never overlap and fences grow by exactly one") {
-  constexpr std::uint64_t processes = 4, rounds = 50;
-  sqlite_file_fixture fixture;
-  make_key(fixture, "k");
-  const std::string counter = fixture.folder / "counter";
-  const int file = ::open(counter.c_str(), O_RDWR | O_CREAT, 0600);
-  std::uint64_t zero = 0;
-  REQUIRE(::pwrite(file, &zero, sizeof zero, 0) == sizeof zero);
-
-  std::vector<std::uint64_t> fences;
-  {
-    std::vector<std::unique_ptr<forked_child>> children;
-    for (std::uint64_t i = 0; i < processes; ++i) {
-      children.push_back(std::make_unique<forked_child>([&](auto send) {
-        worker w(fixture, for_long);
-        for (std::uint64_t n = 0; n < rounds; ++n) {
-          const auto fence = w.acquire("k");
-          std::uint64_t seen = 0;  // read, change, write back: loses updates if anybody else does so too
-          if (::pread(file, &seen, sizeof seen, 0) != sizeof seen) ::_exit(4);
-          std::this_thread::yield();
-          ++seen;
-          if (::pwrite(file, &seen, sizeof seen, 0) != sizeof seen) ::_exit(4);
-          w.release("k", fence);
-          send(fence);
-        }
-      }));
-    }
-    for (auto& each : children) {
-      for (std::uint64_t fence = 0; each->read(fence);) fences.push_back(fence);
-      CHECK(each->wait() == 0);
-    }
-  }
-  std::uint64_t sum = 0;
-  REQUIRE(::pread(file, &sum, sizeof sum, 0) == sizeof sum);
-  ::close(file);
-  CHECK(sum == processes * rounds);
-  std::vector<std::uint64_t> expected(processes * rounds);
-  std::iota(expected.begin(), expected.end(), std::uint64_t{2});
-  std::sort(fences.begin(), fences.end());
-  CHECK(fences == expected);
-}
-
-TEST_CASE("sqlite processes: what a killed holder had is granted again after its ttl, not before") {
-  sqlite_file_fixture fixture;
-  make_key(fixture, "k");
-  forked_child holder([&](auto send) {
-    worker w(fixture, 1s);
-    send(w.acquire("k"));
-    for (;;) ::pause();
-  });
-  std::uint64_t fence = 0;
-  REQUIRE(holder.read(fence));
-  holder.kill();
-  actor next(fixture);
-  const seen dead = next.at("k");
-  CHECK(dead.fence == fence);
-  CHECK_FALSE(dead.gone);
-  if (!dead.expired) {
-    CHECK(answer(next.take("k")) == outcome::no);
-    CHECK(answer(next.take_over("k", dead)) == outcome::no);
-  }
-  pass_until(fixture, [&] { return next.kill(dead.holder) == outcome::yes; });
-  CHECK(next.at("k").gone);
-  const reply taken = next.take_over("k", dead);
-  REQUIRE(answer(taken) == outcome::yes);
-  CHECK(taken.fence == fence + 1);
-}
 
 TEST_CASE("sqlite processes: writers killed at any moment leave a sound file and grantable keys") {
   sqlite_file_fixture fixture;

@@ -688,13 +688,3 @@ TEST_CASE(
   }
   for (const int end : go) ::close(end);
 }
-
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: a service that polls is made beside one that is woken") {
-  const auto url = fixture.url();
-  // clang-format off
-  dlock::lock_service locks(url);                         // wake=on, the default
-  auto held = locks.acquire("order:42", {.wait = 1min});  // sleeps; a release in another process ends that at once
-  dlock::lock_service quiet(url + "?wake=off");           // polls
-  // clang-format on
-  CHECK_FALSE(quiet.try_acquire("order:42"));
-}
