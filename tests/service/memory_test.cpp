@@ -186,34 +186,28 @@ TEST_CASE_METHOD(memory_fixture, "memory: an acquire of several keys that runs o
       });
 }
 
-TEST_CASE_METHOD(memory_fixture, "memory: a lease that ends without it frees its key") {
+TEST_CASE_METHOD(memory_fixture, "memory: a lease that ends without it frees its key, and one of several keys all") {
   const bool answered = GENERATE(true, false);
-  std::optional<lease> mine;
+  const bool several = GENERATE(true, false);
+  std::optional<lease> one;
+  std::optional<multi_lease> all;
   without_memory(
       [&](std::size_t number) {
-        mine = locks->acquire(key("one", number));
+        if (several) {
+          all = locks->acquire_all(lock_keys{key("one", number), key("two", number)});
+        } else {
+          one = locks->acquire(key("one", number));
+        }
         if (!answered) store->next(verb::release, {.what = fate::fail, .why = denied});
       },
-      [&](std::size_t) { mine.reset(); },
+      [&](std::size_t) {
+        one.reset();
+        all.reset();
+      },
       [&](std::size_t number) {
         store->forget_scripts();
         check_free(key("one", number));
-      });
-}
-
-TEST_CASE_METHOD(memory_fixture, "memory: leases that end together without it free their keys") {
-  const bool answered = GENERATE(true, false);
-  std::optional<multi_lease> mine;
-  without_memory(
-      [&](std::size_t number) {
-        mine = locks->acquire_all(lock_keys{key("one", number), key("two", number)});
-        if (!answered) store->next(verb::release, {.what = fate::fail, .why = denied});
-      },
-      [&](std::size_t) { mine.reset(); },
-      [&](std::size_t number) {
-        store->forget_scripts();
-        check_free(key("one", number));
-        check_free(key("two", number));
+        if (several) check_free(key("two", number));
       });
 }
 

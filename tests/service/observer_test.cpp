@@ -23,6 +23,17 @@ struct observer_fixture : engine_fixture {
     settings.observer = watch;
     return settings;
   }
+  /// From now on `watch` stands still in an event of this kind, until `go_on`.
+  void block_on(event::kind which) {
+    watch->call = [this, which](const event& event) {
+      if (event.what != which) return;
+      blocked = true;
+      static_cast<void>(eventually([&] { return go_on.load(); }, 60s));
+    };
+  }
+
+  std::atomic<bool> blocked{false};
+  std::atomic<bool> go_on{false};
 };
 
 }  // namespace
@@ -44,13 +55,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: what it throws is counted and chan
 }
 
 TEST_CASE_METHOD(observer_fixture, "observer: one that blocks does not stop renewals", "[T93]") {
-  std::atomic<bool> blocked{false};
-  std::atomic<bool> go_on{false};
-  watch->call = [&](const event& event) {
-    if (event.what != event::kind::renewal_late) return;
-    blocked = true;
-    static_cast<void>(eventually([&] { return go_on.load(); }, 60s));
-  };
+  block_on(event::kind::renewal_late);
   const auto locks = service(watched());
   const auto held = locks->acquire("k", {.ttl = 10s});
   store->next(session_verb::renew, {.what = fate::fail, .why = {.transient = true, .text = "hiccup"}});
@@ -65,13 +70,7 @@ TEST_CASE_METHOD(observer_fixture, "observer: one that blocks does not stop rene
 
 TEST_CASE_METHOD(observer_fixture, "observer: one that blocks on a lost session does not stop another's renewals",
                  "[T93]") {
-  std::atomic<bool> blocked{false};
-  std::atomic<bool> go_on{false};
-  watch->call = [&](const event& event) {
-    if (event.what != event::kind::session_lost) return;
-    blocked = true;
-    static_cast<void>(eventually([&] { return go_on.load(); }, 60s));
-  };
+  block_on(event::kind::session_lost);
   const auto locks = service(watched());
   const auto forced = locks->acquire("forced", {.ttl = 10s});
   const auto held = locks->acquire("k", {.ttl = 15s});
