@@ -212,19 +212,3 @@ TEST_CASE("deadline heap: whoever leaves and comes, the first deadline is at the
   CHECK(remaining == 0);
   CHECK(heap.first() == instant::max());
 }
-
-TEST_CASE("trust: without a deadline it is left for ever, also on a clock that is still below zero") {
-  // A machine that has just booted, seen by a client whose clock is behind.
-  trust until{};
-  CHECK(until.remaining(instant{-10min}) == microseconds::max());
-  CHECK(until.remaining(instant{10min}) == microseconds::max());
-}
-
-TEST_CASE("trust: what is left is counted to the deadline, and nothing once it has passed") {
-  trust until{instant{5s}};
-  CHECK(until.remaining(instant{-1s}) == microseconds{6s});
-  CHECK(until.remaining(instant{4s}) == microseconds{1s});
-  CHECK(until.remaining(instant{5s}) == microseconds{0});
-  CHECK(until.remaining(instant{4s}) == microseconds{0});  // it was told once that it had passed
-  CHECK_FALSE(until.extend(instant{9s}));
-}

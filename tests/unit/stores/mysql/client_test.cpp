@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
+// The public header comes before all others: what it declares must hide nothing that the internal ones name.
+#include "dlock/stores/mysql.hpp"
+//
 
 #include "dlock/detail/sha256.hpp"
 #include "stores/mysql/bound/lock_holding_connection.hpp"
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/factory.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/settings.hpp"
+#include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/mysql/named_lock/lock_connection.hpp"
 #include "stores/sql/waiting_circles.hpp"

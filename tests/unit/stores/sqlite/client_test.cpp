@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
+// The public header comes before all others: what it declares must hide nothing that the internal ones name.
+#include "dlock/stores/sqlite.hpp"
+//
 
 #include <filesystem>
 
-#include "dlock/stores/sqlite.hpp"
 #include "stores/sqlite/client/busy_retry.hpp"
+#include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
+#include "stores/sqlite/lease_table/row_sql.hpp"
+#include "stores/sqlite/lease_table/store.hpp"
 #include "support/test.hpp"
 
 using namespace dlock::stores::sqlite;
