@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "by_hand.hpp"
-#include "support/redis_masters.hpp"
 #include "support/redis_server.hpp"
 #include "support/scratch_folder.hpp"
 #ifdef DLOCK_HAS_ZOOKEEPER

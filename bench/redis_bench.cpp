@@ -16,7 +16,6 @@
 #include "placement.hpp"
 #include "redis_by_hand.hpp"
 #include "stores/redis/leases/scripts.hpp"
-#include "support/redis_masters.hpp"
 #include "support/redis_server.hpp"
 
 namespace {

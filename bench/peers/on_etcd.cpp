@@ -18,7 +18,6 @@
 #include "etcd_lease.grpc.pb.h"
 #include "etcd_lock.grpc.pb.h"
 #include "support/calls.hpp"
-#include "support/free_port.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/server_process.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/async_fixture.hpp"
-#include "support/in_child.hpp"
+#include "support/forked_child.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -3,7 +3,7 @@
 #include "api/access.hpp"
 #include "dlock/dlock.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/running_clock.hpp"
+#include "support/clock_fixture.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

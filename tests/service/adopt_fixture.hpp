@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "service/row_fixture.hpp"
+#include "service/engine_fixture.hpp"
 #include "support/test.hpp"
 
 namespace dlock::test {

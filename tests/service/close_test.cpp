@@ -2,7 +2,7 @@
 
 #include "api/access.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/running_clock.hpp"
+#include "support/clock_fixture.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

@@ -7,7 +7,7 @@
 
 #include "dlock/async.hpp"
 #include "dlock/locked.hpp"
-#include "service/row_fixture.hpp"
+#include "service/engine_fixture.hpp"
 
 namespace dlock::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include "service/counted_waits.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/clock_fixture.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

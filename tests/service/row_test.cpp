@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "api/access.hpp"
-#include "service/counted_waits.hpp"
-#include "service/row_fixture.hpp"
+#include "service/engine_fixture.hpp"
+#include "support/clock_fixture.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -61,4 +61,15 @@ class forked_child {
   int from_ = -1;
 };
 
+/// Runs in a child, which ends without running anything else: what() says 0 for all well. The answer to the parent is
+/// that, or -1 if the child died.
+template <class What>
+int in_child(What what) {
+  forked_child child([&](auto) {
+    ::alarm(20);
+    ::_exit(what());
+  });
+  return child.wait();
+}
+
 }  // namespace dlock::test

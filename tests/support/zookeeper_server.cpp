@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "support/calls.hpp"
-#include "support/free_port.hpp"
+#include "support/server_process.hpp"
 
 namespace dlock::test {
 

@@ -15,9 +15,9 @@
 
 #include "dlock/metrics.hpp"
 #include "support/calls.hpp"
-#include "support/child_process.hpp"
-#include "support/free_port.hpp"
+#include "support/program_output.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/server_process.hpp"
 #include "support/test.hpp"
 
 namespace dlock::test {

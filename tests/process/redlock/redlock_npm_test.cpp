@@ -11,7 +11,7 @@
 #include "dlock/stores/redlock.hpp"
 #include "support/program_output.hpp"
 #include "support/redis_counters.hpp"
-#include "support/redis_masters.hpp"
+#include "support/redis_server.hpp"
 #include "support/test.hpp"
 
 namespace dlock::test {

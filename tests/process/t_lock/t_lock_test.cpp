@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "contract/backends/mysql/schemes.hpp"
-#include "support/child_process.hpp"
+#include "support/program_output.hpp"
 #include "support/test.hpp"
 
 namespace dlock::test {

@@ -4,7 +4,6 @@
 #include "dlock/stores/redis.hpp"
 #include "dlock/stores/redlock.hpp"
 #include "process/torture/driver.hpp"
-#include "support/redis_masters.hpp"
 #include "support/redis_server.hpp"
 #include "support/test.hpp"
 

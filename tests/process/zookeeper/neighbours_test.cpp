@@ -11,7 +11,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/zookeeper.hpp"
 #include "support/calls.hpp"
-#include "support/child_process.hpp"
+#include "support/program_output.hpp"
 #include "support/test.hpp"
 #include "support/zookeeper_server.hpp"
 

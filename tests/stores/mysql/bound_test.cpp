@@ -9,7 +9,7 @@
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/waiting_store.hpp"
 #include "stores/mysql/client/statement.hpp"
-#include "support/in_child.hpp"
+#include "support/forked_child.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"

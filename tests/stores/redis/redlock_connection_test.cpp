@@ -6,7 +6,7 @@
 
 #include "stores/redis/redis_fixtures.hpp"
 #include "stores/redis/redlock/connection.hpp"
-#include "support/redis_masters.hpp"
+#include "support/redis_server.hpp"
 
 namespace dlock::test {
 

@@ -9,7 +9,7 @@
 #include "dlock/stores/redlock.hpp"
 #include "stores/redis/redis_fixtures.hpp"
 #include "support/recording_observer.hpp"
-#include "support/redis_masters.hpp"
+#include "support/redis_server.hpp"
 
 namespace dlock::test {
 

@@ -7,7 +7,7 @@
 
 #include "contract/store/waiting_store.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/in_child.hpp"
+#include "support/forked_child.hpp"
 #include "support/recording_observer.hpp"
 
 namespace dlock::test {

@@ -6,7 +6,7 @@
 #include "dlock/lock_service.hpp"
 #include "stores/zookeeper/client/connection.hpp"
 #include "stores/zookeeper/zookeeper_fixtures.hpp"
-#include "support/in_child.hpp"
+#include "support/forked_child.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
 

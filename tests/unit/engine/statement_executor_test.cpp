@@ -4,7 +4,7 @@
 
 #include "engine/statements/statement_executor.hpp"
 #include "engine/statements/blocked_caller.hpp"
-#include "support/running_clock.hpp"
+#include "support/clock_fixture.hpp"
 #include "unit/engine/executor_fixture.hpp"
 #include "unit/engine/whole_batch_store.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dlock/store_interface/store.hpp"
-#include "support/gate.hpp"
+#include "support/store_faults.hpp"
 
 namespace dlock::test {
 

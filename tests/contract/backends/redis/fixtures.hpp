@@ -7,7 +7,6 @@
 #include "contract/url_fixture.hpp"
 #include "dlock/stores/redis.hpp"
 #include "dlock/stores/redlock.hpp"
-#include "support/redis_masters.hpp"
 #include "support/redis_server.hpp"
 
 namespace dlock::test {
