@@ -3,7 +3,7 @@
 /// Verbs where a lock is bound to a connection of its holder's: it ends with that, and nobody else learns more than
 /// that it is held. Of stores without expiring leases.
 
-#include "contract/store/two_actors.hpp"
+#include "contract/store/store_contract.hpp"
 #include "support/calls.hpp"
 
 namespace dlock::test {

@@ -3,8 +3,7 @@
 /// Grants with an expiry of their own: how they are extended, shown, and given to the next. Of stores with
 /// capabilities::expiring_leases.
 
-#include "contract/store/crowd.hpp"
-#include "contract/store/two_actors.hpp"
+#include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
 

@@ -2,7 +2,7 @@
 
 /// Fencing tokens. Of stores with capabilities::fence.
 
-#include "contract/store/two_actors.hpp"
+#include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
 

@@ -3,7 +3,7 @@
 /// fairness::fifo: the order in which processes began to wait. A waiter that never takes the key shows who overtakes
 /// whom. Of stores with capabilities::wakes_one and keeps_order.
 
-#include "contract/store/fifo_fixture.hpp"
+#include "contract/store/waiting_store.hpp"
 
 namespace dlock::test {
 

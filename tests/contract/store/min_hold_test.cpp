@@ -2,7 +2,7 @@
 
 /// Keys that stay taken for a while after their release. Of stores with capabilities::min_hold.
 
-#include "contract/store/two_actors.hpp"
+#include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
 

@@ -2,7 +2,7 @@
 
 /// Release and take in one. Of stores with capabilities::passes_on.
 
-#include "contract/store/two_actors.hpp"
+#include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
 

@@ -2,8 +2,7 @@
 
 /// Sessions whose expiry stands in the store: when they end, and who ends them.
 
-#include "contract/store/crowd.hpp"
-#include "contract/store/two_actors.hpp"
+#include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
 

@@ -2,7 +2,7 @@
 
 /// Sessions that outlive their connections: what they keep, who may end them, and how they are shown.
 
-#include "contract/store/two_actors.hpp"
+#include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
 

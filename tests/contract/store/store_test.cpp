@@ -2,8 +2,7 @@
 
 /// take, insert, poll: who gets a key, and with which fence.
 
-#include "contract/store/crowd.hpp"
-#include "contract/store/two_actors.hpp"
+#include "contract/store/store_contract.hpp"
 
 namespace dlock::test {
 

@@ -11,7 +11,7 @@
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "contract/backends/mysql/schemes.hpp"
-#include "contract/store/fifo_fixture.hpp"
+#include "contract/store/waiting_store.hpp"
 #include "dlock/multi_lease.hpp"
 #include "stores/mysql/long_lock_wait.hpp"
 #include "support/mysql_user.hpp"

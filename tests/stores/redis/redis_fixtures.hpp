@@ -2,7 +2,7 @@
 #pragma once
 
 #include "contract/store/store_contract.hpp"
-#include "contract/url_fixture.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/stores/redis.hpp"
 #include "support/calls.hpp"
 #include "support/counting_listener.hpp"

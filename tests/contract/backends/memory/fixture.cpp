@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "contract/virtual_fixture.hpp"
+#include "contract/store_fixture.hpp"
 
 namespace dlock::test {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "contract/row/row_contract.hpp"
-#include "contract/url_fixture.hpp"
+#include "contract/store_fixture.hpp"
 #include "support/mysql_fixture.hpp"
 
 namespace dlock::test {

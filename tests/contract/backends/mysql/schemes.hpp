@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "contract/url_fixture.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/stores/mysql_for_update.hpp"
 #include "dlock/stores/mysql_named_lock.hpp"
 #include "dlock/stores/mysql_shared_tables.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "contract/url_fixture.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/stores/redis.hpp"
 #include "dlock/stores/redlock.hpp"
 #include "support/redis_server.hpp"

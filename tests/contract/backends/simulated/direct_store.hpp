@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "contract/virtual_fixture.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/transactional_store.hpp"

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "contract/store/store_contract.hpp"
-#include "contract/url_fixture.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/stores/sqlite.hpp"
+#include "stores/sqlite/client/wake_file.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace dlock::test {
@@ -31,6 +33,17 @@ class sqlite_file_fixture : public url_fixture {
 /// What names that grant of an actor's in a statement for a transaction.
 inline request grant_of(const actor& who, std::string_view key, std::uint64_t fence) {
   return {.resource = key, .session = who.id, .nonce = who.nonce, .fence = fence};
+}
+
+/// How many locks threads hold that wait for others, as the wake file of that database has it.
+inline std::size_t held_by_waiters_of(const std::string& database) {
+  stores::sqlite::wake_file wakes(database);
+  std::string why;
+  const auto file = wakes.open(false, why);
+  std::size_t locks = 0;
+  if (file == nullptr) return locks;
+  for (const auto& each : file->nested_waiters()) locks += each.held.size();
+  return locks;
 }
 
 }  // namespace dlock::test

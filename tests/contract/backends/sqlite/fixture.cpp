@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "contract/backends/sqlite/file_fixture.hpp"
-#include "contract/backends/sqlite/held_by_waiters.hpp"
 #include "support/raw_sqlite.hpp"
 
 namespace dlock::test {

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "contract/backends/sqlite/held_by_waiters.hpp"
+#include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/row/row_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
 #include "stores/sql/application_database.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "contract/url_fixture.hpp"
+#include "contract/store_fixture.hpp"
 #include "dlock/stores/zookeeper.hpp"
 #include "support/zookeeper_server.hpp"
 
