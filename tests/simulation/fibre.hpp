@@ -47,4 +47,10 @@ class fibre {
   bool over_ = false;
 };
 
+class random_source;
+
+/// While a run is under way, what the system gives is decided by its seed: random bytes (ids of sessions, nonces) come
+/// from there. And nobody else is there, so a mutex costs nothing. Null: the run is over.
+void bytes_come_from(random_source* source) noexcept;
+
 }  // namespace dlock::simulation

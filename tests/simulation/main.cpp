@@ -18,7 +18,6 @@
 #include <string>
 #include <vector>
 
-#include "simulation/picture.hpp"
 #include "simulation/run.hpp"
 
 namespace {

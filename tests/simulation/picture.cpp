@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "simulation/picture.hpp"
+#include "simulation/run.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "simulation/random.hpp"
 #include "simulation/store_kind.hpp"
 #include "simulation/world.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "simulation/application.hpp"
-#include "simulation/system.hpp"
+#include "simulation/fibre.hpp"
 
 namespace dlock::simulation {
 

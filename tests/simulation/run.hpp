@@ -50,4 +50,9 @@ plan reduced(const plan& failed, mistake wrong = mistake::none);
 /// The end of its story, as far as it is about the key that the failure names.
 std::string excerpt(const result& of, std::size_t lines = 40);
 
+/// The run as an SVG: a row for each key of each process, with who held it, who waited, who was killed or stood still,
+/// and where trust ended. The run must have its story. So many microseconds of it: the last of one that failed, the
+/// first of another.
+std::string picture(const result& of, moment window = 3'000'000);
+
 }  // namespace dlock::simulation

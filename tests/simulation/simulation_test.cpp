@@ -8,7 +8,6 @@
 #include <ctime>
 #include <string>
 
-#include "simulation/picture.hpp"
 #include "simulation/run.hpp"
 
 namespace {
