@@ -28,22 +28,27 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "dlock/distributed_mutex.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/owner.hpp"
 #include "dlock/store_interface/clock.hpp"
+#include "dlock/with_lock.hpp"
 #include "process/helper_program.hpp"
-#include "process/taker_acts.hpp"
-#include "process/torture_run.hpp"
+#include "process/torture/driver.hpp"
 
 namespace {
 
@@ -70,6 +75,53 @@ std::optional<dlock::lock_service> service;
 std::optional<dlock::lease> held;
 std::vector<dlock::lease> others;
 std::optional<std::stop_callback<std::function<void()>>> when_lost;
+
+// What it does besides taking one lock.
+
+std::atomic<unsigned> grants{0};
+std::atomic<unsigned> timeouts{0};
+
+/// A thread takes the key again and again, as the quickstart does it.
+void start_loop(dlock::lock_service& locks, const std::string& key) {
+  std::thread([&locks, key] {
+    for (;;) {
+      try {
+        locks.with_lock(key, {.ttl = 10s, .wait = 20s}, [] { std::this_thread::sleep_for(2ms); });
+        ++grants;
+      } catch (const dlock::lock_timeout&) {
+        ++timeouts;
+      }
+    }
+  }).detach();
+}
+
+/// "<grants> <timeouts>" so far.
+std::string looped() { return std::to_string(grants) + " " + std::to_string(timeouts); }
+
+/// Calls std::exit(0) in the middle of something that holds the key: nothing that stands on the stack is destroyed. By
+/// a lease, by leases on several keys, by a mutex, in the name of a task, or in a nested call. Says so before by
+/// `inside`.
+void exit_inside(dlock::lock_service& locks, const std::string& key, const dlock::lock_options& as,
+                 const std::string& holder, const std::function<void()>& inside) {
+  const auto leave = [&inside] {
+    inside();
+    std::exit(0);
+  };
+  if (holder == "lease") locks.with_lock(key, as, leave);
+  if (holder == "nested") {
+    locks.with_lock(key, as, [&] { locks.with_lock(key, as, leave); });
+  }
+  if (holder == "leases") locks.with_locks({key, key + "-2", key + "-3"}, as, leave);
+  if (holder == "mutex") {
+    static dlock::distributed_mutex door{locks, key, as};  // destroyed before the service
+    const std::lock_guard guard(door);
+    leave();
+  }
+  if (holder == "task") {
+    const dlock::owner_scope task;
+    locks.with_lock(key, as, leave);
+  }
+}
 
 std::int64_t now() { return dlock::boot_clock::now().time_since_epoch().count(); }
 
@@ -293,10 +345,10 @@ bool obey(const std::string& command, const std::string& argument) {
   } else if (command == "hold-in-thread") {
     hold_in_thread();
   } else if (command == "loop") {
-    dlock::test::start_loop(*service, settings.key);
+    start_loop(*service, settings.key);
     say("looping");
   } else if (command == "looped") {
-    say("looped {}", dlock::test::looped());
+    say("looped {}", looped());
   } else if (command == "fork") {
     fork_child(argument);
   } else if (command == "outlive") {
@@ -305,7 +357,7 @@ bool obey(const std::string& command, const std::string& argument) {
     held.reset();
     say("outliving");
   } else if (command == "exit-inside") {
-    dlock::test::exit_inside(*service, settings.key, options(settings.wait), argument, [] { say("inside"); });
+    exit_inside(*service, settings.key, options(settings.wait), argument, [] { say("inside"); });
   } else if (command == "exit") {
     std::exit(0);
   } else {

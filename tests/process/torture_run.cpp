@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "process/torture_run.hpp"
+#include "process/torture/driver.hpp"
 
 #include <poll.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "odb/verify/verify_fixture.hpp"
+#include "odb/verify/verify_scene.hpp"
 #include "support/mysql_fixture.hpp"
 
 namespace dlock::test {

@@ -10,7 +10,6 @@
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
-#include "process/torture_run.hpp"
 #include "support/calls.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/test.hpp"

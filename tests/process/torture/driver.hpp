@@ -13,6 +13,11 @@
 
 #include "process/hold_log.hpp"
 
+namespace dlock {
+class lease;
+class lock_service;
+}  // namespace dlock
+
 namespace dlock::test {
 
 using dice = std::mt19937_64;
@@ -63,5 +68,19 @@ torture_report torture(tortured_fixture& fixture, const torture_terms& terms, st
 /// the seed, DLOCK_TORTURE_SEED: then the same faults come in the same order, though not at the same moments, and they
 /// may meet other processes and connections. DLOCK_TORTURE_SECONDS replaces `length`, and prints the report.
 void check_torture(tortured_fixture& fixture, const torture_terms& terms);
+
+struct torture_settings {
+  std::string log{};  ///< a hold_log
+  std::vector<std::string> keys{};
+  std::uint64_t seed = 1;
+  std::chrono::milliseconds ttl{1000};
+};
+
+/// 0: its store has none.
+std::uint64_t fence_of(const lease& mine);
+
+/// Takes and releases the keys at random, holds one now and then for longer than a ttl of a second, and logs what it
+/// holds, until somebody says something on standard input or closes it.
+void run_torture(lock_service& locks, const torture_settings& settings);
 
 }  // namespace dlock::test

@@ -9,7 +9,7 @@
 
 #include "dlock/lock_service.hpp"
 #include "odb/verify/bank.hpp"
-#include "odb/verify/verify_fixture.hpp"
+#include "odb/verify/verify_scene.hpp"
 #include "process/taker.hpp"
 #include "process/transfer/history.hpp"
 #include "support/scratch_folder.hpp"

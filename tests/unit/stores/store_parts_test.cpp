@@ -5,6 +5,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/store_interface/store_url.hpp"
 #include "dlock/stores/memory.hpp"
+#include "stores/key_listeners.hpp"
 #include "stores/reply_or_in_doubt.hpp"
 #include "support/calls.hpp"
 #include "support/test.hpp"
@@ -406,4 +407,60 @@ TEST_CASE("virtual clock: wait_forever that the test forgot ends by itself, too"
   const auto theirs = others.acquire("k");
   const auto mine = locks.try_acquire("k", {.wait = wait_forever});
   CHECK(theirs.loss() != loss_reason::none);  // it ends by a leap that no lease outlives
+}
+
+namespace {
+
+class recorder final : public key_listener {
+ public:
+  void may_be_free(bool works) noexcept override { calls.push_back(works); }
+  std::vector<bool> calls{};
+};
+
+}  // namespace
+
+TEST_CASE("key listeners: one that relies on notifications is to learn of their end, though another one has just come",
+          "[unit]") {
+  stores::key_listeners key;
+  recorder first, second;
+  key.add(first);
+  CHECK_FALSE(key.informed);
+  CHECK_FALSE(key.relied_on);
+  key.notify(true);
+  key.add(second);
+  CHECK_FALSE(key.informed);
+  CHECK(key.relied_on);
+  key.notify(false);
+  CHECK_FALSE(key.relied_on);
+  CHECK(first.calls == std::vector{true, false});
+  CHECK(second.calls == std::vector{false});
+}
+
+TEST_CASE("key listeners: the first of a new wait relies on nothing that an earlier one was notified of", "[unit]") {
+  stores::key_listeners key;
+  recorder first, second;
+  key.add(first);
+  key.notify(true);
+  key.all.clear();
+  key.add(second);
+  CHECK_FALSE(key.relied_on);
+}
+
+TEST_CASE("key notes: only what was done with a watched key since its watch began is known", "[unit]") {
+  stores::key_notes notes;
+  notes.set_taken("a", true);
+  CHECK(notes.empty());
+  CHECK_FALSE(notes.begin("a"));
+  CHECK_FALSE(notes.empty());
+  CHECK_FALSE(notes.set_released("b"));
+  CHECK(notes.set_released("a"));
+  CHECK(notes.released("a"));
+  CHECK_FALSE(notes.released("a"));
+  notes.set_taken("a", true);
+  CHECK(notes.begin("a"));  // another watch, and the note is gone
+  CHECK_FALSE(notes.end("a"));
+  CHECK(notes.empty());
+  notes.begin("a");
+  notes.set_taken("a", true);
+  CHECK(notes.end("a"));
 }
