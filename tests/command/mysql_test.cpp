@@ -5,12 +5,8 @@
 #include <fmt/format.h>
 
 #include "command/program.hpp"
-#include "dlock/lock_service.hpp"
-#include "support/calls.hpp"
-#include "support/mysql_fixture.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

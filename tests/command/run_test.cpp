@@ -6,8 +6,6 @@
 #include <fcntl.h>
 
 #include "command/program.hpp"
-#include "dlock/lock_service.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

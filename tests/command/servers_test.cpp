@@ -3,7 +3,6 @@
 /// The command dlock on Redis and ZooKeeper, on servers that the test starts.
 
 #include "command/program.hpp"
-#include "dlock/lock_service.hpp"
 #ifdef DLOCK_TEST_REDIS
 #include "support/redis_server.hpp"
 #endif

@@ -4,9 +4,7 @@
 
 #include "command/program.hpp"
 #include "dlock/event_log.hpp"
-#include "dlock/lock_service.hpp"
 #include "support/raw_sqlite.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

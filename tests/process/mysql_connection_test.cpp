@@ -8,10 +8,8 @@
 #include "dlock/lock_service.hpp"
 #include "process/taker.hpp"
 #include "support/calls.hpp"
-#include "support/mysql_fixture.hpp"
 #include "support/mysql_user.hpp"
 #include "support/tcp_proxy.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

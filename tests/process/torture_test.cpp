@@ -2,7 +2,6 @@
 
 #include "contract/store_fixture.hpp"
 #include "dlock/lock_service.hpp"
-#include "process/hold_log.hpp"
 #include "process/taker.hpp"
 #include "process/torture/driver.hpp"
 #include "support/test.hpp"

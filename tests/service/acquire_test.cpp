@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include "api/access.hpp"
 #include "dlock/dlock.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/clock_fixture.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -17,7 +17,6 @@
 #include <boost/asio/use_future.hpp>
 #include <fstream>
 
-#include "api/access.hpp"
 #include "dlock/asio.hpp"
 #include "service/async_fixture.hpp"
 

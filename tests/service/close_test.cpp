@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include "api/access.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/clock_fixture.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "api/access.hpp"
 #include "base/lock_settings.hpp"
 #include "dlock/lock_service.hpp"

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include <algorithm>
-#include <memory>
-#include <string>
-
 #include "service/engine_fixture.hpp"
 
 using namespace dlock::test;

@@ -3,7 +3,6 @@
 // Waiting for a key at a store that tells when it may be free (store::watch).
 
 #include "service/engine_fixture.hpp"
-#include "support/clock_fixture.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

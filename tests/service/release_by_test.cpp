@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Rows that a statement of the application's transaction frees: what the commit of a locked row is made of.
 
-#include "api/access.hpp"
 #include "service/adopt_fixture.hpp"
 #include "service/fake_transactions.hpp"
 

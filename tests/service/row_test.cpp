@@ -3,12 +3,7 @@
 // What is different about rows of the application's tables, as the engine sees them. The store beneath takes a row for
 // a key of the same bytes.
 
-#include <chrono>
-#include <memory>
-
-#include "api/access.hpp"
 #include "service/engine_fixture.hpp"
-#include "support/clock_fixture.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

@@ -2,9 +2,6 @@
 
 // Leases that end inside a transaction of the application's, under a watch that knows of fake ones.
 
-#include <memory>
-
-#include "api/access.hpp"
 #include "dlock/distributed_mutex.hpp"
 #include "dlock/with_lock.hpp"
 #include "service/adopt_fixture.hpp"

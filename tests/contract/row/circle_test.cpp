@@ -2,16 +2,8 @@
 
 /// Circles of processes that lead through rows. Of stores that find circles, and have rows.
 
-#include <catch2/generators/catch_generators.hpp>
-#include <future>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <vector>
-
 #include "contract/row/row_contract.hpp"
 #include "contract/store/circle_scene.hpp"
-#include "support/calls.hpp"
 
 namespace dlock::test {
 

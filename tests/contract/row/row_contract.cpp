@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <variant>
-
 namespace dlock::test {
 
 lock_key row_scene::make(std::int64_t id) {

@@ -4,14 +4,6 @@
 /// What a store must do with rows of the application's. The test cases are in contract/row; a test program
 /// for a store links them (library dlock_row_contract) and defines make_row_fixture().
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/row_table.hpp"

@@ -4,7 +4,6 @@
 
 #include "contract/service/service_contract.hpp"
 #include "dlock/multi_lease.hpp"
-#include "dlock/store_interface/store_url.hpp"
 
 namespace dlock::test {
 

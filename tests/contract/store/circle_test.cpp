@@ -3,8 +3,6 @@
 /// Of stores with capabilities::wakes_one that find circles of processes.
 
 #include "contract/store/circle_scene.hpp"
-#include "support/calls.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "contract/store/store_contract.hpp"
 
-#include <ostream>
-
 namespace dlock {
 
 std::ostream& operator<<(std::ostream& out, outcome outcome) {

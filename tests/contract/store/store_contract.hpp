@@ -4,12 +4,8 @@
 /// What every store must do, whatever it is made of, and what those must do that can more: a suite for each capability.
 /// A backend links the suites that its store is for, and defines make_store_fixture().
 
-#include <algorithm>
 #include <iosfwd>
 #include <latch>
-#include <memory>
-#include <thread>
-#include <vector>
 
 #include "contract/store_fixture.hpp"
 #include "dlock/store_interface/id128.hpp"

@@ -6,7 +6,6 @@
 
 #include "contract/store/waiting_store.hpp"
 #include "dlock/multi_lease.hpp"
-#include "dlock/store_interface/store_url.hpp"
 #include "support/url_parameters.hpp"
 
 namespace dlock::test {

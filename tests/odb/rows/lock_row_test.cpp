@@ -4,7 +4,6 @@
 #include <fstream>
 #include <odb/session.hxx>
 
-#include "dlock/error.hpp"
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/macros.hpp"

@@ -7,7 +7,6 @@
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/verify.hpp"
 #include "odb/rows/order_in_hand.hpp"
-#include "odb/rows/row_fixture.hpp"
 #include "support/test.hpp"
 
 using namespace dlock::test;

@@ -17,7 +17,6 @@
 #include "dlock/odb/database.hpp"
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/stores/mysql.hpp"
-#include "odb/verify/bank.hpp"
 #include "odb/verify/verify_scene.hpp"
 #include "support/mysql_fixture.hpp"
 #include "support/own_server.hpp"

@@ -7,7 +7,6 @@
 
 #include "odb/verify/verify_scene.hpp"
 #include "process/taker.hpp"
-#include "support/mysql_fixture.hpp"
 #include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {

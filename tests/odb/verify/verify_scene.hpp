@@ -5,10 +5,8 @@
 //
 #include <fmt/format.h>
 
-#include <memory>
 #include <odb/exceptions.hxx>
 #include <odb/transaction.hxx>
-#include <string>
 
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"

@@ -17,8 +17,6 @@
 #include "support/calls.hpp"
 #include "support/program_output.hpp"
 #include "support/scratch_folder.hpp"
-#include "support/server_process.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

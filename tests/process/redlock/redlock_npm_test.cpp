@@ -5,14 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "dlock/lease.hpp"
-#include "dlock/lock_service.hpp"
 #include "dlock/stores/redis.hpp"
 #include "dlock/stores/redlock.hpp"
-#include "support/program_output.hpp"
 #include "support/redis_counters.hpp"
-#include "support/redis_server.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

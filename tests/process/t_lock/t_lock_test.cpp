@@ -10,7 +10,6 @@
 
 #include "contract/backends/mysql/schemes.hpp"
 #include "support/program_output.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

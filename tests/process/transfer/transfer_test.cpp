@@ -7,13 +7,10 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "dlock/lock_service.hpp"
-#include "odb/verify/bank.hpp"
 #include "odb/verify/verify_scene.hpp"
 #include "process/taker.hpp"
 #include "process/transfer/history.hpp"
 #include "support/scratch_folder.hpp"
-#include "support/test.hpp"
 
 namespace dlock::test {
 

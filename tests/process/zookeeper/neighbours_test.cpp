@@ -7,12 +7,10 @@
 
 #include <fstream>
 
-#include "dlock/lease.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/stores/zookeeper.hpp"
 #include "support/calls.hpp"
 #include "support/program_output.hpp"
-#include "support/test.hpp"
 #include "support/zookeeper_server.hpp"
 
 namespace dlock::test {

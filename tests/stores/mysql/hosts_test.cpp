@@ -6,7 +6,6 @@
 #include <catch2/matchers/catch_matchers_predicate.hpp>
 
 #include "contract/backends/mysql/fixtures.hpp"
-#include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/long_lock_wait.hpp"

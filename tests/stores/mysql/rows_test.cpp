@@ -12,7 +12,6 @@
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
-#include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"

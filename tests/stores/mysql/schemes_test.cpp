@@ -6,7 +6,6 @@
 
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
-#include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/dst_zone.hpp"

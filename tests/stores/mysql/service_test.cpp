@@ -5,7 +5,6 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "dlock/stores/memory.hpp"
 #include "floor_entity-odb-mysql.hxx"
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"

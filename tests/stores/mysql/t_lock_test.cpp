@@ -5,14 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <cstdint>
-#include <string>
-
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "dlock/distributed_mutex.hpp"
-#include "dlock/error.hpp"
 #include "dlock/lock_keys.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/owner.hpp"

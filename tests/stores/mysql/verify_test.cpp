@@ -8,7 +8,6 @@
 #include <odb/mysql/database.hxx>
 
 #include "contract/backends/mysql/fixtures.hpp"
-#include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "dlock/odb/verify.hpp"

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include <algorithm>
 #include <cctype>
 
 #include "contract/backends/mysql/fixtures.hpp"

@@ -6,7 +6,6 @@
 
 #include "stores/redis/redis_fixtures.hpp"
 #include "stores/redis/redlock/connection.hpp"
-#include "support/redis_server.hpp"
 
 namespace dlock::test {
 

@@ -5,11 +5,9 @@
 #include <fmt/format.h>
 
 #include "contract/store/waiting_store.hpp"
-#include "dlock/observer.hpp"
 #include "dlock/stores/redlock.hpp"
 #include "stores/redis/redis_fixtures.hpp"
 #include "support/recording_observer.hpp"
-#include "support/redis_server.hpp"
 
 namespace dlock::test {
 

@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
-#include "support/program_output.hpp"
 #include "support/redis_counters.hpp"
 
 namespace dlock::test {

@@ -8,12 +8,9 @@
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
 
-#include "contract/backends/sqlite/file_fixture.hpp"
-#include "dlock/lock_key.hpp"
 #include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
-#include "support/raw_sqlite.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

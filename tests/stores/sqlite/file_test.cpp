@@ -13,9 +13,7 @@
 #include <latch>
 
 #include <cstdlib>
-#include <stdexcept>
 
-#include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/sqlite/client/connection.hpp"
@@ -23,7 +21,6 @@
 #include "stores/sqlite/client/file.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
-#include "support/raw_sqlite.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

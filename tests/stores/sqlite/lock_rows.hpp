@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
-#include <string>
-#include <utility>
-
 #include "contract/store/store_contract.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/row_table.hpp"

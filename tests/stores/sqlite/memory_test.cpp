@@ -2,7 +2,6 @@
 
 /// The SQLite store without memory: a verb says that it does not know, and leaves nothing behind in its connection.
 
-#include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/lock_key.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"

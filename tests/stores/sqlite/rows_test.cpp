@@ -10,11 +10,9 @@
 #include <odb/sqlite/database.hxx>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
-#include "dlock/lock_key.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lock_rows.hpp"
-#include "support/raw_sqlite.hpp"
 
 using namespace dlock;
 using namespace dlock::test;

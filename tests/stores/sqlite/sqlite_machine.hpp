@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 

@@ -5,8 +5,6 @@
 
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
-#include "support/raw_sqlite.hpp"
-#include "support/test.hpp"
 
 using namespace dlock::test;
 using namespace dlock;

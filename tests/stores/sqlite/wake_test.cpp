@@ -10,10 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/mutex.hpp"
-#include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/store/waiting_store.hpp"
-#include "stores/sqlite/client/wake_file.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/forked_child.hpp"
 

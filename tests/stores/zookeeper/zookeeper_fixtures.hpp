@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <future>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "contract/backends/zookeeper/fixture.hpp"
 #include "contract/store/store_contract.hpp"
 #include "stores/zookeeper/client/handle.hpp"

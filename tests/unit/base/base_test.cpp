@@ -6,7 +6,6 @@
 #include "base/background_thread.hpp"
 #include "base/late_object.hpp"
 #include "base/lock_settings.hpp"
-#include "dlock/error.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"

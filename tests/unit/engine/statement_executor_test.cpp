@@ -2,9 +2,7 @@
 
 // Who executes what, when, and in which order.
 
-#include "engine/statements/statement_executor.hpp"
 #include "engine/statements/blocked_caller.hpp"
-#include "support/clock_fixture.hpp"
 #include "unit/engine/executor_fixture.hpp"
 #include "unit/engine/whole_batch_store.hpp"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <optional>
-
 #include "contract/row/row_contract.hpp"
 #include "contract/store_fixture.hpp"
 #include "support/mysql_fixture.hpp"

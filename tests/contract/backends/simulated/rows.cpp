@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <functional>
-#include <map>
 
 #include "contract/backends/simulated/direct_store.hpp"
 #include "contract/row/row_contract.hpp"

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <type_traits>
-
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "contract/row/row_contract.hpp"
 #include "dlock/stores/sqlite.hpp"
