@@ -115,8 +115,8 @@ class wake_knowledge {
   void granted(const lock_key& key, std::uint64_t nonce, bool waited, instant asked_at) noexcept;
   /// Whether a release that is sent now looks for a waiter.
   bool looks(const lock_key& key, instant now) noexcept;
-  /// What came of the look of that grant's release: `waiters` were woken by it. `sent`: when. The process may have been
-  /// granted the key again meanwhile.
+  /// The release of that grant, sent then, looked, and woke so many waiters. The process may have been granted the key
+  /// again meanwhile.
   void looked(const lock_key& key, std::uint64_t nonce, unsigned waiters, instant sent) noexcept;
   /// Its release did not look.
   void released(const lock_key& key, std::uint64_t nonce, instant now) noexcept;

@@ -74,7 +74,7 @@ class key_attempt {
   /// pause: the poll that ends it; then polled(), once it has been answered.
   statement& poll(instant now) noexcept;
   action polled(instant now) { return answered(now); }
-  /// A pause is over, and the store has it registered as a waiter, or has not. What it could not register for a while
+  /// A pause is over. `works`: the store has registered this waiter. One that the store does not register for a while
   /// takes the key in no order, or it would wait behind all that come later.
   void registered(bool works, instant now) noexcept;
   /// pause: the key may be free.

@@ -59,8 +59,8 @@ class release_subscription final : private key_listener {
   release_subscription& operator=(const release_subscription&) = delete;
   ~release_subscription() { end(); }
 
-  /// From now on that key, which must outlive it, unless it is watched already. What has stopped working is begun anew,
-  /// and so is, now and then, a registration that has not worked yet.
+  /// Watches that key, which must outlive it, unless it is watched already. A watch that has stopped working begins
+  /// anew, and so does, now and then, a registration that has not worked yet.
   void begin(const lock_key& key, const id128& session, bool in_order, instant now) noexcept;
   /// Nothing that was heard of that key ends a pause any more.
   void end() noexcept;
