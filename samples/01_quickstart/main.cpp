@@ -6,7 +6,6 @@
 #include <dlock/dlock.hpp>
 #include <dlock/store_interface/store_url.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <exception>
 #include <fstream>
@@ -14,6 +13,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "support/command_line.hpp"
 
 namespace {
 
@@ -102,15 +103,8 @@ bool run(const std::string& url) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Four clerks sell twenty things under one lock"};
+  support::command_line options{"Four clerks sell twenty things under one lock"};
   std::string url = "sqlite:locks.db";
-  app.add_option("--db", url, "Where the lock lives: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(url) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  options.database(url);
+  return options.run(argc, argv, [&] { return run(url) ? 0 : 1; });
 }

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 #include <dlock/dlock.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <exception>
 #include <set>
@@ -13,6 +12,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "support/command_line.hpp"
 
 namespace {
 
@@ -119,15 +120,8 @@ bool run(const std::string& url) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Locks around statements that return, break and continue"};
+  support::command_line options{"Locks around statements that return, break and continue"};
   std::string url = "sqlite:locks.db";
-  app.add_option("--db", url, "Where the locks live: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(url) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  options.database(url);
+  return options.run(argc, argv, [&] { return run(url) ? 0 : 1; });
 }

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <dlock/dlock.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -14,6 +13,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "support/command_line.hpp"
 
 namespace {
 
@@ -149,15 +150,8 @@ bool run(const std::string& url) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Functions that lock what their arguments name"};
+  support::command_line options{"Functions that lock what their arguments name"};
   std::string url = "sqlite:locks.db";
-  app.add_option("--db", url, "Where the locks live: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(url) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  options.database(url);
+  return options.run(argc, argv, [&] { return run(url) ? 0 : 1; });
 }

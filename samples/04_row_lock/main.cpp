@@ -9,10 +9,8 @@
 #include <dlock/odb/lock_row.hpp>
 #include <dlock/store_interface/store_url.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -23,6 +21,7 @@
 
 #include "entities-odb.hxx"
 #include "entities.hpp"
+#include "support/command_line.hpp"
 #include "support/database.hpp"
 #include "support/process.hpp"
 
@@ -172,24 +171,17 @@ bool run(const settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Orders that are locked in their own rows"};
+  support::command_line options{"Orders that are locked in their own rows"};
   settings s;
-  app.add_option("--db", s.url, "Locks and data: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->envname(support::url_variable)
-      ->capture_default_str();
-  app.add_option("--orders", s.orders)->check(CLI::Range(5, 100'000))->capture_default_str();
-  app.add_option("--worker", s.worker)->group("");  // the program starts itself with these two
-  app.add_option("--stop-at", s.stop_at)->group("");
-  CLI11_PARSE(app, argc, argv);
-  support::print_by_lines();
-  support::pass_on(support::url_variable, s.url);
-  try {
-    if (s.worker == 0) return run(s) ? 0 : 1;
-    support::follow_parent();
+  options.database(s.url, support::locks_and_data);
+  options.number("--orders", s.orders, 5, 100'000);
+  options.hidden("--worker", s.worker);  // the program starts itself with these two
+  options.hidden("--stop-at", s.stop_at);
+  return options.run(argc, argv, [&] {
+    const bool worker = s.worker != 0;
+    support::begin_process(s.url, worker);
+    if (!worker) return run(s) ? 0 : 1;
     work(s);
     return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -7,10 +7,8 @@
 #include <dlock/odb/verify.hpp>
 #include <dlock/store_interface/store_url.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <random>
 #include <string>
@@ -19,6 +17,7 @@
 
 #include "entities-odb.hxx"
 #include "entities.hpp"
+#include "support/command_line.hpp"
 #include "support/database.hpp"
 #include "support/process.hpp"
 
@@ -157,24 +156,17 @@ bool run(const settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Money between wallets"};
+  support::command_line options{"Money between wallets"};
   settings s;
-  app.add_option("--db", s.url, "Locks and data: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->envname(support::url_variable)
-      ->capture_default_str();
-  app.add_option("--transfers", s.transfers, "For each teller")->check(CLI::Range(4, 100'000))->capture_default_str();
-  app.add_option("--teller", s.teller)->group("");  // the program starts itself with these two
-  app.add_option("--stop-at", s.stop_at)->group("");
-  CLI11_PARSE(app, argc, argv);
-  support::print_by_lines();
-  support::pass_on(support::url_variable, s.url);
-  try {
-    if (s.teller == 0) return run(s) ? 0 : 1;
-    support::follow_parent();
+  options.database(s.url, support::locks_and_data);
+  options.number("--transfers", s.transfers, 4, 100'000, "For each teller");
+  options.hidden("--teller", s.teller);  // the program starts itself with these two
+  options.hidden("--stop-at", s.stop_at);
+  return options.run(argc, argv, [&] {
+    const bool worker = s.teller != 0;
+    support::begin_process(s.url, worker);
+    if (!worker) return run(s) ? 0 : 1;
     work(s);
     return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -7,9 +7,7 @@
 #include <dlock/odb/database.hpp>
 #include <dlock/odb/verify.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +16,7 @@
 
 #include "entities-odb.hxx"
 #include "entities.hpp"
+#include "support/command_line.hpp"
 #include "support/database.hpp"
 #include "support/process.hpp"
 
@@ -142,25 +141,18 @@ bool run(const settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"A write that comes too late"};
+  support::command_line options{"A write that comes too late"};
   settings s;
-  app.add_option("--db", s.url, "Locks and data: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->envname(support::url_variable)
-      ->capture_default_str();
-  app.add_option("--clerk", s.clerk)->group("");  // the program starts itself with these
-  app.add_option("--pieces", s.pieces)->group("");
-  app.add_option("--stop", s.stop)->group("");
-  app.add_option("--verify", s.verify)->group("");
-  app.add_option("--began", s.began)->group("");
-  CLI11_PARSE(app, argc, argv);
-  support::print_by_lines();
-  support::pass_on(support::url_variable, s.url);
-  try {
-    if (s.clerk.empty()) return run(s) ? 0 : 1;
-    support::follow_parent();
+  options.database(s.url, support::locks_and_data);
+  options.hidden("--clerk", s.clerk);  // the program starts itself with these
+  options.hidden("--pieces", s.pieces);
+  options.hidden("--stop", s.stop);
+  options.hidden("--verify", s.verify);
+  options.hidden("--began", s.began);
+  return options.run(argc, argv, [&] {
+    const bool worker = !s.clerk.empty();
+    support::begin_process(s.url, worker);
+    if (!worker) return run(s) ? 0 : 1;
     return serve(s);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  });
 }

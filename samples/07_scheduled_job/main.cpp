@@ -6,9 +6,7 @@
 #include <dlock/dlock.hpp>
 #include <dlock/store_interface/store_url.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/command_line.hpp"
 #include "support/process.hpp"
 
 namespace {
@@ -143,28 +142,20 @@ bool run(const settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"One of several processes runs the job of each period"};
+  support::command_line options{"One of several processes runs the job of each period"};
   settings s;
-  app.add_option("--db", s.url, "Where the locks live: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->envname(support::url_variable)
-      ->capture_default_str();
-  app.add_option("--workers", s.workers, "Processes")->check(CLI::Range(1, 7))->capture_default_str();
-  app.add_option("--periods", s.periods, "How often the job is due")->check(CLI::Range(1, 1000))->capture_default_str();
-  app.add_option("--min-hold", s.min_hold_ms, "How long the key stays taken, in ms; 0: as long as the job runs")
-      ->check(CLI::Range(0, 3'600'000))
-      ->capture_default_str();
-  app.add_option("--worker", s.worker)->group("");  // the program starts itself with these two
-  app.add_option("--first", s.first)->group("");
-  CLI11_PARSE(app, argc, argv);
-  support::print_by_lines();
-  support::pass_on(support::url_variable, s.url);
-  try {
-    if (s.worker == 0) return run(s) ? 0 : 1;
-    support::follow_parent();
+  options.database(s.url);
+  options.number("--workers", s.workers, 1, 7, "Processes");
+  options.number("--periods", s.periods, 1, 1000, "How often the job is due");
+  options.number("--min-hold", s.min_hold_ms, 0, 3'600'000,
+                 "How long the key stays taken, in ms; 0: as long as the job runs");
+  options.hidden("--worker", s.worker);  // the program starts itself with these two
+  options.hidden("--first", s.first);
+  return options.run(argc, argv, [&] {
+    const bool worker = s.worker != 0;
+    support::begin_process(s.url, worker);
+    if (!worker) return run(s) ? 0 : 1;
     work(s);
     return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -7,16 +7,15 @@
 #include <dlock/odb/verify.hpp>
 #include <dlock/store_interface/store_url.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "entities-odb.hxx"
 #include "entities.hpp"
+#include "support/command_line.hpp"
 #include "support/database.hpp"
 #include "support/process.hpp"
 
@@ -144,24 +143,17 @@ bool run(const settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Documents with numbers that have no gaps"};
+  support::command_line options{"Documents with numbers that have no gaps"};
   settings s;
-  app.add_option("--db", s.url, "Locks and data: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->envname(support::url_variable)
-      ->capture_default_str();
-  app.add_option("--invoices", s.invoices, "For each clerk")->check(CLI::Range(3, 100'000))->capture_default_str();
-  app.add_option("--clerk", s.clerk)->group("");  // the program starts itself with these two
-  app.add_option("--stop-at", s.stop_at)->group("");
-  CLI11_PARSE(app, argc, argv);
-  support::print_by_lines();
-  support::pass_on(support::url_variable, s.url);
-  try {
-    if (s.clerk == 0) return run(s) ? 0 : 1;
-    support::follow_parent();
+  options.database(s.url, support::locks_and_data);
+  options.number("--invoices", s.invoices, 3, 100'000, "For each clerk");
+  options.hidden("--clerk", s.clerk);  // the program starts itself with these two
+  options.hidden("--stop-at", s.stop_at);
+  return options.run(argc, argv, [&] {
+    const bool worker = s.clerk != 0;
+    support::begin_process(s.url, worker);
+    if (!worker) return run(s) ? 0 : 1;
     work(s);
     return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -8,7 +8,6 @@
 #include <dlock/dlock.hpp>
 #include <dlock/store_interface/store_url.hpp>
 
-#include <CLI/CLI.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -20,6 +19,8 @@
 #include <fstream>
 #include <map>
 #include <string>
+
+#include "support/command_line.hpp"
 
 namespace {
 
@@ -153,17 +154,10 @@ bool run(const settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"A server loop with hundreds of clients, who wait for locks without a thread"};
+  support::command_line options{"A server loop with hundreds of clients, who wait for locks without a thread"};
   settings s;
-  app.add_option("--db", s.url, "Where the locks live: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->capture_default_str();
-  app.add_option("--clients", s.clients)->check(CLI::Range(1, 100'000))->capture_default_str();
-  app.add_option("--products", s.products)->check(CLI::Range(2, 1000))->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(s) ? 0 : 1;
-  } catch (const std::exception& failed) {
-    fmt::print(stderr, "{}\n", failed.what());
-    return 1;
-  }
+  options.database(s.url);
+  options.number("--clients", s.clients, 1, 100'000);
+  options.number("--products", s.products, 2, 1000);
+  return options.run(argc, argv, [&] { return run(s) ? 0 : 1; });
 }

@@ -7,10 +7,8 @@
 #include <dlock/odb/database.hpp>
 #include <dlock/store_interface/store_url.hpp>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -19,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/command_line.hpp"
 #include "support/database.hpp"
 #include "support/process.hpp"
 
@@ -186,30 +185,23 @@ void make_old_table(const std::string& url) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Programs move their locks from one place to another while they run"};
+  support::command_line options{"Programs move their locks from one place to another while they run"};
   settings s;
-  app.add_option(
-         "--db", s.url,
-         "mysql://USER:PASSWORD@HOST/DATABASE: from its table t_lock to the lease table. Otherwise from one SQLite "
-         "file to another")
-      ->envname(support::url_variable);
-  app.add_option("--programs", s.programs, "How many there are")->check(CLI::Range(1, 20))->capture_default_str();
-  app.add_option("--release", s.release)->group("");  // the program starts itself with this
-  CLI11_PARSE(app, argc, argv);
-  support::print_by_lines();
-  support::pass_on(support::url_variable, s.url);
-  try {
+  options.database(s.url,
+                   "mysql://USER:PASSWORD@HOST/DATABASE: from its table t_lock to the lease table. Otherwise from one "
+                   "SQLite file to another");
+  options.number("--programs", s.programs, 1, 20, "How many there are");
+  options.hidden("--release", s.release);  // the program starts itself with this
+  return options.run(argc, argv, [&] {
+    const bool worker = !s.release.empty();
+    support::begin_process(s.url, worker);
     const auto at = places_of(s.url);
-    if (s.release.empty()) {
+    if (!worker) {
       if (!s.url.empty()) make_old_table(s.url);
       return run(s, at) ? 0 : 1;
     }
-    support::follow_parent();
     const long booked = serve(s, at);
     support::send(STDIN_FILENO, booked);
     return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -5,7 +5,6 @@
 #include <dlock/dlock.hpp>
 #include <dlock/odb/database.hpp>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -18,6 +17,7 @@
 #include "database_shop.hpp"
 #include "entities-odb.hxx"
 #include "shop_service.locked.hpp"
+#include "support/command_line.hpp"
 #include "support/database.hpp"
 #include "support/process.hpp"
 
@@ -127,16 +127,8 @@ bool run(const std::string& url) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"A business class with annotations"};
+  support::command_line options{"A business class with annotations"};
   std::string url = "sqlite:locks.db";
-  app.add_option("--db", url, "Locks and data: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->envname(support::url_variable)
-      ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(url) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  options.database(url, support::locks_and_data);
+  return options.run(argc, argv, [&] { return run(url) ? 0 : 1; });
 }

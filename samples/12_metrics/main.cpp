@@ -11,15 +11,15 @@
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "support/command_line.hpp"
 
 namespace {
 
@@ -66,23 +66,15 @@ void run(const settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Locks with metrics that Prometheus reads"};
+  support::command_line options{"Locks with metrics that Prometheus reads"};
   settings s;
-  app.add_option("--db", s.url, "Where the locks live: sqlite:FILE or mysql://USER:PASSWORD@HOST/DATABASE")
-      ->envname("DLOCK_SAMPLE_DB")
-      ->capture_default_str();
-  app.add_option("--port", s.port, "Of the metrics; 0: one that is free")
-      ->check(CLI::Range(0, 65'535))
-      ->capture_default_str();
-  app.add_option("--workers", s.workers, "Threads")->check(CLI::Range(1, 64))->capture_default_str();
-  app.add_option("--jobs", s.jobs, "Of each worker")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-  app.add_flag("--wait", s.wait, "Go on until the standard input ends, so that the metrics can be read");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  options.database(s.url);
+  options.number("--port", s.port, 0, 65'535, "Of the metrics; 0: one that is free");
+  options.number("--workers", s.workers, 1, 64, "Threads");
+  options.number("--jobs", s.jobs, 1, 1'000'000, "Of each worker");
+  options.flag("--wait", s.wait, "Go on until the standard input ends, so that the metrics can be read");
+  return options.run(argc, argv, [&] {
     run(s);
     return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "failed: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -17,6 +17,8 @@
 #include <system_error>
 #include <utility>
 
+#include "command_line.hpp"
+
 extern char** environ;
 
 namespace support {
@@ -126,9 +128,13 @@ void pass_on(const char* name, const std::string& value) {
   if (::setenv(name, value.c_str(), 1) != 0) fail(errno, "setting a variable of the environment");
 }
 
-void print_by_lines() { std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ); }
-
 void follow_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
+void begin_process(const std::string& url, bool worker) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  pass_on(url_variable, url);
+  if (worker) follow_parent();
+}
 
 void stop_here() { ::kill(::getpid(), SIGSTOP); }
 

@@ -53,13 +53,11 @@ class process {
 /// For what must not stand on a command line, which everybody on the machine can read, as a URL with its password: the
 /// processes started from now on find it in their environment.
 void pass_on(const char* name, const std::string& value);
-/// Where the samples look for the database when no --db is given, and where their workers find it.
-inline constexpr const char* url_variable = "DLOCK_SAMPLE_DB";
-
-/// For all of them, first of all: what they print comes line by line.
-void print_by_lines();
-/// For those started so: they end when their parent does.
+/// A worker ends when its parent does.
 void follow_parent();
+/// For a sample that starts itself as its workers, first of all: what it prints comes line by line, its workers find
+/// the database in the variable `url_variable`, and a worker ends when its parent does.
+void begin_process(const std::string& url, bool worker);
 /// Stops the calling process, all its threads, in the midst of things (SIGSTOP), as a debugger or an overloaded virtual
 /// machine does. Its parent sees it, and lets it go on or kills it.
 void stop_here();
