@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
 #   -D COMPILER=... -D BUILD_TYPE=... -D DEBUG_FLAGS=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D HIDDEN=a,b] [-D OPTIONS=a,b]
-#   [-D FAILS=<regex>] [-D TOOLS=ON] [-D SHARED_FROM=<source folder of dlock>] [-D PKG_CONFIG=<store>] [-D PLAN_ONLY=ON] -P run.cmake
-# SHARED_FROM: builds dlock with shared libraries first, and installs those. PKG_CONFIG: the consumer is compiled without CMake, with
+#   [-D FAILS=<regex>] [-D TOOLS=ON] [-D SHARED_FROM=<build folder>] [-D PKG_CONFIG=<store>] [-D PLAN_ONLY=ON] -P run.cmake
+# SHARED_FROM: as INSTALL_FROM, of a build with shared libraries. PKG_CONFIG: the consumer is compiled without CMake, with
 # the flags of dlock-<store>.pc.
 # HIDDEN: packages that CMake doesn't find, as if nobody had installed them. OPTIONS: more arguments for CMake.
 # TOOLS: the command dlock is installed as well.
@@ -17,15 +17,7 @@ function(run)
 endfunction()
 
 if(DEFINED SHARED_FROM)
-  # Shared libraries, their symbols hidden as for users: those that the tests link. scripts/check_layers.sh sees what the others, and the
-  # command, need of hidden ones. The folder stays, and the lock lets one test build it.
-  cmake_path(GET WORK PARENT_PATH INSTALL_FROM)
-  cmake_path(APPEND INSTALL_FROM shared)
-  run(${CMAKE_COMMAND} -G Ninja -S ${SHARED_FROM} -B ${INSTALL_FROM} -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
-    -D CMAKE_CXX_FLAGS_DEBUG=${DEBUG_FLAGS} -D DLOCK_WERROR=${WERROR} -D BUILD_SHARED_LIBS=ON -D DLOCK_UNITY=ON -D DLOCK_GEN=OFF
-    -D DLOCK_MYSQL=OFF -D DLOCK_REDIS=OFF -D DLOCK_ZOOKEEPER=OFF
-    -D DLOCK_BUILD_TOOLS=OFF -D DLOCK_BUILD_TESTS=OFF -D DLOCK_BUILD_SAMPLES=OFF -D DLOCK_BUILD_BENCH=OFF)
-  run(${CMAKE_COMMAND} --build ${INSTALL_FROM} --parallel 1)
+  set(INSTALL_FROM ${SHARED_FROM})
 endif()
 file(REMOVE_RECURSE "${WORK}")
 set(options -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_FLAGS_DEBUG=${DEBUG_FLAGS})
