@@ -3,13 +3,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <bitset>
 #include <cerrno>
 #include <cstring>
@@ -21,11 +24,6 @@
 #include <utility>
 
 #include "stores/sqlite/client/errors.hpp"
-
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#endif
 
 namespace dlock::stores::sqlite {
 
@@ -94,16 +92,9 @@ constexpr std::size_t nested_at(std::size_t slot, std::size_t entry) noexcept {
 
 std::int64_t boot_time() noexcept {
   timespec now{};
-#ifdef __linux__
   ::clock_gettime(CLOCK_BOOTTIME, &now);
-#else
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-#endif
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
-
-#ifdef __linux__
-constexpr bool is_supported = true;
 
 /// The byte of that slot. Locks of the open file, unlike those of the process, end with this very descriptor.
 struct ::flock byte_of(std::size_t slot, short kind) noexcept {
@@ -129,21 +120,6 @@ bool is_locked_by_another(int descriptor, std::size_t slot) noexcept {
 int futex(unsigned char* word, int action, std::uint32_t value, const timespec* limit) noexcept {
   return ::syscall(SYS_futex, word, action, value, limit, nullptr, 0) < 0 ? errno : 0;
 }
-
-void wake_one(unsigned char* word) noexcept { static_cast<void>(futex(word, FUTEX_WAKE, 1, nullptr)); }
-int wait_while(unsigned char* word, std::uint32_t value, const timespec& limit) noexcept {
-  return futex(word, FUTEX_WAIT, value, &limit);
-}
-void keep_from_children(void* at) noexcept { static_cast<void>(::madvise(at, page, MADV_DONTFORK)); }
-#else
-constexpr bool is_supported = false;
-
-bool try_lock(int, std::size_t, short) noexcept { return false; }
-bool is_locked_by_another(int, std::size_t) noexcept { return false; }
-void wake_one(unsigned char*) noexcept {}
-int wait_while(unsigned char*, std::uint32_t, const timespec&) noexcept { return ENOSYS; }
-void keep_from_children(void*) noexcept {}
-#endif
 
 std::string text_of(int error) { return std::generic_category().message(error); }
 
@@ -222,7 +198,7 @@ int open_beside(const std::string& database, const std::string& path, bool creat
 /// Whether it is still the one to use.
 bool wake_file::is_present(bool create, std::chrono::steady_clock::time_point now) {
   file_header header{};
-  if (create && (!file_->read(0, &header, sizeof header) || header != expected)) return false;
+  if (create && (!file_->get(0, header) || header != expected)) return false;
   const bool recently = now - seen_at_ < recent;
   if (!recently || create) {
     if (file_id::of(real_path_.c_str()) != file_->id_) return false;
@@ -232,12 +208,12 @@ bool wake_file::is_present(bool create, std::chrono::steady_clock::time_point no
 }
 
 std::shared_ptr<wake_file::opened> wake_file::open(bool create, std::string& why) {
-  static const bool prepared = ::pthread_atfork(opened::descriptor::before_fork, opened::descriptor::after_fork,
-                                                opened::descriptor::close_in_child) == 0;
+  static const int unprepared = ::pthread_atfork(opened::descriptor::before_fork, opened::descriptor::after_fork,
+                                                 opened::descriptor::close_in_child);
   const base::lock_guard lock(mutex_);
   why.clear();
-  if (!is_supported || !prepared) {
-    why = "this system has no futex";
+  if (unprepared != 0) {
+    why = text_of(unprepared);
     return nullptr;
   }
   const auto now = std::chrono::steady_clock::now();
@@ -261,11 +237,11 @@ std::shared_ptr<wake_file::opened> wake_file::open(bool create, std::string& why
   if (!S_ISREG(there.st_mode)) return unfit("no regular file");
   made->id_ = file_id::of(there);
   file_header header{};
-  bool complete = made->read(0, &header, sizeof header);
+  bool complete = made->get(0, header);
   // It is new, or was cut to nothing. All that make it write the same bytes, so it does not matter how many do.
   if (create && (there.st_size == 0 || (complete && header == file_header{}))) {
-    if (!made->write(0, &expected, sizeof expected)) return unfit(text_of(errno));
-    complete = made->read(0, &header, sizeof header);
+    if (!made->put(0, expected)) return unfit(text_of(errno));
+    complete = made->get(0, header);
   }
   if (!complete) return create ? unfit("cut short") : nullptr;
   if (header == file_header{}) return nullptr;
@@ -285,7 +261,7 @@ std::shared_ptr<wake_file::opened> wake_file::open(bool create, std::string& why
   const int error = errno;
   ::close(mapped);
   if (at == MAP_FAILED) return unfit(text_of(error));
-  keep_from_children(at);
+  static_cast<void>(::madvise(at, page, MADV_DONTFORK));
   made->page_ = static_cast<unsigned char*>(at);
   file_ = std::move(made);
   seen_at_ = now;
@@ -300,6 +276,16 @@ bool wake_file::opened::read(std::size_t at, void* to, std::size_t size) const n
 
 bool wake_file::opened::write(std::size_t at, const void* from, std::size_t size) const noexcept {
   return ::pwrite(descriptor_->number, from, size, static_cast<off_t>(at)) == static_cast<ssize_t>(size);
+}
+
+std::size_t wake_file::opened::own_entry(int entry) const noexcept {
+  return entry_at(own_slot(), static_cast<std::size_t>(entry));
+}
+
+bool wake_file::opened::set_used(std::size_t slot, std::uint32_t used) noexcept {
+  const bool written = put(head_at(slot) + offsetof(slot_head, used), used);
+  if (written) used_ = used;
+  return written;
 }
 
 // ---- waking ---------------------------------------------------------------------------------------------------------
@@ -319,7 +305,7 @@ struct wake_file::opened::candidate {
   template <class Call>
   static void for_each(const opened& file, Call&& each) {
     file_table table;
-    if (!file.read(0, &table, sizeof table) || table.header != expected) return;
+    if (!file.get(0, table) || table.header != expected) return;
     entries all;
     for (std::size_t slot = 0; slot != slots; ++slot) {
       const auto used = std::min<std::size_t>(table.heads[slot].used, keys_of_slot);
@@ -354,20 +340,19 @@ bool wake_file::opened::in_use(std::size_t slot) const noexcept {
 
 void wake_file::opened::wake(std::size_t slot) const noexcept {
   std::uint32_t before = 0;
-  static_cast<void>(read(head_at(slot), &before, sizeof before));
+  static_cast<void>(get(head_at(slot), before));
   auto word = static_cast<std::uint32_t>(boot_time());  // so that two writers write different ones
   if (word == before) ++word;
-  if (write(head_at(slot), &word, sizeof word)) wake_one(page_ + head_at(slot));
+  if (put(head_at(slot), word)) static_cast<void>(futex(page_ + head_at(slot), FUTEX_WAKE, 1, nullptr));
 }
 
 /// False: it left in this moment. Precondition: the slot is in use.
 bool wake_file::opened::ring(const candidate& one) const noexcept {
   const auto at = entry_at(one.slot, one.entry);
-  constexpr std::uint32_t yes = 1;
-  if (!write(at + offsetof(file_entry, rung), &yes, sizeof yes)) return false;
+  if (!put(at + offsetof(file_entry, rung), std::uint32_t{1})) return false;
   std::atomic_thread_fence(std::memory_order_seq_cst);  // see leave()
   hash key = 0;
-  if (!read(at, &key, sizeof key) || key != one.key) return false;
+  if (!get(at, key) || key != one.key) return false;
   wake(one.slot);
   return true;
 }
@@ -432,7 +417,7 @@ std::vector<wake_file::opened::nested_waiter> wake_file::opened::nested_waiters(
   std::vector<nested_waiter> found;
   candidate::for_each(*this, [&](const candidate& each) {
     file_nested there;
-    if (!each.nested || !in_use(each.slot) || !read(nested_at(each.slot, each.entry), &there, sizeof there)) return;
+    if (!each.nested || !in_use(each.slot) || !get(nested_at(each.slot, each.entry), there)) return;
     if (there.held_count > there.held.size() || there.name_size > sizeof there.name) return;
     found.push_back({.slot = each.slot,
                      .key = each.key,
@@ -449,10 +434,8 @@ std::vector<wake_file::opened::nested_waiter> wake_file::opened::nested_waiters(
 bool wake_file::opened::claim_slot() noexcept {
   for (std::size_t slot = 0; slot != slots; ++slot) {
     if (!try_lock(descriptor_->number, slot, F_WRLCK)) continue;
-    constexpr std::uint32_t none = 0;
-    used_ = 0;
     taken_ = 0;
-    if (!write(head_at(slot) + offsetof(slot_head, used), &none, sizeof none)) {
+    if (!set_used(slot, 0)) {
       try_lock(descriptor_->number, slot, F_UNLCK);
       return false;
     }
@@ -465,26 +448,20 @@ bool wake_file::opened::claim_slot() noexcept {
 void wake_file::opened::leave_slot() noexcept {
   const int slot = slot_.load();
   if (slot < 0) return;
-  constexpr std::uint32_t none = 0;
-  static_cast<void>(write(head_at(static_cast<std::size_t>(slot)) + offsetof(slot_head, used), &none, sizeof none));
+  static_cast<void>(set_used(static_cast<std::size_t>(slot), 0));
   slot_ = -1;
   try_lock(descriptor_->number, static_cast<std::size_t>(slot), F_UNLCK);
 }
 
 int wake_file::opened::enter(hash key, const id128& session) noexcept {
-  const auto slot = static_cast<std::size_t>(slot_.load());
-  std::uint32_t entry = 0;
-  while (entry != keys_of_slot && (taken_ >> entry & 1) != 0) ++entry;
+  const auto slot = own_slot();
+  const auto entry = static_cast<std::uint32_t>(std::countr_one(taken_));
   if (entry == keys_of_slot) return -1;
   file_entry made{.key = key, .since = boot_time(), .rung = 0, .nested = 0, .session = {}};
   static_assert(sizeof session == sizeof made.session);
   std::memcpy(made.session, &session, sizeof made.session);
-  if (!write(entry_at(slot, entry), &made, sizeof made)) return -1;
-  if (entry >= used_) {
-    const std::uint32_t used = entry + 1;
-    if (!write(head_at(slot) + offsetof(slot_head, used), &used, sizeof used)) return -1;
-    used_ = used;
-  }
+  if (!put(entry_at(slot, entry), made)) return -1;
+  if (entry >= used_ && !set_used(slot, entry + 1)) return -1;
   taken_ |= std::uint64_t{1} << entry;
   return static_cast<int>(entry);
 }
@@ -492,23 +469,17 @@ int wake_file::opened::enter(hash key, const id128& session) noexcept {
 /// A releaser writes the ring and then checks that the entry is there; a leaving waiter does it the other way round. So
 /// one of the two notices.
 bool wake_file::opened::leave(int entry) noexcept {
-  const auto slot = static_cast<std::size_t>(slot_.load());
-  const auto at = entry_at(slot, static_cast<std::size_t>(entry));
-  constexpr hash free = 0;
-  static_cast<void>(write(at, &free, sizeof free));
+  const auto at = own_entry(entry);
+  static_cast<void>(put(at, hash{0}));  // free
   taken_ &= ~(std::uint64_t{1} << entry);
-  if (taken_ == 0) {
-    constexpr std::uint32_t none = 0;
-    if (write(head_at(slot) + offsetof(slot_head, used), &none, sizeof none)) used_ = 0;
-  }
+  if (taken_ == 0) static_cast<void>(set_used(own_slot(), 0));
   std::atomic_thread_fence(std::memory_order_seq_cst);
   std::uint32_t value = 0;
-  return read(at + offsetof(file_entry, rung), &value, sizeof value) && value != 0;
+  return get(at + offsetof(file_entry, rung), value) && value != 0;
 }
 
 void wake_file::opened::set_held(int entry, std::string_view name, std::span<const held_lock> held,
                                  const row_grant& row) noexcept {
-  const auto slot = static_cast<std::size_t>(slot_.load()), at = static_cast<std::size_t>(entry);
   file_nested made{};
   made.since = boot_time();
   made.held_count = static_cast<std::uint32_t>(std::min(held.size(), made.held.size()));
@@ -517,35 +488,31 @@ void wake_file::opened::set_held(int entry, std::string_view name, std::span<con
   made.row = row;
   std::copy_n(held.begin(), made.held_count, made.held.begin());
   const std::uint32_t nested = made.held_count != 0 ? 1 : 0;
-  if (nested != 0 && !write(nested_at(slot, at), &made, sizeof made)) return;
-  static_cast<void>(write(entry_at(slot, at) + offsetof(file_entry, nested), &nested, sizeof nested));
+  if (nested != 0 && !put(nested_at(own_slot(), static_cast<std::size_t>(entry)), made)) return;
+  static_cast<void>(put(own_entry(entry) + offsetof(file_entry, nested), nested));
 }
 
 bool wake_file::opened::was_rung(int entry) const noexcept {
-  const auto at = entry_at(static_cast<std::size_t>(slot_.load()), static_cast<std::size_t>(entry));
+  const auto at = own_entry(entry) + offsetof(file_entry, rung);
   constexpr std::uint32_t fresh = 1, seen = 2;
   std::uint32_t value = 0;
-  if (!read(at + offsetof(file_entry, rung), &value, sizeof value) || value != fresh) return false;
-  return write(at + offsetof(file_entry, rung), &seen, sizeof seen);
+  return get(at, value) && value == fresh && put(at, seen);
 }
 
 bool wake_file::opened::stands(int entry, hash key) const noexcept {
-  const auto slot = static_cast<std::size_t>(slot_.load());
   slot_head head{};
   hash there = 0;
-  return read(head_at(slot), &head, sizeof head) && head.used > static_cast<std::uint32_t>(entry) &&
-         read(entry_at(slot, static_cast<std::size_t>(entry)), &there, sizeof there) && there == key;
+  return get(head_at(own_slot()), head) && head.used > static_cast<std::uint32_t>(entry) &&
+         get(own_entry(entry), there) && there == key;
 }
 
-bool wake_file::opened::word(std::uint32_t& now) const noexcept {
-  return read(head_at(static_cast<std::size_t>(slot_.load())), &now, sizeof now);
-}
+bool wake_file::opened::word(std::uint32_t& now) const noexcept { return get(head_at(own_slot()), now); }
 
 bool wake_file::opened::sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept {
   const auto limit = std::max(at_most, std::chrono::nanoseconds{0});
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
   const timespec wait{static_cast<time_t>(seconds.count()), static_cast<long>((limit - seconds).count())};
-  const int error = wait_while(page_ + head_at(static_cast<std::size_t>(slot_.load())), seen, wait);
+  const int error = futex(page_ + head_at(own_slot()), FUTEX_WAIT, seen, &wait);
   return error == 0 || error == EAGAIN || error == EINTR || error == ETIMEDOUT;
 }
 

@@ -127,6 +127,17 @@ class wake_file::opened {
 
   bool read(std::size_t at, void* to, std::size_t size) const noexcept;
   bool write(std::size_t at, const void* from, std::size_t size) const noexcept;
+  template <class T>
+  bool get(std::size_t at, T& to) const noexcept {
+    return read(at, &to, sizeof to);
+  }
+  template <class T>
+  bool put(std::size_t at, const T& from) const noexcept {
+    return write(at, &from, sizeof from);
+  }
+  std::size_t own_slot() const noexcept { return static_cast<std::size_t>(slot_.load()); }
+  std::size_t own_entry(int entry) const noexcept;
+  bool set_used(std::size_t slot, std::uint32_t used) noexcept;
   bool in_use(std::size_t slot) const noexcept;
   bool ring(const candidate& one) const noexcept;
   void wake(std::size_t slot) const noexcept;
