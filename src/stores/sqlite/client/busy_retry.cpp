@@ -17,24 +17,23 @@ bool sqlite_write_queue::enter(waiter& me, time_point until, const std::atomic<b
     return true;
   }
   me.turn_ = false;
-  me.behind_ = nullptr;
-  (last_ ? last_->behind_ : first_) = &me;
-  last_ = &me;
+  const auto at = me.place_.begin();
+  queue_.splice(queue_.end(), me.place_);
   me.wake_.wait_until(lock.native(), until, [&] { return me.turn_ || cancelled.load(); });
   // A turn that came together with the end of the wait is taken: it was unlinked already and no other thread has it.
   if (me.turn_) return true;
-  unlink(me);
+  me.place_.splice(me.place_.end(), queue_, at);
   return false;
 }
 
 void sqlite_write_queue::leave() {
   const base::lock_guard lock(mutex_);
-  waiter* const next = first_;
-  if (next == nullptr) {
+  if (queue_.empty()) {
     taken_ = false;
     return;
   }
-  unlink(*next);
+  waiter* const next = queue_.front();
+  next->place_.splice(next->place_.end(), queue_, queue_.begin());
   next->turn_ = true;
   // Under the mutex: once it sees its turn, the waiter may go out of existence.
   next->wake_.notify_one();
@@ -47,16 +46,7 @@ void sqlite_write_queue::nudge(waiter& me) {
 
 std::size_t sqlite_write_queue::waiting() {
   const base::lock_guard lock(mutex_);
-  std::size_t count = 0;
-  for (const waiter* at = first_; at != nullptr; at = at->behind_) ++count;
-  return count;
-}
-
-void sqlite_write_queue::unlink(waiter& me) noexcept {
-  waiter* before = nullptr;
-  for (waiter* at = first_; at != &me; at = at->behind_) before = at;
-  (before ? before->behind_ : first_) = me.behind_;
-  if (last_ == &me) last_ = before;
+  return queue_.size();
 }
 
 // ---- one statement --------------------------------------------------------------------------------------------------

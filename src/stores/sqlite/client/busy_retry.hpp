@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <list>
 #include <optional>
 
 #include "base/mutex.hpp"
@@ -28,7 +29,7 @@ class sqlite_write_queue {
    private:
     friend class sqlite_write_queue;
     std::condition_variable wake_;
-    waiter* behind_ = nullptr;
+    std::list<waiter*> place_{this};  // its one node is in the queue while it waits: to wait needs no memory
     bool turn_ = false;
   };
 
@@ -56,13 +57,10 @@ class sqlite_write_queue {
   bool urgent_waiting() const noexcept { return urgent_.load(std::memory_order_relaxed) > 0; }
 
  private:
-  void unlink(waiter& me) noexcept DLOCK_REQUIRES(mutex_);
-
   std::atomic<int> urgent_{0};
   base::mutex mutex_;
   bool taken_ DLOCK_GUARDED_BY(mutex_) = false;
-  waiter* first_ DLOCK_GUARDED_BY(mutex_) = nullptr;
-  waiter* last_ DLOCK_GUARDED_BY(mutex_) = nullptr;
+  std::list<waiter*> queue_ DLOCK_GUARDED_BY(mutex_);
 };
 
 class sqlite_connection;
