@@ -213,15 +213,8 @@ void sleeping_waiters::lost() noexcept {
 std::vector<sql::nested_waiter> sleeping_waiters::nested_waiters() {
   auto all = slot_->nested_waiters();
   std::erase_if(all, [this](const auto& each) { return hash_of(each.name) != each.key; });
-  struct waited_for {
-    std::string_view name{};
-    bool row = false;
-  };
-  std::map<wake_file::hash, waited_for> names;
-  for (const auto& each : all) {
-    const bool row{each.row};
-    names.emplace(hash_of(each.name, row), waited_for{each.name, row});
-  }
+  std::map<wake_file::hash, const wake_file::opened::nested_waiter*> waited_for;
+  for (const auto& each : all) waited_for.emplace(hash_of(each.name, bool{each.row}), &each);
   std::vector<sql::nested_waiter> waiters;
   for (const auto& each : all) {
     auto& waiter = waiters.emplace_back();
@@ -230,12 +223,12 @@ std::vector<sql::nested_waiter> sleeping_waiters::nested_waiters() {
     waiter.since = static_cast<std::uint64_t>(each.since);
     waiter.row = each.row;
     for (const auto& lock : each.held) {
-      const auto found = names.find(lock.key);
-      if (found == names.end()) continue;
+      const auto found = waited_for.find(lock.key);
+      if (found == waited_for.end()) continue;
       auto& held = waiter.held.emplace_back();
-      held.key = found->second.name;
+      held.key = found->second->name;
       held.session = lock.session;
-      (found->second.row ? held.nonce : held.fence) = lock.number;
+      (found->second->row ? held.nonce : held.fence) = lock.number;
     }
   }
   return waiters;
