@@ -55,6 +55,10 @@ class sqlite_statement {
     }
   }
 
+  void bind_named_blob(const char* name, std::string_view bytes) noexcept {
+    if (const int at = ::sqlite3_bind_parameter_index(raw_.get(), name); at != 0) bind_blob(at, bytes);
+  }
+
   int step() noexcept { return ::sqlite3_step(raw_.get()); }
   void reset() noexcept {
     // It repeats the code of the last step, which was seen already.

@@ -2,18 +2,12 @@
 
 /// What operators ask for.
 
-#include <dlock/detail/odb_compat.hpp>
-//
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <odb/exceptions.hxx>
-#include <odb/result.hxx>
-#include <odb/sqlite/exceptions.hxx>
-#include <odb/sqlite/query.hxx>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,13 +15,10 @@
 
 #include "base/text.hpp"
 #include "dlock/lock_key.hpp"
-#include "held_lock_view-odb-sqlite.hxx"
-#include "held_lock_view-odb.hxx"
 #include "stores/findings.hpp"
 #include "stores/sql/holder_rows.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
-#include "stores/sql/scoped_transaction.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
@@ -37,39 +28,49 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-using entities::held_lock_view;
-using query = odb::sqlite::query_base;
-
 /// A limit that SQLite's signed integers can hold.
 std::int64_t clamped(std::size_t limit) noexcept {
   return static_cast<std::int64_t>(std::min(limit, static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())));
 }
 
-/// The held locks that `condition` chooses. Several tries see the same place in `out`.
-reply select_held(lease_connection& connection, const query& condition, std::vector<holder_info>& out) {
-  sqlite_busy_retry retry(connection, lane::read);
-  const auto held = sql::in_one_line(connection.file().names.expand(sql::held_locks));
+/// A statement that may have the parameters :now, :boot and :most.
+template <class Begin, class Row>
+reply read_limited(lease_connection& c, std::string_view source, std::size_t limit, Begin&& begin, Row&& row) {
+  return c.read_once(
+      sql::in_one_line(c.file().names.expand(source)),
+      [&](sqlite_statement& s, std::int64_t now) {
+        begin(s);
+        s.bind_named(":now", now);
+        s.bind_named(":boot", c.file().boot);
+        s.bind_named(":most", clamped(limit));
+      },
+      row);
+}
+
+/// The held locks that `condition` chooses, which may have the parameters :key and :most, too. Several tries see the
+/// same place in `out`.
+reply select_held(lease_connection& c, std::string_view condition, std::string_view key, std::size_t limit,
+                  std::vector<holder_info>& out) {
   const std::size_t before = out.size();
-  int code = retry.begin();
-  if (code != SQLITE_OK) return connection.refused(code, false);
-  do {
-    try {
-      out.resize(before);
-      sql::scoped_transaction scope(connection.odb());
-      const query text(sql::write_values(
-          held, {{"now", std::to_string(connection.file().now())}, {"boot", row_literal(connection.file().boot)}}));
-      for (const held_lock_view& row : connection.file().database().query<held_lock_view>(text + condition)) {
-        out.push_back(sql::described(row));
-      }
-      scope.commit();
-      return {.result = outcome::yes};
-    } catch (const odb::timeout&) {
-      code = SQLITE_BUSY;
-    } catch (const odb::sqlite::database_exception& e) {
-      code = e.extended_error();
-    }
-  } while (retry.again(code));
-  return connection.refused(code, false);
+  return read_limited(
+      c, std::string(sql::held_locks).append(condition), limit,
+      [&](sqlite_statement& s) {
+        out.resize(before);
+        s.bind_named_blob(":key", key);
+      },
+      [&](const sqlite_statement& s) {
+        out.push_back({.key = std::string(s.bytes(0)),
+                       .session = s.id(1),
+                       .fence = static_cast<std::uint64_t>(s.integer(2)),
+                       .host = std::string(s.text(8)),
+                       .pid = s.integer(9),
+                       .label = std::string(s.text(10)),
+                       .kind = s.integer(5) != 0 ? lease_kind::session : lease_kind::expiring,
+                       .revoked = s.integer(6) != 0,
+                       .since = microseconds{s.integer(3)},
+                       .remaining = microseconds{std::max<std::int64_t>(0, s.integer(4))},
+                       .dead = s.integer(7) != 0});
+      });
 }
 
 /// The holder in the columns of row_holder(), which begin at `first`. None: the row is free.
@@ -114,31 +115,21 @@ reply find_row_holder(lease_connection& connection, const row_id& row, std::vect
   return answer;
 }
 
-std::vector<char> bytes(std::string_view key) { return {key.begin(), key.end()}; }
-
 }  // namespace
 
 reply sqlite_admin::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     if (key.row != nullptr) return find_row_holder(c, *key.row, found);
-    const query name(query::_val<odb::sqlite::id_blob>(bytes(key.resource)));
-    return select_held(c, query(c.file().names.expand("AND l.{lock.lock_key} =")) + name, found);
+    return select_held(c, "AND l.{lock.lock_key} = :key", key.resource, 0, found);
   });
 }
 
 reply sqlite_admin::list(connection& connection, std::string_view after, std::size_t limit,
                          std::vector<holder_info>& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
-    const auto& names = c.file().names;
-    const query order = query(names.expand("ORDER BY l.{lock.lock_key} LIMIT")) + query::_val(clamped(limit));
+    const std::string start = after.empty() ? "" : "AND l.{lock.lock_key} > :key\n";
     std::vector<holder_info> made;
-    reply answer;
-    if (after.empty()) {
-      answer = select_held(c, order, made);
-    } else {
-      const query start(query::_val<odb::sqlite::id_blob>(bytes(after)));
-      answer = select_held(c, query(names.expand("AND l.{lock.lock_key} >")) + start + order, made);
-    }
+    const auto answer = select_held(c, start + "ORDER BY l.{lock.lock_key} LIMIT :most", after, limit, made);
     if (answer.result != outcome::yes) return answer;
     if (c.file().knows_waiters()) waiters_.count(made);
     found = std::move(made);
@@ -173,19 +164,6 @@ FROM {session} s
 WHERE s.{session.expires_at_us} > :now
 )";
 
-/// A statement with the parameters :now and :most.
-template <class Begin, class Row>
-reply read_limited(lease_connection& c, const char* source, std::size_t limit, Begin&& begin, Row&& row) {
-  return c.read_once(
-      sql::in_one_line(c.file().names.expand(source)),
-      [&](sqlite_statement& s, std::int64_t now) {
-        begin();
-        s.bind_named(":now", now);
-        s.bind_named(":most", clamped(limit));
-      },
-      row);
-}
-
 /// A table with a column lock_owner, and which of the other lock columns it has.
 struct candidate_table {
   std::string name{};
@@ -199,7 +177,7 @@ reply sqlite_admin::overview(connection& connection, std::size_t limit, store_ov
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     store_overview made;
     auto answer = read_limited(
-        c, sql::counts, limit, [] {},
+        c, sql::counts, limit, [](auto&&) {},
         [&](const sqlite_statement& s) {
           made.keys = static_cast<std::uint64_t>(s.integer(0));
           made.held = static_cast<std::uint64_t>(s.integer(1));
@@ -210,7 +188,7 @@ reply sqlite_admin::overview(connection& connection, std::size_t limit, store_ov
         });
     if (answer.result != outcome::yes) return answer;
     answer = read_limited(
-        c, sql::sessions, limit, [&] { made.sessions.clear(); },
+        c, sql::sessions, limit, [&](auto&&) { made.sessions.clear(); },
         [&](const sqlite_statement& s) {
           made.sessions.push_back({.id = s.id(0),
                                    .host = std::string(s.text(1)),
@@ -224,9 +202,7 @@ reply sqlite_admin::overview(connection& connection, std::size_t limit, store_ov
                                    .locks = static_cast<std::uint64_t>(s.integer(8))});
         });
     if (answer.result != outcome::yes) return answer;
-    const query order =
-        query(c.file().names.expand("ORDER BY l.{lock.acquired_at_us} LIMIT")) + query::_val(clamped(limit));
-    answer = select_held(c, order, made.longest);
+    answer = select_held(c, "ORDER BY l.{lock.acquired_at_us} LIMIT :most", {}, limit, made.longest);
     answer.statements = 3;
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;
@@ -249,7 +225,7 @@ reply sqlite_admin::waiters(connection& connection, std::string_view key, std::s
       return reply{.result = outcome::yes};
     }
     const auto answer = read_limited(
-        c, names_of_sessions, 0, [] {},
+        c, names_of_sessions, 0, [](auto&&) {},
         [&](const sqlite_statement& s) {
           for (std::size_t i = 0; i != made.first.size(); ++i) {
             if (all[i].session != s.id(0)) continue;
@@ -266,7 +242,7 @@ reply sqlite_admin::waiters(connection& connection, std::string_view key, std::s
 reply sqlite_admin::name_sessions(connection& connection, std::map<id128, std::string>& sessions) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
     return read_limited(
-        c, names_of_sessions, 0, [] {},
+        c, names_of_sessions, 0, [](auto&&) {},
         [&](const sqlite_statement& s) {
           const auto found = sessions.find(s.id(0));
           if (found != sessions.end()) found->second = sql::describe_holder(s.text(1), s.integer(2), s.text(3));
@@ -290,7 +266,7 @@ GROUP BY m.name
 HAVING MAX(lower(p.name) = 'lock_owner')
 ORDER BY m.name
 )",
-        0, [&] { all.clear(); },
+        0, [&](auto&&) { all.clear(); },
         [&](const sqlite_statement& s) {
           if (!wanted.empty() && base::lower_case(s.text(0)) != wanted) return;
           all.push_back({std::string(s.text(0)), s.integer(1) != 0, s.integer(2) != 0});
