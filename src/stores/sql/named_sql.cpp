@@ -63,9 +63,15 @@ void put_values(std::string_view sql, const Values& values, Text&& text, Value&&
   expect_used(sql, "parameter", values, used);
 }
 
-/// Puts what `text_of` gives for the name of each placeholder in its place; nullopt: it is not known.
-template <class TextOf>
-std::string replace_placeholders(std::string_view sql, TextOf&& text_of) {
+const named_part* find_part(std::initializer_list<named_part> parts, std::string_view name) noexcept {
+  const auto* const found =
+      std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.name == name; });
+  return found == parts.end() ? nullptr : found;
+}
+
+}  // namespace
+
+std::string expand(std::string_view sql, const std::function<std::optional<std::string>(std::string_view)>& text_of) {
   std::string expanded;
   expanded.reserve(sql.size() * 2);
   for (std::string_view rest = sql; !rest.empty();) {
@@ -85,20 +91,12 @@ std::string replace_placeholders(std::string_view sql, TextOf&& text_of) {
   return expanded;
 }
 
-const named_part* find_part(std::initializer_list<named_part> parts, std::string_view name) noexcept {
-  const auto* const found =
-      std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.name == name; });
-  return found == parts.end() ? nullptr : found;
-}
-
-}  // namespace
-
 std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts) {
   std::vector<bool> used(parts.size());
-  auto expanded = replace_placeholders(sql, [&](std::string_view name) -> std::optional<std::string_view> {
+  auto expanded = expand(sql, [&](std::string_view name) -> std::optional<std::string> {
     if (const auto* const part = find_part(parts, name); part != nullptr) {
       used[static_cast<std::size_t>(part - parts.begin())] = true;
-      return part->text;
+      return std::string(part->text);
     }
     if (const auto* const known = names.find(name); known != nullptr) return *known;
     return std::nullopt;
@@ -107,14 +105,10 @@ std::string expand(const table_names& names, std::string_view sql, std::initiali
   return expanded;
 }
 
-std::string expand(std::string_view sql, const std::function<std::optional<std::string>(std::string_view)>& text_of) {
-  return replace_placeholders(sql, text_of);
-}
-
 std::string expand_any(std::string_view sql, std::initializer_list<named_part> parts) {
-  return replace_placeholders(sql, [&](std::string_view name) -> std::optional<std::string_view> {
+  return expand(sql, [&](std::string_view name) -> std::optional<std::string> {
     const auto* const part = find_part(parts, name);
-    return part == nullptr ? std::nullopt : std::optional(part->text);
+    return part == nullptr ? std::nullopt : std::optional(std::string(part->text));
   });
 }
 
