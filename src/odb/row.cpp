@@ -56,6 +56,8 @@ known_tables& known() {
   return *all;
 }
 
+/// Of a table and of its column, as SQL text has them, quoted. Throws std::invalid_argument if the class was not
+/// generated for that database, or what was generated is not linked.
 std::pair<std::string, std::string> names(const odb::native_column_info* info, odb::database_id database) {
   const void* const column = info[database].column;
   if (column == nullptr) {
@@ -78,15 +80,6 @@ std::pair<std::string, std::string> names(const odb::native_column_info* info, o
   throw std::invalid_argument("dlock: this dlock was built without support for rows in this kind of database");
 }
 
-/// As SQL text has them, quoted. Throw std::invalid_argument if the class was not generated for that database, or what
-/// was generated is not linked.
-std::string table_name(const odb::native_column_info* info, odb::database_id database) {
-  return names(info, database).first;
-}
-std::string column_name(const odb::native_column_info* info, odb::database_id database) {
-  return names(info, database).second;
-}
-
 /// "`shop`.`order`": order
 std::string label_of(const std::string& quoted) {
   std::string bare;
@@ -98,12 +91,11 @@ std::string label_of(const std::string& quoted) {
 
 row_table named_table(const odb::database& db, const row_class& entity) {
   row_table table;
-  table.table = table_name(entity.owner, db.id());
+  std::tie(table.table, table.owner) = names(entity.owner, db.id());
   table.label = label_of(table.table);
-  table.owner = column_name(entity.owner, db.id());
-  table.expires_at = column_name(entity.expires_at, db.id());
-  table.fence = column_name(entity.fence, db.id());
-  table.version = column_name(entity.version, db.id());
+  table.expires_at = names(entity.expires_at, db.id()).second;
+  table.fence = names(entity.fence, db.id()).second;
+  table.version = names(entity.version, db.id()).second;
   table.renewal = entity.renewal;
   table.owner_not_null = entity.renewal == row_renewal::column;
   return table;
@@ -224,7 +216,7 @@ lock_key row_key(lock_service& service, odb::database& db, const row_class& enti
   for (const auto& each : id) {
     if (const auto* const text = std::get_if<std::string>(&each); text != nullptr && text->empty()) {
       throw std::invalid_argument(
-          fmt::format("dlock: id of a row of {}: '' is empty", table_name(entity.owner, db.id())));
+          fmt::format("dlock: id of a row of {}: '' is empty", names(entity.owner, db.id()).first));
     }
   }
   auto table = table_of(service, db, entity);
