@@ -31,9 +31,8 @@ class outer_transaction {
 /// caller's own, if it has one, is put back at the end, so that dlock may be called in the middle of it.
 class scoped_transaction {
  public:
-  explicit scoped_transaction(odb::connection& connection) : mine_(connection.begin(), false) {
-    odb::transaction::current(mine_);
-  }
+  explicit scoped_transaction(odb::transaction_impl* begun) : mine_(begun, false) { odb::transaction::current(mine_); }
+  explicit scoped_transaction(odb::connection& connection) : scoped_transaction(connection.begin()) {}
   /// Rolls back unless committed.
   ~scoped_transaction() {
     if (mine_.finalized()) return;

@@ -61,14 +61,6 @@ class sqlite_link final : public odb::sqlite::connection {
     return odb::sqlite::connection::execute(adapted.data(), adapted.size());
   }
 
-  odb::sqlite::transaction_impl* begin() override {
-    return writes ? begin_immediate() : odb::sqlite::connection::begin();
-  }
-
-  /// Whether begin() takes the write lock: a transaction that reads first can't write any more once another connection
-  /// has written.
-  bool writes = false;
-
  private:
   const statement_rewrite& rewrite_;
 };

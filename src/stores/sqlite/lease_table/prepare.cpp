@@ -2,21 +2,15 @@
 
 /// What a store does once, before its first verb: file, schema, and what another boot left behind.
 
-#include <dlock/detail/odb_compat.hpp>
-//
+#include "stores/sqlite/lease_table/store.hpp"
+
 #include <fmt/format.h>
 
-#include <odb/exceptions.hxx>
 #include <odb/schema-catalog.hxx>
 #include <odb/sqlite/exceptions.hxx>
 #include <optional>
 
-#include "stores/sql/named_sql.hpp"
-#include "stores/sql/schema.hpp"
 #include "stores/sql/scoped_transaction.hpp"
-#include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/lease_table/row_sql.hpp"
-#include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -129,30 +123,31 @@ bool begin_anew(lease_connection& connection) {
 void make_schema(lease_connection& connection) {
   lease_file& file = connection.file();
   if (is_made(connection)) return;
-  connection.odb().writes = file.schema == sql::schema_mode::create;
+  const bool create = file.schema == sql::schema_mode::create;
   patiently(connection, [&] {
-    sql::scoped_transaction scope(connection.odb());
-    const bool there = connection.odb().writes && begin_anew(connection);
+    auto& link = connection.odb();
+    // A transaction that reads first can't write any more once another connection has written.
+    sql::scoped_transaction scope(create ? link.begin_immediate() : link.begin());
+    const bool there = create && begin_anew(connection);
     sql::ensure_schema(file.database(), file.schema, file.names, file.settings.name);
     if (const std::string why = unfit_tables(connection); !why.empty()) refuse_tables(file, why);
-    if (connection.odb().writes) {
+    if (create) {
       // Above what can be seen: if the row was lost, no one knows what has been given out and swept.
       const auto above = std::to_string(there ? sql::above_lost_floor : 0);
-      connection.odb().execute(sql::expand(file.names, R"(
+      link.execute(sql::expand(file.names, R"(
 INSERT INTO {floor} ({floor.id}, {floor.fence})
 SELECT 1, COALESCE(MAX({lock.fence}), 0) + {above}
 FROM {lock}
 WHERE TRUE
 ON CONFLICT DO NOTHING
 )",
-                                           {{"above", above}}));
+                               {{"above", above}}));
     } else if (!run_once(connection, "SELECT 1 FROM {floor} WHERE {floor.id} = 1")) {
       refuse(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it", file.settings.path,
                          file.names.table("floor")));
     }
     scope.commit();
   });
-  connection.odb().writes = false;
 }
 
 // ---- other boots ----------------------------------------------------------------------------------------------------
@@ -211,8 +206,7 @@ void forget_other_boots(lease_connection& connection) {
   patiently(connection, [&] {
     // By reading: where there is nothing to do, opening a file waits for no writer.
     if (!run_once(connection, future + " OR " + lacks_rows)) return;
-    connection.odb().writes = true;
-    sql::scoped_transaction scope(connection.odb());
+    sql::scoped_transaction scope(connection.odb().begin_immediate());
     // Again, now that no other process writes: what was written before is of the past, unless another boot wrote it.
     if (run_once(connection, future)) {
       for (const char* sql : free_the_dead) run_once(connection, sql);
@@ -220,7 +214,6 @@ void forget_other_boots(lease_connection& connection) {
     run_once(connection, add_rows);
     scope.commit();
   });
-  connection.odb().writes = false;
   patiently(connection, [&] {
     const auto epoch = run_once(connection, "SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 3");
     connection.file().row_epoch(microseconds{epoch.value_or(0)});
