@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sql/row_owner.hpp"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <cstdlib>
+#include <system_error>
 
 #include "dlock/detail/sha256.hpp"
 
@@ -10,39 +14,22 @@ namespace dlock::stores::sql {
 namespace {
 
 constexpr std::size_t session_digits = 32;
-constexpr std::size_t nonce_digits = 16;
-constexpr std::size_t plain_size = session_digits + 1 + nonce_digits;
+constexpr std::size_t plain_size = session_digits + 1 + 16;
 // One letter case: the column's collation may not tell 'a' from 'A'.
-constexpr char digits[] = "0123456789abcdefghijklmnopqrstuv";
+constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuv";
 
-/// -1: not a digit as we write them.
-int digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/// The lowest `count` hexadecimal digits.
-void append_hex(std::string& to, std::uint64_t number, std::size_t count) {
-  for (auto shift = 4 * count; shift != 0;) to.push_back(digits[number >> (shift -= 4) & 15U]);
-}
-
+/// Of hexadecimal digits as we write them.
 bool read_hex(std::string_view text, std::uint64_t& number) noexcept {
-  for (const char c : text) {
-    const int value = digit(c);
-    if (value < 0) return false;
-    number = number << 4 | static_cast<unsigned>(value);
-  }
-  return true;
+  return text.find_first_not_of(digits.substr(0, 16)) == std::string_view::npos &&
+         std::from_chars(text.data(), text.data() + text.size(), number, 16).ec == std::errc{};
 }
 
 /// "<session>/" of a text that has the size for it.
 bool read_session(std::string_view text, id128& session) noexcept {
-  if (text.size() != plain_size || text[session_digits] != '/') return false;
-  for (std::size_t i = 0; i != session.bytes.size(); ++i) {
-    std::uint64_t byte = 0;
-    if (!read_hex(text.substr(2 * i, 2), byte)) return false;
-    session.bytes[i] = static_cast<unsigned char>(byte);
-  }
+  if (text.size() != plain_size || text.find_first_not_of(digits.substr(0, 16)) != session_digits) return false;
+  const auto read = id128::parse(text.substr(0, session_digits));
+  if (text[session_digits] != '/' || !read) return false;
+  session = *read;
   return true;
 }
 
@@ -53,12 +40,7 @@ std::string_view without_mark(std::string_view text) noexcept {
 
 }  // namespace
 
-std::string row_owner::text() const {
-  std::string made = session.hex();
-  made.push_back('/');
-  append_hex(made, nonce, nonce_digits);
-  return made;
-}
+std::string row_owner::text() const { return fmt::format("{}/{:016x}", session.hex(), nonce); }
 
 std::optional<row_owner> row_owner::parse(std::string_view text) noexcept {
   row_owner owner;
@@ -77,12 +59,8 @@ std::string tables_id::text() const {
 }
 
 std::string row_holder::text() const {
-  std::string made = session.hex();
-  made.reserve(plain_size + 1);
-  made.push_back('/');
-  made += tables.text();
-  append_hex(made, nonce, nonce_digits - tables_id::size);
-  return made;
+  constexpr auto twelve_digits = (std::uint64_t{1} << 48) - 1;
+  return fmt::format("{}/{}{:012x}", session.hex(), tables.text(), nonce & twelve_digits);
 }
 
 std::optional<row_holder> row_holder::parse(std::string_view text, tables_id ours) noexcept {
@@ -102,10 +80,8 @@ std::string row_holder::describe_foreign(std::string_view text) {
       !read_hex(plain.substr(session_digits + 1 + tables_id::size), other.nonce)) {
     return std::string(text);
   }
-  return std::string("a program with other lock tables (id ")
-      .append(plain.substr(session_digits + 1, tables_id::size))
-      .append("), session ")
-      .append(other.session.hex());
+  return fmt::format("a program with other lock tables (id {}), session {}",
+                     plain.substr(session_digits + 1, tables_id::size), other.session.hex());
 }
 
 }  // namespace dlock::stores::sql
