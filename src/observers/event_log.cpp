@@ -14,12 +14,11 @@
 #include <utility>
 
 #include "dlock/lock_key.hpp"
+#include "observers/event_details.hpp"
 
 namespace dlock {
 
 namespace {
-
-using kind = event::kind;
 
 /// A JSON string. Of the text only what printable_text() leaves needs an escape; it makes broken UTF-8 readable, too.
 std::string quoted(std::string_view text) {
@@ -38,7 +37,7 @@ class json_line {
   void add(std::string_view name, std::int64_t value) { fmt::format_to(to(), "{}{}", begin(name), value); }
   void add(std::string_view name, std::uint64_t value) { fmt::format_to(to(), "{}{}", begin(name), value); }
   void add(std::string_view name, std::chrono::microseconds value) { add(name, std::int64_t{value.count()}); }
-  void add_flag(std::string_view name, bool value) { fmt::format_to(to(), "{}{}", begin(name), value); }
+  void add(std::string_view name, bool value) { fmt::format_to(to(), "{}{}", begin(name), value); }
   std::string end() && {
     text_ += "}\n";
     return std::move(text_);
@@ -98,22 +97,7 @@ class event_log final : public observer {
     out.add("event", to_string(event.what));
     if (!event.key.empty()) out.add("key", event.key);
     if (event.fence != 0) out.add("fence", event.fence);
-    switch (event.what) {
-      case kind::granted:
-        out.add("waited_us", event.waited);
-        out.add("attempts", std::uint64_t{event.attempts});
-        out.add_flag("taken_over", event.taken_over);
-        break;
-      case kind::busy: out.add("waited_us", event.waited); break;
-      case kind::released: out.add("held_us", event.held); break;
-      case kind::lost:
-        out.add("held_us", event.held);
-        out.add("reason", to_string(event.reason));
-        break;
-      case kind::session_lost: out.add("reason", to_string(event.reason)); break;
-      case kind::cleanup: out.add("rows", std::uint64_t{event.attempts}); break;
-      default: break;
-    }
+    detail::add_details(out, event);
     if (!event.text.empty()) out.add("text", event.text);
     return std::move(out).end();
   }

@@ -14,13 +14,14 @@
 #include "dlock/detail/sha256.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
+#include "observers/event_details.hpp"
 
 namespace dlock {
 
 namespace {
 
 using kind = event::kind;
-constexpr std::size_t kinds = static_cast<std::size_t>(kind::observer_failed) + 1;
+constexpr std::size_t kinds = event_kinds.size();
 
 spdlog::level::level_enum level_of(kind which) noexcept {
   switch (which) {
@@ -67,6 +68,7 @@ class line {
     text_ += safe;
     text_ += '"';
   }
+  void add(std::string_view name, bool value) { begin(name) += value ? "true" : "false"; }
   void add(std::string_view name, std::uint64_t value) { begin(name) += std::to_string(value); }
   void add(std::string_view name, std::chrono::microseconds value) { begin(name) += std::to_string(value.count()); }
 
@@ -82,26 +84,6 @@ class line {
 };
 
 std::string hashed(std::string_view key) { return "sha256:" + detail::sha256_hex(key).substr(0, 16); }
-
-// What each kind tells besides its key, as observer.hpp lists it.
-void add_details(line& out, const event& event) {
-  switch (event.what) {
-    case kind::granted:
-      out.add("waited_us", event.waited);
-      out.add("attempts", std::uint64_t{event.attempts});
-      out.add("taken_over", std::string_view(event.taken_over ? "true" : "false"));
-      break;
-    case kind::busy: out.add("waited_us", event.waited); break;
-    case kind::released: out.add("held_us", event.held); break;
-    case kind::lost:
-      out.add("held_us", event.held);
-      out.add("reason", to_string(event.reason));
-      break;
-    case kind::session_lost: out.add("reason", to_string(event.reason)); break;
-    case kind::cleanup: out.add("rows", std::uint64_t{event.attempts}); break;
-    default: break;
-  }
-}
 
 class spdlog_observer final : public observer {
  public:
@@ -180,7 +162,7 @@ class spdlog_observer final : public observer {
       out.add("key", options_.hash_keys ? hashed(event.key) : event.key);
       if (event.fence != 0) out.add("fence", event.fence);
     }
-    add_details(out, event);
+    detail::add_details(out, event);
     if (!event.text.empty()) out.add("text", options_.hash_keys ? without_key(event) : event.text);
     name_service(out);
     return out.text();
