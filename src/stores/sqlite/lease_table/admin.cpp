@@ -7,21 +7,12 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/text.hpp"
 #include "dlock/lock_key.hpp"
 #include "stores/findings.hpp"
 #include "stores/sql/holder_rows.hpp"
-#include "stores/sql/named_sql.hpp"
-#include "stores/sql/row_owner.hpp"
-#include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/lease_table/connection.hpp"
-#include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
@@ -164,13 +155,6 @@ FROM {session} s
 WHERE s.{session.expires_at_us} > :now
 )";
 
-/// A table with a column lock_owner, and which of the other lock columns it has.
-struct candidate_table {
-  std::string name{};
-  bool own_expiry = false;  // lock_expires_at_us
-  bool version = false;
-};
-
 }  // namespace
 
 reply sqlite_admin::overview(connection& connection, std::size_t limit, store_overview& found) noexcept {
@@ -253,7 +237,7 @@ reply sqlite_admin::name_sessions(connection& connection, std::map<id128, std::s
 reply sqlite_admin::row_tables(connection& connection, std::string_view name,
                                std::vector<std::shared_ptr<const row_table>>& found) noexcept {
   return reply_or_in_doubt(connection, [&](lease_connection& c) {
-    std::vector<candidate_table> all;
+    std::vector<row_table> all;
     const auto wanted = base::lower_case(name);
     // Names are compared without their letters' case.
     auto answer = read_limited(
@@ -269,7 +253,8 @@ ORDER BY m.name
         0, [&](auto&&) { all.clear(); },
         [&](const sqlite_statement& s) {
           if (!wanted.empty() && base::lower_case(s.text(0)) != wanted) return;
-          all.push_back({std::string(s.text(0)), s.integer(1) != 0, s.integer(2) != 0});
+          const auto full = sql::quoted_name(s.text(0), '"');
+          all.push_back(sql::make_row_table(full, '"', s.integer(1) != 0, s.integer(2) != 0));
         });
     if (answer.result != outcome::yes) return answer;
     if (!wanted.empty() && all.empty()) {
@@ -278,9 +263,8 @@ ORDER BY m.name
                         " with a column lock_owner";
       return answer;
     }
-    for (const auto& each : all) {
-      auto table = std::make_shared<row_table>(
-          sql::make_row_table(sql::quoted_name(each.name, '"'), '"', each.own_expiry, each.version));
+    for (auto& each : all) {
+      auto table = std::make_shared<row_table>(std::move(each));
       ++answer.statements;
       fault why;
       const auto described = application_.describe(c.odb(), *table, why);
