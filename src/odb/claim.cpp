@@ -6,7 +6,6 @@
 #include <map>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 
 #include "api/access.hpp"

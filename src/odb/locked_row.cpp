@@ -5,7 +5,6 @@
 
 #include <exception>
 #include <stdexcept>
-#include <string>
 
 #include "api/access.hpp"
 #include "dlock/odb/verify.hpp"

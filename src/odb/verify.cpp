@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "engine/books/transaction_watch.hpp"
 #include "engine/operations/lock_errors.hpp"
 #include "odb/own_transaction.hpp"
-#include "stores/sql/application_database.hpp"
 
 namespace dlock::detail {
 

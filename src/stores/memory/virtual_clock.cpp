@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
-#include <string>
 
 #include "dlock/stores/memory.hpp"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sql/lease_sql.hpp"
 
-#include <string>
-
 namespace dlock::stores::sql {
 namespace {
 
@@ -57,10 +55,8 @@ WHERE l.{lock.lock_key} = :key
 )"},
 
     // Rule 2: about the holder and the fence that were seen, never about the present holder: on a server the sub-query
-    // takes
-    // no lock and may read a view older than the row lock. A release with min_hold gives a kept row an expiry, which
-    // counts
-    // even when the session has been closed since.
+    // takes no lock and may read a view older than the row lock. A release with min_hold gives a kept row an expiry,
+    // which counts even when the session has been closed since.
     {statement_id::take_over, "take over", R"(
 UPDATE {lock}
 SET {grant}
@@ -135,8 +131,7 @@ VALUES (:session, :ttl + {now}, :ttl, 0, 0, :host, :pid, :label, {now}, {boot})
 )"},
 
     // Rule 3: never shortens, because two renewals may run in the wrong order; never revives, never against an
-    // operator. beat,
-    // so that the row always changes.
+    // operator. beat, so that the row always changes.
     {statement_id::session_renew, "renew session", R"(
 UPDATE {session}
 SET

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "stores/sql/named_sql.hpp"
-#include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::sql {
 

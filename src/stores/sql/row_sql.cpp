@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sql/row_sql.hpp"
 
-#include <fmt/format.h>
-
 namespace dlock::stores::sql {
 namespace {
 

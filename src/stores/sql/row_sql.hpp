@@ -12,11 +12,8 @@
 #include <vector>
 
 #include "dlock/store_interface/row_table.hpp"
-#include "dlock/store_interface/store_types.hpp"
-#include "dlock/store_interface/verification.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
-#include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::sql {
 

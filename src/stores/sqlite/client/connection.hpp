@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <dlock/detail/odb_compat.hpp>
-//
 #include <atomic>
 #include <memory>
-#include <odb/sqlite/connection.hxx>
 #include <optional>
 #include <stop_token>
 #include <string>

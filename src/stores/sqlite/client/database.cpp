@@ -2,12 +2,7 @@
 #include "stores/sqlite/client/database.hpp"
 
 #include <fmt/format.h>
-#include <odb/sqlite/connection-factory.hxx>
-#include <odb/sqlite/connection.hxx>
-#include <odb/sqlite/database.hxx>
 
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <random>
 #include <stdexcept>

@@ -2,18 +2,14 @@
 #include "stores/sqlite/client/file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <utility>
 
 #include "dlock/store_interface/clock.hpp"
 #include "stores/sqlite/client/errors.hpp"

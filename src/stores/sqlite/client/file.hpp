@@ -3,10 +3,6 @@
 
 #include <sys/stat.h>
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/sqlite/database.hxx>
-
 #include <atomic>
 #include <cstdint>
 #include <istream>

@@ -6,22 +6,18 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <bitset>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <system_error>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 
 #include "stores/sqlite/client/errors.hpp"
 

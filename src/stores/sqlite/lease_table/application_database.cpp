@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sqlite/lease_table/store.hpp"
 
-#include <dlock/detail/odb_compat.hpp>
-//
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <odb/exceptions.hxx>
 #include <odb/sqlite/connection-factory.hxx>
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/exceptions.hxx>
 #include <odb/sqlite/transaction.hxx>
-#include <vector>
 
 #include "base/text.hpp"
-#include "stores/sql/named_sql.hpp"
-#include "stores/sql/row_owner.hpp"
-#include "stores/sqlite/client/database.hpp"
-#include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/lease_table/row_sql.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -141,8 +130,7 @@ bool writes_to(sqlite3* handle, const file_id& file) noexcept {
 
 }  // namespace
 
-// ---- statements for its transactions
-// ---------------------------------------------------------------------------------
+// ---- statements for its transactions --------------------------------------------------------------------------------
 
 verification sqlite_application_database::verification_of(const request& grant) const {
   if (grant.row != nullptr) return about_row(grant, *file_, sql::row_statement::verify);
@@ -175,8 +163,7 @@ bool sqlite_application_database::caller_may_wait(fault& why) const noexcept try
   return false;
 }
 
-// ---- its connections and tables
-// --------------------------------------------------------------------------------------
+// ---- its connections and tables -------------------------------------------------------------------------------------
 
 std::string sqlite_application_database::address(odb::database& database) const {
   if (database.id() != odb::id_sqlite) return {};

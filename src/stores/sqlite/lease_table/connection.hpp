@@ -13,16 +13,11 @@
 #include <string>
 #include <string_view>
 
-#include "dlock/store_interface/store_types.hpp"
-#include "stores/sql/row_owner.hpp"
-#include "stores/sql/row_sql.hpp"
 #include "stores/sql/schema.hpp"
-#include "stores/sql/table_names.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/file.hpp"
-#include "stores/sqlite/client/statement.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/sql.hpp"
 

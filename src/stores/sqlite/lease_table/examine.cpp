@@ -4,14 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <chrono>
-#include <string>
-
 #include "stores/findings.hpp"
-#include "stores/sql/named_sql.hpp"
-#include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/client/file.hpp"
-#include "stores/sqlite/lease_table/connection.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 

@@ -3,18 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <new>
-#include <utility>
-#include <vector>
 
 #include "dlock/stores/sqlite.hpp"
 #include "floor_entity-odb-sqlite.hxx"
 #include "lock_entity-odb-sqlite.hxx"
 #include "session_entity-odb-sqlite.hxx"
-#include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/client/file.hpp"
-#include "stores/sqlite/lease_table/connection.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 

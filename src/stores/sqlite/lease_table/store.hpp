@@ -14,8 +14,6 @@
 #include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/store_overview.hpp"
-#include "stores/key_listeners.hpp"
-#include "stores/sql/application_database.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
 

@@ -5,11 +5,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
-#include <vector>
 
-#include "stores/sqlite/client/errors.hpp"
-#include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {

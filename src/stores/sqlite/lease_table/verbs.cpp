@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "stores/sql/holder_rows.hpp"
-#include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
