@@ -31,19 +31,147 @@ class claiming {
         options_(options),
         read_(read) {}
 
-  std::vector<claimed_row> free_rows(std::size_t most);
+  std::vector<claimed_row> free_rows(std::size_t most) {
+    auto grants = engine::adopt(home_, options_, table_->renewal, [&](engine::row_adoption& about) {
+      std::vector<std::uint64_t> fences;
+      try {
+        with_retries(application_, home_.shared().options.release_limit, [&] { fences = take(about, most); });
+      } catch (const odb::exception& error) {
+        if (!about.unsure()) about.expect_none();  // rolled back
+        failed(error);
+      }
+      return fences;
+    });
+    // Without those that came too late.
+    std::vector<claimed_row> claimed;
+    for (std::size_t i = 0; i < grants.size(); ++i) {
+      if (grants[i] == nullptr) continue;
+      rows_[i].held = access::make(std::move(grants[i]), false, true);
+      claimed.push_back(std::move(rows_[i]));
+    }
+    return claimed;
+  }
+
   /// Rows that seem to be held by the dead, one by one.
-  void add_abandoned(std::vector<claimed_row>& to, std::size_t most);
+  void add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
+    const auto condition = application_.abandoned_rows(*table_);
+    if (condition == "FALSE") return;
+    const auto reading = [&](const std::function<void()>& read) {
+      own_transaction in(home_, db_, own_transaction::use::reads);
+      try {
+        read();
+      } catch (const odb::exception& error) {
+        failed(error);
+      }
+      in.commit(application_);
+    };
+    std::vector<std::vector<row_value>> ids;
+    reading([&] { ids = read_.ids(query(condition) + fmt::format("LIMIT {}", most - to.size())); });
+    auto one_by_one = options_;
+    one_by_one.reentry = reentry::busy;
+    for (const auto& id : ids) {
+      const auto key = lock_key::of_row(table_, id);
+      lease held;
+      try {
+        auto got = engine::acquire(home_, key, one_by_one, {.once = true});
+        if (got.held != nullptr) held = access::make(std::move(got.held), got.entered_again, got.first);
+      } catch (const lock_refused& error) {
+        if (error.code() != errc::no_such_row) throw;
+      }
+      if (!held) continue;
+      // Another process may have been faster, have done the work and freed the row: it must still be what was asked
+      // for.
+      std::vector<claimed_row> loaded;
+      reading([&] { loaded = read_.rows(query(by_ids({&key, 1}))); });
+      if (loaded.empty()) continue;
+      loaded.front().held = std::move(held);
+      to.push_back(std::move(loaded.front()));
+    }
+  }
 
  private:
   /// The fences of what it has taken.
-  std::vector<std::uint64_t> take(engine::row_adoption& about, std::size_t most);
-  void load_taken(const std::vector<lock_key>& keys);
-  void refuse_joins(std::string_view statement) const;
+  std::vector<std::uint64_t> take(engine::row_adoption& about, std::size_t most) {
+    own_transaction in(home_, db_, own_transaction::use::writes);
+    rows_.clear();
+    about.expect_none();
+    about.commit_sent(false);
+    std::vector<std::vector<row_value>> ids;
+    const auto lock = fmt::format("LIMIT {}{}", most, application_.lock_and_skip(*table_));
+    before_each(
+        in.get(), [&](std::string_view statement) { refuse_joins(statement); },
+        [&] { ids = read_.ids(query(application_.free_rows(*table_)) + lock); });
+    std::vector<lock_key> keys;
+    for (const auto& id : ids) {
+      check_values(*table_, id);
+      keys.push_back(lock_key::of_row(table_, id));
+    }
+    if (!keys.empty()) {
+      std::vector<const row_id*> rows;
+      for (const auto& key : keys) rows.push_back(key.row());
+      const auto changed =
+          execute_there(application_, in.connection(),
+                        application_.claim({*table_, rows, about.session(), about.nonce(), about.own_ttl()}),
+                        keys.size(), [&] { leads_elsewhere_now(home_.where()); });
+      if (changed != keys.size()) {
+        throw store_error(
+            errc::store_failed,
+            fmt::format("rows of {} to be claimed: {} of {} could be", table_->table, changed, keys.size()), 0, "",
+            true);
+      }
+      load_taken(keys);
+      about.expect(keys);
+    }
+    std::vector<std::uint64_t> fences;
+    for (const auto& row : rows_) fences.push_back(row.fence);
+    in.commit(application_, [&] { about.commit_sent(true); });
+    return fences;
+  }
+
+  void load_taken(const std::vector<lock_key>& keys) {
+    std::map<lock_key, std::size_t> position;
+    for (const auto& key : keys) position.emplace(key, position.size());
+    rows_ = read_.rows(odb::query_base(by_ids(keys)));
+    std::map<std::size_t, claimed_row> sorted;
+    for (auto& row : rows_) sorted.emplace(position.at(lock_key::of_row(table_, row.id)), std::move(row));
+    if (sorted.size() != keys.size()) {
+      throw store_error(errc::store_failed,
+                        fmt::format("rows of {} to be claimed: they can't be read by their ids", table_->table), 0, "",
+                        false);
+    }
+    rows_.clear();
+    for (auto& [at, row] : sorted) rows_.push_back(std::move(row));
+  }
+
+  void refuse_joins(std::string_view statement) const {
+    if (!application_.locks_joined_rows() || !joins_tables(statement)) return;
+    throw std::invalid_argument(fmt::format(
+        "dlock: claim: the query about {} follows a pointer to another table, whose rows would be locked and "
+        "passed over as well (MariaDB has no FOR UPDATE OF): say it by a sub-query, \"pointer IN (SELECT id "
+        "FROM other WHERE ...)\"",
+        table_->table));
+  }
+
   /// (condition of the caller) AND (more) ORDER BY ...
-  odb::query_base query(const std::string& more) const;
-  std::string by_ids(std::span<const lock_key> keys) const;
-  [[noreturn]] void failed(const odb::exception& error) const;
+  odb::query_base query(const std::string& more) const {
+    if (parts_.condition.empty()) return odb::query_base(more) + parts_.order;
+    auto query = odb::query_base(more + " AND (") + parts_.condition;
+    query += ")";
+    return parts_.order.empty() ? query : query + parts_.order;
+  }
+
+  std::string by_ids(std::span<const lock_key> keys) const {
+    std::vector<const row_id*> ids;
+    for (const auto& key : keys) ids.push_back(key.row());
+    return application_.rows_by_id(*table_, ids);
+  }
+
+  [[noreturn]] void failed(const odb::exception& error) const {
+    const auto why = application_.fault_of(error);
+    std::throw_with_nested(store_error(why.connection ? errc::store_unreachable : errc::store_failed,
+                                       fmt::format("rows of {} to be claimed: {}", table_->table, why.text), why.native,
+                                       why.sqlstate, why.transient));
+  }
 
   engine::service_core& home_;
   stores::sql::application_database& application_;
@@ -54,142 +182,6 @@ class claiming {
   const row_reader& read_;
   std::vector<claimed_row> rows_;
 };
-
-odb::query_base claiming::query(const std::string& more) const {
-  if (parts_.condition.empty()) return odb::query_base(more) + parts_.order;
-  auto query = odb::query_base(more + " AND (") + parts_.condition;
-  query += ")";
-  return parts_.order.empty() ? query : query + parts_.order;
-}
-
-std::string claiming::by_ids(std::span<const lock_key> keys) const {
-  std::vector<const row_id*> ids;
-  for (const auto& key : keys) ids.push_back(key.row());
-  return application_.rows_by_id(*table_, ids);
-}
-
-void claiming::failed(const odb::exception& error) const {
-  const auto why = application_.fault_of(error);
-  std::throw_with_nested(store_error(why.connection ? errc::store_unreachable : errc::store_failed,
-                                     fmt::format("rows of {} to be claimed: {}", table_->table, why.text), why.native,
-                                     why.sqlstate, why.transient));
-}
-
-void claiming::refuse_joins(std::string_view statement) const {
-  if (!application_.locks_joined_rows() || !joins_tables(statement)) return;
-  throw std::invalid_argument(
-      fmt::format("dlock: claim: the query about {} follows a pointer to another table, whose rows would be locked and "
-                  "passed over as well (MariaDB has no FOR UPDATE OF): say it by a sub-query, \"pointer IN (SELECT id "
-                  "FROM other WHERE ...)\"",
-                  table_->table));
-}
-
-std::vector<std::uint64_t> claiming::take(engine::row_adoption& about, std::size_t most) {
-  own_transaction in(home_, db_, own_transaction::use::writes);
-  rows_.clear();
-  about.expect_none();
-  about.commit_sent(false);
-  std::vector<std::vector<row_value>> ids;
-  const auto lock = fmt::format("LIMIT {}{}", most, application_.lock_and_skip(*table_));
-  before_each(
-      in.get(), [&](std::string_view statement) { refuse_joins(statement); },
-      [&] { ids = read_.ids(query(application_.free_rows(*table_)) + lock); });
-  std::vector<lock_key> keys;
-  for (const auto& id : ids) {
-    check_values(*table_, id);
-    keys.push_back(lock_key::of_row(table_, id));
-  }
-  if (!keys.empty()) {
-    std::vector<const row_id*> rows;
-    for (const auto& key : keys) rows.push_back(key.row());
-    const auto changed =
-        execute_there(application_, in.connection(),
-                      application_.claim({*table_, rows, about.session(), about.nonce(), about.own_ttl()}), keys.size(),
-                      [&] { leads_elsewhere_now(home_.where()); });
-    if (changed != keys.size()) {
-      throw store_error(errc::store_failed,
-                        fmt::format("rows of {} to be claimed: {} of {} could be", table_->table, changed, keys.size()),
-                        0, "", true);
-    }
-    load_taken(keys);
-    about.expect(keys);
-  }
-  std::vector<std::uint64_t> fences;
-  for (const auto& row : rows_) fences.push_back(row.fence);
-  in.commit(application_, [&] { about.commit_sent(true); });
-  return fences;
-}
-
-void claiming::load_taken(const std::vector<lock_key>& keys) {
-  std::map<lock_key, std::size_t> position;
-  for (const auto& key : keys) position.emplace(key, position.size());
-  rows_ = read_.rows(odb::query_base(by_ids(keys)));
-  std::map<std::size_t, claimed_row> sorted;
-  for (auto& row : rows_) sorted.emplace(position.at(lock_key::of_row(table_, row.id)), std::move(row));
-  if (sorted.size() != keys.size()) {
-    throw store_error(errc::store_failed,
-                      fmt::format("rows of {} to be claimed: they can't be read by their ids", table_->table), 0, "",
-                      false);
-  }
-  rows_.clear();
-  for (auto& [at, row] : sorted) rows_.push_back(std::move(row));
-}
-
-std::vector<claimed_row> claiming::free_rows(std::size_t most) {
-  auto grants = engine::adopt(home_, options_, table_->renewal, [&](engine::row_adoption& about) {
-    std::vector<std::uint64_t> fences;
-    try {
-      with_retries(application_, home_.shared().options.release_limit, [&] { fences = take(about, most); });
-    } catch (const odb::exception& error) {
-      if (!about.unsure()) about.expect_none();  // rolled back
-      failed(error);
-    }
-    return fences;
-  });
-  // Without those that came too late.
-  std::vector<claimed_row> claimed;
-  for (std::size_t i = 0; i < grants.size(); ++i) {
-    if (grants[i] == nullptr) continue;
-    rows_[i].held = access::make(std::move(grants[i]), false, true);
-    claimed.push_back(std::move(rows_[i]));
-  }
-  return claimed;
-}
-
-void claiming::add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
-  const auto condition = application_.abandoned_rows(*table_);
-  if (condition == "FALSE") return;
-  const auto reading = [&](const std::function<void()>& read) {
-    own_transaction in(home_, db_, own_transaction::use::reads);
-    try {
-      read();
-    } catch (const odb::exception& error) {
-      failed(error);
-    }
-    in.commit(application_);
-  };
-  std::vector<std::vector<row_value>> ids;
-  reading([&] { ids = read_.ids(query(condition) + fmt::format("LIMIT {}", most - to.size())); });
-  auto one_by_one = options_;
-  one_by_one.reentry = reentry::busy;
-  for (const auto& id : ids) {
-    const auto key = lock_key::of_row(table_, id);
-    lease held;
-    try {
-      auto got = engine::acquire(home_, key, one_by_one, {.once = true});
-      if (got.held != nullptr) held = access::make(std::move(got.held), got.entered_again, got.first);
-    } catch (const lock_refused& error) {
-      if (error.code() != errc::no_such_row) throw;
-    }
-    if (!held) continue;
-    // Another process may have been faster, have done the work and freed the row: it must still be what was asked for.
-    std::vector<claimed_row> loaded;
-    reading([&] { loaded = read_.rows(query(by_ids({&key, 1}))); });
-    if (loaded.empty()) continue;
-    loaded.front().held = std::move(held);
-    to.push_back(std::move(loaded.front()));
-  }
-}
 
 }  // namespace
 
