@@ -171,15 +171,15 @@ std::vector<metric_family> metrics::read() const {
     return total;
   };
   const auto put = [&](metric_family::sample& to, auto&& which) { to.value = static_cast<double>(sum(which)); };
-  const auto put_histogram = [&](metric_family::sample& to, auto&& which) {
+  const auto put_histogram = [&](metric_family::sample& to, histogram counters::*which) {
     std::uint64_t count = 0;
     for (std::size_t i = 0; i <= bounds.size(); ++i) {
-      count += sum([&](const counters& c) -> const number& { return which(c).buckets[i]; });
+      count += sum([&](const counters& c) -> const number& { return (c.*which).buckets[i]; });
       const double bound =
           i == bounds.size() ? std::numeric_limits<double>::infinity() : static_cast<double>(bounds[i]) / 1e6;
       to.buckets.push_back({bound, count});
     }
-    to.value = static_cast<double>(sum([&](const counters& c) -> const number& { return which(c).sum_us; })) / 1e6;
+    to.value = static_cast<double>(sum([&](const counters& c) -> const number& { return (c.*which).sum_us; })) / 1e6;
   };
 
   family("dlock_events_total", "What happened to locks and sessions, by the kind of event", type::counter);
@@ -187,19 +187,15 @@ std::vector<metric_family> metrics::read() const {
     put(sample("event", to_string(each)),
         [&](const counters& c) -> const number& { return c.events[static_cast<std::size_t>(each)]; });
   }
-  const auto by_reason = [&](const char* name, const char* help, auto&& which) {
+  const auto by_reason = [&](const char* name, const char* help, std::array<number, reasons> counters::*which) {
     family(name, help, type::counter);
     for (std::size_t i = 1; i != reasons; ++i) {  // 0: none
       put(sample("reason", to_string(static_cast<loss_reason>(i))),
-          [&](const counters& c) -> const number& { return which(c)[i]; });
+          [&](const counters& c) -> const number& { return (c.*which)[i]; });
     }
   };
-  by_reason(
-      "dlock_leases_lost_total", "Leases that were lost, by reason",
-      [](const counters& c) -> const auto& { return c.leases_lost; });
-  by_reason(
-      "dlock_sessions_lost_total", "Sessions that were lost, by reason",
-      [](const counters& c) -> const auto& { return c.sessions_lost; });
+  by_reason("dlock_leases_lost_total", "Leases that were lost, by reason", &counters::leases_lost);
+  by_reason("dlock_sessions_lost_total", "Sessions that were lost, by reason", &counters::sessions_lost);
   const auto plain = [&](const char* name, const char* help, number counters::*which) {
     family(name, help, type::counter);
     put(sample(nullptr, {}), [&](const counters& c) -> const number& { return c.*which; });
@@ -209,11 +205,11 @@ std::vector<metric_family> metrics::read() const {
   plain("dlock_cleanup_rows_total", "Rows that clean-up deleted", &counters::cleanup_rows);
 
   family("dlock_acquire_wait_seconds", "Time from an acquire to its answer", type::histogram);
-  put_histogram(sample("result", "granted"), [](const counters& c) -> const histogram& { return c.granted; });
-  put_histogram(sample("result", "busy"), [](const counters& c) -> const histogram& { return c.busy; });
+  put_histogram(sample("result", "granted"), &counters::granted);
+  put_histogram(sample("result", "busy"), &counters::busy);
   family("dlock_hold_seconds", "Time from a grant to the end of the lease", type::histogram);
-  put_histogram(sample("end", "released"), [](const counters& c) -> const histogram& { return c.released; });
-  put_histogram(sample("end", "lost"), [](const counters& c) -> const histogram& { return c.lost; });
+  put_histogram(sample("end", "released"), &counters::released);
+  put_histogram(sample("end", "lost"), &counters::lost);
 
   std::size_t held = 0, waiting = 0;
   {
