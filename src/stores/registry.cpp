@@ -15,13 +15,6 @@ namespace {
 
 [[noreturn]] void bad(const std::string& problem) { throw std::invalid_argument("dlock: store URL: " + problem); }
 
-int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 std::string decoded(std::string_view text, const char* part) {
   std::string out;
   out.reserve(text.size());
@@ -30,10 +23,11 @@ std::string decoded(std::string_view text, const char* part) {
       out.push_back(text[i]);
       continue;
     }
-    const int a = i + 1 < text.size() ? hex_digit(text[i + 1]) : -1;
-    const int b = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (a < 0 || b < 0) bad(std::string("bad %-escape in the ") + part);
-    out.push_back(static_cast<char>(a * 16 + b));
+    const auto digits = text.substr(i + 1, 2);
+    unsigned char byte = 0;
+    const auto* const end = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16).ptr;
+    if (digits.size() != 2 || end != digits.data() + 2) bad(std::string("bad %-escape in the ") + part);
+    out.push_back(static_cast<char>(byte));
     i += 2;
   }
   return out;
