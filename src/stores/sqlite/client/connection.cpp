@@ -95,11 +95,6 @@ int sqlite_connection::check() noexcept {
   return SQLITE_READONLY_DBMOVED;
 }
 
-int sqlite_connection::ready(sqlite_statement& statement, std::string_view sql) noexcept {
-  const int code = statement.prepare(handle(), sql);
-  return code == SQLITE_OK ? code : ::sqlite3_extended_errcode(handle());
-}
-
 void sqlite_connection::roll_back() noexcept {
   // Whatever happened, an interrupt too: an open transaction would stop all writers. Nothing to do after a commit.
   if (::sqlite3_get_autocommit(handle()) == 0) ::sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);

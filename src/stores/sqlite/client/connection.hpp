@@ -63,7 +63,6 @@ class sqlite_connection : public connection {
   /// Settings, and what can't work. False: `why` says it.
   bool set_up(microseconds limit, fault& why);
   int pragma(const char* sql, sqlite_busy_retry& retry, std::string& answer);
-  int ready(sqlite_statement& statement, std::string_view sql) noexcept;
   void roll_back() noexcept;
 
   std::shared_ptr<sqlite_file> file_;
@@ -84,8 +83,10 @@ int sqlite_connection::run(sqlite_statement& statement, std::string_view sql, sq
   int code = retry.begin();
   if (code != SQLITE_OK) return code;
   do {
-    code = statement ? SQLITE_OK : ready(statement, sql);
-    if (code != SQLITE_OK) continue;  // to the question whether to try again
+    if (!statement && statement.prepare(handle(), sql) != SQLITE_OK) {
+      code = ::sqlite3_extended_errcode(handle());
+      continue;  // to the question whether to try again
+    }
     const struct ending {
       sqlite_statement& statement;
       ~ending() { statement.reset(); }

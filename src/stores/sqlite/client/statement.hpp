@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,7 +80,12 @@ class sqlite_statement {
     return {data, static_cast<std::size_t>(::sqlite3_column_bytes(raw_.get(), column))};
   }
   /// Zero if it is NULL or not of 16 bytes.
-  id128 id(int column) const noexcept;
+  id128 id(int column) const noexcept {
+    id128 read;
+    const auto raw = bytes(column);
+    if (raw.size() == read.bytes.size()) std::copy(raw.begin(), raw.end(), read.bytes.begin());
+    return read;
+  }
 
  private:
   struct finalize {
@@ -87,15 +93,6 @@ class sqlite_statement {
   };
   std::unique_ptr<sqlite3_stmt, finalize> raw_;
 };
-
-inline id128 sqlite_statement::id(int column) const noexcept {
-  id128 read;
-  const auto raw = bytes(column);
-  if (raw.size() == read.bytes.size()) {
-    for (std::size_t i = 0; i < raw.size(); ++i) read.bytes[i] = static_cast<unsigned char>(raw[i]);
-  }
-  return read;
-}
 
 /// For a statement that gives no rows, or whose rows do not matter.
 inline constexpr auto no_rows = [](const sqlite_statement&) {};

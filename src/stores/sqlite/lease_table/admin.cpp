@@ -11,7 +11,6 @@
 
 #include "base/text.hpp"
 #include "dlock/lock_key.hpp"
-#include "stores/findings.hpp"
 #include "stores/sql/holder_rows.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
@@ -19,21 +18,17 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-/// A limit that SQLite's signed integers can hold.
-std::int64_t clamped(std::size_t limit) noexcept {
-  return static_cast<std::int64_t>(std::min(limit, static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max())));
-}
-
 /// A statement that may have the parameters :now, :boot and :most.
 template <class Begin, class Row>
 reply read_limited(lease_connection& c, std::string_view source, std::size_t limit, Begin&& begin, Row&& row) {
+  constexpr std::size_t most = std::numeric_limits<std::int64_t>::max();  // SQLite has signed integers only
   return c.read_once(
       sql::in_one_line(c.file().names.expand(source)),
       [&](sqlite_statement& s, std::int64_t now) {
         begin(s);
         s.bind_named(":now", now);
         s.bind_named(":boot", c.file().boot);
-        s.bind_named(":most", clamped(limit));
+        s.bind_named(":most", std::uint64_t{std::min(limit, most)});
       },
       row);
 }
@@ -308,21 +303,6 @@ reply sqlite_admin::held_rows(connection& connection, const std::shared_ptr<cons
           found.push_back(std::move(held));
         });
     if (answer.result == outcome::yes) std::move(found.begin(), found.end(), std::back_inserter(out));
-    return answer;
-  });
-}
-
-reply sqlite_admin::examine(connection& on, std::vector<store_finding>& out) noexcept {
-  return reply_or_in_doubt(on, [&](lease_connection& c) {
-    auto answer = examine_file(c, out);
-    if (answer.result != outcome::yes) return answer;
-    store_overview all;
-    answer = overview(on, 0, all);
-    if (answer.result != outcome::yes) return answer;
-    findings found(out);
-    found.good("size", fmt::format("keys: {}, held: {}, sessions: {}", all.keys, all.held,
-                                   all.sessions_alive + all.sessions_dead));
-    sql::examine_dead_holders(all, found);
     return answer;
   });
 }

@@ -145,12 +145,11 @@ verification sqlite_application_database::release_of(const request& grant) const
 
 bool sqlite_application_database::caller_may_wait(fault& why) const noexcept try {
   if (!odb::transaction::has_current()) return true;
-  odb::transaction& current = odb::transaction::current();
-  if (current.database().id() != odb::id_sqlite) return true;
-  auto& theirs = static_cast<odb::sqlite::connection&>(current.connection());
+  auto* const theirs = as_sqlite(odb::transaction::current().connection());
+  if (theirs == nullptr) return true;
   const std::string& path = file_->settings.path;
   const file_id ours = file_id::of(path.c_str());
-  if (ours == file_id{} || !writes_to(theirs.handle(), ours)) return true;
+  if (ours == file_id{} || !writes_to(theirs->handle(), ours)) return true;
   why = {
       .native = SQLITE_BUSY,
       .text = fmt::format("SQLite file '{}': this thread's current transaction writes to that file, so waiting for a "
@@ -194,7 +193,6 @@ outcome sqlite_application_database::glance(odb::connection& with) const noexcep
 }
 
 sql::transaction_state sqlite_application_database::transaction_on(odb::connection& with) const noexcept {
-  using sql::transaction_state;
   auto& theirs = static_cast<odb::sqlite::connection&>(with);
   return ::sqlite3_get_autocommit(theirs.handle()) == 0 ? sql::transaction_state::open : sql::transaction_state::none;
 }
@@ -246,8 +244,13 @@ fault sqlite_application_database::fault_of(const std::exception& error) const {
 
 bool sqlite_application_database::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
 
-std::string sqlite_application_database::free_rows(const row_table& table) const {
-  return row_free(table, file_->names, file_->row_now(table, file_->now()));
+std::string sqlite_application_database::free_rows(const row_table& plain) const {
+  const auto table = sql::qualified(plain, '"');
+  const auto now = file_->row_now(table, file_->now());
+  return row_text(table, file_->names)
+      .set("now", sql::by_column(table) ? row_literal(row_time(now, false)) : fmt::to_string(now.count()))
+      .set("horizon", fmt::to_string((now + row_horizon).count()))
+      .fill("{free}");
 }
 
 std::string sqlite_application_database::abandoned_rows(const row_table& plain) const {
@@ -268,13 +271,12 @@ std::string sqlite_application_database::abandoned_rows(const row_table& plain) 
 
 std::string sqlite_application_database::claim(const sql::claim_request& request) const {
   const auto& table = request.table;
-  const auto now = file_->row_now(table, file_->now());
-  const auto end = now + request.own_ttl;
+  const auto end = file_->row_now(table, file_->now()) + request.own_ttl;
   const auto expiry = sql::by_column(table) ? row_literal(row_time(end, true)) : fmt::to_string(end.count());
   return row_text(table, file_->names)
       .set_holder({request.session, request.nonce, file_->tables()})
       .set("expiry", request.own_ttl.count() == 0 ? "NULL" : expiry)
-      .set("row", row_ids(table, request.rows) + " AND " + row_free(table, file_->names, now))
+      .set("row", row_ids(table, request.rows) + " AND " + free_rows(table))
       .fill(sql::row_statement::claim);
 }
 

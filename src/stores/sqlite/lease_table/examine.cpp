@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "stores/findings.hpp"
+#include "stores/sql/holder_rows.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -137,6 +138,19 @@ class examination {
 
 }  // namespace
 
-reply examine_file(lease_connection& with, std::vector<store_finding>& found) { return examination(with, found).run(); }
+reply sqlite_admin::examine(connection& on, std::vector<store_finding>& out) noexcept {
+  return reply_or_in_doubt(on, [&](lease_connection& c) {
+    auto answer = examination(c, out).run();
+    if (answer.result != outcome::yes) return answer;
+    store_overview all;
+    answer = overview(on, 0, all);
+    if (answer.result != outcome::yes) return answer;
+    findings found(out);
+    found.good("size", fmt::format("keys: {}, held: {}, sessions: {}", all.keys, all.held,
+                                   all.sessions_alive + all.sessions_dead));
+    sql::examine_dead_holders(all, found);
+    return answer;
+  });
+}
 
 }  // namespace dlock::stores::sqlite::lease_table

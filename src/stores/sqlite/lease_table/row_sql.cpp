@@ -134,14 +134,6 @@ verification::parameter row_argument(const row_value& value) {
       value);
 }
 
-std::string row_free(const row_table& plain, const sql::table_names& names, microseconds now) {
-  const auto table = sql::qualified(plain, quote);
-  return row_text(table, names)
-      .set("now", by_column(table) ? quoted(row_time(now, false)) : fmt::to_string(now.count()))
-      .set("horizon", fmt::to_string((now + row_horizon).count()))
-      .fill("{free}");
-}
-
 std::string row_ids(const row_table& plain, std::span<const row_id* const> rows) {
   const auto table = sql::qualified(plain, quote);
   if (table.id.size() > 1) return any_of(table, rows);

@@ -57,8 +57,6 @@ inline bool has_passed(const row_table& table, microseconds expiry, microseconds
 std::string row_literal(const verification::parameter& value);
 verification::parameter row_argument(const row_value& value);
 
-/// The row has no holder. `now`: of the clock that the table's rows go by.
-std::string row_free(const row_table& table, const sql::table_names& names, microseconds now);
 /// A condition that names the rows by their ids.
 std::string row_ids(const row_table& table, std::span<const row_id* const> rows);
 /// Columns: owner, fence, the moment from which the row is free by its own expiry, and of the holder's session: when it

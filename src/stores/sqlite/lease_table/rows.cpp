@@ -174,21 +174,18 @@ reply run_row(lease_connection& connection, sqlite_busy_retry& retry, const requ
   row_values values(q, connection.file());
   auto& prepared = connection.rows().of(q.row->table, sql::statement_for(q), connection.file().names);
   if (q.action == verb::poll) return poll(connection, retry, q, values, prepared);
-  if (q.action == verb::take || q.action == verb::take_over) {
-    reply answer{.result = outcome::no};
-    // The row is shown before the change is committed: it counts only after SQLITE_DONE.
-    const auto row = [&answer](const sqlite_statement& s) {
-      answer = {.result = outcome::yes, .fence = static_cast<std::uint64_t>(s.integer(0))};
-    };
-    const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) {
-      answer = {.result = outcome::no};
-      values.bind(s, prepared.text, boot_time);
-    };
-    const int code = connection.run(prepared.statement, prepared.text.sql, retry, bind, row);
-    return code == SQLITE_DONE ? answer : connection.refused(code, true);
-  }
-  const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) { values.bind(s, prepared.text, boot_time); };
-  return connection.changed_by(connection.run(prepared.statement, prepared.text.sql, retry, bind, no_rows));
+  reply granted{.result = outcome::no};
+  const auto bind = [&](sqlite_statement& s, std::int64_t boot_time) {
+    granted = {.result = outcome::no};
+    values.bind(s, prepared.text, boot_time);
+  };
+  // A grant's row is shown before the change is committed: it counts only after SQLITE_DONE.
+  const auto row = [&granted](const sqlite_statement& s) {
+    granted = {.result = outcome::yes, .fence = static_cast<std::uint64_t>(s.integer(0))};
+  };
+  const int code = connection.run(prepared.statement, prepared.text.sql, retry, bind, row);
+  const bool grants = q.action == verb::take || q.action == verb::take_over;
+  return grants && code == SQLITE_DONE ? granted : connection.changed_by(code);
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -51,9 +51,6 @@ class sqlite_application_database final : public sql::application_database {
   const std::shared_ptr<lease_file> file_;
 };
 
-/// Examines the file and its lock tables for `dlock doctor`. Cost: some statements.
-reply examine_file(lease_connection& with, std::vector<store_finding>& found);
-
 /// Where the next step of clean-up begins.
 struct sqlite_cleanup_cursor {
   bool sessions = true;    ///< there may be more of them
