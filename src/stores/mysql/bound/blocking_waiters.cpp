@@ -265,7 +265,6 @@ void blocking_waiters::lost(slot& with) {
 
 reply find_waiters(mysql_connection& connection, std::string_view statement, std::string_view key, std::size_t limit,
                    waiter_overview& found) {
-  reply answer;
   mysql_rows rows;
   const auto sql = fmt::format(
       "SELECT USER, HOST, TIME FROM information_schema.PROCESSLIST "
@@ -273,7 +272,7 @@ reply find_waiters(mysql_connection& connection, std::string_view statement, std
       "> 0 "
       "AND ID <> CONNECTION_ID() ORDER BY TIME DESC, ID",
       mysql_text_literal(statement), mysql_text_literal(key));
-  answer.result = connection.query(sql, "list waiters", &rows, nullptr, answer.why);
+  auto answer = connection.read(sql, "list waiters", &rows);
   if (answer.result != outcome::yes) return answer;
   found = {.known = true, .count = rows.size()};
   for (const auto& row : rows) {

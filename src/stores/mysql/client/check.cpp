@@ -22,8 +22,7 @@ void fail(const std::string& store, const std::string& text) { fail(store, make_
 mysql_rows read_rows(mysql_connection& connection, const std::string& store, const std::string& sql,
                      const char* doing) {
   mysql_rows rows;
-  fault why;
-  if (connection.query(sql, doing, &rows, nullptr, why) != outcome::yes) fail(store, why);
+  if (const auto answer = connection.read(sql, doing, &rows); answer.result != outcome::yes) fail(store, answer.why);
   return rows;
 }
 

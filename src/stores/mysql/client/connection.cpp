@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/connection.hpp"
 
+#include <dlock/detail/odb_compat.hpp>
+//
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <odb/exceptions.hxx>
+#include <odb/mysql/exceptions.hxx>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +19,7 @@
 #include <utility>
 
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/server.hpp"
 
 namespace dlock::stores::mysql {
@@ -158,15 +163,20 @@ outcome mysql_connection::execute(mysql_statement& statement, mysql_done& done, 
   return row == nullptr ? said : statement.fetch(*row, why);
 }
 
-outcome mysql_connection::repeat(mysql_statement& statement, mysql_done& done, columns row, fault& why) {
+template <class Send>
+outcome mysql_connection::repeat(fault& why, Send send) {
   for (tries so_far;;) {
     if (!may_run(why)) return outcome::failed;
     why = {};
-    const auto said = execute(statement, done, row, why);
+    const outcome said = send();
     if (said == outcome::yes || said == outcome::absent) return said;
     note_error(why);
     if (!retry(why, so_far)) return said;
   }
+}
+
+outcome mysql_connection::run(mysql_statement& statement, mysql_done& done, fault& why) {
+  return repeat(why, [&] { return execute(statement, done, nullptr, why); });
 }
 
 outcome mysql_connection::run_in_sync(mysql_statement& statement, mysql_done& done, unsigned& statements, fault& why) {
@@ -178,22 +188,31 @@ outcome mysql_connection::run_in_sync(mysql_statement& statement, mysql_done& do
 
 outcome mysql_connection::fetch(mysql_statement& statement, std::span<const mysql_field> row, fault& why) {
   mysql_done done;
-  return repeat(statement, done, &row, why);
+  return repeat(why, [&] { return execute(statement, done, &row, why); });
 }
 
 outcome mysql_connection::query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,
                                 fault& why) {
-  for (tries so_far;;) {
-    if (!may_run(why)) return outcome::failed;
+  return repeat(why, [&] {
     if (rows != nullptr) rows->clear();
-    if (run_mysql(handle(), sql, doing, rows, why)) {
-      if (so_far.count != 0) why = {};
-      if (affected != nullptr) *affected = mysql_affected_rows(handle());
-      return outcome::yes;
-    }
-    note_error(why);
-    if (!retry(why, so_far)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
-  }
+    if (!run_mysql(handle(), sql, doing, rows, why)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
+    if (affected != nullptr) *affected = mysql_affected_rows(handle());
+    return outcome::yes;
+  });
+}
+
+reply mysql_connection::read(const std::string& sql, const char* doing, mysql_rows* rows) {
+  reply answer;
+  answer.result = query(sql, doing, rows, nullptr, answer.why);
+  return answer;
+}
+
+reply mysql_connection::change(const std::string& sql, const char* doing) {
+  reply answer;
+  std::uint64_t rows = 0;
+  answer.result = query(sql, doing, nullptr, &rows, answer.why);
+  if (answer.result == outcome::yes && rows == 0) answer.result = outcome::no;
+  return answer;
 }
 
 bool mysql_connection::prepare(mysql_statement& statement, fault& why) {
@@ -201,6 +220,36 @@ bool mysql_connection::prepare(mysql_statement& statement, fault& why) {
   if (ready(statement, why) || why.text.empty()) return true;
   note_error(why);
   return false;
+}
+
+reply reply_of_exception(mysql_connection& connection, const char* doing) noexcept {
+  reply failed{.result = outcome::unknown};
+  try {
+    try {
+      throw;
+    } catch (const odb::mysql::database_exception& e) {
+      failed.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
+      failed.result = outcome_of_mysql_error(e.error());
+      connection.note_error(failed.why);
+      connection.explain(failed.why);
+    } catch (const odb::exception& e) {
+      // ODB has exceptions without a number for a deadlock or a lost connection; the handle still has it.
+      const unsigned code = mysql_errno(connection.handle());
+      failed.why = make_mysql_fault(code, mysql_sqlstate(connection.handle()), e.what(), doing);
+      if (code != 0) failed.result = outcome_of_mysql_error(code);
+      connection.note_error(failed.why);
+    } catch (const std::exception& e) {
+      failed.why = make_own_fault(std::string(doing) + ": " + e.what(), true);
+    }
+  } catch (...) {
+    failed.why.transient = true;
+  }
+  if (failed.result == outcome::unknown) {
+    // The cancellation ends this connection at the server, by its identity: it must not be used any more.
+    failed.why.transient = failed.why.connection = true;
+    connection.interrupt();
+  }
+  return failed;
 }
 
 bool end_lost_connection(mysql_connection& by, const connection_identity& lost) noexcept {

@@ -43,15 +43,17 @@ class mysql_connection : public connection {
 
   /// Executes a statement of this connection, which is prepared at its first use. A deadlock, or a row that changed
   /// meanwhile, is tried again. yes: `done` says what it did. Else failed or unknown.
-  outcome run(mysql_statement& statement, mysql_done& done, fault& why) {
-    return repeat(statement, done, nullptr, why);
-  }
+  outcome run(mysql_statement& statement, mysql_done& done, fault& why);
   /// Likewise one whose "no row" must be the truth: where sync_prefix() says so it is asked again. `statements` counts.
   outcome run_in_sync(mysql_statement& statement, mysql_done& done, unsigned& statements, fault& why);
   /// Likewise a SELECT: yes, and its first row in the columns' places, or absent.
   outcome fetch(mysql_statement& statement, std::span<const mysql_field> columns, fault& why);
   /// Likewise a statement whose text holds all its values. `rows` and `affected` may be null.
   outcome query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected, fault& why);
+  /// The same of a text that reads: yes, or how it failed.
+  reply read(const std::string& sql, const char* doing, mysql_rows* rows = nullptr);
+  /// The same of a text that changes rows: no if it changed none.
+  reply change(const std::string& sql, const char* doing);
   /// Prepares a statement, so that what the server won't have shows now. False, and the reason. True also where it
   /// prepares no more statements: the text is sent then.
   bool prepare(mysql_statement& statement, fault& why);
@@ -68,7 +70,9 @@ class mysql_connection : public connection {
     std::chrono::steady_clock::time_point first{};
   };
 
-  outcome repeat(mysql_statement& statement, mysql_done& done, columns row, fault& why);
+  /// Does what `send` does, again and again where retry() says so.
+  template <class Send>
+  outcome repeat(fault& why, Send send);
   outcome execute(mysql_statement& statement, mysql_done& done, columns row, fault& why);
   outcome execute_as_text(const mysql_statement& statement, mysql_done& done, columns row, fault& why);
   bool ready(mysql_statement& statement, fault& why);

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdlib>
 
 #include "stores/mysql/client/errors.hpp"
+#include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql {
 namespace {
@@ -74,7 +74,7 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
       fmt::format(fmt::runtime(mariadb ? mariadb_sql : mysql_text_sql), mariadb ? mariadb_node : mysql_node);
   if (!run_mysql(handle, sql, "reading the server's identity", &rows, why)) return false;
   const auto& row = rows.at(0);
-  server.connection = std::strtoull(row.at(0).value_or("0").c_str(), nullptr, 10);
+  server.connection = unsigned_of(row.at(0));
   server.node = row.at(1).value_or("");
   server.start = row.at(2).value_or("");
   server.database = row.at(10).value_or("");

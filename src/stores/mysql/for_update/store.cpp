@@ -127,10 +127,9 @@ void for_update_store::prepare() {
     made->idle_limits =
         ", idle_transaction_timeout=0, idle_readonly_transaction_timeout=0, idle_write_transaction_timeout=0";
   }
-  mysql_rows none;
   for (const auto* lock : {"FOR UPDATE", made->shared}) {
     const auto sql = fmt::format("SELECT {} FROM {} WHERE FALSE {} NOWAIT", made->selected, made->table, lock);
-    if (with->query(sql, "locking rows", &none, nullptr, why) != outcome::yes) fail(name(), why);
+    read_rows(*with, name(), sql, "locking rows");
   }
   const base::lock_guard lock(mutex_);
   rows_ = std::move(made);
@@ -234,10 +233,10 @@ reply for_update_store::make_row(waiting_connection& by, const request& request)
                 "table {} has no row with this key in column {}: rows are made beforehand, or by make_rows=1",
                 rows->table, rows->key.quoted()))};
   }
-  reply answer{.statements = 3};
   const auto sql = fmt::format("INSERT INTO {} ({}) VALUES ({})", rows->table, rows->key.quoted(),
                                shared_table::value_literal(rows->key, request.resource));
-  answer.result = by.query(sql, "make a row", nullptr, nullptr, answer.why);
+  auto answer = by.change(sql, "make a row");
+  answer.statements = 3;
   const bool there = answer.why.native == static_cast<int>(mysql_duplicate_key);
   // Free now, as far as is known: the next take shows it.
   if (answer.result == outcome::yes || there) return {.result = outcome::no, .statements = 3};
@@ -292,11 +291,9 @@ reply for_update_store::free(waiting_connection& by, const request& request) {
 /// statement about no row is contended only if the table is locked.
 bool for_update_store::table_is_locked(waiting_connection& by, const row_table_sql& rows, reply& polled) const {
   if (!client_.is_mariadb()) return polled.why.native == static_cast<int>(mysql_lock_wait_timeout);
-  mysql_rows none;
-  fault why;
   ++polled.statements;
-  const auto sql = fmt::format("SELECT 1 FROM {} WHERE FALSE {} NOWAIT", rows.table, rows.shared);
-  return by.query(sql, "look at a table", &none, nullptr, why) != outcome::yes && why.contended;
+  return by.read(fmt::format("SELECT 1 FROM {} WHERE FALSE {} NOWAIT", rows.table, rows.shared), "look at a table")
+      .why.contended;
 }
 
 reply for_update_store::poll(waiting_connection& by, const request& request) const {
@@ -309,11 +306,10 @@ reply for_update_store::poll(waiting_connection& by, const request& request) con
                        .remaining = no_end},
             .statements = 0};
   }
-  reply answer;
   mysql_rows found;
   const auto rows = known();
   const auto sql = fmt::format("SELECT {} {} {} NOWAIT", rows->selected, rows->where(request.resource), rows->shared);
-  answer.result = by.query(sql, "poll", &found, nullptr, answer.why);
+  auto answer = by.read(sql, "poll", &found);
   if (answer.result == outcome::yes) {
     if (found.empty()) answer.result = outcome::absent;
   } else if (answer.why.contended && table_is_locked(by, *rows, answer)) {
@@ -335,8 +331,7 @@ reply for_update_store::poll(waiting_connection& by, const request& request) con
 
 reply for_update_store::waiters(connection& connection, std::string_view key, std::size_t limit,
                                 waiter_overview& found) noexcept {
-  auto& by = static_cast<waiting_connection&>(connection);
-  return reply_or_in_doubt(by, "waiters", [&] {
+  return work_on<waiting_connection>(connection, "waiters", [&](auto& by) {
     const auto rows = known();
     if (rows == nullptr) return reply{.result = outcome::yes, .statements = 0};
     return find_waiters(by, rows->shared, rows->where(key), limit, found);
@@ -344,13 +339,12 @@ reply for_update_store::waiters(connection& connection, std::string_view key, st
 }
 
 reply for_update_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
-  auto& by = static_cast<waiting_connection&>(connection);
-  return reply_or_in_doubt(by, "examine", [&] { return examine_server(by, settings_, found); });
+  return work_on<waiting_connection>(connection, "examine",
+                                     [&](auto& by) { return examine_server(by, settings_, found); });
 }
 
 reply for_update_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
-  auto& by = static_cast<waiting_connection&>(connection);
-  return reply_or_in_doubt(by, "inspect", [&] {
+  return work_on<waiting_connection>(connection, "inspect", [&](auto& by) {
     auto answer = poll(by, key);
     if (answer.result == outcome::absent) answer.result = outcome::yes;
     if (answer.result != outcome::yes || !answer.holder.holder) return answer;
@@ -365,7 +359,7 @@ reply for_update_store::inspect(connection& connection, const request& key, std:
 
 reply for_update_store::list(connection& connection, std::string_view after, std::size_t limit,
                              std::vector<holder_info>& found) noexcept {
-  return reply_or_in_doubt(static_cast<waiting_connection&>(connection), "list", [&] {
+  return work_on<waiting_connection>(connection, "list", [&](auto&) {
     for (auto& [key, session] : pool_.list(after, limit)) {
       auto& info = found.emplace_back();
       info.key = std::move(key);

@@ -107,7 +107,7 @@ reply query_longest(lease_connection& on, lease_tables& tables, std::size_t limi
 
 reply query_counts(lease_connection& on, lease_tables& tables, store_overview& found) {
   mysql_rows rows;
-  auto answer = on.read(sql::in_one_line(tables.sql.names().expand(sql::counts)), "count", rows);
+  auto answer = on.read(sql::in_one_line(tables.sql.names().expand(sql::counts)), "count", &rows);
   if (answer.result != outcome::yes) return answer;
   const auto& row = rows.at(0);
   found.keys = unsigned_of(row.at(0));
@@ -122,7 +122,7 @@ reply query_counts(lease_connection& on, lease_tables& tables, store_overview& f
 reply query_sessions(lease_connection& on, lease_tables& tables, std::size_t limit, std::vector<session_info>& found) {
   mysql_rows rows;
   const auto text = sql::in_one_line(tables.sql.names().expand(sql::sessions));
-  auto answer = on.read(sql::write_values(text, {{"most", std::to_string(limit)}}), "list sessions", rows);
+  auto answer = on.read(sql::write_values(text, {{"most", std::to_string(limit)}}), "list sessions", &rows);
   if (answer.result != outcome::yes) return answer;
   for (const auto& row : rows) {
     const auto left = integer_of(row.at(6));
@@ -143,7 +143,7 @@ reply query_sessions(lease_connection& on, lease_tables& tables, std::size_t lim
 }  // namespace
 
 reply mysql_admin::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
-  return work_on(connection, "inspect", [&](lease_connection& with) {
+  return work_on<lease_connection>(connection, "inspect", [&](auto& with) {
     if (key.row != nullptr) return find_row_holder(with, tables_.row_sql, *key.row, found);
     return query_holders(with, tables_, "AND l.{lock.lock_key}=", key.resource, 1, found);
   });
@@ -151,7 +151,7 @@ reply mysql_admin::inspect(connection& connection, const request& key, std::vect
 
 reply mysql_admin::list(connection& connection, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
-  return work_on(connection, "list", [&](lease_connection& with) {
+  return work_on<lease_connection>(connection, "list", [&](auto& with) {
     std::vector<holder_info> made;
     auto answer = query_holders(with, tables_, "AND l.{lock.lock_key}>", after, limit, made);
     if (answer.result == outcome::yes && tables_.settings.wake) answer = tables_.waiters.bells().count(with, made);
@@ -162,12 +162,12 @@ reply mysql_admin::list(connection& connection, std::string_view after, std::siz
 
 reply mysql_admin::waiters(connection& connection, std::string_view key, std::size_t limit,
                            waiter_overview& found) noexcept {
-  return work_on(connection, "list waiters", [&](lease_connection& with) {
+  return work_on<lease_connection>(connection, "list waiters", [&](auto& with) {
     found = {};
     if (!tables_.knows_waiters(with)) return reply{.result = outcome::yes};
     mysql_rows rows;
     const auto text = sql::write_values(tables_.sql.text(text_id::waiters_of_key), {{"key", mysql_literal(key)}});
-    auto answer = with.read(text, "list waiters", rows);
+    auto answer = with.read(text, "list waiters", &rows);
     if (answer.result != outcome::yes)
       return tables_.waiters.bells().note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
     waiter_overview made{.known = true, .count = rows.size()};
@@ -184,7 +184,7 @@ reply mysql_admin::waiters(connection& connection, std::string_view key, std::si
 }
 
 reply mysql_admin::revoke(connection& connection, const request& key) noexcept {
-  return work_on(connection, "revoke", [&](lease_connection& with) {
+  return work_on<lease_connection>(connection, "revoke", [&](auto& with) {
     const auto text = key.row != nullptr
                           ? tables_.row_sql.revoke(*key.row)
                           : sql::write_values(tables_.sql.revoke(), {{"key", mysql_literal(key.resource)}});
@@ -193,7 +193,7 @@ reply mysql_admin::revoke(connection& connection, const request& key) noexcept {
 }
 
 reply mysql_admin::overview(connection& connection, std::size_t limit, store_overview& found) noexcept {
-  return work_on(connection, "overview", [&](lease_connection& with) {
+  return work_on<lease_connection>(connection, "overview", [&](auto& with) {
     store_overview made;
     auto answer = query_counts(with, tables_, made);
     if (answer.result != outcome::yes) return answer;
@@ -208,11 +208,11 @@ reply mysql_admin::overview(connection& connection, std::size_t limit, store_ove
 
 reply mysql_admin::row_tables(connection& connection, std::string_view name,
                               std::vector<std::shared_ptr<const row_table>>& found) noexcept {
-  return work_on(connection, "find tables", [&](lease_connection& with) {
+  return work_on<lease_connection>(connection, "find tables", [&](auto& with) {
     if (auto known = tables_.read_id(with); known.result != outcome::yes) return known;
     mysql_rows rows;
     const auto text = sql::expand_any(tables_with_locks, {{"which", where_is(name)}});
-    auto answer = with.read(sql::in_one_line(text), "find tables", rows);
+    auto answer = with.read(sql::in_one_line(text), "find tables", &rows);
     if (answer.result != outcome::yes) return answer;
     if (!name.empty() && (rows.empty() || !has(rows.front().at(2).value_or(""), "lock_owner"))) {
       answer.result = outcome::failed;
@@ -241,12 +241,13 @@ reply mysql_admin::row_tables(connection& connection, std::string_view name,
 
 reply mysql_admin::held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
                              std::vector<held_row>& found) noexcept {
-  return work_on(connection, "look at held rows",
-                 [&](lease_connection& with) { return find_held_rows(with, tables_.row_sql, table, limit, found); });
+  return work_on<lease_connection>(connection, "look at held rows", [&](auto& with) {
+    return find_held_rows(with, tables_.row_sql, table, limit, found);
+  });
 }
 
 reply mysql_admin::examine(connection& on, std::vector<store_finding>& out) noexcept {
-  return work_on(on, "examine", [&](lease_connection& with) {
+  return work_on<lease_connection>(on, "examine", [&](auto& with) {
     auto answer = examine_server(with, tables_.client.settings(), out);
     if (answer.result != outcome::yes) return answer;
     findings found(out);

@@ -36,7 +36,7 @@ odb::mysql::connection* native_of(odb::connection& with, const std::string& stor
 
 struct column {
   std::string type{};
-  unsigned long size = 0;
+  std::uint64_t size = 0;
   bool nullable = false;
   std::string extra{};
   text_column text{};
@@ -80,7 +80,7 @@ class table_description {
       const auto type = base::lower_case(row.at(3).value_or(""));
       columns_[base::lower_case(row.at(2).value_or(""))] = {
           type,
-          std::strtoul(row.at(4).value_or("0").c_str(), nullptr, 10),
+          unsigned_of(row.at(4)),
           row.at(5) == "YES",
           base::lower_case(row.at(6).value_or("")),
           {row.at(7).value_or(charset_of(type)), row.at(8).value_or("")}};
@@ -205,31 +205,26 @@ verification mysql_application_database::release_of(const request& grant) const 
 }
 
 reply mysql_application_database::blocker(connection& on, const request& key, connection_identity& out) noexcept {
-  return work_on(on, "look for a verified transaction", [&](lease_connection& with) {
-    reply answer;
-    answer.result = outcome::no;
+  return work_on<lease_connection>(on, "look for a verified transaction", [&](auto& with) {
     // A row of the application's has no room for the number of a connection.
-    if (key.row != nullptr) return answer;
+    if (key.row != nullptr) return reply{.result = outcome::no};
     const auto text = sql::write_values(tables_.sql.text(text_id::verifiers), {{"key", mysql_literal(key.resource)}});
     mysql_rows dirty;
     mysql_rows committed;
     // For the next statement alone. The dirty read comes first: what is committed in between is then no higher.
-    answer.result = with.query("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", "read uncommitted", nullptr, nullptr,
-                               answer.why);
+    auto answer = with.read("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED", "read uncommitted");
     if (answer.result == outcome::yes) {
-      answer = with.read(text, "read uncommitted", dirty);
+      answer = with.read(text, "read uncommitted", &dirty);
       if (answer.result != outcome::yes) with.interrupt();  // or the next statement of others would read so
     }
-    if (answer.result == outcome::yes) answer = with.read(text, "read committed", committed);
+    if (answer.result == outcome::yes) answer = with.read(text, "read committed", &committed);
     if (answer.result != outcome::yes) return answer;
     answer.result = outcome::no;
     if (dirty.empty() || committed.empty()) return answer;
-    const auto number = [](const mysql_rows& from, std::size_t at) {
-      return std::strtoull(from.at(0).at(at).value_or("0").c_str(), nullptr, 10);
-    };
-    if (number(dirty, 1) <= number(committed, 1) || number(dirty, 0) == 0) return answer;
+    const auto connection = unsigned_of(dirty.at(0).at(0));
+    if (unsigned_of(dirty.at(0).at(1)) <= unsigned_of(committed.at(0).at(1)) || connection == 0) return answer;
     out = with.identity();
-    out.id = number(dirty, 0);
+    out.id = connection;
     answer.result = outcome::yes;
     return answer;
   });

@@ -2,7 +2,6 @@
 #include "stores/mysql/lease_table/connection.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -86,7 +85,7 @@ bool lease_connection::fits(const std::string& text) {
     fault why;
     if (query("SELECT @@max_allowed_packet", "reading max_allowed_packet", &rows, nullptr, why) != outcome::yes)
       return true;
-    largest_text_ = std::strtoull(rows.at(0).at(0).value_or("").c_str(), nullptr, 10);
+    largest_text_ = unsigned_of(rows.at(0).at(0));
   }
   return text.size() + beside <= largest_text_;
 }

@@ -74,20 +74,6 @@ class lease_connection final : public mysql_connection {
   }
   /// Who holds the key in values().
   reply poll();
-  /// Sends a text that reads, and answers yes or how it failed.
-  reply read(const std::string& text, const char* doing, mysql_rows& rows) {
-    reply answer;
-    answer.result = query(text, doing, &rows, nullptr, answer.why);
-    return answer;
-  }
-  /// Sends a text that changes rows, and answers no if it changed none.
-  reply change(const std::string& text, const char* doing) {
-    reply answer;
-    std::uint64_t rows = 0;
-    answer.result = query(text, doing, nullptr, &rows, answer.why);
-    if (answer.result == outcome::yes && rows == 0) answer.result = outcome::no;
-    return answer;
-  }
   /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the
   /// connection. Large texts cost one statement the first time.
   bool fits(const std::string& text);
@@ -102,12 +88,5 @@ class lease_connection final : public mysql_connection {
   std::size_t largest_text_ = 0;  // 0: not asked yet
   std::vector<mysql_statement> statements_{};
 };
-
-/// What `work` answers on such a connection; what it throws becomes the reply.
-template <class Work>
-reply work_on(connection& on, const char* doing, Work work) noexcept {
-  auto& with = static_cast<lease_connection&>(on);
-  return reply_or_in_doubt(with, doing, [&] { return work(with); });
-}
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -45,11 +45,11 @@ std::string no_tables_id(const std::string& floor_table) {
 reply lease_tables::read_id(lease_connection& with) {
   if (row_sql.tables().known()) return {.result = outcome::yes};
   mysql_rows rows;
-  auto answer = with.read(row_sql.read_tables_id(), "reading the id of the lock tables", rows);
+  auto answer = with.read(row_sql.read_tables_id(), "reading the id of the lock tables", &rows);
   if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read
   if (answer.result != outcome::yes) return answer;
   if (rows.empty()) return {.why = make_own_fault(no_tables_id(sql.names().table("floor")))};
-  row_sql.tables(sql::tables_id(std::strtoull(rows.at(0).at(0).value_or("0").c_str(), nullptr, 10)));
+  row_sql.tables(sql::tables_id(unsigned_of(rows.at(0).at(0))));
   return answer;
 }
 
@@ -80,18 +80,10 @@ struct probe {
   const sql::table_names& names;
 
   mysql_rows rows(const std::string& sql, const char* doing) const {
-    mysql_rows rows;
-    fault why;
-    if (connection.query(names.expand(sql), doing, &rows, nullptr, why) != outcome::yes) fail(store, why);
-    return rows;
+    return read_rows(connection, store, names.expand(sql), doing);
   }
 
-  std::uint64_t change(const std::string& sql, const char* doing) const {
-    std::uint64_t changed = 0;
-    fault why;
-    if (connection.query(names.expand(sql), doing, nullptr, &changed, why) != outcome::yes) fail(store, why);
-    return changed;
-  }
+  void change(const std::string& sql, const char* doing) const { static_cast<void>(rows(sql, doing)); }
 
   /// Whether the tables are as our statements need them. Some servers prepare an INSERT without looking at its columns.
   bool statements_fit(fault& why) const {
@@ -180,7 +172,7 @@ written_version read_version(const probe& tables) {
     return {};
   }
   if (rows.empty()) return {};
-  return {std::strtoull(rows.at(0).at(0).value_or("0").c_str(), nullptr, 10), rows.at(0).at(1).value_or("0") != "0"};
+  return {unsigned_of(rows.at(0).at(0)), rows.at(0).at(1).value_or("0") != "0"};
 }
 
 /// A migration that a crash interrupted: it is finished where the tables turn out to be complete, which a server

@@ -84,7 +84,7 @@ namespace {
 
 reply poll(lease_connection& connection, const mysql_row_sql& sql, const request& request) {
   mysql_rows rows;
-  auto answer = connection.read(sql.poll(request), "poll a row", rows);
+  auto answer = connection.read(sql.poll(request), "poll a row", &rows);
   if (answer.result != outcome::yes) return answer;
   if (rows.empty()) {
     answer.result = outcome::absent;
@@ -129,7 +129,7 @@ reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, co
   mysql_rows rows;
   request about;
   about.row = &row;
-  auto answer = connection.read(sql.poll(about), "poll a row", rows);
+  auto answer = connection.read(sql.poll(about), "poll a row", &rows);
   if (answer.result != outcome::yes || rows.empty()) return answer;
   if (auto info = holder_in_row(sql, *row.table, rows.front())) out.push_back(std::move(*info));
   return answer;
@@ -138,7 +138,7 @@ reply find_row_holder(lease_connection& connection, const mysql_row_sql& sql, co
 reply find_held_rows(lease_connection& connection, const mysql_row_sql& sql,
                      const std::shared_ptr<const row_table>& table, std::size_t limit, std::vector<held_row>& out) {
   mysql_rows rows;
-  auto answer = connection.read(sql.held(*table, limit), "list held rows", rows);
+  auto answer = connection.read(sql.held(*table, limit), "list held rows", &rows);
   if (answer.result != outcome::yes) return answer;
   const auto columns = static_cast<std::ptrdiff_t>(table->id.size());
   for (const auto& row : rows) {

@@ -332,7 +332,7 @@ WHERE {session.id} = :dead
 }  // namespace
 
 reply mysql_admin::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
-  return work_on(connection, "sweep", [&](lease_connection& with) {
+  return work_on<lease_connection>(connection, "sweep", [&](auto& with) {
     // Another service on this store is at it: who closes must not wait for the other's statements.
     if (!cleanup_mutex_.try_lock()) return reply{.result = outcome::yes, .statements = 0};
     const base::lock_guard lock(cleanup_mutex_, std::adopt_lock);

@@ -142,8 +142,7 @@ reply ask_for_row(lease_connection& on, const lease_sql& statements, const mysql
   const auto text = asked.row != nullptr ? rows.ask(*asked.row)
                                          : sql::write_values(statements.text(text_id::ask_for_row),
                                                              {{"key", mysql_literal(asked.resource)}});
-  reply answer;
-  answer.result = on.query(text, "ask for a row", nullptr, nullptr, answer.why);
+  auto answer = on.read(text, "ask for a row");
   if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read: nothing of it can be done later
   return answer;
 }
@@ -198,7 +197,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
                                        {"bell", mysql_literal(bytes_of(tables_.waiters.bells().own()))},
                                        {"registered", asked.registered ? "1" : "0"}});
   mysql_rows rows;
-  auto others = with.read(text, "look for waiters", rows);
+  auto others = with.read(text, "look for waiters", &rows);
   others.statements += answer.statements;
   if (others.result != outcome::yes) {
     others.result = outcome::failed;  // a read: nothing of it can be done later
@@ -280,7 +279,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
 }
 
 reply mysql_store::session(connection& on, session_verb action, const session_record& of) noexcept {
-  return work_on(on, "session", [&](native& with) {
+  return work_on<lease_connection>(on, "session", [&](auto& with) {
     auto& values = with.values();
     values.session.assign(bytes_of(of.id));
     values.ttl = of.ttl.count();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
 
 #include "stores/mysql/bound/lock_holding_connection.hpp"
@@ -24,16 +23,11 @@ constexpr std::size_t longest_prefix = 64;
 bool holds_several(mysql_connection& connection, const std::string& store) {
   const auto one = mysql_text_literal("#probe " + id128::random().hex()),
              two = mysql_text_literal("#probe " + id128::random().hex());
-  mysql_rows rows;
-  fault why;
   const auto ask = [&](const char* sql) {
-    const auto text = fmt::format(fmt::runtime(sql), one, two);
-    rows.clear();
-    if (connection.query(text, "checking named locks", &rows, nullptr, why) != outcome::yes) fail(store, why);
+    return read_rows(connection, store, fmt::format(fmt::runtime(sql), one, two), "checking named locks").at(0).at(0);
   };
   ask("SELECT GET_LOCK({0}, 0), GET_LOCK({1}, 0)");
-  ask("SELECT IS_USED_LOCK({0})=CONNECTION_ID() AND IS_USED_LOCK({1})=CONNECTION_ID()");
-  const bool both = rows.at(0).at(0) == "1";
+  const bool both = ask("SELECT IS_USED_LOCK({0})=CONNECTION_ID() AND IS_USED_LOCK({1})=CONNECTION_ID()") == "1";
   ask("SELECT RELEASE_LOCK({0}), RELEASE_LOCK({1})");
   return both;
 }
@@ -120,8 +114,7 @@ reply named_lock_store::open(waiting_connection& by, const session_record& recor
 }
 
 reply named_lock_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
-  auto& by = static_cast<waiting_connection&>(connection);
-  return reply_or_in_doubt(by, "session", [&]() -> reply {
+  return work_on<waiting_connection>(connection, "session", [&](auto& by) -> reply {
     switch (action) {
       case session_verb::open: return open(by, record);
       case session_verb::renew: {
@@ -211,8 +204,8 @@ void named_lock_store::poll(waiting_connection& by, std::span<const request> req
     sql += fmt::format("{}IS_USED_LOCK({})", names.size() == 1 ? "" : ", ", mysql_text_literal(names.back()));
   }
   mysql_rows rows;
-  reply answer{.statements = 0};
-  answer.result = by.query(sql, "poll", &rows, nullptr, answer.why);
+  auto answer = by.read(sql, "poll", &rows);
+  answer.statements = 0;
   for (std::size_t i = 0; i != replies.size(); ++i) {
     replies[i] = answer;
     if (answer.result != outcome::yes) continue;
@@ -220,7 +213,7 @@ void named_lock_store::poll(waiting_connection& by, std::span<const request> req
     if (!value) {
       replies[i].result = outcome::absent;
     } else {
-      replies[i].holder = holder(names[i], std::strtoull(value->c_str(), nullptr, 10));
+      replies[i].holder = holder(names[i], unsigned_of(value));
     }
   }
   replies.front().statements = 1;
@@ -230,35 +223,31 @@ void named_lock_store::poll(waiting_connection& by, std::span<const request> req
 
 reply named_lock_store::waiters(connection& connection, std::string_view key, std::size_t limit,
                                 waiter_overview& found) noexcept {
-  auto& by = static_cast<waiting_connection&>(connection);
-  return reply_or_in_doubt(by, "waiters", [&] {
+  return work_on<waiting_connection>(connection, "waiters", [&](auto& by) {
     return find_waiters(by, "GET_LOCK(", mysql_text_literal(lock_name(settings_.prefix, key)), limit, found);
   });
 }
 
 reply named_lock_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
-  auto& by = static_cast<waiting_connection&>(connection);
-  return reply_or_in_doubt(by, "examine", [&] { return examine_server(by, settings_, found); });
+  return work_on<waiting_connection>(connection, "examine",
+                                     [&](auto& by) { return examine_server(by, settings_, found); });
 }
 
 reply named_lock_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
-  auto& by = static_cast<waiting_connection&>(connection);
-  return reply_or_in_doubt(by, "inspect", [&] {
-    reply answer;
-    const auto name = lock_name(settings_.prefix, key.resource);
+  return work_on<waiting_connection>(connection, "inspect", [&](auto& by) {
     mysql_rows rows;
     // The user of a connection: the server shows that of other users only to a user with the right PROCESS.
     const auto sql = fmt::format(
         "SELECT l.id, p.USER, p.HOST FROM (SELECT IS_USED_LOCK({}) AS id) l LEFT JOIN "
         "information_schema.PROCESSLIST p ON p.ID=l.id",
-        mysql_text_literal(name));
-    answer.result = by.query(sql, "inspect", &rows, nullptr, answer.why);
+        mysql_text_literal(lock_name(settings_.prefix, key.resource)));
+    auto answer = by.read(sql, "inspect", &rows);
     if (answer.result != outcome::yes || rows.empty() || !rows[0].at(0)) return answer;
     const auto& row = rows[0];
     auto& info = found.emplace_back();
     info.key = key.resource;
     info.kind = lease_kind::connection;
-    if (const auto ours = find_connection(std::strtoull(row[0]->c_str(), nullptr, 10)); ours != nullptr) {
+    if (const auto ours = find_connection(unsigned_of(row[0])); ours != nullptr) {
       ours->describe(info);
       return answer;
     }
@@ -270,7 +259,7 @@ reply named_lock_store::inspect(connection& connection, const request& key, std:
 
 reply named_lock_store::list(connection& connection, std::string_view after, std::size_t limit,
                              std::vector<holder_info>& found) noexcept {
-  return reply_or_in_doubt(static_cast<waiting_connection&>(connection), "list", [&] {
+  return work_on<waiting_connection>(connection, "list", [&](auto&) {
     std::vector<holder_info> all;
     {
       const base::lock_guard lock(mutex_);
@@ -288,8 +277,7 @@ reply named_lock_store::list(connection& connection, std::string_view after, std
 }
 
 reply named_lock_store::revoke(connection& connection, const request& key) noexcept {
-  auto& by = static_cast<waiting_connection&>(connection);
-  return reply_or_in_doubt(by, "force a release", [&]() -> reply {
+  return work_on<waiting_connection>(connection, "force a release", [&](auto& by) -> reply {
     request ask = key;
     ask.action = verb::poll;
     reply answer;

@@ -212,13 +212,11 @@ void waiter_bells::ring_first(mysql_connection& by, const std::string& keys, std
 }
 
 reply waiter_bells::count(mysql_connection& by, std::vector<holder_info>& of) {
-  reply answer{.result = outcome::yes};
-  if (of.empty() || !can_read(by)) return answer;
+  if (of.empty() || !can_read(by)) return {.result = outcome::yes};
   std::string keys;
   for (const auto& each : of) append_literal(keys, mysql_literal(each.key));
   mysql_rows rows;
-  answer.result =
-      by.query(sql::write_values(sql_.count, {{"keys", keys}}), "count the waiters", &rows, nullptr, answer.why);
+  auto answer = by.read(sql::write_values(sql_.count, {{"keys", keys}}), "count the waiters", &rows);
   if (answer.result != outcome::yes) return note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
   answer.statements = 2;
   for (auto& each : of) {

@@ -106,10 +106,9 @@ void shared_table_store::execute(connection& connection, std::span<const request
 
 reply shared_table_store::extend_unlocked(native& with, const request& request) {
   const auto known = sql();
-  reply answer;
-  answer.result = with.query(fmt::format("SELECT 1 FROM {} WHERE {}={} FOR UPDATE NOWAIT", known->table,
-                                         known->key.quoted(), value_literal(known->key, request.resource)),
-                             "ask for a row", nullptr, nullptr, answer.why);
+  auto answer = with.read(fmt::format("SELECT 1 FROM {} WHERE {}={} FOR UPDATE NOWAIT", known->table,
+                                      known->key.quoted(), value_literal(known->key, request.resource)),
+                          "ask for a row");
   if (answer.result == outcome::unknown) answer.result = outcome::failed;  // a read: nothing of it can be done later
   if (answer.result != outcome::yes) return answer;
   answer = change(with, request);
@@ -167,11 +166,9 @@ reply shared_table_store::poll(native& with, const request& request) const {
 
 reply shared_table_store::holders(connection& connection, const std::string& condition,
                                   std::vector<holder_info>& found) noexcept {
-  auto& with = static_cast<native&>(connection);
-  return reply_or_in_doubt(with, "list", [&] {
-    reply answer;
+  return work_on<native>(connection, "list", [&](auto& with) {
     mysql_rows rows;
-    answer.result = with.query(sql()->held + condition, "list", &rows, nullptr, answer.why);
+    auto answer = with.read(sql()->held + condition, "list", &rows);
     for (const auto& row : rows) {
       const auto holder = holder_named(row.at(1).value_or(""), std::stoull(row.at(3).value_or("0")));
       found.push_back({.key = row.at(0).value_or(""), .session = holder.holder, .label = holder.who});
@@ -206,8 +203,7 @@ reply shared_table_store::list(connection& connection, std::string_view after, s
 reply shared_table_store::count_waiters(connection& connection, std::vector<holder_info>& of) noexcept {
   auto* const others = waiters();
   if (others == nullptr) return {.result = outcome::yes};
-  auto& with = static_cast<native&>(connection);
-  return reply_or_in_doubt(with, "count the waiters", [&] { return others->bells().count(with, of); });
+  return work_on<native>(connection, "count the waiters", [&](auto& with) { return others->bells().count(with, of); });
 }
 
 reply shared_table_store::waiters(connection& connection, std::string_view key, std::size_t,
@@ -221,8 +217,7 @@ reply shared_table_store::waiters(connection& connection, std::string_view key, 
 }
 
 reply shared_table_store::revoke(connection& connection, const request& key) noexcept {
-  auto& with = static_cast<native&>(connection);
-  return reply_or_in_doubt(with, "force a release", [&] {
+  return work_on<native>(connection, "force a release", [&](auto& with) {
     auto answer = poll(with, key);
     if (answer.result != outcome::yes && answer.result != outcome::absent) return answer;
     const auto& holder = answer.holder;
@@ -239,8 +234,7 @@ reply shared_table_store::revoke(connection& connection, const request& key) noe
 }
 
 reply shared_table_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
-  auto& with = static_cast<native&>(connection);
-  return reply_or_in_doubt(with, "examine", [&] {
+  return work_on<native>(connection, "examine", [&](auto& with) {
     auto answer = examine_server(with, settings_, found);
     if (auto* const others = waiters(); others != nullptr && answer.result == outcome::yes)
       answer = others->bells().examine_table(with, found);
@@ -252,8 +246,7 @@ reply shared_table_store::examine(connection& connection, std::vector<store_find
 /// if it has expired still; a row that is locked waits for the next time. MariaDB gets the option with each statement
 /// not to wait for it, MySQL is asked before.
 reply shared_table_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
-  auto& with = static_cast<native&>(connection);
-  return reply_or_in_doubt(with, "clean up", [&] {
+  return work_on<native>(connection, "clean up", [&](auto& with) {
     reply answer{.result = outcome::yes};
     answer.statements = 0;
     const auto known = sql();
