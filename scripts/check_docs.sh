@@ -246,8 +246,11 @@ compare_sql() { # heading, file of a database, what it uses...
 # Below a line "<!-- sql: FILE SCHEME -->", up to the next text: of a scheme on a table of other programs, with its default names.
 scheme_names() { # scheme: what its placeholders are called in the page
   case $1 in
-    unique_insert) echo 's/\{table\}/lock_table/g; s/\{key\}/resource/g; s/\{owner\}/lock_owner/g; s/\{expiry\}/lock_expire_time/g; s/\{unread_state\}//g' ;;
-    state_row) echo 's/\{table\}/lock_table/g; s/\{key\}/lock_name/g; s/\{owner\}/lock_info/g; s/\{expiry\}/expiration_time/g; s/\{state\}/lock_state/g' ;;
+    unique_insert) echo "s/\{set_taken\}//g; s/\{is_free\}/COALESCE({owner},'')=''/g; s/\{insert_state\}//g"
+      echo 's/\{table\}/lock_table/g; s/\{key\}/resource/g; s/\{owner\}/lock_owner/g; s/\{expiry\}/lock_expire_time/g' ;;
+    state_row) echo "s/\{set_taken\}/{state}=1,/g; s/\{is_free\}/{state}=0/g; s/\{and_taken\}/AND{state}=1/g"
+      echo "s/\{free_row\}/UPDATE{table}SET{state}=0,{owner}='':no_expiry/g"
+      echo 's/\{table\}/lock_table/g; s/\{key\}/lock_name/g; s/\{owner\}/lock_info/g; s/\{expiry\}/expiration_time/g; s/\{state\}/lock_state/g' ;;
     t_lock) echo 's/\{table\}/t_lock/g' ;;
   esac
 }

@@ -18,126 +18,59 @@ constexpr const char* use_other_programs_zone = "SET SESSION time_zone = @@GLOBA
 /// rows are deleted and made again and again, InnoDB takes three times as long for it in READ COMMITTED.
 constexpr const char* use_repeatable_read = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 
-constexpr scheme_texts unique_insert_sql{.take = R"(
+/// Of both schemes. They differ by what make_sql() says of a row that is taken.
+constexpr scheme_texts row_sql{.take = R"(
 UPDATE {table}
-SET {owner} = :owner,
+SET {set_taken}{owner} = :owner,
     {expiry} = {until}
 WHERE {key} = {:key}
-  AND (COALESCE({owner}, '') = '' OR {passed})
+  AND ({is_free} OR {passed})
 )",
-                                         .insert = R"(
+                               .insert = R"(
 INSERT INTO {table}
 SET {key} = :key,
     {owner} = :owner,
-    {expiry} = {until}{unread_state}
+    {expiry} = {until}{insert_state}
 )",
-                                         .poll = R"(
-SELECT COALESCE({owner}, '') <> '', LEFT({owner}, 100), {remaining}, 0
+                               .poll = R"(
+SELECT {is_taken}, LEFT({owner}, 100), {remaining}, 0
 FROM {table}
 WHERE {key} = {:key}
 )",
-                                         .take_over = R"(
+                               .take_over = R"(
 UPDATE {table}
 SET {owner} = :owner,
     {expiry} = {until}
-WHERE {key} = {:key}
+WHERE {key} = {:key}{and_taken}
   AND {owner} = :holder
   AND {passed}
 )",
-                                         .extend = R"(
+                               .extend = R"(
 UPDATE {table}
 SET {expiry} = {extended}
-WHERE {key} = {:key}
+WHERE {key} = {:key}{and_taken}
   AND {owner} = :owner
   AND NOT ({passed})
 )",
-                                         .release = R"(
-DELETE FROM {table}
-WHERE {key} = {:key}
+                               .release = R"(
+{free_row}
+WHERE {key} = {:key}{and_taken}
   AND {owner} = :owner
 )",
-                                         .held = R"(
+                               .held = R"(
 SELECT {key}, LEFT({owner}, 100), {remaining}, 0
 FROM {table}
-WHERE {owner} <> ''
-  AND NOT ({passed})
+WHERE {is_held}
 )",
-                                         .taken = "COALESCE({owner}, '') <> ''",
-                                         .expired = R"(
+                               .taken = "{is_taken}",
+                               .expired = R"(
 SELECT {id}
 FROM {table}
-WHERE {passed}
+WHERE {is_expired}
 )",
-                                         .free_expired = R"(
-DELETE FROM {table}
-WHERE {passed}
-  AND {id} =
-)"};
-
-constexpr scheme_texts state_row_sql{.take = R"(
-UPDATE {table}
-SET {state} = 1,
-    {owner} = :owner,
-    {expiry} = {until}
-WHERE {key} = {:key}
-  AND ({state} = 0 OR {passed})
-)",
-                                     .insert = R"(
-INSERT INTO {table}
-SET {key} = :key,
-    {state} = 1,
-    {owner} = :owner,
-    {expiry} = {until}
-)",
-                                     .poll = R"(
-SELECT {state} <> 0, LEFT({owner}, 100), {remaining}, 0
-FROM {table}
-WHERE {key} = {:key}
-)",
-                                     .take_over = R"(
-UPDATE {table}
-SET {owner} = :owner,
-    {expiry} = {until}
-WHERE {key} = {:key}
-  AND {state} = 1
-  AND {owner} = :holder
-  AND {passed}
-)",
-                                     .extend = R"(
-UPDATE {table}
-SET {expiry} = {extended}
-WHERE {key} = {:key}
-  AND {state} = 1
-  AND {owner} = :owner
-  AND NOT ({passed})
-)",
-                                     .release = R"(
-UPDATE {table}
-SET {state} = 0,
-    {owner} = ''{no_expiry}
-WHERE {key} = {:key}
-  AND {state} = 1
-  AND {owner} = :owner
-)",
-                                     .held = R"(
-SELECT {key}, LEFT({owner}, 100), {remaining}, 0
-FROM {table}
-WHERE {state} <> 0
-  AND COALESCE({passed}, 0) = 0
-)",
-                                     .taken = "{state} <> 0",
-                                     .expired = R"(
-SELECT {id}
-FROM {table}
-WHERE {state} <> 0
-  AND {passed}
-)",
-                                     .free_expired = R"(
-UPDATE {table}
-SET {state} = 0,
-    {owner} = ''{no_expiry}
-WHERE {state} <> 0
-  AND {passed}
+                               .free_expired = R"(
+{free_row}
+WHERE {is_expired}
   AND {id} =
 )"};
 
@@ -184,32 +117,52 @@ expiry_sql::expiry_sql(const column& expiry) {
 
 scheme_sql make_sql(const layout& table, const row_scheme_settings& settings) {
   const auto& key = table.key(settings.key);
-  const auto& owner = table.owner(settings.owner, owner_size);
-  const auto& expiry = table.expiry(settings.expiry);
+  const auto& owner_column = table.owner(settings.owner, owner_size);
+  const auto& expiry_column = table.expiry(settings.expiry);
   const auto state = settings.state.empty() ? std::string{} : table.number(settings.state, "state").quoted();
-  const expiry_sql time(expiry);
+  const expiry_sql time(expiry_column);
+  const auto owner = owner_column.quoted(), expiry = expiry_column.quoted();
   const auto id = table.primary().quoted(), key_name = key.quoted(), key_value = key_parameter(key);
-  const auto owner_name = owner.quoted(), expiry_name = expiry.quoted();
-  const auto unread_state = state.empty() ? std::string{} : ", " + state + " = 1";
-  // A program that takes the key next by plain SQL may set no expiry: an old one would end its lock.
-  const auto no_expiry = expiry.nullable ? ", " + expiry_name + " = NULL" : std::string{};
-  auto made = sql_of(settings.row_is_lock ? unique_insert_sql : state_row_sql, table, key, expiry.unit(),
+  const auto insert_state = state.empty() ? std::string{} : ", " + state + " = 1";
+  std::string set_taken, and_taken;
+  auto is_free = fmt::format("COALESCE({}, '') = ''", owner);
+  auto is_taken = fmt::format("COALESCE({}, '') <> ''", owner);
+  auto is_held = fmt::format("{} <> '' AND NOT ({})", owner, time.passed);
+  auto is_expired = time.passed;
+  auto free_row = "DELETE FROM " + table.table();
+  if (!settings.row_is_lock) {
+    set_taken = state + " = 1, ";
+    and_taken = " AND " + state + " = 1";
+    is_free = state + " = 0";
+    is_taken = state + " <> 0";
+    is_held = fmt::format("{} AND COALESCE({}, 0) = 0", is_taken, time.passed);
+    is_expired = fmt::format("{} AND {}", is_taken, time.passed);
+    free_row = fmt::format("UPDATE {} SET {} = 0, {} = ''", table.table(), state, owner);
+    // A program that takes the key next by plain SQL may set no expiry: an old one would end its lock.
+    if (expiry_column.nullable) free_row += fmt::format(", {} = NULL", expiry);
+  }
+  auto made = sql_of(row_sql, table, key, expiry_column.unit(),
                      {{"table", table.table()},
                       {"id", id},
                       {"key", key_name},
                       {":key", key_value},
-                      {"state", state},
-                      {"unread_state", unread_state},
-                      {"owner", owner_name},
-                      {"expiry", expiry_name},
-                      {"no_expiry", no_expiry},
+                      {"owner", owner},
+                      {"expiry", expiry},
+                      {"insert_state", insert_state},
+                      {"set_taken", set_taken},
+                      {"and_taken", and_taken},
+                      {"is_free", is_free},
+                      {"is_taken", is_taken},
+                      {"is_held", is_held},
+                      {"is_expired", is_expired},
+                      {"free_row", free_row},
                       {"until", time.until},
                       {"extended", time.extended},
                       {"passed", time.passed},
                       {"remaining", time.remaining}});
   made.inserts_first = settings.row_is_lock;
   if (settings.row_is_lock) made.at_start.emplace_back(use_repeatable_read);
-  if (expiry.type == column_type::datetime) made.at_start.emplace_back(use_other_programs_zone);
+  if (expiry_column.type == column_type::datetime) made.at_start.emplace_back(use_other_programs_zone);
   return made;
 }
 
