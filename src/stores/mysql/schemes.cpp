@@ -57,18 +57,17 @@ std::shared_ptr<store> open_state_row(store_url url, const state_row_options& op
 }
 
 std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options) {
-  using namespace mysql::t_lock;
-  return std::make_shared<t_lock_store>(t_lock_settings(std::move(url), options));
+  return std::make_shared<mysql::t_lock::t_lock_store>(mysql::t_lock::t_lock_settings(std::move(url), options));
 }
 
 std::shared_ptr<store> open_named_lock(store_url url, const named_lock_options& options) {
-  using namespace mysql::named_lock;
-  return std::make_shared<named_lock_store>(named_lock_settings(std::move(url), options));
+  return std::make_shared<mysql::named_lock::named_lock_store>(
+      mysql::named_lock::named_lock_settings(std::move(url), options));
 }
 
 std::shared_ptr<store> open_for_update(store_url url, const for_update_options& options) {
-  using namespace mysql::for_update;
-  return std::make_shared<for_update_store>(for_update_settings(std::move(url), options));
+  return std::make_shared<mysql::for_update::for_update_store>(
+      mysql::for_update::for_update_settings(std::move(url), options));
 }
 
 std::shared_ptr<store> open_mysql(store_url url) {

@@ -15,6 +15,7 @@
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/factory.hpp"
 #include "stores/mysql/client/settings.hpp"
+#include "stores/name_lookup.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -36,7 +37,7 @@ class mysql_client {
     try {
       auto opened = open(limit, cancel, why);
       if (!opened.link) return nullptr;
-      return std::make_unique<Connection>(std::move(opened), arguments..., factory_->hosts());
+      return std::make_unique<Connection>(std::move(opened), arguments..., hosts_);
     } catch (const std::exception& e) {
       note(e, why);
     }
@@ -50,12 +51,18 @@ class mysql_client {
   mysql_server server() const;
 
  private:
+  /// Tries the hosts in turn, the last good one first; `limit` is the time that they share (mysql_hosts::share).
+  /// Without a link, and the reason, if none does, or if `cancel` was requested.
   mysql_opened open(microseconds limit, const std::stop_token& cancel, fault& why);
+  mysql_opened open_host(std::size_t host, microseconds share, const std::stop_token& cancel, fault& why);
+  mysql_handle log_in(const store_url::endpoint& to, microseconds share, const std::stop_token& cancel,
+                      mysql_server& server, fault& why);
   static void note(const std::exception& error, fault& why) noexcept;
 
   const mysql_settings settings_;
   const statement_rewrite rewrite_;
-  mysql_factory* factory_;  // the database owns it
+  mysql_hosts hosts_;
+  name_lookup lookup_{};
   odb::mysql::database database_;
   std::atomic<bool> can_refuse_to_wait_{false};
   std::atomic<bool> can_skip_locked_{false};

@@ -2,6 +2,7 @@
 #include "stores/mysql/client/factory.hpp"
 
 #include <fmt/format.h>
+#include <odb/mysql/connection-factory.hxx>
 #include <odb/mysql/exceptions.hxx>
 
 #include <algorithm>
@@ -26,82 +27,6 @@ unsigned long long mysql_odb_connection::execute(const char* statement, std::siz
   if (!rewrite_) return odb::mysql::connection::execute(statement, length);
   const auto adapted = rewrite_({statement, length});
   return odb::mysql::connection::execute(adapted.data(), adapted.size());
-}
-
-mysql_handle mysql_factory::log_in(const store_url::endpoint& to, microseconds share, const std::stop_token& cancel,
-                                   mysql_server& server, fault& why) {
-  const auto prefix = fmt::format("dlock: {}: {}", settings_.name, settings_.where(to));
-  const auto end = mysql_hosts::clock::now() + share;
-  // Where there is no other host, there is nothing to go on with.
-  const bool named = settings_.hosts.size() > 1 && settings_.socket.empty();
-  if (named && !lookup_.answers(to.host, end, cancel)) {
-    why = make_own_fault(fmt::format("{}: the look-up of the host's name takes too long", prefix), true, true);
-    return nullptr;
-  }
-  const mysql_io_bound bound(end, cancel);
-  auto handle = connect_mysql(settings_, to, share, why);
-  if (handle == nullptr) return nullptr;
-  if (!read_server(handle.get(), server, why)) {
-    why.text = fmt::format("{}: {}", prefix, why.text);
-    why.connection = true;
-    return nullptr;
-  }
-  // Our tables are named without their database. A server may keep its name in small letters.
-  if (base::lower_case(server.database) != base::lower_case(settings_.database)) {
-    why = make_own_fault(
-        fmt::format("{}: the connection is in another database than {}: does the server's init_connect choose one?",
-                    prefix, settings_.database),
-        false, true);
-    return nullptr;
-  }
-  if (!server.refusal.empty()) {
-    why = make_own_fault(fmt::format("{}: {}", prefix, server.refusal), true, true);
-    return nullptr;
-  }
-  return handle;
-}
-
-mysql_opened mysql_factory::open_host(std::size_t host, microseconds share, const std::stop_token& cancel, fault& why) {
-  using clock = mysql_hosts::clock;
-  mysql_opened opened{.where = settings_.where(settings_.hosts[host]), .host = host, .refusals = hosts_.refusals(host)};
-  const auto begun = clock::now();
-  auto handle = log_in(settings_.hosts[host], share, cancel, opened.server, why);
-  const auto took = std::chrono::duration_cast<microseconds>(clock::now() - begun);
-  if (handle == nullptr) {
-    if (!cancel.stop_requested()) hosts_.failed(host, clock::now(), took >= share ? share : microseconds{0});
-    return opened;
-  }
-  hosts_.succeeded(host, took);
-  opened.link = odb::mysql::connection_ptr(new (odb::details::shared)
-                                               mysql_odb_connection(*database_, std::move(handle), rewrite_));
-  return opened;
-}
-
-mysql_opened mysql_factory::open(microseconds limit, const std::stop_token& cancel, fault& why) {
-  using clock = mysql_hosts::clock;
-  const auto end = clock::now() + limit;
-  std::string reasons;
-  auto others = settings_.hosts.size();
-  for (const auto host : hosts_.order(clock::now())) {
-    --others;
-    const auto remaining = std::chrono::duration_cast<microseconds>(end - clock::now());
-    why = {};
-    auto opened = open_host(host, hosts_.share(host, others, std::max(remaining, microseconds{0})), cancel, why);
-    if (opened.link) return opened;
-    add_reason(reasons, settings_.name, why.text);
-    if (cancel.stop_requested()) break;
-  }
-  why.text = std::move(reasons);
-  return {};
-}
-
-odb::mysql::connection_ptr mysql_factory::connect() {
-  fault why;
-  auto opened = open(settings_.connect_timeout, {}, why);
-  if (!opened.link) {
-    throw odb::mysql::database_exception(static_cast<unsigned>(why.native), why.sqlstate, why.text);
-  }
-  return opened.link;
 }
 
 namespace {
@@ -172,24 +97,95 @@ std::unique_ptr<odb::database> open_application_database(const mysql_settings& s
 
 // ---- the client -----------------------------------------------------------------------------------------------------
 
-// The database object never connects by itself: the factory does, with all settings.
+namespace {
+
+/// Statements of ODB's run in transactions on connections that the client has opened.
+class no_connections final : public odb::mysql::connection_factory {
+  odb::mysql::connection_ptr connect() override { throw odb::mysql::database_exception(0, "", "no connection"); }
+  void database(odb::mysql::database&) override {}
+};
+
+}  // namespace
+
 mysql_client::mysql_client(mysql_settings settings, statement_rewrite rewrite)
     : settings_(std::move(settings)),
       rewrite_(std::move(rewrite)),
-      factory_(new mysql_factory(settings_, rewrite_)),
-      database_("", "", settings_.database, "", 0, nullptr, "", 0,
-                std::unique_ptr<odb::mysql::connection_factory>(factory_)) {}
+      hosts_(settings_.hosts.size(), settings_.connect_timeout),
+      database_("", "", settings_.database, "", 0, nullptr, "", 0, std::make_unique<no_connections>()) {}
+
+mysql_handle mysql_client::log_in(const store_url::endpoint& to, microseconds share, const std::stop_token& cancel,
+                                  mysql_server& server, fault& why) {
+  const auto prefix = fmt::format("dlock: {}: {}", settings_.name, settings_.where(to));
+  const auto end = mysql_hosts::clock::now() + share;
+  // Where there is no other host, there is nothing to go on with.
+  const bool named = settings_.hosts.size() > 1 && settings_.socket.empty();
+  if (named && !lookup_.answers(to.host, end, cancel)) {
+    why = make_own_fault(fmt::format("{}: the look-up of the host's name takes too long", prefix), true, true);
+    return nullptr;
+  }
+  const mysql_io_bound bound(end, cancel);
+  auto handle = connect_mysql(settings_, to, share, why);
+  if (handle == nullptr) return nullptr;
+  if (!read_server(handle.get(), server, why)) {
+    why.text = fmt::format("{}: {}", prefix, why.text);
+    why.connection = true;
+    return nullptr;
+  }
+  // Our tables are named without their database. A server may keep its name in small letters.
+  if (base::lower_case(server.database) != base::lower_case(settings_.database)) {
+    why = make_own_fault(
+        fmt::format("{}: the connection is in another database than {}: does the server's init_connect choose one?",
+                    prefix, settings_.database),
+        false, true);
+    return nullptr;
+  }
+  if (!server.refusal.empty()) {
+    why = make_own_fault(fmt::format("{}: {}", prefix, server.refusal), true, true);
+    return nullptr;
+  }
+  return handle;
+}
+
+mysql_opened mysql_client::open_host(std::size_t host, microseconds share, const std::stop_token& cancel, fault& why) {
+  using clock = mysql_hosts::clock;
+  mysql_opened opened{.where = settings_.where(settings_.hosts[host]), .host = host, .refusals = hosts_.refusals(host)};
+  const auto begun = clock::now();
+  auto handle = log_in(settings_.hosts[host], share, cancel, opened.server, why);
+  const auto took = std::chrono::duration_cast<microseconds>(clock::now() - begun);
+  if (handle == nullptr) {
+    if (!cancel.stop_requested()) hosts_.failed(host, clock::now(), took >= share ? share : microseconds{0});
+    return opened;
+  }
+  hosts_.succeeded(host, took);
+  opened.link = odb::mysql::connection_ptr(new (odb::details::shared)
+                                               mysql_odb_connection(database_, std::move(handle), rewrite_));
+  return opened;
+}
 
 mysql_opened mysql_client::open(microseconds limit, const std::stop_token& cancel, fault& why) {
-  auto opened = factory_->open(limit, cancel, why);
-  if (!opened.link) return opened;
-  auto* const handle = opened.link->handle();
-  can_refuse_to_wait_.store(mysql::can_refuse_to_wait(handle), std::memory_order_relaxed);
-  can_skip_locked_.store(mysql::can_skip_locked(handle), std::memory_order_relaxed);
-  is_mariadb_.store(mysql::is_mariadb(handle), std::memory_order_relaxed);
-  const base::lock_guard lock(mutex_);
-  server_ = opened.server;
-  return opened;
+  using clock = mysql_hosts::clock;
+  const auto end = clock::now() + limit;
+  std::string reasons;
+  auto others = settings_.hosts.size();
+  for (const auto host : hosts_.order(clock::now())) {
+    --others;
+    const auto remaining = std::chrono::duration_cast<microseconds>(end - clock::now());
+    why = {};
+    auto opened = open_host(host, hosts_.share(host, others, std::max(remaining, microseconds{0})), cancel, why);
+    if (opened.link) {
+      auto* const handle = opened.link->handle();
+      can_refuse_to_wait_.store(mysql::can_refuse_to_wait(handle), std::memory_order_relaxed);
+      can_skip_locked_.store(mysql::can_skip_locked(handle), std::memory_order_relaxed);
+      is_mariadb_.store(mysql::is_mariadb(handle), std::memory_order_relaxed);
+      const base::lock_guard lock(mutex_);
+      server_ = opened.server;
+      return opened;
+    }
+    add_reason(reasons, settings_.name, why.text);
+    if (cancel.stop_requested()) break;
+  }
+  why.text = std::move(reasons);
+  return {};
 }
 
 void mysql_client::note(const std::exception& error, fault& why) noexcept {

@@ -63,11 +63,15 @@ void set_options(MYSQL* handle, const mysql_settings& settings, microseconds lim
   if (!settings.tls_key.empty()) mysql_options(handle, MYSQL_OPT_SSL_KEY, settings.tls_key.c_str());
 }
 
+fault fault_of(MYSQL* handle, std::string_view doing) {
+  return make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
+}
+
 bool read_rows(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why) {
   const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(handle), mysql_free_result);
   if (!result) {
     if (mysql_errno(handle) == 0) return true;
-    why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
+    why = fault_of(handle, doing);
     return false;
   }
   const auto columns = mysql_num_fields(result.get());
@@ -95,7 +99,7 @@ mysql_handle connected(const mysql_settings& settings, const store_url::endpoint
   if (mysql_real_connect(handle.get(), or_null(host.host), or_null(settings.user), settings.password.c_str(),
                          settings.database.c_str(), host.port, or_null(settings.socket),
                          CLIENT_FOUND_ROWS) == nullptr) {
-    why = make_mysql_fault(mysql_errno(handle.get()), mysql_sqlstate(handle.get()), mysql_error(handle.get()), doing);
+    why = fault_of(handle.get(), doing);
     why.connection = true;
     why.full = why.native == 1040 || why.native == 1203 || why.native == 1226;
     if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = tls_may_succeed_later(mysql_error(handle.get()));
@@ -137,22 +141,20 @@ mysql_handle connect_application(const mysql_settings& settings, const store_url
 }
 
 bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, mysql_rows* rows, fault& why) {
-  if (mysql_real_query(handle, sql.data(), sql.size()) != 0) {
-    why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
-    return false;
-  }
-  return read_rows(handle, doing, rows, why);
+  if (mysql_real_query(handle, sql.data(), sql.size()) == 0) return read_rows(handle, doing, rows, why);
+  why = fault_of(handle, doing);
+  return false;
 }
 
 bool send_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, fault& why) {
   if (mysql_send_query(handle, sql.data(), static_cast<unsigned long>(sql.size())) == 0) return true;
-  why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
+  why = fault_of(handle, doing);
   return false;
 }
 
 bool read_mysql(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why) {
   if (!mysql_read_query_result(handle)) return read_rows(handle, doing, rows, why);
-  why = make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
+  why = fault_of(handle, doing);
   return false;
 }
 
