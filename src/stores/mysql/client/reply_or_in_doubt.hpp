@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql {
+
+/// Not done, for a reason that stays.
+inline reply refuse(std::string text) { return {.why = make_own_fault(std::move(text))}; }
 
 /// What the exception that is being handled says about a verb. The outcome is unknown, unless it tells more, because
 /// the statement may have been sent.
