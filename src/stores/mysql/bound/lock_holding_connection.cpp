@@ -166,31 +166,26 @@ void lock_holding_connection::lose(const handler& done, const fault& why) {
   if (done) done(lost);
 }
 
-bool lock_holding_connection::read_number(key_statement& statement, bound_answer& answer) const {
-  auto& native = statement.statement_;
-  if (!native.prepared()) {
-    if (!read_mysql(link_->handle(), native.name(), &answer.rows, answer.why)) return false;
-    answer.found = !answer.rows.empty();
-    if (!answer.found) return true;
-    if (const auto& text = answer.rows.front().at(0)) answer.number = integer_of(text);
-    return true;
+/// An answer to a prepared statement is shown as that to a text.
+bool lock_holding_connection::read_rows(const unread_reply& open, bound_answer& answer) const {
+  if (open.statement == nullptr || !open.statement->statement_.prepared()) {
+    return read_mysql(link_->handle(), open.doing, &answer.rows, answer.why);
   }
+  auto& native = open.statement->statement_;
   if (native.receive(answer.why) != outcome::yes) return false;
   std::int64_t number = 0;
   mysql_bool null = 0;
   const std::array columns{mysql_field::number_or_null(number, null)};
   const auto fetched = native.fetch(columns, answer.why);
-  answer.found = fetched == outcome::yes;
-  if (answer.found && !null) answer.number = number;
-  return answer.found || fetched == outcome::absent;
+  if (fetched == outcome::yes) answer.rows.push_back({null ? std::nullopt : std::optional(std::to_string(number))});
+  return fetched == outcome::yes || fetched == outcome::absent;
 }
 
 void lock_holding_connection::read(event next, const unread_reply& open, bound_answer& answer) {
   if (next == event::nothing) {
     answer.why = make_own_fault(std::string(open.doing) + ": no answer for too long", true, true);
     link_->note_error(answer.why);
-  } else if (open.statement != nullptr ? read_number(*open.statement, answer)
-                                       : read_mysql(link_->handle(), open.doing, &answer.rows, answer.why)) {
+  } else if (read_rows(open, answer)) {
     answer.result = outcome::yes;
   } else {
     answer.result = outcome_of_mysql_error(static_cast<unsigned>(answer.why.native));

@@ -42,9 +42,7 @@ class cancel_signal {
 /// What a statement on a lock_holding_connection was answered.
 struct bound_answer {
   outcome result = outcome::unknown;
-  mysql_rows rows{};                     ///< of a text
-  bool found = false;                    ///< a key_statement found a row,
-  std::optional<std::int64_t> number{};  ///< with this number, or NULL, in its first column
+  mysql_rows rows{};
   fault why{};
 };
 
@@ -133,7 +131,7 @@ class lock_holding_connection {
   event wait_next(const cancel_signal& by, std::chrono::steady_clock::time_point now) const noexcept;
   outcome finish(const cancel_signal& by, std::chrono::steady_clock::time_point now, fault& why);
   void read(event next, const unread_reply& open, bound_answer& answer);
-  bool read_number(key_statement& statement, bound_answer& answer) const;
+  bool read_rows(const unread_reply& open, bound_answer& answer) const;
   void lose(const handler& done, const fault& why);
 
   std::unique_ptr<mysql_connection> link_;

@@ -176,9 +176,8 @@ reply for_update_store::take(waiting_connection& by, const request& request) {
   for (;;) {
     auto with = pool_.borrow();
     if (!with) {
-      return {.result = outcome::failed,
-              .why = make_own_fault(fmt::format(
-                  "all connections for locks are in use: held={} allows no more locks at once", settings_.held))};
+      return refuse(
+          fmt::format("all connections for locks are in use: held={} allows no more locks at once", settings_.held));
     }
     const bool fresh = with->link == nullptr;
     reply answer;
@@ -212,7 +211,7 @@ reply for_update_store::lock_row(waiting_connection& by, const request& request,
     on->link.end();
     return answer;
   }
-  const auto noted = [link = on.get()](bound_answer& response) { link->found = response.found; };
+  const auto noted = [link = on.get()](bound_answer& response) { link->found = !response.rows.empty(); };
   answer.result = mine->run(*on->take, request.resource, noted, answer.why);
   if (answer.result == outcome::yes && on->found) return answer;
   if (answer.result == outcome::yes) answer.result = outcome::absent;
@@ -228,10 +227,9 @@ reply for_update_store::lock_row(waiting_connection& by, const request& request,
 reply for_update_store::make_row(waiting_connection& by, const request& request) const {
   const auto rows = known();
   if (!settings_.make_rows) {
-    return {.result = outcome::failed,
-            .why = make_own_fault(fmt::format(
-                "table {} has no row with this key in column {}: rows are made beforehand, or by make_rows=1",
-                rows->table, rows->key.quoted()))};
+    return refuse(
+        fmt::format("table {} has no row with this key in column {}: rows are made beforehand, or by make_rows=1",
+                    rows->table, rows->key.quoted()));
   }
   const auto sql = fmt::format("INSERT INTO {} ({}) VALUES ({})", rows->table, rows->key.quoted(),
                                shared_table::value_literal(rows->key, request.resource));

@@ -185,10 +185,9 @@ reply mysql_admin::waiters(connection& connection, std::string_view key, std::si
 
 reply mysql_admin::revoke(connection& connection, const request& key) noexcept {
   return work_on<lease_connection>(connection, "revoke", [&](auto& with) {
-    const auto text = key.row != nullptr
-                          ? tables_.row_sql.revoke(*key.row)
-                          : sql::write_values(tables_.sql.revoke(), {{"key", mysql_literal(key.resource)}});
-    return with.change(text, "revoke");
+    if (key.row != nullptr) return with.change(tables_.row_sql.revoke(*key.row), "revoke");
+    const auto text = sql::in_one_line(tables_.sql.names().expand(sql::source_of(statement_id::revoke)));
+    return with.change(sql::write_values(text, {{"key", mysql_literal(key.resource)}}), "revoke");
   });
 }
 
@@ -215,10 +214,8 @@ reply mysql_admin::row_tables(connection& connection, std::string_view name,
     auto answer = with.read(sql::in_one_line(text), "find tables", &rows);
     if (answer.result != outcome::yes) return answer;
     if (!name.empty() && (rows.empty() || !has(rows.front().at(2).value_or(""), "lock_owner"))) {
-      answer.result = outcome::failed;
-      answer.why = make_own_fault(
+      return refuse(
           fmt::format("table {}: there is no such table with a column lock_owner, or this user may not see it", name));
-      return answer;
     }
     for (const auto& row : rows) {
       const auto columns = row.at(2).value_or("");

@@ -72,6 +72,8 @@ class lease_connection final : public mysql_connection {
   outcome run_in_sync(statement_id which, mysql_done& done, unsigned& statements, fault& why) {
     return run_in_sync(statement(which), done, statements, why);
   }
+  /// With what is in values().
+  std::string written_out(statement_id which) { return statement(which).written_out(); }
   /// Who holds the key in values().
   reply poll();
   /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the

@@ -22,12 +22,6 @@ namespace {
 /// How long another program's lock lasts that has no end: longer than anybody waits.
 constexpr microseconds no_end = std::chrono::hours{1};
 
-reply refused(std::string text) {
-  reply answer;
-  answer.why = make_own_fault(std::move(text));
-  return answer;
-}
-
 /// Of what is ours, as with keys: a node that has not seen our grant yet is asked again when it has.
 /// `prefix`: of the first try alone. The second one has another.
 reply change_ours(lease_connection& connection, const std::string& sql, const char* doing,
@@ -158,20 +152,20 @@ reply find_held_rows(lease_connection& connection, const mysql_row_sql& sql,
 reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, const request& request) {
   const auto& row = *request.row;
   if (row.values.empty() || row.values.size() != row.table->id.size()) {
-    return refused(fmt::format("a row of {}: {} values for the {} columns of its primary key", row.table->table,
-                               row.values.size(), row.table->id.size()));
+    return refuse(fmt::format("a row of {}: {} values for the {} columns of its primary key", row.table->table,
+                              row.values.size(), row.table->id.size()));
   }
   const bool grants = request.action == verb::take || request.action == verb::take_over;
   if (grants && row.table->renewal == row_renewal::column && request.ttl.count() <= 0) {
-    return refused(fmt::format("a row of {}: a lock that its column {} keeps needs an expiry", row.table->table,
-                               row.table->expires_at));
+    return refuse(fmt::format("a row of {}: a lock that its column {} keeps needs an expiry", row.table->table,
+                              row.table->expires_at));
   }
   switch (request.action) {
     case verb::take: return grant(connection, sql, request, "take a row");
     case verb::take_over: return grant(connection, sql, request, "take over a row");
     case verb::poll: return poll(connection, sql, request);
     // Rows are the application's: none is made by being locked.
-    case verb::insert: return {outcome::absent, 0, {}, {}};
+    case verb::insert: return {.result = outcome::absent};
     case verb::extend: {
       const auto prefix = request.no_wait ? connection.quick_prefix() : std::string_view();
       return change_ours(connection, sql.change(request), "extend a row's lock", prefix);
@@ -180,7 +174,7 @@ reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, con
     case verb::cancel: return change_ours(connection, sql.change(request), "cancel a row's lock");
     case verb::pass_on: break;  // of keys alone
   }
-  return refused("no such verb");
+  return refuse("no such verb");
 }
 
 }  // namespace dlock::stores::mysql::lease_table

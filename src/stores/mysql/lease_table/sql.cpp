@@ -158,6 +158,9 @@ FROM {lock}
 WHERE {lock.lock_key} = :key
 )"},
 
+    // Behind a take or a take-over that lets others go first.
+    {text_id::after_others, "AND NOT EXISTS (SELECT 1 {earlier_waiters})"},
+
     // Of a poll that lets others go first: who that is.
     {text_id::others_first, R"(
 SELECT {sleeper} {earlier_waiters}
@@ -254,13 +257,6 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   for (const auto id : {statement_id::take, statement_id::take_over}) {
     quick_[static_cast<std::size_t>(id)].sql.insert(0, quick_prefix);
   }
-  revoke_ = sql::in_one_line(names_.expand(sql::source_of(statement_id::revoke)));
-  const auto after_others = names_.expand("AND NOT EXISTS (SELECT 1 {earlier_waiters})");
-  const auto in_order = [&](statement_id which) {
-    return sql::in_one_line(names_.expand(sql::source_of(which)) + after_others);
-  };
-  take_in_order_ = in_order(statement_id::take);
-  take_over_in_order_ = in_order(statement_id::take_over);
   waiters_ = parked::make_waiter_sql(names_, look_sql);
   waiters_.set_held = sql::in_one_line(names_.expand(set_held_sql));
   waiters_.nested = sql::in_one_line(names_.expand(nested_sql));

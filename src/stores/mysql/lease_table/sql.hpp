@@ -33,6 +33,7 @@ enum class text_id : unsigned char {
   granted_fence,
   ask_for_row,
   verifiers,
+  after_others,
   others_first,
   find_waiter,
   release_and_wake,
@@ -54,12 +55,6 @@ class lease_sql {
   const std::string& text(text_id which, bool skip = false) const noexcept {
     return (skip ? skipping_ : texts_)[static_cast<std::size_t>(which)];
   }
-  /// Likewise: its parameter is the key.
-  const std::string& revoke() const noexcept { return revoke_; }
-  /// Likewise, of a caller that lets others go first: with the parameters :bell and :registered besides.
-  const std::string& take_in_order() const noexcept { return take_in_order_; }
-  const std::string& take_over_in_order() const noexcept { return take_over_in_order_; }
-
   const parked::waiter_sql& waiters() const noexcept { return waiters_; }
 
   /// Before a take: a row that somebody's transaction has locked is busy at once, not after the lock wait timeout.
@@ -73,9 +68,6 @@ class lease_sql {
   sql::table_names names_;
   std::vector<sql::statement_text> statements_{};
   std::vector<sql::statement_text> quick_{};
-  std::string revoke_{};
-  std::string take_in_order_{};
-  std::string take_over_in_order_{};
   parked::waiter_sql waiters_{};
   text_list texts_{};
   text_list skipping_{};

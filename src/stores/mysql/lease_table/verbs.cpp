@@ -16,12 +16,6 @@ namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
-reply refuse(std::string text) {
-  reply answer;
-  answer.why = make_own_fault(std::move(text));
-  return answer;
-}
-
 void fill(lease_values& to, const request& from) noexcept {
   to.key.assign(from.resource);
   to.session.assign(bytes_of(from.session));
@@ -30,6 +24,9 @@ void fill(lease_values& to, const request& from) noexcept {
   to.own_ttl = from.ttl.count();
   to.no_own_ttl = from.kind == lease_kind::session && from.action != verb::extend;
   to.min_hold = from.min_hold.count();
+  if (from.expected == nullptr) return;
+  to.holder.assign(bytes_of(from.expected->holder));
+  to.seen_fence = from.expected->fence;
 }
 
 /// Affected rows alone say whether the condition held.
@@ -75,7 +72,7 @@ reply granted(lease_connection& on, const lease_sql& statements, statement_id wh
 /// An INSERT that found the row there already says no: somebody else made it.
 reply unless_there(reply answer) {
   if (answer.result != outcome::failed || answer.why.native != static_cast<int>(mysql_duplicate_key)) return answer;
-  return {outcome::no, 0, {}, {}};
+  return {.result = outcome::no};
 }
 
 /// A user who may write in spite of read_only gets the answer that all others get from the server (1290). `ask`: a "no"
@@ -104,23 +101,14 @@ reply insert(lease_connection& on, const lease_sql& statements, const request& a
                             statements.names().table("floor")));
 }
 
-reply take_over(lease_connection& on, const lease_sql& statements, const request& asked) {
-  on.values().holder.assign(bytes_of(asked.expected->holder));
-  on.values().seen_fence = asked.expected->fence;
-  return granted(on, statements, statement_id::take_over, asked);
-}
-
 reply execute_one(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows, const request& asked) {
   if (asked.row != nullptr) return execute_on_row(on, rows, asked);
-  if (asked.resource.empty() || asked.resource.size() > on.values().key.bytes.size()) {
-    return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", asked.resource.size()));
-  }
   fill(on.values(), asked);
   switch (asked.action) {
     case verb::take: return unless_demoted(on, granted(on, statements, statement_id::take, asked), asked.polled);
     case verb::insert: return insert(on, statements, asked);
     case verb::poll: return on.poll();
-    case verb::take_over: return take_over(on, statements, asked);
+    case verb::take_over: return granted(on, statements, statement_id::take_over, asked);
     case verb::extend: return changed(on, statement_id::extend);
     case verb::release:
       return changed(on, asked.min_hold.count() > 0 ? statement_id::release_min_hold : statement_id::release);
@@ -159,29 +147,12 @@ reply mysql_store::in_order(native& with, const request& asked) {
 }
 
 reply mysql_store::take_in_order(native& with, const request& asked) {
-  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(tables_.waiters.bells().own()));
-  const auto session = mysql_literal(bytes_of(asked.session)), nonce = std::to_string(asked.nonce);
-  const auto own_ttl = asked.kind == lease_kind::session ? std::string("NULL") : std::to_string(asked.ttl.count());
-  const auto* const registered = asked.registered ? "1" : "0";
-  std::string text(with.quick_prefix());
-  if (asked.action == verb::take) {
-    text += sql::write_values(tables_.sql.take_in_order(), {{"key", key},
-                                                            {"session", session},
-                                                            {"nonce", nonce},
-                                                            {"own_ttl", own_ttl},
-                                                            {"bell", bell},
-                                                            {"registered", registered}});
-  } else {
-    text += sql::write_values(tables_.sql.take_over_in_order(),
-                              {{"key", key},
-                               {"session", session},
-                               {"nonce", nonce},
-                               {"own_ttl", own_ttl},
-                               {"holder", mysql_literal(bytes_of(asked.expected->holder))},
-                               {"seen_fence", std::to_string(asked.expected->fence)},
-                               {"bell", bell},
-                               {"registered", registered}});
-  }
+  fill(with.values(), asked);
+  const auto text = with.written_out(asked.action == verb::take ? statement_id::take : statement_id::take_over) + " " +
+                    sql::write_values(tables_.sql.text(text_id::after_others),
+                                      {{"key", mysql_literal(asked.resource)},
+                                       {"bell", mysql_literal(bytes_of(tables_.waiters.bells().own()))},
+                                       {"registered", asked.registered ? "1" : "0"}});
   auto answer = with.change(text, "take in order");
   answer = granted(with, tables_.sql, asked, mysql_insert_id(with.handle()), std::move(answer));
   return unless_demoted(with, std::move(answer), asked.polled);
@@ -262,6 +233,9 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto& asked = requests[i];
     replies[i] = reply_or_in_doubt(with, "lock", [&] {
+      if (asked.row == nullptr && (asked.resource.empty() || asked.resource.size() > with.values().key.bytes.size())) {
+        return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", asked.resource.size()));
+      }
       if (asked.action == verb::release && tables_.waiters.bells().looks(with, asked))
         return release_and_wake(with, asked);
       if (asks_first(with, asked)) {

@@ -22,13 +22,6 @@ bool names_itself(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && !(c >= 'A' && c <= 'Z'); });
 }
 
-/// The server's answer about one of the names that a statement has.
-std::optional<std::int64_t> number_in(const bound_answer& answer, std::size_t index) {
-  if (answer.rows.empty()) return answer.number;
-  const auto& text = answer.rows.front().at(index);
-  return text ? std::optional(integer_of(text)) : std::nullopt;
-}
-
 }  // namespace
 
 std::string lock_name(std::string_view prefix, std::string_view key) {
@@ -158,8 +151,8 @@ void lock_connection::take(std::span<const request> requests, std::span<reply> r
     const base::lock_guard lock(mutex_);
     for (std::size_t i = 0; i != sent_.size(); ++i) {
       auto& each = sent_[i];
-      each.number = number_in(answer, i);
-      if (each.number == 1) held_.insert_or_assign(std::move(each.name), std::move(each.grant));
+      each.said = answer.rows.at(0).at(i);
+      if (each.said == "1") held_.insert_or_assign(std::move(each.name), std::move(each.grant));
     }
   };
   fault why;
@@ -171,9 +164,9 @@ void lock_connection::take(std::span<const request> requests, std::span<reply> r
     answer = {.result = result, .why = why, .statements = 0};
     if (result != outcome::yes) continue;
     answer.fence = requests[each.request].nonce;
-    if (each.number == 1) continue;
-    answer.result = each.number == 0 ? outcome::no : outcome::failed;
-    if (!each.number) answer.why = make_own_fault("take: GET_LOCK failed at the server", true);
+    if (each.said == "1") continue;
+    answer.result = each.said == "0" ? outcome::no : outcome::failed;
+    if (!each.said) answer.why = make_own_fault("take: GET_LOCK failed at the server", true);
   }
   replies[sent_.front().request].statements = 1;
 }

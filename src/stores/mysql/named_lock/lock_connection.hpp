@@ -74,8 +74,8 @@ class lock_connection {
   struct sent_name {
     std::size_t request = 0;  ///< which one it is about
     std::string name{};
-    held grant{};                          ///< of a take
-    std::optional<std::int64_t> number{};  ///< what a take was answered
+    held grant{};                       ///< of a take
+    std::optional<std::string> said{};  ///< what a take was answered
   };
 
   outcome run(exclusive_use& mine, const lock_function& function, const std::vector<sent_name>& names,

@@ -287,11 +287,10 @@ reply named_lock_store::revoke(connection& connection, const request& key) noexc
       if (answer.result == outcome::yes) answer.result = outcome::no;  // it is ours, and can be released
       return answer;
     }
-    return {.result = outcome::failed,
-            .why = make_own_fault(
-                fmt::format("a named lock is freed by its own connection alone. KILL {0} at the server ends that "
-                            "one, with all locks that it holds; its process notices at its next renewal",
-                            answer.holder.fence))};
+    return refuse(
+        fmt::format("a named lock is freed by its own connection alone. KILL {0} at the server ends that "
+                    "one, with all locks that it holds; its process notices at its next renewal",
+                    answer.holder.fence));
   });
 }
 

@@ -223,13 +223,11 @@ reply shared_table_store::revoke(connection& connection, const request& key) noe
     const auto& holder = answer.holder;
     answer.result = outcome::no;
     if (holder.holder != sql::foreign_owner || holder.expired) return answer;
-    answer.result = outcome::failed;
-    answer.why = make_own_fault(fmt::format(
+    return refuse(fmt::format(
         "the key's row in table {} names '{}', which is another program, or a request that several have: it "
         "would not notice that its lock is over, so dlock doesn't take it. Where it is known to be dead, free the "
         "row by its own statement",
         settings_.table, holder.who));
-    return answer;
   });
 }
 

@@ -176,12 +176,11 @@ reply t_lock_store::stay(native& with, const request& request) {
 
 reply t_lock_store::leave(native& with, const request& request) {
   if (holds_.spent(request)) {
-    return {
-        .result = outcome::failed,
-        .why = make_own_fault("in the name of a request a release is sent once: the key is free now, or when the time "
-                              "of all that the request holds is over",
-                              false),
-        .statements = 0};
+    auto answer = refuse(
+        "in the name of a request a release is sent once: the key is free now, or when the time of all that the "
+        "request holds is over");
+    answer.statements = 0;
+    return answer;
   }
   const auto until = holds_.use(request, true);
   if (!until) return {.result = outcome::no, .statements = 0};
