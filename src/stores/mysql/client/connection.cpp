@@ -179,11 +179,18 @@ outcome mysql_connection::run(mysql_statement& statement, mysql_done& done, faul
   return repeat(why, [&] { return execute(statement, done, nullptr, why); });
 }
 
-outcome mysql_connection::run_in_sync(mysql_statement& statement, mysql_done& done, unsigned& statements, fault& why) {
-  const auto said = run(statement, done, why);
-  if (said != outcome::yes || done.rows != 0 || !cluster_) return said;
-  ++statements;
-  return query(std::string(sync_prefix()) + statement.written_out(), statement.name(), nullptr, &done.rows, why);
+reply mysql_connection::change(mysql_statement& statement, bool ours) {
+  reply answer;
+  mysql_done done;
+  answer.result = run(statement, done, answer.why);
+  if (ours && cluster_ && answer.result == outcome::yes && done.rows == 0) {
+    ++answer.statements;
+    answer.result =
+        query(std::string(sync_prefix()) + statement.written_out(), statement.name(), nullptr, &done.rows, answer.why);
+  }
+  if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
+  if (answer.result == outcome::yes) answer.fence = done.insert_id;
+  return answer;
 }
 
 outcome mysql_connection::fetch(mysql_statement& statement, std::span<const mysql_field> row, fault& why) {
@@ -212,6 +219,7 @@ reply mysql_connection::change(const std::string& sql, const char* doing) {
   std::uint64_t rows = 0;
   answer.result = query(sql, doing, nullptr, &rows, answer.why);
   if (answer.result == outcome::yes && rows == 0) answer.result = outcome::no;
+  if (answer.result == outcome::yes) answer.fence = mysql_insert_id(handle());
   return answer;
 }
 

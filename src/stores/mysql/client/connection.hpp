@@ -44,15 +44,17 @@ class mysql_connection : public connection {
   /// Executes a statement of this connection, which is prepared at its first use. A deadlock, or a row that changed
   /// meanwhile, is tried again. yes: `done` says what it did. Else failed or unknown.
   outcome run(mysql_statement& statement, mysql_done& done, fault& why);
-  /// Likewise one whose "no row" must be the truth: where sync_prefix() says so it is asked again. `statements` counts.
-  outcome run_in_sync(mysql_statement& statement, mysql_done& done, unsigned& statements, fault& why);
+  /// Likewise one that changes rows: no if it changed none, otherwise the value of LAST_INSERT_ID as the fence. `ours`:
+  /// of what is ours a "no" must be the truth, so it is asked again where sync_prefix() says so. A node that has not
+  /// seen our grant yet would report a loss that never was, or leave a key held.
+  reply change(mysql_statement& statement, bool ours);
   /// Likewise a SELECT: yes, and its first row in the columns' places, or absent.
   outcome fetch(mysql_statement& statement, std::span<const mysql_field> columns, fault& why);
   /// Likewise a statement whose text holds all its values. `rows` and `affected` may be null.
   outcome query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected, fault& why);
   /// The same of a text that reads: yes, or how it failed.
   reply read(const std::string& sql, const char* doing, mysql_rows* rows = nullptr);
-  /// The same of a text that changes rows: no if it changed none.
+  /// The same of a text that changes rows: no if it changed none, otherwise the value of LAST_INSERT_ID as the fence.
   reply change(const std::string& sql, const char* doing);
   /// Prepares a statement, so that what the server won't have shows now. False, and the reason. True also where it
   /// prepares no more statements: the text is sent then.

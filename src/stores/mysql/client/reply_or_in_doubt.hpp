@@ -37,13 +37,16 @@ reply work_on(connection& on, const char* doing, Body&& body) noexcept {
   return reply_or_in_doubt(with, doing, [&] { return body(with); });
 }
 
-/// Puts the fence of a grant that was made into the answer. The server sends it with its answer, unless the table has a
-/// trigger: then the server sends 0, whatever the trigger does. `select` makes the statement that reads it by session
-/// and nonce.
+/// An INSERT that found the row there already says no: somebody else made it.
+inline reply unless_there(reply answer) {
+  return answer.why.native == static_cast<int>(mysql_duplicate_key) ? reply{.result = outcome::no} : answer;
+}
+
+/// Sees to the fence of a grant that was made. The server sends it with its answer, unless the table has a trigger:
+/// then the server sends 0, whatever the trigger does. `select` makes the statement that reads it by session and nonce.
 template <class Select>
-void tell_fence(mysql_connection& connection, std::uint64_t came_along, Select&& select, reply& answer) {
-  answer.fence = came_along;
-  if (came_along != 0) return;
+void tell_fence(mysql_connection& connection, Select&& select, reply& answer) {
+  if (answer.fence != 0) return;
   ++answer.statements;
   mysql_rows rows;
   const auto said = connection.query(select(), "read the fence", &rows, nullptr, answer.why);

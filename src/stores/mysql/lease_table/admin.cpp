@@ -28,25 +28,17 @@ holder_info info_of(const entities::held_lock_view& row) {
   return info;
 }
 
-odb::mysql::query_base value_of(std::string_view bytes) {
-  using query = odb::mysql::query_base;
-  return query(query::_val<odb::mysql::id_blob>(std::vector<char>(bytes.begin(), bytes.end())));
-}
-
-reply read_holders(lease_connection& on, odb::mysql::database& database, const odb::mysql::query_base& text,
-                   std::vector<holder_info>& out) {
-  reply answer;
-  if (!on.usable()) {
-    answer.why = make_own_fault("the connection was closed", true, true);
-    return answer;
-  }
+/// `rest`: what follows the SELECT of all locks that are held.
+reply query_holders(lease_connection& on, lease_tables& tables, const std::string& rest,
+                    std::vector<holder_info>& out) {
+  if (!on.usable()) return {.why = make_own_fault("the connection was closed", true, true)};
   sql::scoped_transaction scope(on.odb());
   std::vector<holder_info> found;
-  for (const auto& row : database.query<entities::held_lock_view>(text)) found.push_back(info_of(row));
+  const odb::mysql::query_base text(sql::in_one_line(tables.sql.names().expand(sql::held_locks + rest)));
+  for (const auto& row : tables.client.database().query<entities::held_lock_view>(text)) found.push_back(info_of(row));
   scope.commit();
   out = std::move(found);
-  answer.result = outcome::yes;
-  return answer;
+  return {.result = outcome::yes};
 }
 
 constexpr const char* sizes = R"(
@@ -89,22 +81,6 @@ std::string where_is(std::string_view name) {
   return fmt::format("TABLE_SCHEMA = {} AND TABLE_NAME = {}", schema, mysql_value_literal(std::string(table)));
 }
 
-reply query_holders(lease_connection& on, lease_tables& tables, const std::string& condition, std::string_view value,
-                    std::size_t limit, std::vector<holder_info>& out) {
-  odb::mysql::query_base text(sql::in_one_line(tables.sql.names().expand(sql::held_locks + condition)));
-  text += value_of(value);
-  text +=
-      odb::mysql::query_base(tables.sql.names().expand(fmt::format(" ORDER BY l.{{lock.lock_key}} LIMIT {}", limit)));
-  return read_holders(on, tables.client.database(), text, out);
-}
-
-reply query_longest(lease_connection& on, lease_tables& tables, std::size_t limit, std::vector<holder_info>& out) {
-  const auto order = fmt::format("ORDER BY l.{{lock.acquired_at_us}} LIMIT {}", limit);
-  return read_holders(on, tables.client.database(),
-                      odb::mysql::query_base(sql::in_one_line(tables.sql.names().expand(sql::held_locks + order))),
-                      out);
-}
-
 reply query_counts(lease_connection& on, lease_tables& tables, store_overview& found) {
   mysql_rows rows;
   auto answer = on.read(sql::in_one_line(tables.sql.names().expand(sql::counts)), "count", &rows);
@@ -145,7 +121,7 @@ reply query_sessions(lease_connection& on, lease_tables& tables, std::size_t lim
 reply mysql_admin::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
   return work_on<lease_connection>(connection, "inspect", [&](auto& with) {
     if (key.row != nullptr) return find_row_holder(with, tables_.row_sql, *key.row, found);
-    return query_holders(with, tables_, "AND l.{lock.lock_key}=", key.resource, 1, found);
+    return query_holders(with, tables_, "AND l.{lock.lock_key} = " + mysql_literal(key.resource), found);
   });
 }
 
@@ -153,7 +129,10 @@ reply mysql_admin::list(connection& connection, std::string_view after, std::siz
                         std::vector<holder_info>& found) noexcept {
   return work_on<lease_connection>(connection, "list", [&](auto& with) {
     std::vector<holder_info> made;
-    auto answer = query_holders(with, tables_, "AND l.{lock.lock_key}>", after, limit, made);
+    auto answer = query_holders(
+        with, tables_,
+        fmt::format("AND l.{{lock.lock_key}} > {} ORDER BY l.{{lock.lock_key}} LIMIT {}", mysql_literal(after), limit),
+        made);
     if (answer.result == outcome::yes && tables_.settings.wake) answer = tables_.waiters.bells().count(with, made);
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;
@@ -198,7 +177,8 @@ reply mysql_admin::overview(connection& connection, std::size_t limit, store_ove
     if (answer.result != outcome::yes) return answer;
     answer = query_sessions(with, tables_, limit, made.sessions);
     if (answer.result != outcome::yes) return answer;
-    answer = query_longest(with, tables_, limit, made.longest);
+    answer =
+        query_holders(with, tables_, fmt::format("ORDER BY l.{{lock.acquired_at_us}} LIMIT {}", limit), made.longest);
     answer.statements = 3;
     if (answer.result == outcome::yes) found = std::move(made);
     return answer;

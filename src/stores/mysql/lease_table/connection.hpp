@@ -66,12 +66,8 @@ class lease_connection final : public mysql_connection {
   /// Where the parameters of the next run() go.
   lease_values& values() noexcept { return values_; }
 
-  using mysql_connection::run;
-  outcome run(statement_id which, mysql_done& done, fault& why) { return run(statement(which), done, why); }
-  using mysql_connection::run_in_sync;
-  outcome run_in_sync(statement_id which, mysql_done& done, unsigned& statements, fault& why) {
-    return run_in_sync(statement(which), done, statements, why);
-  }
+  using mysql_connection::change;
+  reply change(statement_id which, bool ours) { return change(statement(which), ours); }
   /// With what is in values().
   std::string written_out(statement_id which) { return statement(which).written_out(); }
   /// Who holds the key in values().

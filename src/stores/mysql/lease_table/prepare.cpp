@@ -83,8 +83,6 @@ struct probe {
     return read_rows(connection, store, names.expand(sql), doing);
   }
 
-  void change(const std::string& sql, const char* doing) const { static_cast<void>(rows(sql, doing)); }
-
   /// Whether the tables are as our statements need them. Some servers prepare an INSERT without looking at its columns.
   bool statements_fit(fault& why) const {
     const auto columns = names.expand(
@@ -127,32 +125,31 @@ struct probe {
     fail(store, why);
   }
 
-  /// An empty floor would give fences again that were given before: it starts above all that are there, and `above`.
-  void ensure_floor(sql::schema_mode mode, int above) const {
-    if (!rows("SELECT {floor.fence} FROM {floor} WHERE {floor.id}=1", "reading the floor").empty()) return;
-    if (mode != sql::schema_mode::create) {
-      fail(store, fmt::format("table {} has no row with id 1: open the store with schema=create to repair it",
-                              names.table("floor")));
+  /// A row of the floor table, which is made by `values` if it is missing. `missing` says so.
+  void ensure_floor(sql::schema_mode mode, int row, const std::string& missing, const std::string& values,
+                    const char* doing) const {
+    if (!rows(fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}}={}", row), "reading the floor")
+             .empty()) {
+      return;
     }
-    change(fmt::format("INSERT IGNORE INTO {{floor}} ({{floor.id}}, {{floor.fence}}) SELECT 1, "
-                       "IFNULL(MAX({{lock.fence}}), 0) + {} FROM {{lock}}",
-                       above),
-           "making the floor");
+    if (mode != sql::schema_mode::create) fail(store, missing);
+    rows("INSERT IGNORE INTO {floor} ({floor.id}, {floor.fence}) " + values, doing);
   }
 };
 
-/// Made of the names of database and prefix, so that lock tables that somebody dropped and made anew are the same for
-/// the rows.
-void ensure_tables_id(const probe& tables, sql::schema_mode mode) {
+/// An empty floor would give fences again that were given before: it starts above all that are there, and `above`. The
+/// id of the lock tables is made of the names of database and prefix, so that lock tables that somebody dropped and
+/// made anew are the same for the rows.
+void ensure_floors(const probe& tables, sql::schema_mode mode, int above) {
+  const auto name = tables.names.table("floor");
+  tables.ensure_floor(
+      mode, 1, fmt::format("table {} has no row with id 1: open the store with schema=create to repair it", name),
+      fmt::format("SELECT 1, IFNULL(MAX({{lock.fence}}), 0) + {} FROM {{lock}}", above), "making the floor");
   const auto row = sql::tables_id::floor_row;
-  if (!tables.rows(fmt::format("SELECT {{floor.fence}} FROM {{floor}} WHERE {{floor.id}}={}", row), "reading the floor")
-           .empty())
-    return;
-  if (mode != sql::schema_mode::create) fail(tables.store, no_tables_id(tables.names.table("floor")));
-  tables.change(fmt::format("INSERT IGNORE INTO {{floor}} ({{floor.id}}, {{floor.fence}}) VALUES ({}, "
-                            "CONV(LEFT(SHA2(CONCAT(DATABASE(), '.{}'), 256), 8), 16, 10) & {})",
-                            row, tables.names.prefix(), sql::tables_id::most),
-                "giving the lock tables an id");
+  tables.ensure_floor(mode, row, no_tables_id(name),
+                      fmt::format("VALUES ({}, CONV(LEFT(SHA2(CONCAT(DATABASE(), '.{}'), 256), 8), 16, 10) & {})", row,
+                                  tables.names.prefix(), sql::tables_id::most),
+                      "giving the lock tables an id");
 }
 
 /// How far the tables are, as the version table says it.
@@ -200,9 +197,9 @@ void finish_migration(const probe& tables, odb::mysql::database& database, sql::
                      "interrupted migration\"",
                      begun, why.text, tables.names.prefix()));
   }
-  tables.change(fmt::format("UPDATE {{version}} SET migration=0 WHERE name='{}' AND version={}",
-                            sql::table_names::schema, there.version),
-                "finishing a migration");
+  tables.rows(fmt::format("UPDATE {{version}} SET migration=0 WHERE name='{}' AND version={}", sql::table_names::schema,
+                          there.version),
+              "finishing a migration");
 }
 
 /// One process at a time makes the tables. The name is free of what GET_LOCK limits: length and letter case.
@@ -252,8 +249,7 @@ void mysql_store::prepare() {
     finish_migration(server, database, settings.schema);
     const bool new_tables = makes && read_version(server).version == 0;
     run_schema(database, settings.schema, server);
-    server.ensure_floor(settings.schema, new_tables ? 0 : sql::above_lost_floor);
-    ensure_tables_id(server, settings.schema);
+    ensure_floors(server, settings.schema, new_tables ? 0 : sql::above_lost_floor);
   } catch (const odb::mysql::database_exception& e) {
     fail_schema(settings.name, make_mysql_fault(e.error(), e.sqlstate(), e.message(), "the lock tables"));
   } catch (const odb::exception& e) {

@@ -37,7 +37,7 @@ reply grant(lease_connection& connection, const mysql_row_sql& sql, const reques
   reply answer = connection.change(std::string(connection.quick_prefix()) + sql.change(request), doing);
   if (answer.result == outcome::yes) {
     tell_fence(
-        connection, mysql_insert_id(connection.handle()), [&] { return sql.fence_of(request); }, answer);
+        connection, [&] { return sql.fence_of(request); }, answer);
   }
   return answer;
 }

@@ -29,30 +29,11 @@ void fill(lease_values& to, const request& from) noexcept {
   to.seen_fence = from.expected->fence;
 }
 
-/// Affected rows alone say whether the condition held.
-reply changed(lease_connection& on, statement_id which, mysql_done& done) {
-  reply answer;
-  answer.result = on.run(which, done, answer.why);
-  if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
-  return answer;
-}
-
-/// Of what is ours: a "no" of a node that has not seen our grant yet would be a loss that never was, or leave a key
-/// held.
-reply changed(lease_connection& on, statement_id which) {
-  mysql_done done;
-  reply answer;
-  answer.result = on.run_in_sync(which, done, answer.statements, answer.why);
-  if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
-  return answer;
-}
-
 /// LAST_INSERT_ID's value means something only if the condition held.
-reply granted(lease_connection& on, const lease_sql& statements, const request& asked, std::uint64_t last_id,
-              reply answer) {
+reply granted(lease_connection& on, const lease_sql& statements, const request& asked, reply answer) {
   if (answer.result != outcome::yes) return answer;
   tell_fence(
-      on, last_id,
+      on,
       [&] {
         return sql::write_values(statements.text(text_id::granted_fence),
                                  {{"key", mysql_literal(asked.resource)},
@@ -64,15 +45,7 @@ reply granted(lease_connection& on, const lease_sql& statements, const request& 
 }
 
 reply granted(lease_connection& on, const lease_sql& statements, statement_id which, const request& asked) {
-  mysql_done done;
-  reply answer = changed(on, which, done);
-  return granted(on, statements, asked, done.insert_id, std::move(answer));
-}
-
-/// An INSERT that found the row there already says no: somebody else made it.
-reply unless_there(reply answer) {
-  if (answer.result != outcome::failed || answer.why.native != static_cast<int>(mysql_duplicate_key)) return answer;
-  return {.result = outcome::no};
+  return granted(on, statements, asked, on.change(which, false));
 }
 
 /// A user who may write in spite of read_only gets the answer that all others get from the server (1290). `ask`: a "no"
@@ -109,10 +82,10 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
     case verb::insert: return insert(on, statements, asked);
     case verb::poll: return on.poll();
     case verb::take_over: return granted(on, statements, statement_id::take_over, asked);
-    case verb::extend: return changed(on, statement_id::extend);
+    case verb::extend: return on.change(statement_id::extend, true);
     case verb::release:
-      return changed(on, asked.min_hold.count() > 0 ? statement_id::release_min_hold : statement_id::release);
-    case verb::cancel: return changed(on, statement_id::cancel);
+      return on.change(asked.min_hold.count() > 0 ? statement_id::release_min_hold : statement_id::release, true);
+    case verb::cancel: return on.change(statement_id::cancel, true);
     case verb::pass_on: return granted(on, statements, statement_id::pass_on, asked);
   }
   return refuse("no such verb");
@@ -154,8 +127,7 @@ reply mysql_store::take_in_order(native& with, const request& asked) {
                                        {"bell", mysql_literal(bytes_of(tables_.waiters.bells().own()))},
                                        {"registered", asked.registered ? "1" : "0"}});
   auto answer = with.change(text, "take in order");
-  answer = granted(with, tables_.sql, asked, mysql_insert_id(with.handle()), std::move(answer));
-  return unless_demoted(with, std::move(answer), asked.polled);
+  return unless_demoted(with, granted(with, tables_.sql, asked, std::move(answer)), asked.polled);
 }
 
 /// Who is to have the key first matters only if somebody can have it.
@@ -203,7 +175,7 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
   }
   if (answer.result != outcome::yes) return answer;
   // MySQL tells the waiter also where the row is not ours.
-  if (const auto sleeper = mysql_insert_id(with.handle()); sleeper != 0) {
+  if (const auto sleeper = std::exchange(answer.fence, 0); sleeper != 0) {
     ++answer.statements;
     if (tables_.waiters.bells().ring(with, sleeper)) answer.waiters = 1;
   }
@@ -265,10 +237,10 @@ reply mysql_store::session(connection& on, session_verb action, const session_re
         values.host.assign(clip_utf8(of.host, 255));
         values.pid = of.pid;
         values.label.assign(clip_utf8(of.label, 64));
-        return unless_there(changed(with, statement_id::session_open));
-      case session_verb::renew: return unless_demoted(with, changed(with, statement_id::session_renew));
-      case session_verb::remove_expired: return changed(with, statement_id::session_remove_expired);
-      case session_verb::close: return changed(with, statement_id::session_close);
+        return unless_there(with.change(statement_id::session_open, true));
+      case session_verb::renew: return unless_demoted(with, with.change(statement_id::session_renew, true));
+      case session_verb::remove_expired: return with.change(statement_id::session_remove_expired, true);
+      case session_verb::close: return with.change(statement_id::session_close, true);
     }
     return refuse("no such session verb");
   });

@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "stores/mysql/client/errors.hpp"
-
 namespace dlock::stores::mysql::shared_table {
 
 mysql_field shared_values::field(std::size_t parameter, bool bytes) noexcept {
@@ -68,18 +66,8 @@ shared_connection::shared_connection(mysql_opened from, const scheme_sql& sql, m
 }
 
 reply shared_connection::extend_quickly() {
-  auto answer = change(statements_.back(), false);
+  auto answer = unless_there(mysql_connection::change(statements_.back(), false));
   return answer.result == outcome::no && !sync_prefix().empty() ? change(verb::extend) : answer;
-}
-
-reply shared_connection::change(mysql_statement& statement, bool ours) {
-  reply answer;
-  mysql_done done;
-  answer.result = ours ? run_in_sync(statement, done, answer.statements, answer.why) : run(statement, done, answer.why);
-  if (answer.why.native == static_cast<int>(mysql_duplicate_key)) return {.result = outcome::no};
-  if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
-  if (answer.result == outcome::yes) answer.fence = done.insert_id;
-  return answer;
 }
 
 bool shared_connection::prepare_all(fault& why) {

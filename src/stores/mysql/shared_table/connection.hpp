@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/shared_table/layout.hpp"
 #include "stores/sql/named_sql.hpp"
 
@@ -87,13 +88,17 @@ class shared_connection final : public mysql_connection {
   shared_values& values() noexcept { return values_; }
   /// Runs the statement of a verb that writes. No row matched, or the key was there: no. What is ours may not have
   /// reached this node of a cluster yet, so a "no" about that is asked again.
-  reply change(verb action) { return change(at(action), action == verb::extend || action == verb::release); }
+  reply change(verb action) {
+    return unless_there(mysql_connection::change(at(action), action == verb::extend || action == verb::release));
+  }
   /// verb::extend, which does not wait for a locked row. Precondition: quick().
   reply extend_quickly();
   /// Runs that of verb::poll.
   outcome poll(std::span<const mysql_field> row, fault& why) { return fetch(at(verb::poll), row, why); }
   /// The same for shared_statements::others.
-  reply change(std::size_t other, bool ours = false) { return change(other_at(other), ours); }
+  reply change(std::size_t other, bool ours = false) {
+    return unless_there(mysql_connection::change(other_at(other), ours));
+  }
   outcome poll(std::size_t other, std::span<const mysql_field> row, fault& why) {
     return fetch(other_at(other), row, why);
   }
@@ -102,7 +107,6 @@ class shared_connection final : public mysql_connection {
  private:
   mysql_statement& at(verb action) noexcept { return statements_[static_cast<std::size_t>(action)]; }
   mysql_statement& other_at(std::size_t other) noexcept { return statements_[verbs_ + other]; }
-  reply change(mysql_statement& statement, bool ours);
 
   const std::size_t verbs_;
   std::vector<std::string> texts_{};  // never grows: statements refer to them

@@ -140,7 +140,7 @@ reply shared_table_store::change(native& with, const request& request) {
                 : request.action == verb::cancel  ? with.change(verb::release)
                 : request.no_wait && with.quick() ? with.extend_quickly()
                                                   : with.change(request.action);
-  if (answer.result == outcome::yes) tell_fence(with, request, answer.fence, answer);
+  if (answer.result == outcome::yes) tell_fence(with, request, answer);
   return answer;
 }
 

@@ -76,10 +76,8 @@ class shared_table_store : public store, private store_admin {
   virtual reply change(native& with, const request& request);
   /// How the row names us: what is written at a grant, and what the row must have for the other verbs.
   virtual std::string our_name(const request& request) const;
-  /// The fence of a grant. `sent`: what came with the server's answer.
-  virtual void tell_fence(native&, const request& request, std::uint64_t, reply& answer) const {
-    answer.fence = request.nonce;
-  }
+  /// The fence of a grant. Before, it is what came with the server's answer.
+  virtual void tell_fence(native&, const request& request, reply& answer) const { answer.fence = request.nonce; }
   /// Null before prepare().
   std::shared_ptr<const scheme_sql> sql() const {
     const base::lock_guard lock(mutex_);

@@ -84,7 +84,7 @@ seen t_lock_store::holder_named(std::string_view owner, std::uint64_t fence) con
   return {.holder = ours->session, .fence = granted, .nonce = ours->nonce};
 }
 
-void t_lock_store::tell_fence(native& with, const request& request, std::uint64_t sent, reply& answer) const {
+void t_lock_store::tell_fence(native& with, const request& request, reply& answer) const {
   const bool enters = !request.request_id.empty();
   switch (request.action) {
     case verb::insert:
@@ -95,7 +95,7 @@ void t_lock_store::tell_fence(native& with, const request& request, std::uint64_
     default: return;
   }
   mysql::tell_fence(
-      with, sent, [&] { return granted_fence_sql(*sql(), request, our_name(request)); }, answer);
+      with, [&] { return granted_fence_sql(*sql(), request, our_name(request)); }, answer);
 }
 
 // ---- in the name of a request ---------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ reply t_lock_store::enter(native& with, const request& request) {
     throw;
   }
   answer.statements = 2;
-  if (answer.result == outcome::yes) tell_fence(with, request, answer.fence, answer);
+  if (answer.result == outcome::yes) tell_fence(with, request, answer);
   // Not answered: it may be counted, until the end of its time. Nothing in the row would tell ours from another's.
   if (answer.result == outcome::yes)
     holds_.keep(request, values.until);

@@ -88,7 +88,7 @@ class t_lock_store final : public shared_table::shared_table_store {
  private:
   std::string our_name(const request& request) const override;
   reply change(native& with, const request& request) override;
-  void tell_fence(native& with, const request& request, std::uint64_t sent, reply& answer) const override;
+  void tell_fence(native& with, const request& request, reply& answer) const override;
   reply enter(native& with, const request& request);
   /// In milliseconds, as the table has its times.
   static std::optional<std::int64_t> server_time(native& with, fault& why);
