@@ -7,17 +7,23 @@
 
 #include <atomic>
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/mutex.hpp"
 #include "stores/mysql/client/connection.hpp"
-#include "stores/mysql/client/factory.hpp"
 #include "stores/mysql/client/settings.hpp"
 #include "stores/name_lookup.hpp"
 
 namespace dlock::stores::mysql {
+
+/// What a scheme makes of a statement that ODB generated, before it is sent: its tables may have another prefix. Empty:
+/// nothing.
+using statement_rewrite = std::function<std::string(std::string_view)>;
 
 /// The way to the servers of a URL: what a scheme makes its connections with. Thread safety: all functions may be
 /// called from any thread.
@@ -70,5 +76,8 @@ class mysql_client {
   mutable base::mutex mutex_;
   mysql_server server_ DLOCK_GUARDED_BY(mutex_){};
 };
+
+/// A database of the application's own, reached as the locks are.
+std::unique_ptr<odb::database> open_application_database(const mysql_settings& settings);
 
 }  // namespace dlock::stores::mysql

@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/mysql/connection.hxx>
+
 #include <atomic>
 #include <chrono>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "dlock/store_interface/store.hpp"
-#include "stores/mysql/client/factory.hpp"
 #include "stores/mysql/client/native.hpp"
+#include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/statement.hpp"
 
 namespace dlock::stores::mysql {
+
+/// A connection to a server that takes locks, and what is known of it.
+struct mysql_opened {
+  odb::mysql::connection_ptr link{};  ///< null: none
+  mysql_server server{};
+  std::string where{};         ///< for messages
+  std::size_t host = 0;        ///< of mysql_hosts
+  std::uint64_t refusals = 0;  ///< of that host, when it was made
+};
 
 /// A connection to a server that takes locks. It knows no table: a scheme derives from it, or uses it, with statements
 /// of its own.

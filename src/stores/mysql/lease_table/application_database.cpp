@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <odb/exceptions.hxx>
 #include <odb/mysql/exceptions.hxx>

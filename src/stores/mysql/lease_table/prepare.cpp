@@ -7,7 +7,6 @@
 #include <odb/mysql/exceptions.hxx>
 #include <odb/schema-catalog.hxx>
 
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -237,7 +236,7 @@ void mysql_store::prepare() {
   const auto& settings = tables_.settings;
   auto& database = tables_.client.database();
   fault why;
-  const auto connection = tables_.open(settings.connect_timeout, {}, why);
+  const auto connection = tables_.client.open<lease_connection>(settings.connect_timeout, {}, why, tables_.sql);
   if (!connection) fail(settings.name, why);
   const probe server{settings.name, *connection, tables_.sql.names()};
   check_server(*connection, settings.name);

@@ -31,9 +31,6 @@ using lease_settings = sql::lease_settings<mysql_settings>;
 struct lease_tables {
   explicit lease_tables(lease_settings from);
 
-  std::unique_ptr<lease_connection> open(microseconds limit, const std::stop_token& cancel, fault& why) noexcept {
-    return client.open<lease_connection>(limit, cancel, why, sql);
-  }
   /// Which lock tables these are, unless that is known. One statement.
   reply read_id(lease_connection& with);
   /// Whether waiters are woken there, and so have rows that can be read.
@@ -149,7 +146,7 @@ class mysql_store final : public store {
     return connect(limit, why, {});
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
-    return tables_.open(limit, cancel, why);
+    return tables_.client.open<lease_connection>(limit, cancel, why, tables_.sql);
   }
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;

@@ -5,8 +5,8 @@
 
 #include "dlock/detail/sha256.hpp"
 #include "stores/mysql/bound/lock_holding_connection.hpp"
+#include "stores/mysql/client/client.hpp"
 #include "stores/mysql/client/errors.hpp"
-#include "stores/mysql/client/factory.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/settings.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/client/factory.hpp"
+#include "stores/mysql/client/client.hpp"
 
 #include <fmt/format.h>
 #include <odb/mysql/connection-factory.hxx>
@@ -10,94 +10,32 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "stores/mysql/client/client.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql {
 
-mysql_odb_connection::mysql_odb_connection(odb::mysql::database& database, mysql_handle handle,
-                                           const statement_rewrite& rewrite)
-    : odb::mysql::connection(database, handle.get()), rewrite_(rewrite) {
-  handle.release();  // the base class closes it
-}
-
-unsigned long long mysql_odb_connection::execute(const char* statement, std::size_t length) {
-  if (!rewrite_) return odb::mysql::connection::execute(statement, length);
-  const auto adapted = rewrite_({statement, length});
-  return odb::mysql::connection::execute(adapted.data(), adapted.size());
-}
-
 namespace {
 
-/// Tries the hosts of the URL in turn, the last good one first.
-class connections_by_url final : public odb::mysql::connection_pool_factory {
+/// An ODB connection that rewrites the statements of ODB's schema catalogue.
+class mysql_odb_connection final : public odb::mysql::connection {
  public:
-  explicit connections_by_url(mysql_settings settings) : settings_(std::move(settings)) {}
+  mysql_odb_connection(odb::mysql::database& database, mysql_handle handle, const statement_rewrite& rewrite)
+      : odb::mysql::connection(database, handle.get()), rewrite_(rewrite) {
+    handle.release();  // the base class closes it
+  }
 
- protected:
-  pooled_connection_ptr create() override {
-    fault why;
-    std::string reasons;
-    const auto first = good_host_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i != settings_.hosts.size(); ++i) {
-      const auto at = (first + i) % settings_.hosts.size();
-      if (auto handle = open(settings_.hosts[at], why)) {
-        good_host_.store(at, std::memory_order_relaxed);
-        return adopt(std::move(handle));
-      }
-      add_reason(reasons, settings_.name, why.text);
-    }
-    throw odb::mysql::database_exception(static_cast<unsigned>(why.native), why.sqlstate, reasons);
+  using odb::mysql::connection::execute;
+  unsigned long long execute(const char* statement, std::size_t length) override {
+    if (!rewrite_) return odb::mysql::connection::execute(statement, length);
+    const auto adapted = rewrite_({statement, length});
+    return odb::mysql::connection::execute(adapted.data(), adapted.size());
   }
 
  private:
-  /// A Galera node may not have seen yet what was granted by another one: BEGIN waits until it has. Without a cluster
-  /// the variable has no effect, and a server without it does not matter.
-  static void wait_for_cluster(MYSQL* handle) {
-    fault ignored;
-    if (is_mariadb(handle)) run_mysql(handle, "SET SESSION wsrep_sync_wait=@@wsrep_sync_wait|1", "", nullptr, ignored);
-  }
-  mysql_handle open(const store_url::endpoint& host, fault& why) const {
-    const mysql_io_bound bound(mysql_io_bound::clock::now() + settings_.connect_timeout, {});
-    auto handle = connect_application(settings_, host, settings_.connect_timeout, why);
-    if (handle) wait_for_cluster(handle.get());
-    if (!handle || settings_.hosts.size() == 1) return handle;
-    mysql_server server;
-    if (!read_server(handle.get(), server, why)) return nullptr;
-    if (server.refusal.empty()) return handle;
-    why = make_own_fault(fmt::format("dlock: {}: {}: {}", settings_.name, settings_.where(host), server.refusal), true,
-                         true);
-    return nullptr;
-  }
-  pooled_connection_ptr adopt(mysql_handle handle) {
-#if LIBODB_VERSION < 2050000
-    pooled_connection_ptr connection(new (odb::details::shared) pooled_connection(*db_, handle.get()));
-#else
-    pooled_connection_ptr connection(new (odb::details::shared) pooled_connection(*this, handle.get()));
-#endif
-    handle.release();  // the connection closes it
-    return connection;
-  }
-
-  const mysql_settings settings_;
-  std::atomic<std::size_t> good_host_{0};
+  const statement_rewrite& rewrite_;
 };
-
-}  // namespace
-
-std::unique_ptr<odb::database> open_application_database(const mysql_settings& settings) {
-  // The names tell one database from another; connections are made by the settings alone.
-  const auto host = settings.hosts.empty() ? store_url::endpoint{} : settings.hosts.front();
-  const auto* const socket = settings.socket.empty() ? nullptr : &settings.socket;
-  return std::make_unique<odb::mysql::database>(settings.user, "", settings.database, host.host, host.port, socket,
-                                                "utf8mb4", 0, std::make_unique<connections_by_url>(settings));
-}
-
-// ---- the client -----------------------------------------------------------------------------------------------------
-
-namespace {
 
 /// Statements of ODB's run in transactions on connections that the client has opened.
 class no_connections final : public odb::mysql::connection_factory {
@@ -200,6 +138,75 @@ void mysql_client::note(const std::exception& error, fault& why) noexcept {
 mysql_server mysql_client::server() const {
   const base::lock_guard lock(mutex_);
   return server_;
+}
+
+// ---- databases of the application's
+// ----------------------------------------------------------------------------------
+
+namespace {
+
+/// Tries the hosts of the URL in turn, the last good one first.
+class connections_by_url final : public odb::mysql::connection_pool_factory {
+ public:
+  explicit connections_by_url(mysql_settings settings) : settings_(std::move(settings)) {}
+
+ protected:
+  pooled_connection_ptr create() override {
+    fault why;
+    std::string reasons;
+    const auto first = good_host_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i != settings_.hosts.size(); ++i) {
+      const auto at = (first + i) % settings_.hosts.size();
+      if (auto handle = open(settings_.hosts[at], why)) {
+        good_host_.store(at, std::memory_order_relaxed);
+        return adopt(std::move(handle));
+      }
+      add_reason(reasons, settings_.name, why.text);
+    }
+    throw odb::mysql::database_exception(static_cast<unsigned>(why.native), why.sqlstate, reasons);
+  }
+
+ private:
+  /// A Galera node may not have seen yet what was granted by another one: BEGIN waits until it has. Without a cluster
+  /// the variable has no effect, and a server without it does not matter.
+  static void wait_for_cluster(MYSQL* handle) {
+    fault ignored;
+    if (is_mariadb(handle)) run_mysql(handle, "SET SESSION wsrep_sync_wait=@@wsrep_sync_wait|1", "", nullptr, ignored);
+  }
+  mysql_handle open(const store_url::endpoint& host, fault& why) const {
+    const mysql_io_bound bound(mysql_io_bound::clock::now() + settings_.connect_timeout, {});
+    auto handle = connect_application(settings_, host, settings_.connect_timeout, why);
+    if (handle) wait_for_cluster(handle.get());
+    if (!handle || settings_.hosts.size() == 1) return handle;
+    mysql_server server;
+    if (!read_server(handle.get(), server, why)) return nullptr;
+    if (server.refusal.empty()) return handle;
+    why = make_own_fault(fmt::format("dlock: {}: {}: {}", settings_.name, settings_.where(host), server.refusal), true,
+                         true);
+    return nullptr;
+  }
+  pooled_connection_ptr adopt(mysql_handle handle) {
+#if LIBODB_VERSION < 2050000
+    pooled_connection_ptr connection(new (odb::details::shared) pooled_connection(*db_, handle.get()));
+#else
+    pooled_connection_ptr connection(new (odb::details::shared) pooled_connection(*this, handle.get()));
+#endif
+    handle.release();  // the connection closes it
+    return connection;
+  }
+
+  const mysql_settings settings_;
+  std::atomic<std::size_t> good_host_{0};
+};
+
+}  // namespace
+
+std::unique_ptr<odb::database> open_application_database(const mysql_settings& settings) {
+  // The names tell one database from another; connections are made by the settings alone.
+  const auto host = settings.hosts.empty() ? store_url::endpoint{} : settings.hosts.front();
+  const auto* const socket = settings.socket.empty() ? nullptr : &settings.socket;
+  return std::make_unique<odb::mysql::database>(settings.user, "", settings.database, host.host, host.port, socket,
+                                                "utf8mb4", 0, std::make_unique<connections_by_url>(settings));
 }
 
 }  // namespace dlock::stores::mysql
