@@ -131,11 +131,7 @@ void for_requests(const batch& b, const mysql_rows::value_type& row, Answer&& an
 // ---- answers --------------------------------------------------------------------------------------------------------
 
 void fill_all(std::span<reply> replies, outcome said, const fault& why) {
-  for (auto& each : replies) {
-    each = reply{};
-    each.result = said;
-    each.why = why;
-  }
+  std::fill(replies.begin(), replies.end(), reply{.result = said, .why = why});
 }
 
 /// A row that was passed over because somebody's transaction has it locked: counts as busy.
