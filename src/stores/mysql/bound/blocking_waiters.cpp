@@ -127,15 +127,14 @@ void blocking_waiters::take_back(clock::time_point now) noexcept {
 }
 
 /// Those that have waited for longest come first.
-std::vector<std::string> blocking_waiters::unserved(clock::time_point now) const {
+std::vector<std::pair<blocking_waiters::clock::time_point, std::string>> blocking_waiters::unserved(
+    clock::time_point now) const {
   std::vector<std::pair<clock::time_point, std::string>> waiting;
   for (const auto& [key, about] : keys_) {
     if (!served(key) && about.cooldown_until <= now) waiting.emplace_back(about.since, key);
   }
   std::sort(waiting.begin(), waiting.end());
-  std::vector<std::string> found;
-  for (auto& [since, key] : waiting) found.push_back(std::move(key));
-  return found;
+  return waiting;
 }
 
 /// Not by a farewell, which a server that waits for a lock does not read.
@@ -183,7 +182,7 @@ void blocking_waiters::assign(clock::time_point now, const std::stop_token& stop
     if (about != keys_.end() && !about->second.listeners.informed) tell(each.key, true);
   }
   if (now < retry_at_) return;
-  for (const auto& key : unserved(now)) {
+  for (const auto& [since, key] : unserved(now)) {
     auto* const with = vacant(stop);
     if (with == nullptr) return;
     if (!connected(*with, stop)) {

@@ -68,7 +68,7 @@ class blocking_waiters {
   void serve(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void assign(clock::time_point now, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void take_back(clock::time_point now) noexcept DLOCK_REQUIRES(mutex_);
-  std::vector<std::string> unserved(clock::time_point now) const DLOCK_REQUIRES(mutex_);
+  std::vector<std::pair<clock::time_point, std::string>> unserved(clock::time_point now) const DLOCK_REQUIRES(mutex_);
   slot* vacant(const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   void end_wait(slot& of, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);
   bool connected(slot& with, const std::stop_token& stop) DLOCK_REQUIRES(mutex_);

@@ -30,6 +30,7 @@ std::uint64_t unsigned_of(const std::optional<std::string>& text) noexcept;
 
 /// 'X''0A1B''': any bytes as a literal that needs no escaping, whatever the character set.
 std::string mysql_literal(std::string_view bytes);
+inline std::string mysql_literal(const id128& id) { return mysql_literal(bytes_of(id)); }
 /// "`name`", with the quotation marks inside doubled.
 std::string quote_mysql_name(std::string_view name);
 /// Whether a text can stand between single quotation marks as it is: printable ASCII, without them and without

@@ -68,7 +68,7 @@ std::string new_keys(std::span<const request> requests) {
 
 std::string change_keys(const lease_sql& statements, std::span<const request> requests, bool skip) {
   const auto& first = requests.front();
-  const auto session = mysql_literal(bytes_of(first.session));
+  const auto session = mysql_literal(first.session);
   const auto own_ttl = first.kind != lease_kind::session ? std::to_string(first.ttl.count()) : std::string("NULL");
   if (first.action == verb::insert) {
     return sql::write_values(statements.text(text_id::batch_insert),
@@ -104,7 +104,7 @@ std::string change_text(const batch& b, bool skip) {
 
 std::string read_text(const batch& b) {
   if (!b.of_keys()) return b.row_sql.read_all(b.requests);
-  const auto session = mysql_literal(bytes_of(b.requests.front().session));
+  const auto session = mysql_literal(b.requests.front().session);
   return sql::write_values(b.key_sql.text(text_id::batch_read), {{"session", session}, {"keys", key_list(b.requests)}});
 }
 

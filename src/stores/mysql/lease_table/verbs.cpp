@@ -35,10 +35,9 @@ reply granted(lease_connection& on, const lease_sql& statements, const request& 
   tell_fence(
       on,
       [&] {
-        return sql::write_values(statements.text(text_id::granted_fence),
-                                 {{"key", mysql_literal(asked.resource)},
-                                  {"session", mysql_literal(bytes_of(asked.session))},
-                                  {"nonce", std::to_string(asked.nonce)}});
+        return sql::write_values(statements.text(text_id::granted_fence), {{"key", mysql_literal(asked.resource)},
+                                                                           {"session", mysql_literal(asked.session)},
+                                                                           {"nonce", std::to_string(asked.nonce)}});
       },
       answer);
   return answer;
@@ -124,7 +123,7 @@ reply mysql_store::take_in_order(native& with, const request& asked) {
   const auto text = with.written_out(asked.action == verb::take ? statement_id::take : statement_id::take_over) + " " +
                     sql::write_values(tables_.sql.text(text_id::after_others),
                                       {{"key", mysql_literal(asked.resource)},
-                                       {"bell", mysql_literal(bytes_of(tables_.waiters.bells().own()))},
+                                       {"bell", mysql_literal(tables_.waiters.bells().own())},
                                        {"registered", asked.registered ? "1" : "0"}});
   auto answer = with.change(text, "take in order");
   return unless_demoted(with, granted(with, tables_.sql, asked, std::move(answer)), asked.polled);
@@ -137,7 +136,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
   if (answer.result != outcome::yes || (holder.holder && !holder.gone && !holder.expired)) return answer;
   const auto text = sql::write_values(tables_.sql.text(text_id::others_first),
                                       {{"key", mysql_literal(asked.resource)},
-                                       {"bell", mysql_literal(bytes_of(tables_.waiters.bells().own()))},
+                                       {"bell", mysql_literal(tables_.waiters.bells().own())},
                                        {"registered", asked.registered ? "1" : "0"}});
   mysql_rows rows;
   auto others = with.read(text, "look for waiters", &rows);
@@ -158,15 +157,15 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
 }
 
 reply mysql_store::release_and_wake(native& with, const request& asked) {
-  const auto key = mysql_literal(asked.resource), bell = mysql_literal(bytes_of(tables_.waiters.bells().own()));
-  const auto text = asked.row != nullptr
-                        ? tables_.row_sql.change(asked) + " AND " +
-                              sql::write_values(tables_.sql.text(text_id::find_waiter), {{"key", key}, {"bell", bell}})
-                        : sql::write_values(tables_.sql.text(text_id::release_and_wake),
-                                            {{"key", key},
-                                             {"session", mysql_literal(bytes_of(asked.session))},
-                                             {"fence", std::to_string(asked.fence)},
-                                             {"bell", bell}});
+  const auto key = mysql_literal(asked.resource), bell = mysql_literal(tables_.waiters.bells().own());
+  const auto text =
+      asked.row != nullptr
+          ? tables_.row_sql.change(asked) + " AND " +
+                sql::write_values(tables_.sql.text(text_id::find_waiter), {{"key", key}, {"bell", bell}})
+          : sql::write_values(tables_.sql.text(text_id::release_and_wake), {{"key", key},
+                                                                            {"session", mysql_literal(asked.session)},
+                                                                            {"fence", std::to_string(asked.fence)},
+                                                                            {"bell", bell}});
   auto answer = with.change(text, "release");
   if (answer.result == outcome::failed && tables_.waiters.bells().note_unreadable(answer.why)) {
     answer = execute_one(with, tables_.sql, tables_.row_sql, asked);

@@ -32,10 +32,11 @@ std::string lock_name(std::string_view prefix, std::string_view key) {
 
 lock_connection::lock_connection(std::unique_ptr<mysql_connection> link, std::chrono::milliseconds timeout,
                                  const session_record& of, const std::string& prefix)
-    : session_(of.id),
-      host_(of.host),
-      pid_(of.pid),
-      label_(of.label),
+    : holder_{.session = of.id,
+              .host = std::string(of.host),
+              .pid = of.pid,
+              .label = std::string(of.label),
+              .kind = lease_kind::connection},
       prefix_(prefix),
       link_(std::move(link), timeout) {}
 
@@ -79,19 +80,11 @@ std::optional<std::uint64_t> lock_connection::holds(const std::string& name) con
   return found == held_.end() ? std::nullopt : std::optional(found->second.nonce);
 }
 
-void lock_connection::describe(holder_info& into) const {
-  into.session = session_;
-  into.host = host_;
-  into.pid = pid_;
-  into.label = label_;
-  into.kind = lease_kind::connection;
-}
-
 std::vector<holder_info> lock_connection::all_held() const {
   std::vector<holder_info> all;
   const base::lock_guard lock(mutex_);
   for (const auto& [name, grant] : held_) {
-    describe(all.emplace_back());
+    all.push_back(holder_);
     all.back().key = grant.key;
   }
   return all;

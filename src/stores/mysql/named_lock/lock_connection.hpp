@@ -47,16 +47,15 @@ class lock_connection {
   /// release: by the fence, which is the nonce of the grant; cancel: by the nonce. Likewise.
   void free(std::span<const request> requests, std::span<reply> replies, const cancel_signal& by);
 
-  const id128& session() const noexcept { return session_; }
+  /// The process and the label of its session.
+  const holder_info& holder() const noexcept { return holder_; }
   const connection_identity& identity() const noexcept { return link_.identity(); }
   bool usable() const noexcept { return link_.usable(); }
   /// Ends the connection, and with it all that it holds.
   void end() noexcept { link_.end(); }
   /// The nonce of the grant that it holds under that name.
   std::optional<std::uint64_t> holds(const std::string& name) const;
-  /// With the process and the label of the session.
   std::vector<holder_info> all_held() const;
-  void describe(holder_info& into) const;
 
  private:
   using exclusive_use = lock_holding_connection::exclusive_use;
@@ -86,10 +85,7 @@ class lock_connection {
   /// Frees what a failed statement may have taken. False, and the reason: not known yet.
   bool settle(exclusive_use& mine, fault& why);
 
-  const id128 session_;
-  const std::string host_;
-  const std::int64_t pid_;
-  const std::string label_;
+  const holder_info holder_;
   const std::string prefix_;
   lock_holding_connection link_;
   lock_function take_{"take", "GET_LOCK(", ", 0)"};

@@ -191,7 +191,7 @@ seen named_lock_store::holder(const std::string& name, std::uint64_t connection)
   const auto ours = find_connection(connection);
   const auto nonce = ours == nullptr ? std::nullopt : ours->holds(name);
   if (!nonce) return found;
-  found.holder = ours->session();
+  found.holder = ours->holder().session;
   found.fence = found.nonce = *nonce;
   return found;
 }
@@ -244,13 +244,10 @@ reply named_lock_store::inspect(connection& connection, const request& key, std:
     auto answer = by.read(sql, "inspect", &rows);
     if (answer.result != outcome::yes || rows.empty() || !rows[0].at(0)) return answer;
     const auto& row = rows[0];
-    auto& info = found.emplace_back();
+    const auto ours = find_connection(unsigned_of(row[0]));
+    auto& info = found.emplace_back(ours == nullptr ? holder_info{.kind = lease_kind::connection} : ours->holder());
     info.key = key.resource;
-    info.kind = lease_kind::connection;
-    if (const auto ours = find_connection(unsigned_of(row[0])); ours != nullptr) {
-      ours->describe(info);
-      return answer;
-    }
+    if (ours != nullptr) return answer;
     info.label = row.at(1) ? fmt::format("connection {} of {}@{}", *row[0], *row[1], row.at(2).value_or(""))
                            : fmt::format("connection {} of the server", *row[0]);
     return answer;

@@ -231,9 +231,8 @@ bool parked_waiters::enter_new() {
   for (auto& [key, about] : keys_) {
     if (about.registered || about.listeners.all.empty()) continue;
     const bool first = rows.empty();
-    rows +=
-        fmt::format("{}SELECT {}{},{}{}", first ? "" : " UNION ALL ", mysql_literal(key), first ? " AS new_key" : "",
-                    mysql_literal(bytes_of(about.session)), first ? " AS new_session" : "");
+    rows += fmt::format("{}SELECT {}{},{}{}", first ? "" : " UNION ALL ", mysql_literal(key),
+                        first ? " AS new_key" : "", mysql_literal(about.session), first ? " AS new_session" : "");
     about.registered = true;
     about.was_rung = false;
     about.fence = 0;
@@ -242,7 +241,7 @@ bool parked_waiters::enter_new() {
   if (rows.empty()) return true;
   look_at_ = {};
   look_after_ = first_look;
-  return ask(sql::write_values(sql_.enter, {{"bell", mysql_literal(bytes_of(link_.bell()))}, {"new_waiters", rows}}),
+  return ask(sql::write_values(sql_.enter, {{"bell", mysql_literal(link_.bell())}, {"new_waiters", rows}}),
              "enter a waiter", nullptr);
 }
 
@@ -271,7 +270,7 @@ std::string parked_waiters::held_by_waiters(const watched_key& about) const {
 
 /// `since`: this confirms what is written since then.
 bool parked_waiters::write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since) {
-  return ask(sql::write_values(sql_.set_held, {{"bell", mysql_literal(bytes_of(link_.bell()))},
+  return ask(sql::write_values(sql_.set_held, {{"bell", mysql_literal(link_.bell())},
                                                {"key", mysql_literal(key)},
                                                {"since", since ? mysql_literal(std::to_string(*since) + "+") : "''"},
                                                {"held", held.empty() ? "NULL" : mysql_literal(held)}}),
@@ -349,8 +348,8 @@ bool parked_waiters::leave_old() {
   if (left.empty() && woken.empty()) return true;
   auto all = left;
   if (!woken.empty()) append_literal(all, woken);
-  if (!ask(sql::write_values(sql_.leave, {{"bell", mysql_literal(bytes_of(link_.bell()))}, {"keys", all}}),
-           "remove a waiter", nullptr)) {
+  if (!ask(sql::write_values(sql_.leave, {{"bell", mysql_literal(link_.bell())}, {"keys", all}}), "remove a waiter",
+           nullptr)) {
     return false;
   }
   return (left.empty() || wake_next(left, false)) && (woken.empty() || wake_next(woken, true));
@@ -361,8 +360,7 @@ bool parked_waiters::leave_old() {
 bool parked_waiters::wake_next(const std::string& keys, bool held_too) {
   mysql_rows rows;
   if (!ask(sql::write_values(
-               sql_.first,
-               {{"bell", mysql_literal(bytes_of(link_.bell()))}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}}),
+               sql_.first, {{"bell", mysql_literal(link_.bell())}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}}),
            "read the waiters", &rows)) {
     return false;
   }
@@ -407,8 +405,8 @@ bool parked_waiters::look(clock::time_point now) {
   look_after_ = std::min(4 * look_after_, last_look);
   if (keys.empty()) return true;
   mysql_rows rows;
-  if (!ask(sql::write_values(sql_.look, {{"bell", mysql_literal(bytes_of(link_.bell()))}, {"keys", keys}}),
-           "look at keys", &rows)) {
+  if (!ask(sql::write_values(sql_.look, {{"bell", mysql_literal(link_.bell())}, {"keys", keys}}), "look at keys",
+           &rows)) {
     return false;
   }
   for (const auto& row : rows) {

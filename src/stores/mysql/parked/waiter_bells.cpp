@@ -197,7 +197,7 @@ void waiter_bells::ring_first(mysql_connection& by, const std::string& keys, std
   fault why;
   ++replies.front().statements;
   const auto text = sql::write_values(
-      sql_.first, {{"bell", mysql_literal(bytes_of(own()))}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}});
+      sql_.first, {{"bell", mysql_literal(own())}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}});
   if (by.query(text, "read the waiters", &rows, nullptr, why) != outcome::yes) {
     note_unreadable(why);
     return;
