@@ -49,13 +49,6 @@ bool wait(int descriptor, short events, clock::time_point until) noexcept {
 
 }  // namespace
 
-stream_socket::stream_socket(stream_socket&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      blocks_(other.blocks_),
-      receive_ms_(other.receive_ms_),
-      closed_(other.closed_),
-      tls_(std::move(other.tls_)) {}
-
 stream_socket& stream_socket::operator=(stream_socket&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(blocks_, other.blocks_);
@@ -135,8 +128,9 @@ short stream_socket::go_on(const tls_settings& tls, const std::string& host) {
     case tls_session::result::more_to_write: return POLLOUT;
     case tls_session::result::broken: break;
   }
-  if (tls_->lasts()) throw lasting_problem(tls_->why());
-  throw std::runtime_error(tls_->why());
+  const auto& problem = tls_->problem();
+  if (problem.lasts) throw lasting_problem(problem.text);
+  throw std::runtime_error(problem.text);
 }
 
 stream_socket stream_socket::connect(const std::vector<peer>& all, const tls_settings& tls, const std::string& host,
@@ -216,7 +210,7 @@ std::optional<std::size_t> stream_socket::receive(char* into, std::size_t room, 
 }
 
 connection_problem stream_socket::problem() const {
-  if (tls_ != nullptr) return {tls_->why(), tls_->lasts()};
+  if (tls_ != nullptr) return tls_->problem();
   return {closed_ ? "the server closed the connection" : ""};
 }
 

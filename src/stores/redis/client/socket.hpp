@@ -22,7 +22,7 @@ class stream_socket {
   static constexpr clock::time_point no_wait{};
 
   stream_socket() = default;
-  stream_socket(stream_socket&& other) noexcept;
+  stream_socket(stream_socket&& other) noexcept { *this = std::move(other); }
   stream_socket& operator=(stream_socket&& other) noexcept;
   ~stream_socket();
 

@@ -138,12 +138,14 @@ void tls_session::note_problem() noexcept {
     const bool refused = verified != X509_V_OK && !::SSL_is_init_finished(session_.get());
     auto text = error_text();
     if (refused) text = ::X509_verify_cert_error_string(verified);
-    lasts_ = refused || !broke_off;
-    why_ = "tls: " +
-           (lasts_ ? text
-                   : "the server closed the connection; does it speak TLS on this port, or want a client certificate?");
+    problem_.lasts = refused || !broke_off;
+    problem_.text =
+        "tls: " +
+        (problem_.lasts
+             ? text
+             : "the server closed the connection; does it speak TLS on this port, or want a client certificate?");
   } catch (const std::exception&) {
-    lasts_ = false;
+    problem_.lasts = false;
   }
 }
 

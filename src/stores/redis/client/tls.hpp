@@ -42,15 +42,15 @@ class tls_session {
 
   /// What came of a call. more_*: the socket must become readable or writable first.
   enum class result { done, more_to_read, more_to_write, broken };
-  /// Both sides agree on keys. broken: why() says why.
+  /// Both sides agree on keys. broken: problem() says why.
   result shake_hands();
   result read(char* into, std::size_t room, std::size_t& got) noexcept;
   result write(const char* text, std::size_t size, std::size_t& sent) noexcept;
   /// Something that has been received waits to be read.
   bool pending() const noexcept;
-  const std::string& why() const noexcept { return why_; }
-  /// After broken: another attempt would end in the same way (a certificate that will not do, no TLS there).
-  bool lasts() const noexcept { return lasts_; }
+  /// After broken. It lasts if another attempt would end in the same way (a certificate that will not do, no TLS
+  /// there).
+  const connection_problem& problem() const noexcept { return problem_; }
 
  private:
   struct deleter {
@@ -60,8 +60,7 @@ class tls_session {
   void note_problem() noexcept;
 
   std::unique_ptr<SSL, deleter> session_{};
-  std::string why_{};
-  bool lasts_ = false;
+  connection_problem problem_{};
 };
 
 }  // namespace dlock::stores::redis
