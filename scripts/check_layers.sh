@@ -100,7 +100,7 @@ folder_rule() {
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/sqlite stores/sql ;;
     src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client ;;
-    src/stores/redis/leases/* | src/stores/redis/setnx/* | src/stores/redis/redlock/* | src/stores/redis/schemes.cpp)
+    src/stores/redis/*)
       echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/redis ;;
     src/stores/zookeeper/client/*) echo 4 stores/name_lookup.hpp stores/zookeeper/client ;;
     src/stores/zookeeper/recipe/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/key_listeners.hpp stores/zookeeper ;;

@@ -22,7 +22,7 @@ std::shared_ptr<store> open_redis(store_url url) {
     throw std::invalid_argument(fmt::format("dlock: redis URL: scheme={} is not leases or setnx", scheme));
   }
   if (scheme == "setnx") return std::make_shared<setnx::setnx_store>(redis_settings::parse(std::move(url)));
-  return std::make_shared<leases::redis_store>(lease_settings::parse(std::move(url)));
+  return std::make_shared<leases::lease_store>(lease_settings::parse(std::move(url)));
 }
 
 std::shared_ptr<store> open_redlock(store_url url) {

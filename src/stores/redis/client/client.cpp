@@ -40,13 +40,6 @@ std::string_view script_calls::command(std::size_t which) const noexcept {
 }
 
 std::vector<answer> script_calls::run() {
-  auto answers = run_scripts();
-  const auto elsewhere = [](const answer& each) { return each.is_error() && is_elsewhere(each.text()); };
-  if (std::any_of(answers.begin(), answers.end(), elsewhere)) on_.is_refused();
-  return answers;
-}
-
-std::vector<answer> script_calls::run_scripts() {
   auto answers = on_.ask(text_);
   command_text again;
   std::vector<std::size_t> which;
@@ -58,9 +51,12 @@ std::vector<answer> script_calls::run_scripts() {
     again.add(command(i));
     which.push_back(i);
   }
-  if (which.empty()) return answers;
-  auto response = on_.ask(again);
-  for (std::size_t i = 0; i < which.size(); ++i) answers[which[i]] = std::move(response[on_.scripts.size() + i]);
+  if (!which.empty()) {
+    auto response = on_.ask(again);
+    for (std::size_t i = 0; i < which.size(); ++i) answers[which[i]] = std::move(response[on_.scripts.size() + i]);
+  }
+  const auto elsewhere = [](const answer& each) { return each.is_error() && is_elsewhere(each.text()); };
+  if (std::any_of(answers.begin(), answers.end(), elsewhere)) on_.is_refused();
   return answers;
 }
 
@@ -183,13 +179,6 @@ std::unique_ptr<script_connection> redis_client::open(microseconds limit, const 
     why.transient = why.connection = true;
   }
   return nullptr;
-}
-
-bool may_hold_locks(const server_facts& server, const redis_settings& settings, bool expire, fault& why) {
-  auto refusal = server.refusal(settings, expire);
-  if (refusal.empty()) return true;
-  why = {.connection = true, .text = std::move(refusal)};
-  return false;
 }
 
 bool end_lost_connection(redis_connection& on, const connection_identity& lost) noexcept {

@@ -74,7 +74,6 @@ class script_calls {
   std::vector<answer> run();
 
  private:
-  std::vector<answer> run_scripts();
   void add_call(std::size_t script, std::size_t keys, std::span<const std::string_view> words);
   std::string_view command(std::size_t which) const noexcept;
 
@@ -126,8 +125,6 @@ class redis_client {
   mutable server_facts promoted_primary_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// False, and why, for good: what prepare() has seen may have been another server.
-bool may_hold_locks(const server_facts& server, const redis_settings& settings, bool expire, fault& why);
 /// An incarnation of a server is named by its address and this start of it: the address.
 inline std::string_view address_in(std::string_view incarnation) {
   return incarnation.substr(0, incarnation.rfind(' '));

@@ -69,16 +69,16 @@ server_facts server_facts::read(std::string_view info, const answer& fsync) {
   return facts;
 }
 
-std::string server_facts::refusal(const redis_settings& settings, bool expire) const {
+std::string server_facts::refusal(const redis_settings& settings) const {
   const auto because = [&](const std::string& why) { return fmt::format("dlock: {}: {}", settings.name, why); };
   if (answer::number_in(std::string_view(version).substr(0, version.find('.'))) < oldest_major) {
     return because(fmt::format("the server's version is {}, and dlock needs {}.0 or later", version, oldest_major));
   }
   if (cluster) return because("the server is a node of a cluster (cluster-enabled yes), which this store can't use");
-  if (policy.starts_with("allkeys") || (expire && policy.starts_with("volatile"))) {
+  if (policy.starts_with("allkeys") || (settings.expire && policy.starts_with("volatile"))) {
     return because(
         fmt::format("the server deletes locks when its memory is full: maxmemory-policy is {}; set it to noeviction{}",
-                    policy, expire ? "" : ", or to one of volatile-*"));
+                    policy, settings.expire ? "" : ", or to one of volatile-*"));
   }
   if (keeps < settings.least) {
     return because(fmt::format(
@@ -141,8 +141,8 @@ namespace {
 
 class examination {
  public:
-  examination(redis_connection& with, const redis_settings& settings, bool expire, std::vector<store_finding>& found)
-      : with_(with), settings_(settings), expire_(expire), found_(found) {}
+  examination(redis_connection& with, const redis_settings& settings, std::vector<store_finding>& found)
+      : with_(with), settings_(settings), found_(found) {}
 
   reply run() {
     const auto got = with_.ask({"INFO"});
@@ -203,10 +203,10 @@ class examination {
     const auto value = limit > 0
                            ? fmt::format("{:.0f} of {:.0f} MB, maxmemory-policy = {}", used / 1e6, limit / 1e6, policy)
                            : fmt::format("{:.0f} MB, no limit, maxmemory-policy = {}", used / 1e6, policy);
-    if (policy.starts_with("allkeys") || (expire_ && limit > 0 && policy.starts_with("volatile"))) {
+    if (policy.starts_with("allkeys") || (settings_.expire && limit > 0 && policy.starts_with("volatile"))) {
       return found_.problem("memory", value, "A server whose memory is full deletes locks that are held.",
-                            expire_ ? "Set maxmemory-policy noeviction."
-                                    : "Set maxmemory-policy to noeviction, or to one of volatile-*.");
+                            settings_.expire ? "Set maxmemory-policy noeviction."
+                                             : "Set maxmemory-policy to noeviction, or to one of volatile-*.");
     }
     if (limit > 0 && used > 0.9 * limit) {
       return found_.warning("memory", value, "A full server grants no new key. It still renews and releases leases.",
@@ -295,7 +295,6 @@ class examination {
 
   redis_connection& with_;
   const redis_settings& settings_;
-  const bool expire_;
   findings found_;
   std::string info_{};
   answer config_{};
@@ -303,9 +302,8 @@ class examination {
 
 }  // namespace
 
-reply examine_server(redis_connection& with, const redis_settings& settings, bool expire,
-                     std::vector<store_finding>& found) {
-  return examination(with, settings, expire, found).run();
+reply examine_server(redis_connection& with, const redis_settings& settings, std::vector<store_finding>& found) {
+  return examination(with, settings, found).run();
 }
 
 }  // namespace dlock::stores::redis

@@ -29,9 +29,8 @@ struct server_facts {
   /// `info`: the answer to INFO. `fsync`: that to CONFIG GET *appendfsync*, which may be an error: then the least is
   /// assumed.
   static server_facts read(std::string_view info, const answer& fsync);
-  /// Why locks may not live there, with the server's name and what is to be changed; empty: they may. `expire`: their
-  /// keys have an expiry in the server.
-  std::string refusal(const redis_settings& settings, bool expire) const;
+  /// Why locks may not live there, with the server's name and what is to be changed; empty: they may.
+  std::string refusal(const redis_settings& settings) const;
 };
 
 /// What the answer to INFO says of that; empty: nothing.
@@ -62,8 +61,7 @@ class greeting {
 /// Adds AUTH; without a password nothing.
 void add_login(command_text& to, const std::string& user, const std::string& password);
 
-/// What matters to locks of a server and of our user there. `expire`: locks have an expiry in the server.
-reply examine_server(redis_connection& with, const redis_settings& settings, bool expire,
-                     std::vector<store_finding>& found);
+/// What matters to locks of a server and of our user there.
+reply examine_server(redis_connection& with, const redis_settings& settings, std::vector<store_finding>& found);
 
 }  // namespace dlock::stores::redis

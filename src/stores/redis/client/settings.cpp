@@ -136,6 +136,7 @@ std::string redis_settings::where(const store_url::endpoint& host) const {
 
 lease_settings lease_settings::parse(store_url url) {
   lease_settings settings{take(url, "dlock:")};
+  settings.expire = false;
   const auto fences = url.take_param("fences", "clock");
   if (fences != "clock" && fences != "count") bad(fmt::format("fences={} is not clock or count", fences));
   settings.by_clock = fences == "clock";

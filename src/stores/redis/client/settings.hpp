@@ -30,6 +30,7 @@ struct redis_settings {
   std::chrono::milliseconds connect_timeout{5'000};
   std::chrono::milliseconds statement_timeout{5'000};
   std::string prefix{};  ///< of the keys; may be empty
+  bool expire = true;    ///< locks have an expiry in the server
   bool wake = true;      ///< scheme=setnx, redlock: who waits is notified of dlock's releases
 
   /// With scheme=setnx. It, and those below, throw std::invalid_argument naming the parameter and its value.

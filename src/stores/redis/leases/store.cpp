@@ -14,46 +14,23 @@
 
 namespace dlock::stores::redis::leases {
 
-redis_store::redis_store(const lease_settings& settings)
-    : client_(settings, scripts()),
+lease_store::lease_store(const lease_settings& settings)
+    : server_store(settings, scripts(), settings.prefix + "lock:"),
       by_clock_(settings.by_clock),
       locks_(settings.prefix + "lock:"),
       sessions_(settings.prefix + "session:"),
       index_(settings.prefix + "locks"),
       ends_(settings.prefix + "sessions"),
-      meta_(settings.prefix + "meta"),
-      channels_(client_, locks_, [to = listeners_](const std::string& why) { to->waiters_poll(why); }) {}
+      meta_(settings.prefix + "meta") {}
 
-void redis_store::prepare() {
+void lease_store::prepare() {
+  const auto connection = first_connection();
   fault why;
-  const auto connection = client_.open(client_.settings().connect_timeout, {}, why);
-  if (connection == nullptr) fail(name(), why);
-  if (const auto refusal = connection->server.refusal(client_.settings(), false); !refusal.empty()) {
-    throw std::invalid_argument(refusal);
-  }
   if (!introduce(*connection, why)) fail(name(), why);
 }
 
-std::unique_ptr<connection> redis_store::connect(microseconds limit, fault& why,
-                                                 const std::stop_token& cancel) noexcept {
-  const auto until = redis_client::clock::now() + limit;
-  auto made = client_.open(limit, cancel, why);
-  try {
-    if (made == nullptr || !may_hold_locks(made->server, client_.settings(), false, why)) return nullptr;
-    made->answer_by(std::max(until, redis_client::clock::now() + std::chrono::milliseconds{1}));
-    const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
-    if (!introduce(*made, why)) return nullptr;
-    made->answer_by(redis_client::clock::time_point::max());
-    made->watch_hang_up(hangups_, [to = listeners_] { to->renew_now(); });
-    return made;
-  } catch (const std::exception&) {
-    why.transient = why.connection = true;
-    return nullptr;
-  }
-}
-
 /// Each start of the server is made known to the data, once: grants that it has lost must not get their tokens again.
-bool redis_store::introduce(script_connection& to, fault& why) const {
+bool lease_store::introduce(script_connection& to, fault& why) const {
   const auto& server = to.server;
   const auto response = call_script(
       to, script::hello, 1, {meta_, server.run, id128::random().hex(), by_clock_ ? "1" : "0", server.promotion});
@@ -67,7 +44,7 @@ bool redis_store::introduce(script_connection& to, fault& why) const {
   return true;
 }
 
-std::string redis_store::session_name(const id128& id) const { return sessions_ + std::string(name_of(id)); }
+std::string lease_store::session_name(const id128& id) const { return sessions_ + std::string(name_of(id)); }
 
 // ---- acquire, release, renew ---------------------------------------------------------------------------------------
 
@@ -135,7 +112,7 @@ reply judged(verb action, const answer& response) {
 
 }  // namespace
 
-void redis_store::add(script_calls& to, const request& asked, std::string_view epoch) const {
+void lease_store::add(script_calls& to, const request& asked, std::string_view epoch) const {
   const auto lock = locks_ + std::string(asked.resource);
   const auto ours = name_of(asked.session);
   const fmt::format_int nonce(asked.nonce), fence(asked.fence);
@@ -163,22 +140,13 @@ void redis_store::add(script_calls& to, const request& asked, std::string_view e
   }
 }
 
-void redis_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
-  const auto action = requests.front().action;
-  reply_or_in_doubt(on, replies, [&] {
-    auto& link = static_cast<script_connection&>(on);
-    script_calls calls(link, requests.size());
-    for (const auto& each : requests) add(calls, each, link.epoch);
-    const auto response = calls.run();
-    for (std::size_t i = 0; i < response.size(); ++i) {
-      replies[i] = judged(action, response[i]);
-      replies[i].statements = i == 0 ? 1 : 0;
-      note(requests[i], replies[i]);
-    }
-  });
+reply lease_store::judge(const request& asked, const answer& response) {
+  const auto result = judged(asked.action, response);
+  note(asked, result);
+  return result;
 }
 
-void redis_store::note(const request& asked, const reply& response) noexcept {
+void lease_store::note(const request& asked, const reply& response) noexcept {
   switch (asked.action) {
     case verb::take:
     case verb::insert:
@@ -196,7 +164,7 @@ void redis_store::note(const request& asked, const reply& response) noexcept {
   }
 }
 
-reply redis_store::session(connection& on, session_verb action, const session_record& of) noexcept {
+reply lease_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   return reply_or_in_doubt(on, [&] {
     auto& link = static_cast<script_connection&>(on);
     const auto name = session_name(of.id);
@@ -221,7 +189,7 @@ reply redis_store::session(connection& on, session_verb action, const session_re
   });
 }
 
-reply redis_store::renew(script_connection& on, const session_record& of) {
+reply lease_store::renew(script_connection& on, const session_record& of) {
   const auto name = session_name(of.id);
   const auto ttl = std::to_string(of.ttl.count());
   const auto checked = held_.next(of.id, most_checked);
@@ -339,7 +307,7 @@ session_info session_in(const answer& response) {
 
 }  // namespace
 
-reply redis_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
+reply lease_store::inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
     const auto response = call_script(static_cast<script_connection&>(on), script::inspect, 1,
                                       {locks_ + std::string(key.resource), key.resource, sessions_});
@@ -349,7 +317,7 @@ reply redis_store::inspect(connection& on, const request& key, std::vector<holde
   });
 }
 
-reply redis_store::list(connection& on, std::string_view after, std::size_t limit,
+reply lease_store::list(connection& on, std::string_view after, std::size_t limit,
                         std::vector<holder_info>& found) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
     auto& link = static_cast<script_connection&>(on);
@@ -368,7 +336,7 @@ reply redis_store::list(connection& on, std::string_view after, std::size_t limi
   });
 }
 
-reply redis_store::revoke(connection& on, const request& key) noexcept {
+reply lease_store::revoke(connection& on, const request& key) noexcept {
   return reply_or_in_doubt(on, [&] {
     return yes_or_no(call_script(static_cast<script_connection&>(on), script::revoke, 1,
                                  {locks_ + std::string(key.resource), sessions_}),
@@ -377,7 +345,7 @@ reply redis_store::revoke(connection& on, const request& key) noexcept {
 }
 
 /// One more window of the locks.
-reply redis_store::sweep_window(script_connection& on, microseconds idle, std::size_t limit) {
+reply lease_store::sweep_window(script_connection& on, microseconds idle, std::size_t limit) {
   const auto response = call_script(
       on, script::sweep_keys, 2,
       {index_, meta_, locks_, sessions_, cleanup_cursor_.after, std::to_string(idle.count()), std::to_string(limit)});
@@ -387,7 +355,7 @@ reply redis_store::sweep_window(script_connection& on, microseconds idle, std::s
   return {.result = outcome::yes, .fence = fence_in(response[0])};
 }
 
-void redis_store::find_dead(script_connection& on) {
+void lease_store::find_dead(script_connection& on) {
   for (std::int64_t examined = 0, last = window; last == window && examined < most_dead; examined += last) {
     const auto response = call_script(on, script::dead_sessions, 1, {ends_, sessions_, std::to_string(examined)});
     last = response[0].number();
@@ -396,7 +364,7 @@ void redis_store::find_dead(script_connection& on) {
 }
 
 /// At the end of the way: no lock names them.
-reply redis_store::forget_dead(script_connection& on, std::size_t limit) {
+reply lease_store::forget_dead(script_connection& on, std::size_t limit) {
   reply result{.result = outcome::yes};
   auto& dead = cleanup_cursor_.dead;
   while (!dead.empty() && result.fence < limit) {
@@ -410,7 +378,7 @@ reply redis_store::forget_dead(script_connection& on, std::size_t limit) {
   return result;
 }
 
-reply redis_store::cleanup(connection& on, microseconds idle, std::size_t limit) noexcept {
+reply lease_store::cleanup(connection& on, microseconds idle, std::size_t limit) noexcept {
   return reply_or_in_doubt(on, [&] {
     const base::lock_guard lock(cleanup_mutex_);
     auto& link = static_cast<script_connection&>(on);
@@ -433,7 +401,7 @@ reply redis_store::cleanup(connection& on, microseconds idle, std::size_t limit)
   });
 }
 
-reply redis_store::overview(connection& on, std::size_t limit, store_overview& found) noexcept {
+reply lease_store::overview(connection& on, std::size_t limit, store_overview& found) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
     const auto most = std::min<std::size_t>(limit, window);
     const auto response = call_script(static_cast<script_connection&>(on), script::overview, 2,
@@ -459,7 +427,7 @@ reply redis_store::overview(connection& on, std::size_t limit, store_overview& f
   });
 }
 
-reply redis_store::waiters(connection& on, std::string_view key, std::size_t, waiter_overview& found) noexcept {
+reply lease_store::waiters(connection& on, std::string_view key, std::size_t, waiter_overview& found) noexcept {
   return reply_or_in_doubt(on, [&]() -> reply {
     // A process that waits is subscribed to the key's channel, on one connection for all its threads.
     const auto response = static_cast<script_connection&>(on).ask({"PUBSUB", "NUMSUB", locks_ + std::string(key)});
@@ -469,9 +437,9 @@ reply redis_store::waiters(connection& on, std::string_view key, std::size_t, wa
   });
 }
 
-reply redis_store::examine(connection& on, std::vector<store_finding>& out) noexcept {
+reply lease_store::examine(connection& on, std::vector<store_finding>& out) noexcept {
   return reply_or_in_doubt(on, [&] {
-    auto result = examine_server(static_cast<script_connection&>(on), client_.settings(), false, out);
+    auto result = examine_server(static_cast<script_connection&>(on), settings(), out);
     if (result.result != outcome::yes) return result;
     store_overview all;
     result = overview(on, 0, all);

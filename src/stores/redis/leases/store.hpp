@@ -12,11 +12,8 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/id128.hpp"
-#include "dlock/store_interface/store_admin.hpp"
-#include "stores/key_listeners.hpp"
-#include "stores/redis/client/client.hpp"
-#include "stores/redis/client/key_channels.hpp"
 #include "stores/redis/leases/scripts.hpp"
+#include "stores/redis/server_store.hpp"
 
 namespace dlock::stores::redis::leases {
 
@@ -52,31 +49,13 @@ struct cleanup_cursor {
 };
 
 /// Locks in Redis, by sessions and fencing tokens. The rules that the comments name are those of docs/protocol.md.
-class redis_store final : public store, private store_admin {
+class lease_store final : public server_store<redis_store> {
  public:
-  explicit redis_store(const lease_settings& settings);
+  explicit lease_store(const lease_settings& settings);
 
-  const std::string& name() const noexcept override { return client_.settings().name; }
   capabilities caps() const noexcept override { return {.consecutive_fences = !by_clock_, .tells_free = true}; }
   void prepare() override;
-  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept override {
-    return connect(limit, why, {});
-  }
-  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
-  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;
-  bool terminate(connection& on, const connection_identity& lost) noexcept override {
-    return end_lost_connection(static_cast<script_connection&>(on), lost);
-  }
-  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    channels_.watch(key, listener);
-  }
-  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    channels_.unwatch(key, listener);
-  }
-  void listen(store_listener& listener) noexcept override { listeners_->add(listener); }
-  void unlisten(store_listener& listener) noexcept override { listeners_->remove(listener); }
-  store_admin* admin() noexcept override { return this; }
 
  private:
   // store_admin
@@ -89,8 +68,9 @@ class redis_store final : public store, private store_admin {
   reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
   reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
 
-  bool introduce(script_connection& to, fault& why) const;
-  void add(script_calls& to, const request& asked, std::string_view epoch) const;
+  bool introduce(script_connection& to, fault& why) const override;
+  void add(script_calls& to, const request& asked, std::string_view epoch) const override;
+  reply judge(const request& asked, const answer& response) override;
   void note(const request& asked, const reply& response) noexcept;
   /// A renewal looks for some of the session's locks too, and says which are gone.
   reply renew(script_connection& on, const session_record& of);
@@ -100,10 +80,6 @@ class redis_store final : public store, private store_admin {
   reply forget_dead(script_connection& on, std::size_t limit) DLOCK_REQUIRES(cleanup_mutex_);
   std::string session_name(const id128& id) const;
 
-  const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();
-  /// Shared with the connections, which may outlive the store.
-  const std::shared_ptr<hangup_watch> hangups_ = std::make_shared<hangup_watch>();
-  redis_client client_;
   const bool by_clock_;
   // What names of keys are, or begin with.
   const std::string locks_;
@@ -111,7 +87,6 @@ class redis_store final : public store, private store_admin {
   const std::string index_;  ///< of locks, by key
   const std::string ends_;   ///< of sessions, by their expiry
   const std::string meta_;
-  key_channels channels_;
   held_locks held_{};
   base::mutex cleanup_mutex_;
   cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};

@@ -252,7 +252,7 @@ void master_link::greeted(clock::time_point now) {
   greeting::result found;
   fault why;
   if (!to_.hello.judge(hello_, "hello", found, why)) return close(why.text, now, !why.transient);
-  if (const auto why_not = found.server.refusal(to_.settings, true); !why_not.empty()) return refuse(why_not, now);
+  if (const auto why_not = found.server.refusal(to_.settings); !why_not.empty()) return refuse(why_not, now);
   votes_from_ = to_.votes_from(found.server, now);
   end_ = {number_, found.server.run, found.client};
   ends_.add(connection_, end_, now);

@@ -84,7 +84,7 @@ redlock_store::redlock_store(const redlock_settings& settings)
         std::move(one), std::string(setnx::channel_prefix) + prefix(),
         [this, said = false](const std::string& why) mutable {
           const auto too_many = group_->of.masters - group_->of.quorum + 1;
-          if (!std::exchange(said, true) && ++mute_ == too_many) listeners_.waiters_poll(why);
+          if (!std::exchange(said, true) && ++mute_ == too_many) listeners_->waiters_poll(why);
         },
         [this](std::string_view key, std::string_view value) { return published_.add(key, value); }));
   }

@@ -8,9 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "stores/key_listeners.hpp"
-#include "stores/redis/client/client.hpp"
-#include "stores/redis/client/key_channels.hpp"
 #include "stores/redis/redlock/connection.hpp"
 #include "stores/redis/redlock/votes.hpp"
 #include "stores/redis/setnx/store.hpp"
@@ -30,8 +27,6 @@ class redlock_store final : public setnx::shared_key_store {
   bool terminate(connection& on, const connection_identity& lost) noexcept override;
   void watch(std::string_view key, const id128&, key_listener& listener) noexcept override;
   void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override;
-  void listen(store_listener& listener) noexcept override { listeners_.add(listener); }
-  void unlisten(store_listener& listener) noexcept override { listeners_.remove(listener); }
 
  private:
   using clock = quorum_connection::clock;
@@ -62,7 +57,6 @@ class redlock_store final : public setnx::shared_key_store {
 
   const std::shared_ptr<master_group> group_;
   mutable missing_keys missing_{};
-  store_listeners listeners_{};
   published_releases published_;
   std::atomic<std::size_t> mute_{0};  ///< masters that have not been able to notify
   /// What one master publishes.

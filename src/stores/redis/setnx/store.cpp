@@ -87,9 +87,7 @@ reply shared_key_store::list(connection& on, std::string_view after, std::size_t
 
 // ---- one server -----------------------------------------------------------------------------------------------------
 
-namespace {
-
-reply judged(const request& asked, const answer& response) {
+reply setnx_store::judge(const request& asked, const answer& response) {
   constexpr const char* doing = "lock";
   if (!response.is_result()) return failure(response, doing);
   switch (asked.action) {
@@ -114,15 +112,8 @@ reply judged(const request& asked, const answer& response) {
   return yes_or_no(response, doing);
 }
 
-}  // namespace
-
 void setnx_store::prepare() {
-  fault why;
-  const auto connection = client_.open(client_.settings().connect_timeout, {}, why);
-  if (connection == nullptr) fail(name(), why);
-  if (const auto refusal = connection->server.refusal(client_.settings(), true); !refusal.empty()) {
-    throw std::invalid_argument(refusal);
-  }
+  const auto connection = first_connection();
   // A user without the right to write is refused here, and not at the first acquire. Which keys it may write is not
   // known before.
   const auto response = connection->ask({"DEL", prefix() + "dlock-" + id128::random().hex()});
@@ -131,36 +122,14 @@ void setnx_store::prepare() {
   }
 }
 
-std::unique_ptr<connection> setnx_store::connect(microseconds limit, fault& why,
-                                                 const std::stop_token& cancel) noexcept {
-  auto made = client_.open(limit, cancel, why);
-  try {
-    if (made == nullptr || !may_hold_locks(made->server, client_.settings(), true, why)) return nullptr;
-    // Another start of the server proves nothing, unless it has kept everything, and nor does an heir.
-    made->name_server(made->server.promotion);
-    made->watch_hang_up(hangups_, [to = listeners_] { to->renew_now(); });
-    return made;
-  } catch (const std::exception&) {
-    why.transient = why.connection = true;
-    return nullptr;
-  }
-}
-
-void setnx_store::execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept {
-  reply_or_in_doubt(on, replies, [&] {
-    script_calls calls(static_cast<script_connection&>(on));
-    for (const auto& each : requests) add_request(calls, prefix(), each);
-    const auto response = calls.run();
-    for (std::size_t i = 0; i < response.size(); ++i) {
-      replies[i] = judged(requests[i], response[i]);
-      replies[i].statements = i == 0 ? 1 : 0;
-    }
-  });
+/// Another start of the server proves nothing, unless it has kept everything, and nor does an heir.
+bool setnx_store::introduce(script_connection& to, fault&) const {
+  to.name_server(to.server.promotion);
+  return true;
 }
 
 reply setnx_store::examine(connection& on, std::vector<store_finding>& found) noexcept {
-  return reply_or_in_doubt(
-      on, [&] { return examine_server(static_cast<script_connection&>(on), client_.settings(), true, found); });
+  return reply_or_in_doubt(on, [&] { return examine_server(static_cast<script_connection&>(on), settings(), found); });
 }
 
 reply setnx_store::scan(connection& on, std::string_view after, std::set<std::string>& keys) {

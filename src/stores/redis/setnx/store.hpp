@@ -2,22 +2,18 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "dlock/store_interface/store_admin.hpp"
-#include "stores/key_listeners.hpp"
-#include "stores/redis/client/client.hpp"
-#include "stores/redis/client/key_channels.hpp"
+#include "stores/redis/server_store.hpp"
 #include "stores/redis/setnx/values.hpp"
 
 namespace dlock::stores::redis::setnx {
 
 /// A store of keys that other programs lock too, on one server or on several. Each key ends by its expiry there, and no
 /// lease is kept by a session.
-class shared_key_store : public store, protected store_admin {
+class shared_key_store : public redis_store {
  public:
   capabilities caps() const noexcept final {
     return {.session_leases = false,
@@ -30,11 +26,8 @@ class shared_key_store : public store, protected store_admin {
   }
   /// A folded key would be another lock than the one that other programs know by that name.
   std::string unfit_key(std::string_view key) const final { return setnx::unfit(key); }
-  using store::connect;
-  std::unique_ptr<connection> connect(microseconds limit, fault& why) noexcept final { return connect(limit, why, {}); }
   /// No lease is kept by a session here, so none has a row.
   reply session(connection&, session_verb, const session_record&) noexcept final { return {.result = outcome::yes}; }
-  store_admin* admin() noexcept final { return this; }
 
  protected:
   /// `prefix`: of the keys; may be empty. `wakes`: whoever waits is notified of dlock's releases.
@@ -67,43 +60,25 @@ class shared_key_store : public store, protected store_admin {
 
 /// The lock that most programs on Redis use: SET NX PX, and a script that deletes what is still theirs. A value names
 /// the session and the attempt, so it is never the same twice.
-class setnx_store final : public shared_key_store {
+class setnx_store final : public server_store<shared_key_store> {
  public:
   explicit setnx_store(const redis_settings& settings)
-      : shared_key_store(settings.prefix, settings.wake),
-        client_(settings, scripts),
-        channels_(client_, std::string(channel_prefix) + settings.prefix,
-                  [to = listeners_](const std::string& why) { to->waiters_poll(why); }) {}
+      : server_store(settings, scripts, std::string(channel_prefix) + settings.prefix, settings.prefix, settings.wake) {
+  }
 
-  const std::string& name() const noexcept override { return client_.settings().name; }
   void prepare() override;
-  using shared_key_store::connect;
-  std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override;
-  void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
-  bool terminate(connection& on, const connection_identity& lost) noexcept override {
-    return end_lost_connection(static_cast<script_connection&>(on), lost);
-  }
-  void watch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    channels_.watch(key, listener);
-  }
-  void unwatch(std::string_view key, const id128&, key_listener& listener) noexcept override {
-    channels_.unwatch(key, listener);
-  }
-  void listen(store_listener& listener) noexcept override { listeners_->add(listener); }
-  void unlisten(store_listener& listener) noexcept override { listeners_->remove(listener); }
 
  private:
+  bool introduce(script_connection& to, fault& why) const override;
+  void add(script_calls& to, const request& asked, std::string_view) const override {
+    add_request(to, prefix(), asked);
+  }
+  reply judge(const request& asked, const answer& response) override;
   reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
   reply scan(connection& on, std::string_view after, std::set<std::string>& keys) override;
   void poll(connection& on, std::span<const request> keys, std::span<reply> replies) override {
     execute(on, keys, replies);
   }
-
-  const std::shared_ptr<store_listeners> listeners_ = std::make_shared<store_listeners>();
-  /// Shared with the connections, which may outlive the store.
-  const std::shared_ptr<hangup_watch> hangups_ = std::make_shared<hangup_watch>();
-  redis_client client_;
-  key_channels channels_;
 };
 
 }  // namespace dlock::stores::redis::setnx
