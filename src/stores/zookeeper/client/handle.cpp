@@ -484,4 +484,11 @@ void zookeeper_handle::sync(const std::string& path, on_answer done) {
        [&](zhandle_t* on, const void* about) { return ::zoo_async(on, path.c_str(), on_text, about); });
 }
 
+void zookeeper_handle::sync_and_list(const std::string& path, on_answer done) {
+  sync(path, [this, path, done = std::move(done)](answer synced) {
+    if (synced.code != ZOK) return done({.code = synced.code});
+    list(path, done);
+  });
+}
+
 }  // namespace dlock::stores::zookeeper

@@ -105,6 +105,8 @@ class zookeeper_handle {
   void read_and_watch(const std::string& path, const std::shared_ptr<node_listener>& listener, on_answer done);
   /// Answered by the leader.
   void sync(const std::string& path, on_answer done);
+  /// A list that is no older than the leader's. An answer without names is the other's.
+  void sync_and_list(const std::string& path, on_answer done);
 
  private:
   enum class state { connecting, connected, over };

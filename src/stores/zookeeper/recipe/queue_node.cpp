@@ -151,10 +151,8 @@ void queue_node::created(const answer& response) {
 void queue_node::find() {
   when_back([](queue_node& self) {
     // Another server may not have heard of it yet.
-    self.handle_.sync(self.terms_.path, [self = self.shared_from_this()](const answer& synced) {
-      if (synced.code != ZOK) return self->found({.code = synced.code});
-      self->handle_.list(self->terms_.path, [self](const answer& response) { self->found(response); });
-    });
+    self.handle_.sync_and_list(self.terms_.path,
+                               [self = self.shared_from_this()](const answer& response) { self->found(response); });
   });
 }
 
@@ -194,13 +192,6 @@ void queue_node::list() {
   handle_.list(terms_.path, [self = shared_from_this()](const answer& response) { self->listed(response, false); });
 }
 
-void queue_node::list_after_sync() {
-  handle_.sync(terms_.path, [self = shared_from_this()](const answer& synced) {
-    if (synced.code != ZOK) return self->listed({.code = synced.code}, true);
-    self->handle_.list(self->terms_.path, [self](const answer& response) { self->listed(response, true); });
-  });
-}
-
 void queue_node::listed(const answer& response, bool synced) {
   if (response.lost()) return when_back([](queue_node& self) { self.list(); });
   if (response.code != ZOK || !foreign_in(response.names).empty()) return give_up();  // an attempt says what is wrong
@@ -208,7 +199,8 @@ void queue_node::listed(const answer& response, bool synced) {
   if (!other) {
     // By another server, which has not heard of the node yet. Or another program has deleted it.
     if (synced) return give_up();
-    return list_after_sync();
+    return handle_.sync_and_list(terms_.path,
+                                 [self = shared_from_this()](const answer& again) { self->listed(again, true); });
   }
   if (!other->empty()) return watch(*other);
   if (set_state(state::first)) listener_.tell(true);

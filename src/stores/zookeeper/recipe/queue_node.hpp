@@ -103,7 +103,6 @@ class queue_node final : public node_listener, public std::enable_shared_from_th
   void found(const answer& response);
   void read(const std::string& found_name);
   void list();
-  void list_after_sync();
   void listed(const answer& response, bool synced);
   void watch(const std::string& other);
   void watched(const answer& response);
