@@ -2,7 +2,6 @@
 #include "stores/zookeeper/recipe/session.hpp"
 
 #include <algorithm>
-#include <new>
 
 namespace dlock::stores::zookeeper {
 
@@ -97,18 +96,9 @@ bool zookeeper_session::end() noexcept {
 // ---- sessions that could not be ended ------------------------------------------------------------------------------
 
 session_closer::~session_closer() {
-  if (::getpid() != process_) {
-    // A child of fork() has no such thread, and the sessions are its parent's.
-    static_cast<void>(new (std::nothrow) std::thread(std::move(thread_)));
-    static_cast<void>(new (std::nothrow) std::shared_ptr<waiting_room>(std::move(room_)));
-    return;
-  }
-  {
-    const base::lock_guard lock(room_->mutex);
-    room_->stop = true;
-    room_->changed.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.started()) return;  // nor has any session come
+  thread_.end();
+  if (thread_.in_child()) return;
   std::vector<waiting_room::guest> rest;  // ends without the lock
   const base::lock_guard lock(room_->mutex);
   rest.swap(room_->guests);
@@ -119,15 +109,18 @@ void session_closer::add(std::shared_ptr<zookeeper_session> session) {
   std::shared_ptr<zookeeper_session> oldest;  // ends without the lock
   {
     const base::lock_guard lock(room_->mutex);
+    if (!thread_.started()) {
+      thread_.start([room = room_](const std::stop_token& stop) { room->run(stop); },
+                    [room = room_] {
+                      const base::lock_guard at_end(room->mutex);
+                      room->changed.notify_all();
+                    });
+    }
     room_->guests.push_back({.session = session});
     if (room_->guests.size() > most) {
       oldest = std::move(room_->guests.front().session);
       room_->guests.erase(room_->guests.begin());
     }
-  }
-  {
-    const base::lock_guard lock(starting_);
-    if (!thread_.joinable()) thread_ = std::thread([room = room_] { room->run(); });
   }
   probe(room_, handle);
 }
@@ -151,7 +144,7 @@ void session_closer::waiting_room::reached(const zookeeper_handle& handle) {
   changed.notify_all();
 }
 
-void session_closer::waiting_room::run() {
+void session_closer::waiting_room::run(const std::stop_token& stop) {
   base::unique_lock lock(mutex);
   for (;;) {
     const auto found = std::find_if(guests.begin(), guests.end(), [](const guest& each) { return each.reached; });
@@ -162,7 +155,7 @@ void session_closer::waiting_room::run() {
       session->end();
       session.reset();
       lock.lock();
-    } else if (stop) {
+    } else if (stop.stop_requested()) {
       return;
     } else {
       changed.wait(lock.native());

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -11,12 +8,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/background_thread.hpp"
 #include "base/mutex.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store.hpp"
@@ -151,16 +149,14 @@ class session_closer {
       bool reached = false;  // a server has answered, or the servers have ended it
     };
     std::vector<guest> guests DLOCK_GUARDED_BY(mutex){};
-    bool stop DLOCK_GUARDED_BY(mutex) = false;
-    void run();
+    void run(const std::stop_token& stop);
     void reached(const zookeeper_handle& handle);
   };
   static void probe(const std::weak_ptr<waiting_room>& room, zookeeper_handle& handle);
 
-  const pid_t process_ = ::getpid();
-  std::shared_ptr<waiting_room> room_ = std::make_shared<waiting_room>();
-  base::mutex starting_{};
-  std::thread thread_ DLOCK_GUARDED_BY(starting_){};
+  /// Also the thread's: a child of fork() has no such thread, and the sessions are its parent's, so they stay.
+  const std::shared_ptr<waiting_room> room_ = std::make_shared<waiting_room>();
+  base::background_thread thread_{};
 };
 
 }  // namespace dlock::stores::zookeeper
