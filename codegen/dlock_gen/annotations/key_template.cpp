@@ -7,14 +7,12 @@
 #include <utility>
 
 #include "annotations/string_literal.hpp"
+#include "source/lexer.hpp"
 
 namespace dlock_gen {
 
 namespace {
 
-bool starts_name(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
-}
 bool goes_on(char c) noexcept { return starts_name(c) || (c >= '0' && c <= '9'); }
 
 /// Reads a path from text[from, to).

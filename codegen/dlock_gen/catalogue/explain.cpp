@@ -58,8 +58,7 @@ std::string lost_text(const lock_plan& lock) {
 std::string explained(const function_model& function, std::string_view generated) {
   const auto [line, column] = function.lock->where.at();
   const auto& lock = *function.lock;
-  auto all = fmt::format("{}:{}:{}: {}\n", lock.where.file->path(), line, column,
-                         function.qualified + function.shape.described().substr(function.shape.name.size()));
+  auto all = fmt::format("{}:{}:{}: {}\n", lock.where.file->path(), line, column, function.described());
   for (const auto& each : lock.keys) {
     add_line(all, "key", each.shown());
     add_line(all, "domain", each.domain());
@@ -75,18 +74,11 @@ std::string explained(const function_model& function, std::string_view generated
 
 std::string explain(const header_model& header) {
   std::vector<std::pair<std::size_t, std::string>> parts;
-  for (const auto& owner : header.classes) {
-    for (const auto& each : owner.functions) {
-      if (!each.lock) continue;
-      const auto name = fmt::format("{}::{}()", owner.generated, each.shape.name);
-      parts.emplace_back(each.lock->where.offset, explained(each, name));
-    }
-  }
-  for (const auto& each : header.functions) {
-    if (!each.function.lock) continue;
-    parts.emplace_back(each.function.lock->where.offset,
-                       explained(each.function, each.function.qualified + "_locked()"));
-  }
+  header.each_locked([&](const function_model& each, const class_model* owner) {
+    const auto name =
+        owner == nullptr ? each.qualified + "_locked()" : fmt::format("{}::{}()", owner->generated, each.shape.name);
+    parts.emplace_back(each.lock->where.offset, explained(each, name));
+  });
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& left, const auto& right) { return left.first < right.first; });
   std::string all;

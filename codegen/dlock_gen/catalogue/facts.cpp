@@ -31,10 +31,6 @@ std::string busy_text(const busy_plan& busy) {
   return "throw";
 }
 
-std::string with_parameters(const function_model& function) {
-  return function.qualified + function.shape.described().substr(function.shape.name.size());
-}
-
 /// Whether a call waits for a key that is busy. Of a time that is no literal it is assumed.
 bool waits(const lock_plan& lock) {
   const auto* const wait = find_option(lock.options, "wait");
@@ -46,7 +42,7 @@ bool waits(const lock_plan& lock) {
 listed_lock listed(const function_model& function, bool wrapper) {
   listed_lock made;
   const auto& lock = *function.lock;
-  made.function = with_parameters(function);
+  made.function = function.described();
   made.place = listed_place::of(lock.where);
   for (const auto& each : lock.keys) made.keys.push_back({each.shown(), each.domain()});
   for (const auto& each : lock.options) made.options.emplace_back(each.name, each.value.text);
@@ -79,16 +75,11 @@ class body_reader {
 
  private:
   void note_overridden(CXCursor function) {
-    CXCursor* all = nullptr;
-    unsigned count = 0;
-    clang_getOverriddenCursors(function, &all, &count);
     const auto usr = usr_of(function);
-    for (unsigned at = 0; at < count; ++at) {
-      const auto base = usr_of(all[at]);
+    for (const auto& base : overridden_by(function)) {
       into_.overridden[usr].insert(base);
       into_.overriders[base].insert(usr);
     }
-    if (all != nullptr) clang_disposeOverriddenCursors(all);
   }
 
   void read_body(CXCursor function) {
@@ -140,14 +131,9 @@ class body_reader {
 void read_facts(const translation_unit& unit, code_facts& into, diagnostics& out) {
   auto headers = read_all_headers(unit);
   check_header(headers, read_candidates(unit, headers), out);
-  for (const auto& owner : headers.classes) {
-    for (const auto& each : owner.functions) {
-      if (each.lock) into.annotated.emplace(each.usr, listed(each, owner.form == class_form::wrapper));
-    }
-  }
-  for (const auto& each : headers.functions) {
-    if (each.function.lock) into.annotated.emplace(each.function.usr, listed(each.function, true));
-  }
+  headers.each_locked([&](const function_model& each, const class_model* owner) {
+    into.annotated.emplace(each.usr, listed(each, owner == nullptr || owner->form == class_form::wrapper));
+  });
   body_reader(unit, into).read();
 }
 

@@ -96,7 +96,6 @@ bool check_kind(const class_model& owner, diagnostics& out) {
 }
 
 void settle_form(class_model& owner, const class_plan& plan, diagnostics& out) {
-  owner.defaults = plan.options;
   if (const auto* const name = find_option(plan.options, "name")) owner.generated = name->value.text;
   form_settler(owner, out).run();
 }

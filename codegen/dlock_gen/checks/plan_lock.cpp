@@ -182,8 +182,7 @@ class planner {
       row.entity_at = from.where;
       return true;
     }
-    std::string candidates;
-    for (const auto& each : header_.lockable) candidates += (candidates.empty() ? "" : ", ") + each.spelled.substr(2);
+    const auto candidates = joined(header_.lockable, [](const auto& each) { return each.spelled.substr(2); });
     out_.error(from.where,
                header_.lockable.empty()
                    ? std::string("DLOCK_LOCKED_ROW needs the class of the row, and the header sees none with a member "
@@ -327,7 +326,6 @@ void check_words(const std::vector<option>& options, diagnostics& out) {
 
 class_plan plan_class(const std::vector<annotation>& annotations, diagnostics& out) {
   class_plan made;
-  made.any = !annotations.empty();
   for (const auto& each : annotations) {
     if (each.kind == annotation_kind::defaults) {
       const auto arguments = split_arguments(each.arguments);

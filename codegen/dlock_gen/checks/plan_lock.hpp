@@ -15,7 +15,6 @@ struct class_plan {
   std::vector<option> options{};
   busy_plan busy{};
   std::vector<annotation> verified{};
-  bool any = false;
 };
 
 class_plan plan_class(const std::vector<annotation>& annotations, diagnostics& out);

@@ -17,7 +17,6 @@ std::string text_of(CXString text) {
 std::string name_of(CXCursor cursor) { return text_of(clang_getCursorSpelling(cursor)); }
 std::string usr_of(CXCursor cursor) { return text_of(clang_getCursorUSR(cursor)); }
 CXCursorKind kind_of(CXCursor cursor) { return clang_getCursorKind(cursor); }
-bool same(CXCursor left, CXCursor right) { return clang_equalCursors(left, right) != 0; }
 
 std::vector<CXCursor> children(CXCursor cursor) {
   std::vector<CXCursor> found;
@@ -58,6 +57,16 @@ bool is_class(CXCursor cursor) {
 }
 
 bool is_namespace(CXCursor cursor) { return kind_of(cursor) == CXCursor_Namespace; }
+
+std::vector<std::string> overridden_by(CXCursor function) {
+  CXCursor* all = nullptr;
+  unsigned count = 0;
+  clang_getOverriddenCursors(function, &all, &count);
+  std::vector<std::string> usrs;
+  for (unsigned at = 0; at < count; ++at) usrs.push_back(usr_of(all[at]));
+  if (all != nullptr) clang_disposeOverriddenCursors(all);
+  return usrs;
+}
 
 CXCursor parent_of(CXCursor cursor) {
   auto parent = clang_getCursorSemanticParent(cursor);

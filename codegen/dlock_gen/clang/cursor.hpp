@@ -16,7 +16,6 @@ std::string name_of(CXCursor cursor);
 /// Names an entity in all translation units; empty for what has no name.
 std::string usr_of(CXCursor cursor);
 CXCursorKind kind_of(CXCursor cursor);
-bool same(CXCursor left, CXCursor right);
 
 std::vector<CXCursor> children(CXCursor cursor);
 bool has_child(CXCursor cursor, CXCursorKind kind);
@@ -25,6 +24,8 @@ void each_below(CXCursor cursor, const std::function<bool(CXCursor)>& visit);
 
 bool is_class(CXCursor cursor);  ///< class, struct, or one of a template's
 bool is_namespace(CXCursor cursor);
+/// The functions of base classes that it overrides, by their USR.
+std::vector<std::string> overridden_by(CXCursor function);
 /// Where it is a member: a class, a namespace, or the translation unit. "extern "C"" is no place.
 CXCursor parent_of(CXCursor cursor);
 

@@ -22,8 +22,8 @@ class code_writer {
   /// A line of ours that the compiler is to take for one in the author's line, in no particular column.
   void beside_author(const location& where, std::string_view text);
 
-  void indent() { depth_ += 2; }
-  void outdent() { depth_ -= 2; }
+  void indent(std::size_t by = 2) { depth_ += by; }
+  void outdent(std::size_t by = 2) { depth_ -= by; }
   std::string take();
 
  private:

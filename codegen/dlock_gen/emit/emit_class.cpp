@@ -137,24 +137,16 @@ class class_writer {
     if (function.is_virtual && (from_.derives || !wraps_)) all += " override";
     return all;
   }
-  bool changes_result(const function_model& function) const {
-    return function.lock->busy.action == busy_action::skip && !keeps_result(function);
-  }
 
   void write_locked(const function_model& function) {
     if (function.access == access_) to_.line();
     go_to(function.access);
-    to_.line(fmt::format("// {}", locked_comment(*function.lock)));
+    to_.line("// " + joined(function.lock->keys, [](const key_plan& each) { return each.shown(); }));
     to_.line(declaration(function, changes_result(function) ? "auto" : function.shape.result, true) + " {");
     to_.indent();
     emit_locked_body(to_, function, around_);
     to_.outdent();
     to_.line("}");
-  }
-  static std::string locked_comment(const lock_plan& lock) {
-    std::string all;
-    for (const auto& each : lock.keys) all += (all.empty() ? "" : ", ") + each.shown();
-    return all;
   }
 
   void write_forwarded(const function_model& function) {
@@ -197,11 +189,7 @@ class class_writer {
 void emit_class(code_writer& to, const class_model& from) { class_writer(to, from).write(); }
 
 std::string database_parameters(const std::vector<std::string>& databases, bool comma_behind) {
-  std::string all;
-  for (const auto& each : databases) {
-    if (!all.empty()) all += ", ";
-    all += fmt::format("::odb::database& {}", database_parameter(each));
-  }
+  auto all = joined(databases, [](const std::string& each) { return "::odb::database& " + database_parameter(each); });
   if (comma_behind && !all.empty()) all += ", ";
   return all;
 }

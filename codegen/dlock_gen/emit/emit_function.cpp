@@ -100,7 +100,7 @@ class body_writer {
     std::vector<std::string> arguments;
     std::string callee;
     if (lock_.verified) write_database();
-    const bool changes = lock_.busy.action == busy_action::skip && !keeps_result(function_);
+    const bool changes = changes_result(function_);
     if (!lock_.verified && (!tries() || changes)) {
       callee = fmt::format("{}{}with_lock{}", on_locks(), changes ? "try_" : "", several() ? "s" : "");
       arguments = {key_and_options(), body()};
@@ -123,13 +123,11 @@ class body_writer {
       return;
     }
     to_.line(fmt::format("return {}(", callee));
-    to_.indent();
-    to_.indent();
+    to_.indent(4);
     for (std::size_t at = 0; at < arguments.size(); ++at) {
       to_.line(arguments[at] + (at + 1 == arguments.size() ? ");" : ","));
     }
-    to_.outdent();
-    to_.outdent();
+    to_.outdent(4);
   }
   void write_database() {
     const auto& use = *lock_.verified;
@@ -170,8 +168,7 @@ class body_writer {
     const bool asio = shape_.coroutine == coroutine_kind::asio;
     to_.line(fmt::format("return ::dlock::{}<::dlock::detail::busy_coroutine::{}>(",
                          asio ? "asio::detail::annotated_awaitable" : "detail::annotated_coroutine", busy_word()));
-    to_.indent();
-    to_.indent();
+    to_.indent(4);
     to_.line(fmt::format("{}, dlock_key, {}, [{}]([[maybe_unused]] bool dlock_held) mutable {{", around_.locks,
                          lock_.options.empty() ? "::dlock::lock_options{}" : "dlock_options", captures()));
     to_.indent();
@@ -181,8 +178,7 @@ class body_writer {
     to_.line(fmt::format("return {};", run()));
     to_.outdent();
     to_.line("});");
-    to_.outdent();
-    to_.outdent();
+    to_.outdent(4);
   }
 
   code_writer& to_;
@@ -207,6 +203,10 @@ std::string call_of(const function_model& function, const std::string& name, con
 bool keeps_result(const function_model& function) {
   return function.is_virtual || function.shape.coroutine != coroutine_kind::none ||
          function.shape.result_is == result_kind::optional;
+}
+
+bool changes_result(const function_model& function) {
+  return function.lock->busy.action == busy_action::skip && !keeps_result(function);
 }
 
 void emit_locked_body(code_writer& to, const function_model& function, const surroundings& around) {

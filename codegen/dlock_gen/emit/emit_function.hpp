@@ -27,6 +27,8 @@ std::string call_of(const function_model& function, const std::string& name, con
 
 /// Whether a result that DLOCK_ON_BUSY(skip) leaves empty has the type of the function's own result.
 bool keeps_result(const function_model& function);
+/// Whether DLOCK_ON_BUSY(skip) gives the generated function another type of result.
+bool changes_result(const function_model& function);
 
 /// What runs an annotated function under its lock: the lines between the braces.
 void emit_locked_body(code_writer& to, const function_model& function, const surroundings& around);

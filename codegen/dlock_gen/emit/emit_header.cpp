@@ -49,13 +49,9 @@ class header_writer {
   // ---- the head -----------------------------------------------------------------------------------------------------
 
   bool any(const std::function<bool(const function_model&)>& holds) const {
-    const auto of_class = [&](const class_model& each) {
-      return std::any_of(each.functions.begin(), each.functions.end(),
-                         [&](const auto& function) { return function.lock && holds(function); });
-    };
-    return std::any_of(header_.classes.begin(), header_.classes.end(), of_class) ||
-           std::any_of(header_.functions.begin(), header_.functions.end(),
-                       [&](const auto& each) { return each.function.lock && holds(each.function); });
+    bool found = false;
+    header_.each_locked([&](const function_model& each, const class_model*) { found = found || holds(each); });
+    return found;
   }
   static bool has_rows(const function_model& function) {
     const auto& keys = function.lock->keys;
@@ -119,9 +115,8 @@ class header_writer {
   void write_free_function(const free_function_model& from) {
     const auto& function = from.function;
     const auto& shape = function.shape;
-    const bool changes = function.lock->busy.action == busy_action::skip && !keeps_result(function);
-    const auto result =
-        fmt::format("{}inline {}", shape.nodiscard ? "[[nodiscard]] " : "", changes ? "auto" : shape.result);
+    const auto result = fmt::format("{}inline {}", shape.nodiscard ? "[[nodiscard]] " : "",
+                                    changes_result(function) ? "auto" : shape.result);
     const auto name = shape.name + "_locked";
     const auto parameters = shape.parameter_list(true).substr(1);
     const auto databases = database_parameters(from.databases, !shape.parameters.empty());
@@ -139,8 +134,7 @@ class header_writer {
     to_.line("}");
   }
   static std::string arguments_behind_locks(const free_function_model& from) {
-    std::string all;
-    for (const auto& each : from.databases) all += (all.empty() ? "" : ", ") + database_parameter(each);
+    auto all = joined(from.databases, database_parameter);
     const auto own = from.function.shape.arguments();
     const auto inside = own.substr(1, own.size() - 2);
     if (!inside.empty()) all += (all.empty() ? "" : ", ") + inside;

@@ -66,8 +66,7 @@ namespace {
 
 void emit_text_key(code_writer& to, const key_template& text, const surroundings& around, const char* end) {
   to.line(fmt::format("::dlock::detail::annotated_key({},", as_literal(text.text)));
-  to.indent();
-  to.indent();
+  to.indent(4);
   for (std::size_t at = 0; at < text.pieces.size(); ++at) {
     const auto& piece = text.pieces[at];
     const bool last = at + 1 == text.pieces.size();
@@ -81,8 +80,7 @@ void emit_text_key(code_writer& to, const key_template& text, const surroundings
     emit_path(to, *piece.value, text.text, around);
     to.line(last ? fmt::format(")){}", end) : "),");
   }
-  to.outdent();
-  to.outdent();
+  to.outdent(4);
 }
 
 void emit_row_key(code_writer& to, const row_plan& row, const surroundings& around, const char* end) {
@@ -119,21 +117,17 @@ void emit_key(code_writer& to, const key_plan& key, const surroundings& around, 
 void emit_keys(code_writer& to, const lock_plan& lock, const surroundings& around) {
   if (lock.keys.size() == 1) {
     to.line("const ::dlock::lock_key dlock_key =");
-    to.indent();
-    to.indent();
+    to.indent(4);
     emit_key(to, lock.keys.front(), around, ";");
-    to.outdent();
-    to.outdent();
+    to.outdent(4);
     return;
   }
   to.line("const ::dlock::lock_keys dlock_key{");
-  to.indent();
-  to.indent();
+  to.indent(4);
   for (std::size_t at = 0; at < lock.keys.size(); ++at) {
     emit_key(to, lock.keys[at], around, at + 1 == lock.keys.size() ? "};" : ",");
   }
-  to.outdent();
-  to.outdent();
+  to.outdent(4);
 }
 
 }  // namespace dlock_gen

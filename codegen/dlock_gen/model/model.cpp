@@ -17,31 +17,31 @@ std::string signature::qualifiers() const {
 }
 
 std::string signature::parameter_list(bool with_defaults) const {
-  std::string all = "(";
-  for (const auto& each : parameters) {
-    if (all.size() > 1) all += ", ";
-    all += each.declaration;
-    if (with_defaults && !each.default_value.empty()) all += " = " + each.default_value;
-  }
-  return all + ")";
+  const auto text = [&](const parameter& each) {
+    return with_defaults && !each.default_value.empty() ? each.declaration + " = " + each.default_value
+                                                        : each.declaration;
+  };
+  return "(" + joined(parameters, text) + ")";
 }
 
 std::string signature::arguments() const {
-  std::string all = "(";
-  for (const auto& each : parameters) {
-    if (all.size() > 1) all += ", ";
-    all += each.forwarded();
-  }
-  return all + ")";
+  return "(" + joined(parameters, [](const parameter& each) { return each.forwarded(); }) + ")";
 }
 
-std::string signature::described() const {
-  std::string all = name + "(";
-  for (const auto& each : parameters) {
-    if (!all.ends_with("(")) all += ", ";
-    all += each.declaration;
+std::string signature::described() const { return name + parameter_list(false) + qualifiers(); }
+
+std::string function_model::described() const { return qualified + shape.described().substr(shape.name.size()); }
+
+void header_model::each_locked(
+    const std::function<void(const function_model& function, const class_model* owner)>& visit) const {
+  for (const auto& owner : classes) {
+    for (const auto& each : owner.functions) {
+      if (each.lock) visit(each, &owner);
+    }
   }
-  return all + ")" + qualifiers();
+  for (const auto& each : functions) {
+    if (each.function.lock) visit(each.function, nullptr);
+  }
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,14 @@
 #include "annotations/options.hpp"
 
 namespace dlock_gen {
+
+/// What `text` says of each, with commas between.
+template <class Range, class Text>
+std::string joined(const Range& all, Text&& text) {
+  std::string made;
+  for (const auto& each : all) made += (made.empty() ? "" : ", ") + text(each);
+  return made;
+}
 
 enum class passing { value, lvalue, rvalue };
 
@@ -148,6 +157,8 @@ struct function_model {
   std::optional<lock_plan> lock{};
 
   bool is_member() const noexcept { return !owner.empty(); }
+  /// "shop::order_service::place(const order&, int)", for messages.
+  std::string described() const;
 };
 
 enum class class_form { wrapper, subclass };
@@ -169,7 +180,6 @@ struct class_model {
   bool default_constructible = true;
   bool derives = false;  ///< the generated class is one of this
   std::vector<annotation> annotations{};
-  std::vector<option> defaults{};
   std::vector<function_model> functions{};  ///< of it and its bases, each overridden one once
   std::vector<std::string> databases{};     ///< names of those that the generated class gets
 };
@@ -194,6 +204,9 @@ struct header_model {
   std::vector<free_function_model> functions{};
   std::vector<lockable_class> lockable{};
   std::vector<std::string> row_headers{};  ///< of the rows' classes, as "order-odb.hxx"
+
+  /// All functions with a lock, those of classes first. `owner`: the class; null for a function outside of one.
+  void each_locked(const std::function<void(const function_model& function, const class_model* owner)>& visit) const;
 };
 
 }  // namespace dlock_gen

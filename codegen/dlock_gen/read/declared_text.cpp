@@ -45,7 +45,7 @@ declared_text::declared_text(const translation_unit& unit, CXCursor function, bo
 }
 
 void declared_text::find_parts(std::size_t name_offset) {
-  name_ = index_of(name_offset);
+  name_ = index_at(tokens_, name_offset);
   if (name_ == tokens_.size() || tokens_[name_].begin != name_offset) return;
   open_ = name_ + 1;
   if (tokens_[name_].is("operator") && open_ + 1 < tokens_.size() && tokens_[open_].is("(")) open_ += 2;
@@ -53,12 +53,6 @@ void declared_text::find_parts(std::size_t name_offset) {
   if (open_ == tokens_.size()) return;
   close_ = closing(tokens_, open_);
   readable_ = close_ != tokens_.size();
-}
-
-std::size_t declared_text::index_of(std::size_t offset) const {
-  const auto found = std::lower_bound(tokens_.begin(), tokens_.end(), offset,
-                                      [](const token& each, std::size_t value) { return each.begin < value; });
-  return static_cast<std::size_t>(found - tokens_.begin());
 }
 
 bool declared_text::is_reference_to_other_scope(CXCursor to, bool other_namespace) const {
@@ -79,7 +73,7 @@ void declared_text::collect_names(CXCursor function, bool other_namespace) {
     if (kind_of(each) == CXCursor_CompoundStmt) return false;
     if (!names_something(kind_of(each))) return true;
     const auto place = unit_.where(each);
-    const auto at = index_of(place.offset);
+    const auto at = index_at(tokens_, place.offset);
     if (place.file != file_ || at == tokens_.size() || tokens_[at].begin != place.offset) return true;
     const bool qualified = at > 0 && (tokens_[at - 1].is("::") || tokens_[at - 1].is(".") || tokens_[at - 1].is("->"));
     const auto entity = clang_getCursorReferenced(each);
@@ -155,7 +149,7 @@ std::optional<declared_text::words> declared_text::words_of(CXCursor parameter) 
   const auto begin = unit_.begin_of(parameter);
   const auto end = unit_.end_of(parameter);
   if (!readable_ || begin.file != file_ || end.file != file_ || begin.offset >= end.offset) return std::nullopt;
-  const words found{index_of(begin.offset), index_of(end.offset)};
+  const words found{index_at(tokens_, begin.offset), index_at(tokens_, end.offset)};
   if (found.from <= open_ || found.to > close_ || found.from >= found.to || unit_.is_macro_use(begin))
     return std::nullopt;
   return found;

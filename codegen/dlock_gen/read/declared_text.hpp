@@ -22,8 +22,6 @@ class declared_text {
  public:
   declared_text(const translation_unit& unit, CXCursor function, bool other_namespace);
 
-  /// Whether the words are there; false for what a macro declares.
-  bool readable() const noexcept { return readable_; }
   /// The type of the result. Nothing where the words alone don't say it, such as that of a function that gives a
   /// function.
   std::optional<std::string> result() const;
@@ -46,7 +44,6 @@ class declared_text {
   bool is_reference_to_other_scope(CXCursor to, bool other_namespace) const;
   std::optional<words> words_of(CXCursor parameter) const;
   std::optional<std::string> trailing_result() const;
-  std::size_t index_of(std::size_t offset) const;
   std::string text(std::size_t from, std::size_t to) const;
   /// Past an attribute, a macro, or another word that is no part of a type; `at` if it is one.
   std::size_t past_other_words(std::size_t at) const;
@@ -58,7 +55,7 @@ class declared_text {
   std::size_t name_ = 0;                        ///< tokens: the name, and the parentheses of the parameters
   std::size_t open_ = 0;
   std::size_t close_ = 0;
-  bool readable_ = false;
+  bool readable_ = false;  ///< the words are there; false for what a macro declares
 };
 
 }  // namespace dlock_gen

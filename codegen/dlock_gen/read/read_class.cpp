@@ -44,16 +44,11 @@ class member_collector {
   void collect_base(CXCursor specifier, visibility most) {
     const auto base = clang_getCursorDefinition(class_of(clang_getCursorType(specifier)));
     if (clang_Cursor_isNull(base) != 0) return;
-    const auto access = clang_getCXXAccessSpecifier(specifier);
-    const auto bound = access == CX_CXXPublic      ? visibility::is_public
-                       : access == CX_CXXProtected ? visibility::is_protected
-                                                   : visibility::is_private;
-    collect(base, std::max(most, bound));
+    collect(base, std::max(most, visibility_of(specifier)));
   }
 
   void add(CXCursor function, visibility most) {
     const auto usr = usr_of(function);
-    const auto overridden = overridden_by(function);
     if (const auto nearer = nearest_.find(usr); nearer != nearest_.end()) {
       inherit(nearer->second, function);
     } else {
@@ -63,18 +58,9 @@ class member_collector {
       nearest_[usr] = found_.size();
       found_.push_back(std::move(made));
     }
-    for (const auto& each : overridden) nearest_.emplace(each, nearest_[usr]);
+    for (const auto& each : overridden_by(function)) nearest_.emplace(each, nearest_[usr]);
   }
 
-  static std::vector<std::string> overridden_by(CXCursor function) {
-    CXCursor* all = nullptr;
-    unsigned count = 0;
-    clang_getOverriddenCursors(function, &all, &count);
-    std::vector<std::string> usrs;
-    for (unsigned at = 0; at < count; ++at) usrs.push_back(usr_of(all[at]));
-    if (all != nullptr) clang_disposeOverriddenCursors(all);
-    return usrs;
-  }
   void inherit(std::size_t nearer, CXCursor from) {
     if (found_[nearer].annotations.empty()) found_[nearer].annotations = unit_.annotations_of(from);
   }

@@ -12,14 +12,6 @@ namespace dlock_gen {
 
 namespace {
 
-visibility visibility_of(CXCursor member) {
-  switch (clang_getCXXAccessSpecifier(member)) {
-    case CX_CXXPrivate: return visibility::is_private;
-    case CX_CXXProtected: return visibility::is_protected;
-    default: return visibility::is_public;
-  }
-}
-
 bool names_operator(CXCursor function) {
   const auto name = name_of(function);
   constexpr std::string_view word = "operator";
@@ -40,6 +32,14 @@ bool is_function(CXCursor cursor) {
     case CXCursor_Destructor:
     case CXCursor_FunctionTemplate: return true;
     default: return false;
+  }
+}
+
+visibility visibility_of(CXCursor member) {
+  switch (clang_getCXXAccessSpecifier(member)) {
+    case CX_CXXPrivate: return visibility::is_private;
+    case CX_CXXProtected: return visibility::is_protected;
+    default: return visibility::is_public;
   }
 }
 

@@ -14,6 +14,9 @@ namespace dlock_gen {
 
 bool is_function(CXCursor cursor);  ///< of any kind, templates too
 
+/// Of a member, or of what a base class is inherited by.
+visibility visibility_of(CXCursor member);
+
 /// The namespaces that an entity is in, the outermost first.
 std::vector<scope> scopes_of(CXCursor entity);
 

@@ -144,10 +144,7 @@ struct neighbours {
 neighbours neighbours_of(const source_file& file, std::size_t offset) {
   neighbours found;
   const auto all = split(file.text());
-  auto at = static_cast<std::size_t>(
-      std::lower_bound(all.begin(), all.end(), offset,
-                       [](const token& each, std::size_t value) { return each.begin < value; }) -
-      all.begin());
+  auto at = index_at(all, offset);
   if (at > 0) found.before = all[at - 1];
   while (at < all.size()) {
     if (all[at].is("[[")) {

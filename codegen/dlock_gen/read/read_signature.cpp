@@ -26,10 +26,9 @@ passing passing_of(CXType type) {
   }
 }
 
-/// A type that no words of the author say, with a name behind it.
-std::string named(const std::string& type, const std::string& name) {
-  if (type.find_first_of("([") == std::string::npos) return fmt::format("{} {}", type, name);
-  return fmt::format("std::type_identity_t<{}> {}", type, name);
+/// A type that no words of the author say, so that a name can stand behind it.
+std::string before_name(const std::string& type) {
+  return type.find_first_of("([") == std::string::npos ? type : fmt::format("std::type_identity_t<{}>", type);
 }
 
 parameter read_parameter(CXCursor cursor, const declared_text& text, std::size_t number) {
@@ -47,7 +46,7 @@ parameter read_parameter(CXCursor cursor, const declared_text& text, std::size_t
   if (written && made.named) {
     made.declaration = *written;
   } else {
-    made.declaration = named(written.value_or(made.type), made.name);
+    made.declaration = fmt::format("{} {}", before_name(written.value_or(made.type)), made.name);
   }
   made.default_value = text.default_of(cursor);
   return made;
@@ -133,11 +132,7 @@ signature read_signature(CXCursor function, const declared_text& text, const std
   const auto result = clang_getCursorResultType(function);
   made.name = name_of(function);
   made.result_type = canonical(result);
-  const auto written = text.result();
-  made.result = written ? *written
-                        : (made.result_type.find_first_of("([") == std::string::npos
-                               ? made.result_type
-                               : fmt::format("std::type_identity_t<{}>", made.result_type));
+  made.result = text.result().value_or(before_name(made.result_type));
   if (kind_of(function) == CXCursor_ConversionFunction) made.result.clear();
   made.result_is = kind_of_result(result);
   read_coroutine(made, result, coroutines);

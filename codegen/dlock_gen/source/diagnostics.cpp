@@ -54,11 +54,6 @@ void diagnostics::error(location where, std::string text, std::size_t width) {
   all_.push_back({severity::error, where, std::move(text), width});
 }
 
-void diagnostics::warning(location where, std::string text, std::size_t width) {
-  ++warnings_;
-  all_.push_back({severity::warning, where, std::move(text), width});
-}
-
 void diagnostics::note(location where, std::string text, std::size_t width) {
   all_.push_back({severity::note, where, std::move(text), width});
 }

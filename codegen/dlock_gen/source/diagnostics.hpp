@@ -24,19 +24,16 @@ struct diagnostic {
 class diagnostics {
  public:
   void error(location where, std::string text, std::size_t width = 1);
-  void warning(location where, std::string text, std::size_t width = 1);
   /// Belongs to the message before it.
   void note(location where, std::string text, std::size_t width = 1);
 
   std::size_t errors() const noexcept { return errors_; }
-  std::size_t warnings() const noexcept { return warnings_; }
   const std::vector<diagnostic>& all() const noexcept { return all_; }
   std::string text() const;
 
  private:
   std::vector<diagnostic> all_{};
   std::size_t errors_ = 0;
-  std::size_t warnings_ = 0;
 };
 
 /// One message with its line of source and caret, each line ended.

@@ -7,11 +7,12 @@
 
 namespace dlock_gen {
 
-namespace {
-
 bool starts_name(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
+
+namespace {
+
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'; }
 
@@ -142,6 +143,12 @@ class splitter {
 
 std::vector<token> split(std::string_view text, std::size_t begin, std::size_t end) {
   return splitter(text, begin, end).run();
+}
+
+std::size_t index_at(const std::vector<token>& tokens, std::size_t offset) {
+  const auto found = std::lower_bound(tokens.begin(), tokens.end(), offset,
+                                      [](const token& each, std::size_t value) { return each.begin < value; });
+  return static_cast<std::size_t>(found - tokens.begin());
 }
 
 std::size_t closing(const std::vector<token>& tokens, std::size_t open) {

@@ -19,9 +19,15 @@ struct token {
   bool is(std::string_view what) const noexcept { return text == what; }
 };
 
+/// Whether a name may begin with it; digits may follow.
+bool starts_name(char c) noexcept;
+
 /// The words of `text` from `begin` to `end`, without comments and preprocessor lines. An unfinished text ends with the
 /// source.
 std::vector<token> split(std::string_view text, std::size_t begin = 0, std::size_t end = std::string_view::npos);
+
+/// The first of them that begins at that offset or behind it; tokens.size() if none does.
+std::size_t index_at(const std::vector<token>& tokens, std::size_t offset);
 
 /// Where the bracket that `tokens[open]` opens, one of ( [ {, is closed; tokens.size() if nowhere.
 std::size_t closing(const std::vector<token>& tokens, std::size_t open);
