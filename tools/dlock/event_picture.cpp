@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "event_picture.hpp"
 
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 
 #include <algorithm>
 #include <array>
@@ -52,12 +52,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string moment_text(std::int64_t us) {
-  const std::time_t seconds = us / 1'000'000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
-  return fmt::format("{}.{:03} UTC", text, us / 1000 % 1000);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03} UTC", fmt::gmtime(std::time_t{us / 1'000'000}), us / 1000 % 1000);
 }
 
 /// A lane for each of several spans, so that no two in one lane overlap.

@@ -9,6 +9,7 @@
 
 #include "dlock/version.hpp"
 #include "exit_code.hpp"
+#include "output.hpp"
 
 namespace dlock::command {
 
@@ -40,6 +41,14 @@ std::vector<std::string> spellings(const CLI::Option& option) {
   return all;
 }
 
+std::vector<std::string> all_spellings(const CLI::App& of) {
+  std::vector<std::string> all;
+  for (const auto* each : named_options(of)) {
+    for (auto& name : spellings(*each)) all.push_back(std::move(name));
+  }
+  return all;
+}
+
 /// "a|b|c" as words; nothing if the type is no choice.
 std::vector<std::string> choices(const CLI::Option& option) {
   const auto type = option.get_type_name();
@@ -55,19 +64,6 @@ std::vector<std::string> choices(const CLI::Option& option) {
 }
 
 bool is_file(const CLI::Option& option) { return option.get_type_name() == "FILE"; }
-
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& all, std::string_view between) {
-  std::string text;
-  for (const auto& each : all) text += (text.empty() ? std::string{} : std::string(between)) + each;
-  return text;
-}
 
 // ---- man(7) ---------------------------------------------------------------------------------------------------------
 
@@ -164,7 +160,7 @@ std::string bash_cases(const CLI::App& line, bool (*wanted)(const CLI::Option&))
   };
   add(line);
   for (const auto* verb : verbs_of(line)) add(*verb);
-  return joined(names, "|");
+  return fmt::format("{}", fmt::join(names, "|"));
 }
 
 std::string zsh_text(std::string text) {
@@ -174,7 +170,7 @@ std::string zsh_text(std::string text) {
 }
 
 std::string zsh_action(const CLI::Option& option) {
-  if (const auto words = choices(option); !words.empty()) return "(" + joined(words, " ") + ")";
+  if (const auto words = choices(option); !words.empty()) return fmt::format("({})", fmt::join(words, " "));
   return is_file(option) ? "_files" : "";
 }
 
@@ -218,22 +214,18 @@ std::string manual_page(const CLI::App& line) {
 }
 
 std::string bash_completion(const CLI::App& line) {
-  std::vector<std::string> names, global;
+  std::vector<std::string> names;
   for (const auto* each : verbs_of(line)) names.push_back(each->get_name());
-  for (const auto* each : named_options(line)) {
-    for (auto& name : spellings(*each)) global.push_back(std::move(name));
-  }
+  const auto global = all_spellings(line);
   std::string options, values;
   for (const auto* verb : verbs_of(line)) {
-    std::vector<std::string> own;
     for (const auto* each : named_options(*verb)) {
-      for (auto& name : spellings(*each)) own.push_back(std::move(name));
       if (const auto words = choices(*each); !words.empty()) {
         values += fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
-                              joined(spellings(*each), "|"), joined(words, " "));
+                              fmt::join(spellings(*each), "|"), fmt::join(words, " "));
       }
     }
-    options += fmt::format("    {}) options='{}' ;;\n", verb->get_name(), joined(own, " "));
+    options += fmt::format("    {}) options='{}' ;;\n", verb->get_name(), fmt::join(all_spellings(*verb), " "));
   }
   return fmt::format(
       R"(# SPDX-License-Identifier: BSL-1.0
@@ -276,7 +268,7 @@ _dlock() {{
 complete -F _dlock dlock
 )",
       bash_cases(line, takes_value), values, bash_cases(line, is_file), bash_cases(line, takes_value),
-      joined(names, " "), joined(global, " "), options, joined(global, " "));
+      fmt::join(names, " "), fmt::join(global, " "), options, fmt::join(global, " "));
 }
 
 std::string zsh_completion(const CLI::App& line) {

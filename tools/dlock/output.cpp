@@ -118,6 +118,13 @@ json to_json(const session_info& session) {
   return out;
 }
 
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
 std::string without_name(const std::string& text) { return text.starts_with("dlock: ") ? text.substr(7) : text; }
 
 void print_line(std::string_view text) {

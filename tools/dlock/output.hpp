@@ -40,6 +40,9 @@ const char* kind_of(const holder_info& holder) noexcept;
 json to_json(const holder_info& holder);
 json to_json(const session_info& session);
 
+/// The text with each `from`, which is not empty, replaced.
+std::string replaced(std::string text, std::string_view from, std::string_view to);
+
 /// An error's text without "dlock: " at its beginning.
 std::string without_name(const std::string& text);
 

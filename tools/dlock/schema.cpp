@@ -18,13 +18,6 @@ namespace dlock::command {
 
 namespace {
 
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; !from.empty() && (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
@@ -124,8 +117,11 @@ class schema_text {
 
  private:
   void add(std::string line) { lines_.push_back(std::move(line)); }
-  void add_file(std::string_view file, std::string_view from, std::string_view to) {
-    for (const auto& line : statements_of(file)) add(replaced(filled(line), from, to));
+  void add_file(std::string_view file) {
+    for (const auto& line : statements_of(file)) add(filled(line));
+  }
+  void add_lease_file(std::string_view file, const std::string& prefix) {
+    for (const auto& line : statements_of(file)) add(replaced(filled(line), "dlock_", prefix));
   }
   std::string filled(const std::string& text) const {
     return replaced(replaced(text, "@LOCKS@", checked("--name", is_.name)), "@TABLE@",
@@ -147,9 +143,9 @@ class schema_text {
                       : is_.scheme == "for_update"    ? sql_for_update
                                                       : std::string_view{};
     if (file.empty()) throw failure(exit_code::usage, fmt::format("--scheme '{}' is not known", is_.scheme));
-    add_file(file, "", "");
+    add_file(file);
     const bool wake = is_.wake && is_.scheme != "for_update";
-    if (wake) add_file(sql_waiter, "", "");
+    if (wake) add_file(sql_waiter);
     if (is_.user.empty()) return;
     add_user();
     const char* const rights = is_.scheme == "unique_insert" ? "SELECT, INSERT, UPDATE, DELETE"
@@ -169,7 +165,7 @@ class schema_text {
   void add_lease_tables() {
     const auto prefix = is_.prefix.empty() ? std::string("dlock_") : checked("--prefix", is_.prefix);
     add(fmt::format("USE `{}`;", checked("--name", is_.name)));
-    add_file(sql_schema_mysql, "dlock_", prefix);
+    add_lease_file(sql_schema_mysql, prefix);
     if (is_.user.empty()) return;
     add("");
     add("-- The rights of a program that locks.");
@@ -183,7 +179,7 @@ class schema_text {
 
   void add_sqlite() {
     const auto prefix = is_.prefix.empty() ? std::string("dlock_") : checked("--prefix", is_.prefix);
-    add_file(sql_schema_sqlite, "dlock_", prefix);
+    add_lease_file(sql_schema_sqlite, prefix);
     add("");
     add("-- A group that may lock, while no program has the file open:");
     add("--   chgrp locks folder locks.db; chmod 2770 folder; chmod 660 locks.db");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Each change of a key's holder.
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 
 #include <chrono>
 #include <ctime>
@@ -20,12 +20,7 @@ namespace {
 std::string now_text() {
   const auto now = std::chrono::system_clock::now();
   const auto ms = std::chrono::duration_cast<milliseconds>(now.time_since_epoch()).count();
-  const std::time_t seconds = ms / 1000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  return fmt::format("{}.{:03}Z", text, ms % 1000);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::time_t{ms / 1000}), ms % 1000);
 }
 
 /// What became of the key between two looks; empty: nothing.
