@@ -134,8 +134,8 @@ std::unique_ptr<script_connection> redis_client::open(const store_url::endpoint&
       primary = ask_sentinel(host, until, cancel);
       where = settings_.where(primary);
     }
-    auto made = std::make_unique<script_connection>(connect(primary, until, cancel), settings_.statement_timeout);
-    made->count_refusals(refusals_);
+    auto made =
+        std::make_unique<script_connection>(connect(primary, until, cancel), settings_.statement_timeout, refusals_);
     made->answer_by(until);
     const std::stop_callback ends(cancel, [&on = *made] { on.interrupt(); });
     if (greet(*made, where, why)) {

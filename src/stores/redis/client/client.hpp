@@ -23,7 +23,10 @@ namespace dlock::stores::redis {
 /// A connection that is logged in, and knows the names by which the server has the scripts of a scheme.
 class script_connection : public redis_connection {
  public:
-  using redis_connection::redis_connection;
+  /// `refusals`: how many the client's connections have met.
+  script_connection(stream_socket socket, std::chrono::milliseconds timeout,
+                    std::shared_ptr<std::atomic<unsigned>> refusals)
+      : redis_connection(std::move(socket), timeout), refusals_(std::move(refusals)) {}
 
   /// Rule 15: what another start of the server may have lost proves nothing, so it counts as another server, unless it
   /// keeps everything. `data`: names what is stored there, if something does.
@@ -32,11 +35,6 @@ class script_connection : public redis_connection {
   bool alive() noexcept override { return redis_connection::alive() && refusals_->load() == made_at_; }
   /// Its server is no primary any more, or not yet.
   void is_refused() noexcept;
-  /// `refusals`: how many the client's connections have met.
-  void count_refusals(std::shared_ptr<std::atomic<unsigned>> refusals) noexcept {
-    made_at_ = refusals->load();
-    refusals_ = std::move(refusals);
-  }
 
   server_facts server{};
   std::span<const std::string> scripts{};
@@ -44,8 +42,8 @@ class script_connection : public redis_connection {
   std::string epoch{};  ///< where fencing tokens have one: what they must exceed on this start of the server
 
  private:
-  std::shared_ptr<std::atomic<unsigned>> refusals_ = std::make_shared<std::atomic<unsigned>>(0);
-  unsigned made_at_ = 0;
+  const std::shared_ptr<std::atomic<unsigned>> refusals_;
+  const unsigned made_at_ = refusals_->load();
 };
 
 /// Calls of scripts that are sent in one go.
