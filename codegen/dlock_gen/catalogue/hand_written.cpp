@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 27> takers{"dlock::lock_service::acquire"
                                                   "dlock::try_lock_row",
                                                   "dlock::claim"};
 
-/// "{o.id}" of a template becomes "{}"; with `verbatim`, braces are braces.
+/// "{o.id}" of a template becomes "{}".
 std::string domain_of(std::string_view text) {
   std::string all;
   for (std::size_t at = 0; at < text.size(); ++at) {

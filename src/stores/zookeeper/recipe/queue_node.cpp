@@ -274,19 +274,18 @@ void holder_watch::list() {
 }
 
 void holder_watch::listed(const answer& response) {
-  if (response.lost()) return list_when_back();
+  if (response.lost()) {
+    handle_.when_connected([self = shared_from_this()](const answer& connected) {
+      if (connected.code == ZOK) return self->list();
+      self->listener_.tell_end();
+    });
+    return;
+  }
   const auto holder = first_of(response.names);
   if (response.code != ZOK || holder.empty()) return listener_.tell_end();  // the next holder is not watched
   handle_.read_and_watch(path_ + "/" + holder, shared_from_this(), [self = shared_from_this()](const answer& watched) {
     if (watched.code == ZOK) return self->listener_.tell(true);
     if (watched.code == ZNONODE || watched.lost()) return self->list();
-    self->listener_.tell_end();
-  });
-}
-
-void holder_watch::list_when_back() {
-  handle_.when_connected([self = shared_from_this()](const answer& connected) {
-    if (connected.code == ZOK) return self->list();
     self->listener_.tell_end();
   });
 }

@@ -137,7 +137,6 @@ class holder_watch final : public node_listener, public std::enable_shared_from_
   void changed() override { list(); }
   void list();
   void listed(const answer& response);
-  void list_when_back();
 
   zookeeper_handle& handle_;
   const std::string path_;
