@@ -25,50 +25,21 @@ Handler&& must(Handler&& then, const char* call) {
 
 /// `Lease`: what holds the keys.
 template <class Keys, class Lease>
-class acquire_call final : public engine::async_acquire<Keys> {
- public:
-  acquire_call(engine::service_core& core, const Keys& keys, const lock_options& options, const wait_mode& wait_mode,
-               bool must, async_handler<Lease>&& then)
-      : engine::async_acquire<Keys>(core, keys, core.shared().settled(options), wait_mode),
-        must_(must),
-        room_(access::room_for(keys)),
-        then_(std::move(then)) {}
-
- private:
-  void tell(std::exception_ptr failure, engine::acquired_of<Keys>&& result) override {
+void run_acquire(engine::service_core& core, const Keys& keys, const lock_options& options, const wait_mode& wait_mode,
+                 bool must_have, async_handler<Lease>&& then, const char* call) {
+  using acquire_call = engine::async_acquire<Keys>;
+  auto give = [must_have, then = must(std::move(then), call), room = access::room_for(keys)](
+                  std::exception_ptr failure, const Keys& all, engine::acquired_of<Keys>&& got) mutable {
     Lease held;
     try {
-      if (failure == nullptr) held = access::result(this->keys(), std::move(result), std::move(room_), must_);
+      if (failure == nullptr) held = access::result(all, std::move(got), std::move(room), must_have);
     } catch (...) {
       failure = std::current_exception();
     }
-    then_(std::move(failure), std::move(held));
-  }
-
-  const bool must_;
-  decltype(access::room_for(std::declval<const Keys&>())) room_;
-  async_handler<Lease> then_;
-};
-
-/// A call whose end has no result.
-template <class Call>
-class plain_call final : public Call {
- public:
-  template <class... Args>
-  explicit plain_call(async_handler<>&& then, Args&&... args)
-      : Call(std::forward<Args>(args)...), then_(std::move(then)) {}
-
- private:
-  void tell(std::exception_ptr failure) override { then_(std::move(failure)); }
-
-  async_handler<> then_;
-};
-
-template <class Keys, class Lease>
-void run_acquire(engine::service_core& core, const Keys& keys, const lock_options& options, const wait_mode& wait_mode,
-                 bool must_have, async_handler<Lease>&& then, const char* call) {
-  engine::async_call::run(std::make_unique<acquire_call<Keys, Lease>>(core, keys, options, wait_mode, must_have,
-                                                                      must(std::move(then), call)));
+    then(std::move(failure), std::move(held));
+  };
+  engine::async_call::run(std::make_unique<acquire_call>(core, keys, core.shared().settled(options), wait_mode,
+                                                         typename acquire_call::handler(std::move(give))));
 }
 
 const std::shared_ptr<engine::grant>& renewable(const lease& held) {
@@ -100,8 +71,8 @@ void lock_service::async_try_acquire_all(const lock_keys& keys, const lock_optio
 
 void async_release(lease&& held, async_handler<> then) {
   if (!held) throw std::logic_error("dlock: async_release() on an empty lease");
-  auto call = std::make_unique<plain_call<engine::async_release>>(must(std::move(then), "async_release"),
-                                                                  *access::grant_of(held)->home, 1U);
+  auto call = std::make_unique<engine::async_release>(*access::grant_of(held)->home, 1U,
+                                                      must(std::move(then), "async_release"));
   auto grant = access::take_grant(held);
   call->end_leases({&grant, 1});
   engine::async_call::run(std::move(call));
@@ -110,8 +81,7 @@ void async_release(lease&& held, async_handler<> then) {
 void async_release(multi_lease&& held, async_handler<> then) {
   if (!held) throw std::logic_error("dlock: async_release() on an empty multi_lease");
   auto& core = *access::grant_of(*held.begin())->home;
-  auto call =
-      std::make_unique<plain_call<engine::async_release>>(must(std::move(then), "async_release"), core, held.size());
+  auto call = std::make_unique<engine::async_release>(core, held.size(), must(std::move(then), "async_release"));
   std::vector<std::shared_ptr<engine::grant>> grants;
   grants.reserve(held.size());
   access::take_grants(held, grants);
@@ -122,14 +92,13 @@ void async_release(multi_lease&& held, async_handler<> then) {
 void async_renew(const lease& held, async_handler<> then) {
   const auto& grant = renewable(held);
   engine::async_call::run(
-      std::make_unique<plain_call<engine::async_extend>>(must(std::move(then), "async_renew"), grant, grant->ttl));
+      std::make_unique<engine::async_extend>(grant, grant->ttl, must(std::move(then), "async_renew")));
 }
 
 void async_renew(const lease& held, std::chrono::milliseconds ttl, async_handler<> then) {
   const auto& grant = renewable(held);
   engine::check_request(*grant->home, grant->key, {.ttl = ttl, .renewal = renewal::manual});
-  engine::async_call::run(
-      std::make_unique<plain_call<engine::async_extend>>(must(std::move(then), "async_renew"), grant, ttl));
+  engine::async_call::run(std::make_unique<engine::async_extend>(grant, ttl, must(std::move(then), "async_renew")));
 }
 
 }  // namespace dlock

@@ -79,8 +79,12 @@ lock_request async_request(service_core& core, const detail::lock_settings& term
 
 template <class Keys>
 async_acquire<Keys>::async_acquire(service_core& core, const Keys& keys, const detail::lock_settings& terms,
-                                   const lock_request::wait_mode& wait_mode)
-    : async_call(core, terms.cancel), keys_(keys), terms_(terms), in_transaction_(in_transaction(core)) {
+                                   const lock_request::wait_mode& wait_mode, handler then)
+    : async_call(core, terms.cancel),
+      keys_(keys),
+      terms_(terms),
+      in_transaction_(in_transaction(core)),
+      then_(std::move(then)) {
   check_acquire(core, all_of(keys_), terms_);
   for (const auto& key : all_of(keys_)) check_may_wait_here(core, key);
   op_.template emplace<acquisition_of<Keys>>(core.all(), keys_, async_request(core, terms_, wait_mode), *this);
@@ -93,7 +97,7 @@ async_acquire<Keys>::async_acquire(service_core& core, const Keys& keys, const d
 
 template <class Keys>
 void async_acquire<Keys>::take_result() {
-  auto result = result_of(std::get<acquisition_of<Keys>>(op_), core().shared().time.now());
+  auto result = std::get<acquisition_of<Keys>>(op_).result(core().shared().time.now());
   op_.template emplace<acquired_of<Keys>>(std::move(result));
 }
 
@@ -107,7 +111,7 @@ void async_acquire<Keys>::tell(std::exception_ptr failure) {
   drop_operation();  // it was not begun, if it is still there
   auto& result = *std::get_if<acquired_of<Keys>>(&op_);
   if (in_transaction_) tell_in_transaction(core(), result);
-  tell(std::move(failure), std::move(result));
+  then_(std::move(failure), keys_, std::move(result));
 }
 
 template class async_acquire<lock_key>;
@@ -115,16 +119,12 @@ template class async_acquire<lock_keys>;
 
 // ---- releasing, renewing --------------------------------------------------------------------------------------------
 
-async_release::async_release(service_core& core, std::size_t leases) : async_call(core, {}) {
-  std::span<statement*> room(&room_for_one_, 1);
-  if (leases > 1) {
-    several_.resize(leases);
-    room_.resize(leases);
-    all_ = several_;
-    room = room_;
-  }
-  op_.emplace(core.all(), all_, room);
-}
+async_release::async_release(service_core& core, std::size_t leases, end_handler then)
+    : async_call(core, {}),
+      all_(leases),
+      room_(leases),
+      op_(std::in_place, core.all(), all_, room_),
+      then_(std::move(then)) {}
 
 void async_release::end_leases(std::span<std::shared_ptr<grant>> grants) noexcept {
   for (std::size_t i = 0; i < grants.size(); ++i) {
@@ -135,11 +135,9 @@ void async_release::end_leases(std::span<std::shared_ptr<grant>> grants) noexcep
 
 void async_release::take_result() { check_released(all_); }
 
-async_extend::async_extend(const std::shared_ptr<grant>& grant, microseconds ttl) : async_call(*grant->home, {}) {
-  op_.emplace(core().all(), grant, ttl);
+async_extend::async_extend(const std::shared_ptr<grant>& grant, microseconds ttl, end_handler then)
+    : async_call(*grant->home, {}), op_(std::in_place, core().all(), grant, ttl), then_(std::move(then)) {
   op_->must_not_wait_for_itself();
 }
-
-void async_extend::take_result() {}  // it has thrown, or it is done
 
 }  // namespace dlock::engine

@@ -3,7 +3,6 @@
 
 /// What the asynchronous interfaces call: operations without a waiting thread. Each interface derives how it completes.
 
-#include <array>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -12,11 +11,15 @@
 #include <variant>
 #include <vector>
 
+#include "dlock/detail/once_function.hpp"
 #include "engine/core/call_steps.hpp"
 #include "engine/drivers/async_driver.hpp"
 #include "engine/operations/extension.hpp"
 
 namespace dlock::engine {
+
+/// Gets what an asynchronous call threw, or null.
+using end_handler = detail::once_function<void(std::exception_ptr)>;
 
 /// One call without a waiting thread. It keeps the service, and all that its operation refers to, until its completion
 /// handler has been called. The constructor reads what only the calling thread knows, and throws what is wrong with the
@@ -53,12 +56,12 @@ class async_call : public async_run {
 /// acquire() or acquire_all(), without a thread that waits. The owner is that of an owner_scope of the calling thread,
 /// otherwise a new one: so two such calls exclude each other, also on one thread.
 template <class Keys>
-class async_acquire : public async_call {
- protected:
+class async_acquire final : public async_call {
+ public:
+  using handler = detail::once_function<void(std::exception_ptr, const Keys&, acquired_of<Keys>&&)>;
+
   async_acquire(service_core& core, const Keys& keys, const detail::lock_settings& terms,
-                const lock_request::wait_mode& wait_mode);
-  virtual void tell(std::exception_ptr failure, acquired_of<Keys>&& result) = 0;
-  const Keys& keys() const noexcept { return keys_; }
+                const lock_request::wait_mode& wait_mode, handler then);
 
  private:
   operation& about() noexcept final { return *std::get_if<acquisition_of<Keys>>(&op_); }
@@ -70,45 +73,45 @@ class async_acquire : public async_call {
   const detail::lock_settings terms_;
   const bool in_transaction_;
   std::variant<acquired_of<Keys>, acquisition_of<Keys>> op_{};  // what it gave, once it is over
+  handler then_;
 };
 extern template class async_acquire<lock_key>;
 extern template class async_acquire<lock_keys>;
 
 /// release() of one lease, or of several, without a thread that waits. end_leases() must precede run().
-class async_release : public async_call {
+class async_release final : public async_call {
  public:
+  /// Room for so many leases.
+  async_release(service_core& core, std::size_t leases, end_handler then);
   /// The leases end now. As many as it was made for, of one service; the first first.
   void end_leases(std::span<std::shared_ptr<grant>> grants) noexcept;
 
- protected:
-  /// Room for so many leases.
-  async_release(service_core& core, std::size_t leases);
-
  private:
   operation& about() noexcept final { return *op_; }
   void take_result() final;
   void drop_operation() noexcept final { op_.reset(); }
+  void tell(std::exception_ptr failure) final { then_(std::move(failure)); }
 
-  ended_lease alone_{};
-  statement* room_for_one_ = nullptr;
-  std::vector<ended_lease> several_{};
-  std::vector<statement*> room_{};
-  std::span<ended_lease> all_{&alone_, 1};
-  std::optional<release_operation> op_{};
+  std::vector<ended_lease> all_;
+  std::vector<statement*> room_;
+  std::optional<release_operation> op_;
+  end_handler then_;
 };
 
 /// extend(), without a thread that waits.
-class async_extend : public async_call {
- protected:
+class async_extend final : public async_call {
+ public:
   /// Throws as extend() where the statement would wait for this very thread.
-  async_extend(const std::shared_ptr<grant>& grant, microseconds ttl);
+  async_extend(const std::shared_ptr<grant>& grant, microseconds ttl, end_handler then);
 
  private:
   operation& about() noexcept final { return *op_; }
-  void take_result() final;
+  void take_result() final {}  // it has thrown, or it is done
   void drop_operation() noexcept final { op_.reset(); }
+  void tell(std::exception_ptr failure) final { then_(std::move(failure)); }
 
   std::optional<extension> op_;
+  end_handler then_;
 };
 
 }  // namespace dlock::engine

@@ -25,36 +25,6 @@ namespace {
 /// Time limit of one administrative query.
 constexpr microseconds query_limit = 5s;
 
-/// Goes on with a re-entry that needs a statement.
-class reentry_under_way final : public operation {
- public:
-  reentry_under_way(reentry_attempt& entry, const action& next) noexcept : entry_(entry), next_(next) {}
-  action start(instant) override { return next_; }
-  action resume(instant now) override { return entry_.resume(now); }
-  action interrupt(interruption, instant now) override { return resume(now); }
-
- private:
-  reentry_attempt& entry_;
-  const action next_;
-};
-
-/// Without an acquisition, which most re-entries need not make. Null: it is not entered.
-acquired enter_again(service_core& core, const lock_key& key, const detail::lock_settings& terms, instant now) {
-  acquired result;
-  const auto& owner = *current_owner();
-  if (owner.grants.load(std::memory_order_relaxed) == 0) return result;
-  reentry_attempt again(core.all(), terms);
-  if (again.find(owner, in_owner_scope(), key, now) != reentry_attempt::found::entered) return result;
-  if (const auto next = again.start(now); next.what != action::kind::finished) {
-    blocking_driver driver(core.all());
-    reentry_under_way op(again, next);
-    driver.run(op);
-  }
-  result.held = again.take(result.first);
-  result.entered_again = true;
-  return result;
-}
-
 /// Ends a wait that closes a circle of waiting threads, and so can't end by itself. Only the thread's own owner counts:
 /// what an owner holds that the program named, other threads may release.
 class circle_check final : public wait_check, private nested_wait::thread {
@@ -155,14 +125,15 @@ namespace {
 /// `room`: of an acquisition, for which the stack of the caller has it.
 template <class Keys, class... Room>
 acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail::lock_settings& terms,
-                              const lock_request::wait_mode& wait_mode, instant begun, Room*... room) {
+                              const lock_request::wait_mode& wait_mode, Room*... room) {
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
+  const auto begun = driver.now();
   acquisition_of<Keys> op(core.all(), keys, request_of(terms, begun, wait_mode), driver.signal(), room...);
   std::optional<circle_check> circles;
   if (circle_check::needed(std::is_same_v<Keys, lock_keys>)) circles.emplace(core, driver);
   try {
-    auto result = result_of(op, driver.run(op, begun));
+    auto result = op.result(driver.run(op, begun));
     if (in_transaction(core)) tell_in_transaction(core, result);
     return result;
   } catch (const lock_deadlock&) {
@@ -177,10 +148,8 @@ acquired acquire(service_core& core, const lock_key& key, const detail::lock_set
   core.refuse_if_forked();
   check_acquire(core, all_of(key), terms);
   check_cancelled(all_of(key), terms);
-  const auto begun = core.shared().time.now();
-  if (auto again = enter_again(core, key, terms, begun); again.held != nullptr) return again;
   acquisition::room room;
-  return run_acquire(core, key, terms, wait_mode, begun, &room);
+  return run_acquire(core, key, terms, wait_mode, &room);
 }
 
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
@@ -188,38 +157,17 @@ acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail
   core.refuse_if_forked();
   check_acquire(core, all_of(keys), terms);
   check_cancelled(all_of(keys), terms);
-  return run_acquire(core, keys, terms, wait_mode, core.shared().time.now());
+  return run_acquire(core, keys, terms, wait_mode);
 }
-
-namespace {
-
-/// Nothing but a wait.
-class plain_pause final : public operation {
- public:
-  explicit plain_pause(instant until) noexcept : until_(until) {}
-  action start(instant) override { return action::wait(until_); }
-  action resume(instant now) override { return now < until_ ? action::wait(until_) : action{}; }
-  action interrupt(interruption why, instant) override {
-    interrupted = why;
-    return {};
-  }
-  std::optional<interruption> interrupted{};
-
- private:
-  const instant until_;
-};
-
-}  // namespace
 
 void pause_for(service_core& core, microseconds time, const lock_key& key, const detail::lock_settings& terms,
                instant begun) {
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
-  plain_pause op(driver.now() + time);
-  driver.run(op);
-  if (!op.interrupted) return;
+  const auto why = driver.pause(driver.now() + time);
+  if (!why) return;
   const auto waited = driver.now() - begun;
   core.shared().notify({.what = event::kind::busy, .key = key.view(), .waited = waited});
-  throw_interrupted(*op.interrupted, key, waited);
+  throw_interrupted(*why, key, waited);
 }
 
 void extend(const std::shared_ptr<grant>& grant, microseconds ttl) {

@@ -130,19 +130,6 @@ bool leave(const std::shared_ptr<grant>& grant) noexcept {
 
 // ---- after ----------------------------------------------------------------------------------------------------------
 
-acquired result_of(acquisition& op, instant now) {
-  acquired result;
-  static_cast<acquisition::acquired&>(result) = op.result(now);
-  if (result.held == nullptr) result.why_busy = op.why_busy(now);
-  return result;
-}
-
-acquired_all result_of(multi_acquisition& op, instant now) {
-  acquired_all result{op.result(now), {}};
-  if (result.held.empty()) result.why_busy = op.why_busy(now);
-  return result;
-}
-
 namespace {
 void tell_in_transaction(service_core& core, const lock_key& key) {
   core.shared().notify({.what = event::kind::in_transaction,

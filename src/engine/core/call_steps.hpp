@@ -21,15 +21,6 @@ namespace dlock::engine {
 inline std::span<const lock_key> all_of(const lock_key& key) noexcept { return {&key, 1}; }
 inline std::span<const lock_key> all_of(const lock_keys& keys) noexcept { return {keys.begin(), keys.end()}; }
 
-/// What an acquire gives. Null: the key was busy until the wait ended; `why_busy` says by whom.
-struct acquired : acquisition::acquired {
-  std::string why_busy{};
-};
-/// One place for each key; none: one of them was busy.
-struct acquired_all {
-  std::vector<multi_acquisition::key_slot> held{};
-  std::string why_busy{};
-};
 template <class Keys>
 using acquired_of = std::conditional_t<std::is_same_v<Keys, lock_key>, acquired, acquired_all>;
 template <class Keys>
@@ -59,9 +50,6 @@ bool leave(const std::shared_ptr<grant>& grant) noexcept;
 
 // ---- after ----------------------------------------------------------------------------------------------------------
 
-/// Of operations that are finished. Throw what they throw.
-acquired result_of(acquisition& op, instant now);
-acquired_all result_of(multi_acquisition& op, instant now);
 /// Tells the observer of what was acquired while in_transaction().
 void tell_in_transaction(service_core& core, const acquired& result);
 void tell_in_transaction(service_core& core, const acquired_all& result);

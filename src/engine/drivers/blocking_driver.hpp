@@ -64,6 +64,12 @@ class blocking_driver {
   /// Returns when it is finished: the time when it was resumed last. `begun`: now. Throws what the operation throws.
   instant run(operation& op, instant begun);
   instant run(operation& op) { return run(op, now()); }
+  /// Waits until then, or until it is interrupted, and says by what.
+  std::optional<interruption> pause(instant until) {
+    for (;;) {
+      if (const auto why = wait(until); why || now() >= until) return why;
+    }
+  }
   instant now() const noexcept { return services_.shared.time.now(); }
 
  private:

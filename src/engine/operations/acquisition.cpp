@@ -27,9 +27,7 @@ acquisition::~acquisition() {
 
 // ---- in this process ------------------------------------------------------------------------------------------------
 
-action acquisition::start(instant now) { return begin(now); }
-
-action acquisition::begin(instant now) {
+action acquisition::start(instant now) {
   switch (again_.find(*request_.owner, request_.named, key_, now)) {
     case reentry_attempt::found::entered: return enter_again(again_.start(now));
     case reentry_attempt::found::being_freed:
@@ -79,7 +77,7 @@ action acquisition::queue_left(action next, instant now) {
       return ask_store(!queue_wait_.freed(), now);
     case queue_wait::end::enter_again:
       queue_wait_.enter_at_head();
-      return begin(now);  // what the owner held may have been released again
+      return start(now);  // what the owner held may have been released again
     case queue_wait::end::too_many: too_many_ = true; break;
     case queue_wait::end::timed_out: return busy_here(now);
   }
@@ -262,7 +260,7 @@ action acquisition::interrupt(interruption why, instant now) {
 
 // ---- what came of it ------------------------------------------------------------------------------------------------
 
-acquisition::acquired acquisition::result(instant now) {
+acquired acquisition::result(instant now) {
   if (result_.held != nullptr) return std::move(result_);
   const auto waited = now - request_.begun;
   const auto* const machine = attempt_ != nullptr ? &attempt_->machine() : nullptr;
@@ -278,7 +276,7 @@ acquisition::acquired acquisition::result(instant now) {
                            .attempts = machine != nullptr ? machine->statements() : 0});
   if (too_many_) throw_too_many(services_, key_);
   if (interrupted_) throw_interrupted(*interrupted_, key_, waited);
-  return {};
+  return {.why_busy = why_busy(now)};
 }
 
 std::string acquisition::why_busy(instant now) const {

@@ -13,6 +13,14 @@
 
 namespace dlock::engine {
 
+/// What an acquire of one key gives.
+struct acquired {
+  std::shared_ptr<grant> held{};  ///< null: busy until the wait ended
+  bool entered_again = false;     ///< a second lease on what its owner held before
+  bool first = false;             ///< the place of this lease on the stack decides which calls may enter again
+  std::string why_busy{};         ///< busy: what the wait was for, for lock_timeout
+};
+
 /// One acquire of one key: the queue of this process, then the store, with pauses, until it is granted or the wait
 /// ends.
 class acquisition final : public operation {
@@ -41,21 +49,12 @@ class acquisition final : public operation {
     return doing_ == doing::queued || doing_ == doing::pausing ? &key_ : nullptr;
   }
 
-  /// What came of it.
-  struct acquired {
-    std::shared_ptr<grant> held{};  ///< null: busy until the wait ended
-    bool entered_again = false;     ///< a second lease on what its owner held before
-    bool first = false;             ///< the place of this lease on the stack decides which calls may enter again
-  };
   /// After action::kind::finished. Throws lock_refused, store_error.
   acquired result(instant now);
-  /// Of a null result: what the wait was for, for lock_timeout.
-  std::string why_busy(instant now) const;
 
  private:
   enum class doing : std::uint8_t { nothing, entering_again, queued, yielding, asking, pausing };
 
-  action begin(instant now);
   action enter(instant now);
   action enter_queue(instant until, instant now);
   action enter_again(action next);
@@ -68,6 +67,7 @@ class acquisition final : public operation {
   action follow(action next, instant now);
   action pause_now(instant now);
   action pause_over(action next, instant now);
+  std::string why_busy(instant now) const;
   void notify_granted(instant now, unsigned statements, bool taken_over);
 
   engine_services& services_;

@@ -346,13 +346,13 @@ action multi_acquisition::pause_over(action next, instant now) {
 
 // ---- what came of it ------------------------------------------------------------------------------------------------
 
-std::vector<multi_acquisition::key_slot> multi_acquisition::result(instant now) {
+acquired_all multi_acquisition::result(instant now) {
   const auto& key = keys_[machine_.busy_key()];
   const auto waited = now - request_.begun;
   if (end_ == multi_step::granted) {
     // Those that were held before may have been lost meanwhile, and no caller may work with fewer than all.
     for (const auto& each : slots_) ensure_held(*each.held, now);
-    return std::exchange(slots_, {});
+    return {std::exchange(slots_, {}), {}};
   }
   if (missing_ != nullptr) throw_no_such_row(*missing_);
   if (end_ == multi_step::failed && closed_) throw_interrupted(interruption::closed, key, waited);
@@ -360,7 +360,7 @@ std::vector<multi_acquisition::key_slot> multi_acquisition::result(instant now) 
   if (why_busy_.empty()) services_.shared.notify({.what = event::kind::busy, .key = key.view(), .waited = waited});
   if (too_many_) throw_too_many(services_, key);
   if (interrupted_) throw_interrupted(*interrupted_, key, waited);
-  return {};
+  return {{}, why_busy(now)};
 }
 
 std::string multi_acquisition::why_busy(instant now) const {
@@ -376,9 +376,9 @@ action multi_acquisition::one_by_one(action next, instant now) {
   for (;;) {
     if (single_) {
       if (next.what != action::kind::finished) return next;
-      static_cast<acquisition::acquired&>(slots_[at_]) = single_->result(now);
+      static_cast<acquired&>(slots_[at_]) = single_->result(now);
       if (slots_[at_].held == nullptr) {
-        why_busy_ = single_->why_busy(now);
+        why_busy_ = std::move(slots_[at_].why_busy);
         return follow(multi_step::busy, now);
       }
       single_.reset();

@@ -14,15 +14,21 @@
 
 namespace dlock::engine {
 
+/// What is held of one key.
+struct key_slot : acquired {
+  queue_turn turn{};  // ours, and not yet a grant's
+};
+
+/// One place for each key; none: one of them was busy.
+struct acquired_all {
+  std::vector<key_slot> held{};
+  std::string why_busy{};
+};
+
 /// One acquire of several keys, all or none: does what multi_machine wants. Nothing is held while one is waited for,
 /// but in the end those before it in the order of all processes, or of the queues of this one.
 class multi_acquisition final : public operation {
  public:
-  /// What is held of one key.
-  struct key_slot : acquisition::acquired {
-    queue_turn turn{};  // ours, and not yet a grant's
-  };
-
   /// `keys` must outlive it. `request`: the owner, when the call began, and how the caller waits.
   multi_acquisition(engine_services& services, const lock_keys& keys, const lock_request& request, waker& woken);
   ~multi_acquisition() override;
@@ -33,10 +39,8 @@ class multi_acquisition final : public operation {
   const lock_key* waits_for() const noexcept override;
   void list_taken(std::vector<nested_wait::held_lock>& all) const override;
 
-  /// After action::kind::finished: one for each key. Empty: one was busy until the wait ended. Throws as acquisition.
-  std::vector<key_slot> result(instant now);
-  /// Of an empty result: for lock_timeout.
-  std::string why_busy(instant now) const;
+  /// After action::kind::finished. Throws as acquisition.
+  acquired_all result(instant now);
 
  private:
   enum class doing : std::uint8_t {
@@ -69,6 +73,7 @@ class multi_acquisition final : public operation {
   action pause_over(action next, instant now);
   action one_by_one(action next, instant now);
   action extend_all(bool resumed, instant now);
+  std::string why_busy(instant now) const;
 
   engine_services& services_;
   const lock_keys& keys_;
