@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 void grant_lifecycle::make_room(grant& grant) {
   if ((grant.kind != lease_kind::session || grant.cap != instant::max()) && grant.deadline == nullptr)
-    deadline_timer::make_room(grant);
+    grant.deadline = std::make_unique<grant_deadline>(grant);
   if (grant.kind == lease_kind::column) row_renewer::make_room(grant);
 }
 
@@ -33,16 +33,32 @@ bool grant_lifecycle::admit(const std::shared_ptr<grant>& grant, instant now) no
 void grant_lifecycle::watch(const std::shared_ptr<grant>& grant, instant now) noexcept {
   const bool by_session = grant->kind == lease_kind::session;
   if (by_session && grant->cap == instant::max()) return;  // its session's deadline is all it has
-  deadlines_.set(*grant, by_session ? grant->cap : std::min(grant->cap, now + grant->own_end.remaining(now)));
+  const auto when = by_session ? grant->cap : std::min(grant->cap, now + grant->own_end.remaining(now));
+  {
+    const base::lock_guard lock(mutex_);
+    // It may have been lost already, and then it has been taken out.
+    if (grant->state.load() != grant_state::held || !timers_.set(*grant->deadline, when)) return;
+  }
+  sooner_(when);
 }
 
-void grant_lifecycle::deadline_passed(const std::shared_ptr<grant>& grant, instant now) noexcept {
-  if (grant->state.load() != grant_state::held) return;
-  if (grant->remaining(now) > 0us) {
-    watch(grant, now);
-  } else {
-    lost(grant, grant->why(now), now);
+instant grant_lifecycle::tick(instant now) noexcept {
+  base::unique_lock lock(mutex_);
+  while (timers_.first() <= now) {
+    auto due = timers_.take_first().of.alive();
+    if (due == nullptr) continue;
+    lock.unlock();
+    if (due->state.load() == grant_state::held) {
+      if (due->remaining(now) > 0us) {
+        watch(due, now);  // it was extended meanwhile
+      } else {
+        lost(due, due->why(now), now);
+      }
+    }
+    due.reset();  // may be the end of it, and of a good deal more
+    lock.lock();
   }
+  return timers_.first();
 }
 
 void grant_lifecycle::lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept {
@@ -119,42 +135,13 @@ void grant_lifecycle::no_longer_held() noexcept { counted_ += ending - 1; }
 
 void grant_lifecycle::gone(grant& grant) noexcept {
   sessions_.unlink(grant);
-  deadlines_.clear(grant);
+  if (grant.deadline != nullptr) {
+    const base::lock_guard lock(mutex_);
+    timers_.remove(*grant.deadline);
+  }
   rows_.remove(grant);
   counted_ -= ending;
   changed_();
-}
-
-// ---- deadlines of single grants ------------------------------------------------------------------------------------
-
-void deadline_timer::make_room(grant& grant) { grant.deadline = std::make_unique<grant_deadline>(grant); }
-
-void deadline_timer::set(grant& grant, instant when) noexcept {
-  {
-    const base::lock_guard lock(mutex_);
-    // It may have been lost already, and then it has been cleared.
-    if (grant.state.load() != grant_state::held || !timers_.set(*grant.deadline, when)) return;
-  }
-  sooner_(when);
-}
-
-void deadline_timer::clear(grant& grant) noexcept {
-  if (grant.deadline == nullptr) return;
-  const base::lock_guard lock(mutex_);
-  timers_.remove(*grant.deadline);
-}
-
-instant deadline_timer::tick(instant now) noexcept {
-  base::unique_lock lock(mutex_);
-  while (timers_.first() <= now) {
-    auto due = timers_.take_first().of.alive();
-    if (due == nullptr) continue;
-    lock.unlock();
-    passed_(due, now);
-    due.reset();  // may be the end of it, and of a good deal more
-    lock.lock();
-  }
-  return timers_.first();
 }
 
 }  // namespace dlock::engine

@@ -16,49 +16,23 @@
 
 namespace dlock::engine {
 
-/// Knows the local deadlines of single grants: of an expiry of their own, and of max_hold. (Those of sessions are
-/// session_keeper's.) Does no I/O and runs no user code, so it is never late because of either.
-/// Thread safety: all functions from any thread.
-class deadline_timer {
- public:
-  using passed = std::function<void(const std::shared_ptr<grant>&, instant)>;
-  using sooner = std::function<void(instant)>;
-
-  /// `on_passed`: a deadline has come; called by tick(), without a lock. `on_sooner`: tick() is wanted by then.
-  deadline_timer(passed on_passed, sooner on_sooner) : passed_(std::move(on_passed)), sooner_(std::move(on_sooner)) {}
-
-  /// Makes what set() needs, so that it can't fail.
-  static void make_room(grant& grant);
-  /// Unless the grant is not held any more. Precondition: make_room() was called for it once.
-  void set(grant& grant, instant when) noexcept;
-  /// Once it is not held any more, before it is destroyed.
-  void clear(grant& grant) noexcept;
-
-  /// Returns when to come back.
-  instant tick(instant now) noexcept;
-
- private:
-  const passed passed_;
-  const sooner sooner_;
-  base::mutex mutex_;
-  deadline_heap<grant_deadline> timers_ DLOCK_GUARDED_BY(mutex_){&grant_deadline::link};
-};
-
 /// What keeps the books that a grant stands in: its session, its deadlines, its owner, the count of what is held. A
 /// grant comes in once, when the store has said yes, and goes once, by a release or a loss. Nothing in here can fail,
 /// or sends anything by itself. Thread safety: all functions from any thread.
 class grant_lifecycle {
  public:
-  grant_lifecycle(service_context& shared, held_locks& table, session_keeper& sessions, deadline_timer& deadlines,
-                  row_renewer& rows, background_work& background, notifier& news, std::function<void()> on_change)
+  /// `on_change`: held() or any() has become less. `on_sooner`: tick() is wanted by then.
+  grant_lifecycle(service_context& shared, held_locks& table, session_keeper& sessions, row_renewer& rows,
+                  background_work& background, notifier& news, std::function<void()> on_change,
+                  std::function<void(instant)> on_sooner)
       : shared_(shared),
         table_(table),
         sessions_(sessions),
-        deadlines_(deadlines),
         rows_(rows),
         background_(background),
         news_(news),
-        changed_(std::move(on_change)) {}
+        changed_(std::move(on_change)),
+        sooner_(std::move(on_sooner)) {}
 
   /// How long a lost key waits at most for the notification of its holder before it is freed. In each case it waits for
   /// the margin, which is the time that the holder has to stop.
@@ -68,11 +42,12 @@ class grant_lifecycle {
   static void make_room(grant& grant);
   /// The store has granted it. False: its session is over, and it must be given back.
   bool admit(const std::shared_ptr<grant>& grant, instant now) noexcept;
-  /// Sets the deadline anew, after an extension by hand.
+  /// Sets its local deadline anew, after an extension by hand: that of an expiry of its own, or of max_hold. (Those of
+  /// sessions are session_keeper's.)
   void watch(const std::shared_ptr<grant>& grant, instant now) noexcept;
-
-  /// A local deadline has come: it is lost, unless it was extended meanwhile.
-  void deadline_passed(const std::shared_ptr<grant>& grant, instant now) noexcept;
+  /// Ends those whose deadline has come, without I/O or code of the user's, so it is never late because of either.
+  /// Returns when to come back.
+  instant tick(instant now) noexcept;
   /// It may not be trusted any more. Only the first call counts. Notifies its holder, then releases it.
   void lost(const std::shared_ptr<grant>& grant, loss_reason reason, instant now) noexcept;
 
@@ -86,10 +61,6 @@ class grant_lifecycle {
   /// A lease ends and no caller waits for its release: the rest is done in the background. `unused`: it was granted,
   /// and never handed out, so no min_hold counts.
   void leave_in_background(const std::shared_ptr<grant>& grant, instant now, bool unused = false) noexcept;
-  /// The background has released it, or goes on.
-  void released(const std::shared_ptr<grant>& grant, release_result result, const fault& why, instant now) noexcept {
-    end_release(grant, result, grant->trusted, why, now, false);
-  }
 
   /// Why the row is not the grant's any more, which a statement has found that was answered just now.
   DLOCK_EXPORT static loss_reason not_ours(grant& grant, instant now) noexcept;
@@ -110,11 +81,13 @@ class grant_lifecycle {
   service_context& shared_;
   held_locks& table_;
   session_keeper& sessions_;
-  deadline_timer& deadlines_;
   row_renewer& rows_;
   background_work& background_;
   notifier& news_;
-  const std::function<void()> changed_;  // held() or any() has become less
+  const std::function<void()> changed_;
+  const std::function<void(instant)> sooner_;
+  base::mutex mutex_;
+  deadline_heap<grant_deadline> timers_ DLOCK_GUARDED_BY(mutex_){&grant_deadline::link};
   tenure_tracker history_{};
   wake_knowledge knowledge_{};
   static constexpr std::uint64_t ending = std::uint64_t{1} << 32U;

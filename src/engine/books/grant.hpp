@@ -177,7 +177,7 @@ struct grant : std::enable_shared_from_this<grant> {
 
 // They stand in their heaps only while their grant is held, so it leaves them before it is destroyed.
 
-/// The local deadline of a grant. Guarded by the mutex of deadline_timer.
+/// The local deadline of a grant. Guarded by the mutex of grant_lifecycle.
 struct grant_deadline {
   explicit grant_deadline(grant& whose) noexcept : of(whose) {}
 

@@ -67,18 +67,19 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
                  .over = [this](const auto& session, const auto& last, auto why,
                                 auto now) { session_over(session, last, why, now); },
                  .sooner = [this](instant when) { timer_.due_by(when); }}),
-      background_(shared_, statements_, sessions_, news_,
-                  {.released = [this](const auto& grant, auto result, const auto& why,
-                                      auto now) { grants_.released(grant, result, why, now); },
-                   .fewer = [this] { changed(); },
-                   .sooner = [this](instant when) { timer_.due_by(when); },
-                   .drained = [this] { stop_threads(); }}),
-      deadlines_([this](const auto& grant, instant now) { grants_.deadline_passed(grant, now); },
-                 [this](instant when) { timer_.due_by(when); }),
+      background_(
+          shared_, statements_, sessions_, news_,
+          {.released = [this](const auto& grant, auto result, const auto& why,
+                              auto now) { grants_.end_release(grant, result, grant->trusted, why, now, false); },
+           .fewer = [this] { changed(); },
+           .sooner = [this](instant when) { timer_.due_by(when); },
+           .drained = [this] { stop_threads(); }}),
       rows_(shared_, statements_, table_, news_,
             {.lost = [this](const auto& grant, auto why, auto now) { grants_.lost(grant, why, now); },
              .sooner = [this](instant when) { timer_.due_by(when); }}),
-      grants_(shared_, table_, sessions_, deadlines_, rows_, background_, news_, [this] { changed(); }),
+      grants_(
+          shared_, table_, sessions_, rows_, background_, news_, [this] { changed(); },
+          [this](instant when) { timer_.due_by(when); }),
       cleanup_(shared_, statements_, news_, [this](instant when) { timer_.due_by(when); }),
       services_{shared_,
                 statements_,
@@ -181,7 +182,7 @@ void service_core::note_store_changes(instant now) noexcept {
 
 instant service_core::tick(instant now) noexcept {
   note_store_changes(now);
-  auto next = std::min({deadlines_.tick(now), sessions_.tick(now), rows_.tick(now), cleanup_.tick(now)});
+  auto next = std::min({grants_.tick(now), sessions_.tick(now), rows_.tick(now), cleanup_.tick(now)});
   // After those that may have given it something to do.
   next = std::min(next, background_.tick(now));
   return std::min(next, statements_.tick(now));

@@ -132,7 +132,6 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   notifier news_;
   session_keeper sessions_;
   background_work background_;
-  deadline_timer deadlines_;
   row_renewer rows_;
   grant_lifecycle grants_;
   cleanup cleanup_;
