@@ -169,7 +169,7 @@ void nested_wait::closes_circle(const store& where, const lock_key& key, const l
       for (const auto* at = each.holder; at != nullptr; at = at->holder)
         wait.circle_.push_back({.who = {}, .waits_for = std::string(at->wait.what_.key->view())});
       wait.circle_.insert(wait.circle_.end(), others.begin(), others.end());
-      wait.thread_.wake();
+      wait.woken_.wake();
     } catch (const std::bad_alloc&) {
       // The store finds it again.
     }

@@ -20,15 +20,6 @@ namespace dlock::engine {
 /// safety: each object is used by one thread, the static functions by any.
 class nested_wait {
  public:
-  /// The thread that waits.
-  class thread {
-   public:
-    /// A store has found a circle that this wait is part of. Called under a lock: it may only signal.
-    virtual void wake() noexcept = 0;
-
-   protected:
-    ~thread() = default;
-  };
   /// A lock that it holds. Or, without a grant, its turn in the queue for a key, behind which other threads of that
   /// service wait.
   struct held_lock {
@@ -48,7 +39,8 @@ class nested_wait {
     const lock_key* key = nullptr;
   };
 
-  explicit nested_wait(thread& whose) noexcept : thread_(whose) {}
+  /// `woken`: the thread that waits, once a store has found a circle that this wait is part of.
+  explicit nested_wait(waker& woken) noexcept : woken_(woken) {}
   nested_wait(const nested_wait&) = delete;
   nested_wait& operator=(const nested_wait&) = delete;
   ~nested_wait() { end(); }
@@ -74,7 +66,7 @@ class nested_wait {
   friend struct nested_waits;
   bool holds(const awaited& what) const noexcept;
 
-  thread& thread_;
+  waker& woken_;
   awaited what_{};  // no key: it does not wait
   std::vector<held_lock> held_{};
   std::vector<circle_link> circle_{};  // guarded by the mutex of all

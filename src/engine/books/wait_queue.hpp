@@ -19,6 +19,15 @@ struct owner_state;
 struct key_queue;
 struct wait_shard;
 
+/// How an operation that waits is made to look again. Given by its driver. Called under locks: it may only signal.
+class waker {
+ public:
+  virtual void wake() noexcept = 0;
+
+ protected:
+  ~waker() = default;
+};
+
 /// The right to speak to the store about one key, and to hold it. When it ends, the next in the queue gets it.
 /// Move-only.
 class queue_turn {

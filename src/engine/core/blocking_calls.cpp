@@ -27,9 +27,9 @@ constexpr microseconds query_limit = 5s;
 
 /// Ends a wait that closes a circle of waiting threads, and so can't end by itself. Only the thread's own owner counts:
 /// what an owner holds that the program named, other threads may release.
-class circle_check final : public wait_check, private nested_wait::thread {
+class circle_check final : public wait_check {
  public:
-  circle_check(service_core& core, blocking_driver& driver) noexcept : core_(core), driver_(driver) {
+  circle_check(service_core& core, blocking_driver& driver) noexcept : core_(core), wait_(driver.signal()) {
     driver.check_waits(*this);
   }
   ~circle_check() { end(); }
@@ -74,7 +74,6 @@ class circle_check final : public wait_check, private nested_wait::thread {
   }
 
  private:
-  void wake() noexcept override { driver_.signal().wake(); }
   void end() noexcept {
     const auto keys = wait_.keys_ahead();
     wait_.end();
@@ -96,8 +95,7 @@ class circle_check final : public wait_check, private nested_wait::thread {
   }
 
   service_core& core_;
-  blocking_driver& driver_;
-  nested_wait wait_{*this};
+  nested_wait wait_;
   std::vector<circle_link> circle_{};
   const lock_key* key_ = nullptr;  // that was waited for last
   std::vector<nested_wait::held_lock> taken_{};
@@ -126,10 +124,14 @@ namespace {
 template <class Keys, class... Room>
 acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail::lock_settings& terms,
                               const lock_request::wait_mode& wait_mode, Room*... room) {
+  core.refuse_if_forked();
+  check_acquire(core, all_of(keys), terms);
+  check_cancelled(all_of(keys), terms);
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   const auto begun = driver.now();
-  acquisition_of<Keys> op(core.all(), keys, request_of(terms, begun, wait_mode), driver.signal(), room...);
+  acquisition_of<Keys> op(core.all(), keys, {terms, current_owner(), in_owner_scope(), begun, wait_mode},
+                          driver.signal(), room...);
   std::optional<circle_check> circles;
   if (circle_check::needed(std::is_same_v<Keys, lock_keys>)) circles.emplace(core, driver);
   try {
@@ -145,18 +147,12 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
 
 acquired acquire(service_core& core, const lock_key& key, const detail::lock_settings& terms,
                  const lock_request::wait_mode& wait_mode) {
-  core.refuse_if_forked();
-  check_acquire(core, all_of(key), terms);
-  check_cancelled(all_of(key), terms);
   acquisition::room room;
   return run_acquire(core, key, terms, wait_mode, &room);
 }
 
 acquired_all acquire_all(service_core& core, const lock_keys& keys, const detail::lock_settings& terms,
                          const lock_request::wait_mode& wait_mode) {
-  core.refuse_if_forked();
-  check_acquire(core, all_of(keys), terms);
-  check_cancelled(all_of(keys), terms);
   return run_acquire(core, keys, terms, wait_mode);
 }
 

@@ -95,10 +95,6 @@ void check_cancelled(std::span<const lock_key> keys, const detail::lock_settings
   }
 }
 
-lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::wait_mode& wait_mode) {
-  return {terms, current_owner(), in_owner_scope(), now, wait_mode};
-}
-
 bool in_transaction(const service_core& core) noexcept {
   auto* const watch = watched_transactions();
   return watch != nullptr && watch->open_here(core.where());

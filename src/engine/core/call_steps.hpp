@@ -40,9 +40,6 @@ void check_acquire(const service_core& core, std::span<const lock_key> keys, con
 /// Throws lock_refused where the wait was cancelled before it began.
 void check_cancelled(std::span<const lock_key> keys, const detail::lock_settings& terms);
 
-/// What the calling thread asks for now, in the name of its owner. `terms` must outlive it.
-lock_request request_of(const detail::lock_settings& terms, instant now, const lock_request::wait_mode& wait_mode);
-
 /// Whether the calling thread has a transaction open on the database of the locks.
 bool in_transaction(const service_core& core) noexcept;
 /// A lease ends. Whether it was the last one, and the grant is to be freed.

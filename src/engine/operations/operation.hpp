@@ -38,15 +38,6 @@ struct action {
   }
 };
 
-/// How an operation that waits is made to look again. Given by its driver. Called under locks: it may only signal.
-class waker {
- public:
-  virtual void wake() noexcept = 0;
-
- protected:
-  ~waker() = default;
-};
-
 /// Why a wait is ended before its time.
 enum class interruption : std::uint8_t { cancelled, closed, deadlock };
 
