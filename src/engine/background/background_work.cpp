@@ -134,11 +134,7 @@ void background_work::prepare(work& into, instant now) noexcept {
   const auto limit = std::min<microseconds>(timeout, time_remaining(end_by_, now));
   auto& send = into.send;
   send.priority = priority::frees;
-  send.queue_deadline = now + limit;
-  send.timeout = limit;
-  send.counts = false;
-  send.owner = this;
-  send.about = &into;
+  send.in_background(*this, &into, now + limit, limit);
   // Rule 6: first see the old connection gone, then cancel. The other way round it could run afterwards.
   if (grant.cancels && grant.in_doubt != nullptr && !grant.lasting && send.what != statement::kind::terminate) {
     send.what = statement::kind::terminate;
@@ -162,11 +158,7 @@ void background_work::pump(instant now) noexcept {
     send.priority = priority::frees;
     send.session_action = session_verb::close;
     send.record = shared_.record(session->id, session->ttl);
-    send.queue_deadline = now + timeout;
-    send.timeout = timeout;
-    send.counts = false;
-    send.owner = this;
-    send.about = session.get();
+    send.in_background(*this, session.get(), now + timeout, timeout);
     ++closing_;
     mutex_.unlock();
     auto& self = *session;
@@ -388,11 +380,7 @@ instant cleanup::tick(instant now) noexcept {
   }
   send_.what = statement::kind::call;
   send_.call = &cleanup::step;
-  send_.about = this;
-  send_.queue_deadline = now + step_timeout;
-  send_.timeout = step_timeout;
-  send_.counts = false;
-  send_.owner = this;
+  send_.in_background(*this, this, now + step_timeout, step_timeout);
   statements_.submit(send_);
   return instant::max();
 }

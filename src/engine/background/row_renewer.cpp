@@ -121,11 +121,8 @@ statement& row_renewer::prepare(const std::shared_ptr<grant>& about, bool waits,
   send.ask.ttl = about->ttl;
   send.ask.no_wait = !waits;
   // Longer than those that wait keep a connection.
-  send.queue_deadline = now + std::min(waits ? about->ttl / 6 : about->ttl / 4, about->own_end.remaining(now));
-  send.timeout = about->ttl / 6;
-  send.counts = false;
-  send.owner = this;
-  send.about = &state;
+  const auto limit = std::min(waits ? about->ttl / 6 : about->ttl / 4, about->own_end.remaining(now));
+  send.in_background(*this, &state, now + limit, about->ttl / 6);
   state.under_way = about;
   return send;
 }

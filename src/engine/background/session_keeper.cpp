@@ -358,11 +358,7 @@ void session_keeper::renew(const std::shared_ptr<renewal>& due, instant now) noe
   send.priority = priority::renewals;
   send.session_action = session_verb::renew;
   send.record = shared_.record(due->session->id, due->session->ttl);
-  send.queue_deadline = now + std::min(timeout, due->session->deadline.remaining(now));
-  send.timeout = timeout;
-  send.counts = false;
-  send.owner = this;
-  send.about = due.get();
+  send.in_background(*this, due.get(), now + std::min(timeout, due->session->deadline.remaining(now)), timeout);
   statements_.submit(send);
 }
 

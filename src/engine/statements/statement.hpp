@@ -80,6 +80,15 @@ struct statement {
   microseconds timeout{};  ///< so long after its sending it counts as hung and is interrupted; 0: at `queue_deadline`
   bool counts = true;      ///< in lock_service::statements()
 
+  /// For sends without a caller: they do not count, and that owner gets the answer.
+  void in_background(statement_owner& of, void* what_about, instant until, microseconds limit) noexcept {
+    counts = false;
+    owner = &of;
+    about = what_about;
+    queue_deadline = until;
+    timeout = limit;
+  }
+
   // What came of it.
   reply answer{};
   bool sent = false;  ///< false: there was no connection; answer.why says why not
