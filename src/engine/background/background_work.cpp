@@ -33,13 +33,9 @@ void background_work::pump_and_tell(lock_type& lock, instant now) noexcept {
 }
 
 void background_work::release_now(std::shared_ptr<grant> grant, instant now) noexcept {
-  ++releases_;
-  grant->cancels = grant->reported = false;
+  grant->reported = false;
   grant->deferred_at = now;
-  grant->give_up = grant->release_given_up(now);
-  lock_type lock(mutex_);
-  now_.push_back(std::move(grant));
-  pump_and_tell(lock, now);
+  release_later(std::move(grant), now);
 }
 
 void background_work::release_later(std::shared_ptr<grant> grant, instant now) noexcept {

@@ -2,7 +2,6 @@
 #include "engine/background/grant_lifecycle.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace dlock::engine {
 

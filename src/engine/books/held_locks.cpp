@@ -176,13 +176,6 @@ bool held_locks::pinned_by_transaction(grant& grant) noexcept {
   return grant.transactions > 0;
 }
 
-void held_locks::for_each(const std::function<void(const grant&)>& use) {
-  for (auto& in : shards_) {
-    const base::lock_guard lock(in.mutex);
-    in.grants.for_each(use);
-  }
-}
-
 void held_locks::find_own(const owner_state& owner, std::vector<std::shared_ptr<grant>>& all) {
   for (auto& in : shards_) {
     const base::lock_guard lock(in.mutex);

@@ -69,7 +69,6 @@ class held_locks {
   void abandon(const owner_state& owner, const std::function<bool(const grant&)>& wanted,
                std::vector<std::shared_ptr<grant>>& all);
 
-  void for_each(const std::function<void(const grant&)>& use);
   /// Adds what the calling thread, whose own owner that is, has to release itself: leases that stand on its stack, and
   /// those of a distributed_mutex. Of them, those that no time frees. Throws std::bad_alloc.
   void find_own(const owner_state& owner, std::vector<std::shared_ptr<grant>>& all);

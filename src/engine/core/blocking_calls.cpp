@@ -185,6 +185,9 @@ bool holds(service_core& core, const lock_key& key) {
 
 // ---- releasing ------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Frees those whose last lease has ended already. They are grants of one service, at least one.
 void free_all(std::span<ended_lease> all) noexcept {
   const auto core = all.front().grant->home;
   statement* few[8];
@@ -204,6 +207,8 @@ void free_all(std::span<ended_lease> all) noexcept {
   // The last lease, after the service: nothing of it runs any more when its destructor returns.
   core->join_if_last();
 }
+
+}  // namespace
 
 void release(const std::shared_ptr<grant>& grant) {
   if (!leave(grant)) {  // an inner one, which costs no more than this

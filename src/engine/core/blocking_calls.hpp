@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "dlock/export.hpp"
@@ -32,8 +31,6 @@ void release(const std::shared_ptr<grant>& grant);
 /// One lease on each of them ends, within one release_limit for all. Says what became of them. They are grants of one
 /// service. Never throws.
 void release_all(std::span<ended_lease> all) noexcept;
-/// Frees those whose last lease has ended already. They are grants of one service, at least one.
-void free_all(std::span<ended_lease> all) noexcept;
 /// release() for callers that need no result.
 void end(const std::shared_ptr<grant>& grant) noexcept;
 /// Sets a lease's separate expiry to now + ttl, unless it ends later. Throws lock_lost, store_error; std::logic_error

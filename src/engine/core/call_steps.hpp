@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "engine/core/service_core.hpp"
 #include "engine/operations/acquisition.hpp"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <new>
 #include <stdexcept>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -81,17 +80,8 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
           shared_, table_, sessions_, rows_, background_, news_, [this] { changed(); },
           [this](instant when) { timer_.due_by(when); }),
       cleanup_(shared_, statements_, news_, [this](instant when) { timer_.due_by(when); }),
-      services_{shared_,
-                statements_,
-                queue_,
-                pauses_,
-                sessions_,
-                table_,
-                grants_,
-                background_,
-                news_,
-                closed_,
-                statements_.where().caps()},
+      services_{shared_, statements_, queue_,      pauses_, sessions_,
+                table_,  grants_,     background_, closed_, statements_.where().caps()},
       async_(
           services_, closing_.get_token(), [this] { driving_.now(); },
           [this] {

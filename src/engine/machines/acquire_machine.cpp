@@ -2,7 +2,6 @@
 #include "engine/machines/acquire_machine.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace dlock::engine {
 
@@ -20,8 +19,8 @@ constexpr auto far_from = tenure_tracker::idle_gap;
 }  // namespace
 
 acquire_machine::acquire_machine(const settings& given) noexcept
-    : settings_(given),
-      retries_({.deadline = given.deadline, .once = given.once, .retry = given.retry, .seed = given.seed}) {
+    : waiting_machine({.deadline = given.deadline, .once = given.once, .retry = given.retry, .seed = given.seed}),
+      settings_(given) {
   if (given.patient) retries_.grow();
 }
 

@@ -7,7 +7,6 @@
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_types.hpp"
 #include "engine/machines/backoff.hpp"
-#include "engine/machines/fair_share.hpp"
 
 namespace dlock::engine {
 
@@ -38,7 +37,7 @@ enum class step {
 ///
 /// Every round ends at the deadline: the last pause is cut short, then comes one last poll (never held and refused, nor
 /// granted and forgotten).
-class acquire_machine {
+class acquire_machine : public waiting_machine {
  public:
   struct settings {
     instant deadline{};       ///< of the whole wait
@@ -64,25 +63,13 @@ class acquire_machine {
   step resolved(instant now) { return trouble(now); }
   step given_back(instant now);
 
-  const seen& holder() const noexcept { return holder_; }
   /// A take need not let others go first any more that have waited for longer.
   bool overtakes() const noexcept { return overtakes_; }
   /// The last poll saw no holder, but an open transaction has the row of the key locked.
   bool row_locked() const noexcept { return row_locked_ && !holder_.holder; }
-  std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
-  /// The pause of a waiter that the store notifies when the key may be free.
-  std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }
-  /// The pause of a waiter that a release wakes if it looks for waiters.
-  std::chrono::microseconds pause_if_registered(instant now) const noexcept {
-    return retries_.pause_if_registered(starvation_.until_relied_on(now));
-  }
   /// How long a notified waiter lets other waiters go first that have been passed over more often.
   std::chrono::microseconds courtesy() const noexcept;
-  /// pause: the key is held, or its row is locked; otherwise something failed that may pass.
-  bool waits_for_holder() const noexcept { return waits_for_holder_; }
   std::uint64_t fence() const noexcept { return fence_; }
-  const fault& why() const noexcept { return why_; }
-  bool outcome_unknown() const noexcept { return unknown_; }
   bool taken_over() const noexcept { return taken_over_; }
   unsigned statements() const noexcept { return statements_; }
   bool has_paused() const noexcept { return has_paused_; }
@@ -104,12 +91,7 @@ class acquire_machine {
   step pause_before_retry(instant now, std::chrono::microseconds at_most, bool sees_holder);
 
   settings settings_;
-  retry_clock retries_;
-  starvation_detector starvation_{};
   step last_ = step::take;
-  seen holder_{};
-  fault why_{};
-  bool waits_for_holder_ = false;
   bool row_locked_ = false;
   bool has_paused_ = false;
   std::uint64_t fence_ = 0;
@@ -118,7 +100,6 @@ class acquire_machine {
   bool far_ = false;      // from the server, or it is slow
   bool races_ = false;    // it was notified, and others may have been as well
   unsigned tried_ = 0;    // takes in held() since the last pause
-  bool unknown_ = false;
   bool taken_over_ = false;
   std::uint64_t left_fence_ = 0;  // of the last holder, while others are to have the key first
   instant overtakes_at_{};        // so long they have for it

@@ -37,7 +37,7 @@ multi_step multi_machine::refused(std::size_t key, const seen& holder) {
   holder_ = holder;
   why_ = fault{};
   unknown_ = hopeless_ = false;
-  waiting_ = true;
+  waits_for_holder_ = true;
   return multi_step::give_back;
 }
 
@@ -48,15 +48,15 @@ multi_step multi_machine::troubled(std::size_t key, const fault& why, bool unkno
   unknown_ = unknown;
   // An attempt without an outcome has been resolved: it may be made anew.
   hopeless_ = !unknown && !why.transient && !why.connection;
-  waiting_ = false;
+  waits_for_holder_ = false;
   return multi_step::give_back;
 }
 
 multi_step multi_machine::given_back(instant now) {
-  if (waiting_) starvation_.polled(holder_, now);
-  if (hopeless_ || !retries_.may_retry(now)) return waiting_ ? multi_step::busy : multi_step::failed;
-  if (waiting_ && rounds_ >= rounds_together) return multi_step::one_by_one;
-  return pause_before_retry(now, waiting_ ? bound(holder_) : retry_clock::no_bound);
+  if (waits_for_holder_) starvation_.polled(holder_, now);
+  if (hopeless_ || !retries_.may_retry(now)) return waits_for_holder_ ? multi_step::busy : multi_step::failed;
+  if (waits_for_holder_ && rounds_ >= rounds_together) return multi_step::one_by_one;
+  return pause_before_retry(now, waits_for_holder_ ? bound(holder_) : retry_clock::no_bound);
 }
 
 multi_step multi_machine::notified() noexcept {
@@ -83,7 +83,7 @@ multi_step multi_machine::polled(const reply& answer, instant now) {
 }
 
 multi_step multi_machine::pause_before_retry(instant now, std::chrono::microseconds at_most) {
-  retries_.begin_pause(now, at_most, starvation_.hurries(), waiting_ && seen_alive(holder_));
+  retries_.begin_pause(now, at_most, starvation_.hurries(), waits_for_holder_ && seen_alive(holder_));
   return multi_step::pause;
 }
 

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 
 #include "base/lock_settings.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_types.hpp"
 #include "engine/machines/backoff.hpp"
-#include "engine/machines/fair_share.hpp"
 
 namespace dlock::engine {
 
@@ -35,13 +33,13 @@ enum class multi_step {
 ///
 /// Waiting holds nothing, so two such acquires can't wait for each other, and a key that is waited for is only read.
 /// Two that keep getting in each other's way are separated by one_by_one, whose order is that of all processes.
-class multi_machine {
+class multi_machine : public waiting_machine {
  public:
   using settings = retry_clock::settings;
   /// So many rounds may find a key busy that others take back and forth, each time by another grant.
   static constexpr unsigned rounds_together = 3;
 
-  explicit multi_machine(const settings& given) noexcept : retries_(given) {}
+  explicit multi_machine(const settings& given) noexcept : waiting_machine(given) {}
 
   multi_step begin() noexcept { return multi_step::take; }
   /// All were taken; until when that may be trusted.
@@ -51,27 +49,15 @@ class multi_machine {
   /// The round ended at a key that could not be asked for.
   multi_step troubled(std::size_t key, const fault& why, bool unknown);
   multi_step given_back(instant now);
-  multi_step paused() noexcept { return waiting_ ? multi_step::poll : multi_step::take; }
+  multi_step paused() noexcept { return waits_for_holder_ ? multi_step::poll : multi_step::take; }
   /// The pause is over because the busy key may be free.
   multi_step notified() noexcept;
   /// The reply to the poll, or why it could not be sent.
   multi_step polled(const reply& answer, instant now);
 
   std::size_t busy_key() const noexcept { return key_; }
-  const seen& holder() const noexcept { return holder_; }
-  std::chrono::microseconds pause() const noexcept { return retries_.pause(); }
-  /// The pause of a waiter that the store notifies when the busy key may be free.
-  std::chrono::microseconds pause_if_notified() const noexcept { return retries_.pause_if_notified(); }
-  /// The pause of a waiter that a release of that key wakes if it looks for waiters.
-  std::chrono::microseconds pause_if_registered(instant now) const noexcept {
-    return retries_.pause_if_registered(starvation_.until_relied_on(now));
-  }
-  /// pause: another owner has the busy key; otherwise something failed that may pass.
-  bool waits_for_holder() const noexcept { return waiting_; }
   /// A key was busy in some round.
   bool was_busy() const noexcept { return rounds_ > 0; }
-  const fault& why() const noexcept { return why_; }
-  bool outcome_unknown() const noexcept { return unknown_; }
   /// What is left of retry_settings::limit.
   std::optional<unsigned> remaining_retries() const noexcept { return retries_.remaining_retries(); }
 
@@ -82,15 +68,9 @@ class multi_machine {
   void is_about(std::size_t key) noexcept;
   multi_step pause_before_retry(instant now, std::chrono::microseconds at_most);
 
-  retry_clock retries_;
-  starvation_detector starvation_{};  // of the busy key
-  std::size_t key_ = 0;
-  seen holder_{};
-  fault why_{};
-  unsigned rounds_ = 0;   // that found a key busy, by another grant than the round before
-  bool waiting_ = false;  // for key_; otherwise for trouble to pass
+  std::size_t key_ = 0;  // the busy one: what holder() and the pauses are about
+  unsigned rounds_ = 0;  // that found a key busy, by another grant than the round before
   bool hopeless_ = false;
-  bool unknown_ = false;
 };
 
 }  // namespace dlock::engine

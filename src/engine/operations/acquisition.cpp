@@ -43,8 +43,7 @@ action acquisition::enter_again(action next) {
   doing_ = doing::entering_again;
   if (next.what != action::kind::finished) return next;
   doing_ = doing::nothing;
-  result_.held = again_.take(result_.first);
-  result_.entered_again = true;
+  result_ = again_.take();
   return {};
 }
 
@@ -225,7 +224,7 @@ action acquisition::pause_over(action next, instant now) {
   if (notified && services_.caps.wakes_one && at_->watch.has_changed() && attempt_ != nullptr)
     return follow(attempt_->looks_again(now), now);
   if (!before) {
-    if (!notified) return follow(attempt_->polled(now), now);
+    if (!notified) return follow(attempt_->resume(now), now);
     resumes_ = std::min(now + attempt_->machine().courtesy(), std::max(request_.deadline, now));
   } else if (notified && attempt_ == nullptr && rivals_ == 0) {
     // The first notification says that the watch works, the second that the other one has released the key.

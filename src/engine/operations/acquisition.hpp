@@ -13,14 +13,6 @@
 
 namespace dlock::engine {
 
-/// What an acquire of one key gives.
-struct acquired {
-  std::shared_ptr<grant> held{};  ///< null: busy until the wait ended
-  bool entered_again = false;     ///< a second lease on what its owner held before
-  bool first = false;             ///< the place of this lease on the stack decides which calls may enter again
-  std::string why_busy{};         ///< busy: what the wait was for, for lock_timeout
-};
-
 /// One acquire of one key: the queue of this process, then the store, with pauses, until it is granted or the wait
 /// ends.
 class acquisition final : public operation {

@@ -42,7 +42,7 @@ class batch_attempt {
   const id128& session() const noexcept { return asked_as_; }
   const fault& session_fault() const noexcept { return fault_; }
 
-  /// Looks at each key. Finished: looked_busy().
+  /// Looks at each key. Finished: found_busy().
   action poll(instant now);
   /// The first that somebody holds; null: none.
   const member* found_busy() const noexcept;

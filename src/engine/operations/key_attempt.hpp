@@ -71,9 +71,8 @@ class key_attempt {
   const lock_key& key() const noexcept { return key_; }
   /// failed: because the row does not exist.
   bool no_such_row() const noexcept { return no_such_row_; }
-  /// pause: the poll that ends it; then polled(), once it has been answered.
+  /// pause: the poll that ends it; then resume(), once it has been answered.
   statement& poll(instant now) noexcept;
-  action polled(instant now) { return answered(now); }
   /// A pause is over. `works`: the store has registered this waiter. One that the store does not register for a while
   /// takes the key in no order, or it would wait behind all that come later.
   void registered(bool works, instant now) noexcept;

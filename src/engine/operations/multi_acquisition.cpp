@@ -129,8 +129,7 @@ action multi_acquisition::enter_held(action next, instant now) {
     if (doing_ == doing::entering_again) {
       if (next.what != action::kind::finished) return next;
       doing_ = doing::nothing;
-      slots_[at_].held = again_.take(slots_[at_].first);
-      slots_[at_].entered_again = true;
+      static_cast<acquired&>(slots_[at_]) = again_.take();
     }
     // What a transaction has left to be freed is waited for in the queue, as any other.
     while (at_ < keys_.size() &&

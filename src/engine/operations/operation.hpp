@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -74,7 +73,6 @@ struct engine_services {
   held_locks& table;
   grant_lifecycle& grants;
   background_work& background;
-  notifier& news;
   const std::atomic<bool>& closed;
   const capabilities caps;
   std::weak_ptr<service_core> home{};  // set once the core is shared

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -108,11 +107,6 @@ action reentry_attempt::resume(instant now) {
   last_ = now;
   extension_->resume(now);
   return finish();
-}
-
-std::shared_ptr<grant> reentry_attempt::take(bool& first) noexcept {
-  first = first_;
-  return std::move(held_);
 }
 
 action reentry_attempt::finish() noexcept {

@@ -2,10 +2,19 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "engine/operations/extension.hpp"
 
 namespace dlock::engine {
+
+/// What an acquire of one key gives.
+struct acquired {
+  std::shared_ptr<grant> held{};  ///< null: busy until the wait ended
+  bool entered_again = false;     ///< a second lease on what its owner held before
+  bool first = false;             ///< the place of this lease on the stack decides which calls may enter again
+  std::string why_busy{};         ///< busy: what the wait was for, for lock_timeout
+};
 
 /// A part of an operation: one lease more on what the same owner holds already.
 class reentry_attempt {
@@ -30,8 +39,7 @@ class reentry_attempt {
   /// can't have.
   action start(instant now);
   action resume(instant now);
-  /// `first`: it is the only one.
-  std::shared_ptr<grant> take(bool& first) noexcept;
+  acquired take() noexcept { return {.held = std::move(held_), .entered_again = true, .first = first_}; }
 
  private:
   void refuse(grant& mine, instant now) const;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/release_operation.hpp"
 
-#include <algorithm>
 #include <new>
 #include <utility>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/release_subscription.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/books/nested_wait.hpp"
@@ -68,6 +69,27 @@ void release_subscription::begin(const lock_key& key, const id128& session, bool
   key_ = &key;
   session_ = session;
   services_.statements.where().watch(key.view(), session, *this);
+}
+
+instant release_subscription::pause_until(const lock_key& key, const id128& session, const lock_request& request,
+                                          const waiting_machine& machine, instant now) {
+  if (services_.caps.tells_free) {
+    if (machine.waits_for_holder()) begin(key, session, request.in_order(), now);
+    return now + (replaces_polls() ? machine.pause_if_notified() : machine.pause());
+  }
+  // A limit counts pauses as the policy asks for them.
+  if (!services_.caps.wakes_one || !machine.waits_for_holder() || request.terms.retry.limited())
+    return now + machine.pause();
+  // Its place in the order is that of its registration.
+  if (!request.in_order() && first_pause_ == instant{}) {
+    first_pause_ = now;
+    return now + std::min<microseconds>(machine.pause(), wake_knowledge::quiet);
+  }
+  if (request.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet) {
+    begin(key, session, request.in_order(), now);
+  }
+  if (key_ != nullptr && key.row() != nullptr) saw(machine.holder());
+  return now + (replaces_polls() ? machine.pause_if_registered(now) : machine.pause());
 }
 
 void release_subscription::list_held(held_meanwhile& all) const {

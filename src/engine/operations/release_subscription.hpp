@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store.hpp"
-#include "engine/machines/fair_share.hpp"
+#include "engine/machines/backoff.hpp"
 #include "engine/operations/lock_request.hpp"
 #include "engine/operations/operation.hpp"
 
@@ -66,9 +65,8 @@ class release_subscription final : private key_listener {
   void end() noexcept;
   /// When a pause that begins now ends without a notification. The key, which `machine` asks for, is watched as soon as
   /// that pays.
-  template <class Machine>
-  instant pause_until(const lock_key& key, const id128& session, const lock_request& request, const Machine& machine,
-                      instant now);
+  instant pause_until(const lock_key& key, const id128& session, const lock_request& request,
+                      const waiting_machine& machine, instant now);
   /// Whether the store will tell.
   bool works() const noexcept { return works_; }
   /// Whether it tells of every moment in which the key may be free. If not, it is to be polled as often as otherwise: a
@@ -101,27 +99,5 @@ class release_subscription final : private key_listener {
   std::atomic<bool> stopped_{false};
   std::atomic<bool> changed_{false};
 };
-
-template <class Machine>
-instant release_subscription::pause_until(const lock_key& key, const id128& session, const lock_request& request,
-                                          const Machine& machine, instant now) {
-  if (services_.caps.tells_free) {
-    if (machine.waits_for_holder()) begin(key, session, request.in_order(), now);
-    return now + (replaces_polls() ? machine.pause_if_notified() : machine.pause());
-  }
-  // A limit counts pauses as the policy asks for them.
-  if (!services_.caps.wakes_one || !machine.waits_for_holder() || request.terms.retry.limited())
-    return now + machine.pause();
-  // Its place in the order is that of its registration.
-  if (!request.in_order() && first_pause_ == instant{}) {
-    first_pause_ = now;
-    return now + std::min<microseconds>(machine.pause(), wake_knowledge::quiet);
-  }
-  if (request.in_order() || now + machine.pause() >= first_pause_ + wake_knowledge::quiet) {
-    begin(key, session, request.in_order(), now);
-  }
-  if (key_ != nullptr && key.row() != nullptr) saw(machine.holder());
-  return now + (replaces_polls() ? machine.pause_if_registered(now) : machine.pause());
-}
 
 }  // namespace dlock::engine
