@@ -69,12 +69,6 @@ void check_may_wait_here(service_core& core, const lock_key& key) {
   if (fault why; !core.all().may_wait(why)) throw_waits_for_itself(key, "", why);
 }
 
-lock_request async_request(service_core& core, const detail::lock_settings& terms,
-                           const lock_request::wait_mode& wait_mode) {
-  auto owner = in_owner_scope() ? current_owner() : std::make_shared<owner_state>();
-  return {terms, std::move(owner), true, core.shared().time.now(), wait_mode};
-}
-
 }  // namespace
 
 template <class Keys>
@@ -87,7 +81,9 @@ async_acquire<Keys>::async_acquire(service_core& core, const Keys& keys, const d
       then_(std::move(then)) {
   check_acquire(core, all_of(keys_), terms_);
   for (const auto& key : all_of(keys_)) check_may_wait_here(core, key);
-  op_.template emplace<acquisition_of<Keys>>(core.all(), keys_, async_request(core, terms_, wait_mode), *this);
+  auto owner = in_owner_scope() ? current_owner() : std::make_shared<owner_state>();
+  const lock_request request(terms_, std::move(owner), true, core.shared().time.now(), wait_mode);
+  op_.template emplace<acquisition_of<Keys>>(core.all(), keys_, request, *this);
   try {
     check_cancelled(all_of(keys_), terms_);
   } catch (...) {

@@ -12,6 +12,7 @@
 #include "base/mutex.hpp"
 #include "engine/books/fork_guard.hpp"
 #include "engine/books/owner_state.hpp"
+#include "engine/drivers/blocking_driver.hpp"
 
 namespace dlock::engine {
 
@@ -24,13 +25,6 @@ struct living_services {
   std::vector<std::weak_ptr<service_core>> cores DLOCK_GUARDED_BY(mutex){};
 };
 
-void pause(time_source& time, instant until) {
-  base::mutex mutex;
-  std::condition_variable never;
-  base::unique_lock lock(mutex);
-  while (time.now() < until) time.wait_until(never, lock.native(), until);
-}
-
 /// A database may start later than the programs that use it.
 void prepare(store& store, const service_options& options) {
   auto& time = options.time != nullptr ? *options.time : system_time();
@@ -41,7 +35,8 @@ void prepare(store& store, const service_options& options) {
     } catch (const store_error& error) {
       if (!error.transient() || time.now() >= end) throw;
     }
-    pause(time, std::min(time.now() + rest, end));
+    const auto until = std::min(time.now() + rest, end);
+    for (wake_signal never(time); time.now() < until;) never.wait(until);
   }
 }
 }  // namespace
