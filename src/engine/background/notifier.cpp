@@ -12,16 +12,10 @@ namespace {
 constexpr std::size_t most_waiting = 1000;
 }  // namespace
 
-notifier::~notifier() {
-  while (first_lost_ != nullptr) first_lost_ = std::move(first_lost_->next_notified);  // not by recursion
-}
-
 void notifier::post(std::shared_ptr<grant> lost) noexcept {
   {
     const base::lock_guard lock(mutex_);
-    grant* const last = lost.get();
-    (last_lost_ == nullptr ? first_lost_ : last_lost_->next_notified) = std::move(lost);
-    last_lost_ = last;
+    lost_.push_back(std::move(lost));
   }
   posted_();
 }
@@ -55,9 +49,8 @@ bool notifier::deliver(instant now) noexcept {
   std::optional<notice> says;
   {
     const base::lock_guard lock(mutex_);
-    if (first_lost_ != nullptr) {
-      lost = std::exchange(first_lost_, std::move(first_lost_->next_notified));
-      if (first_lost_ == nullptr) last_lost_ = nullptr;
+    if (!lost_.empty()) {
+      lost = lost_.pop_front();
     } else if (!notices_.empty()) {
       says = std::move(notices_.front());
       notices_.pop_front();

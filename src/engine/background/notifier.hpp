@@ -20,7 +20,6 @@ class notifier {
   /// `on_posted`: deliver() has something to do. `on_notified`: the holder of that lost grant has been notified.
   notifier(service_context& shared, std::function<void()> on_posted, std::function<void()> on_notified)
       : shared_(shared), posted_(std::move(on_posted)), notified_(std::move(on_notified)) {}
-  ~notifier();
 
   /// A grant was lost: notifies its holder, then the observer. Never fails.
   void post(std::shared_ptr<grant> lost) noexcept;
@@ -45,8 +44,7 @@ class notifier {
   const std::function<void()> notified_;
   base::mutex mutex_;
   // Losses go first: holders must know before the observer gets anything else.
-  std::shared_ptr<grant> first_lost_ DLOCK_GUARDED_BY(mutex_){};
-  grant* last_lost_ DLOCK_GUARDED_BY(mutex_) = nullptr;
+  grant_list<&grant::next_notified> lost_ DLOCK_GUARDED_BY(mutex_){};
   std::deque<notice> notices_ DLOCK_GUARDED_BY(mutex_){};
 };
 

@@ -175,6 +175,50 @@ struct grant : std::enable_shared_from_this<grant> {
   std::atomic<std::stop_source*> lost_{nullptr};  // made when somebody asks for it
 };
 
+/// Grants that wait for something, first in, first out. Links through a member of theirs: it allocates nothing.
+template <std::shared_ptr<grant> grant::*next>
+class grant_list {
+ public:
+  grant_list() = default;
+  grant_list(const grant_list&) = delete;
+  grant_list& operator=(const grant_list&) = delete;
+  ~grant_list() {
+    while (first_ != nullptr) pop_front();  // not by recursion
+  }
+
+  bool empty() const noexcept { return first_ == nullptr; }
+  grant& front() const noexcept { return *first_; }
+  bool has_attempt(const id128& session, std::uint64_t nonce) const noexcept {
+    for (const auto* at = first_.get(); at != nullptr; at = (at->*next).get()) {
+      if (at->is_attempt(session, nonce)) return true;
+    }
+    return false;
+  }
+  void push_back(std::shared_ptr<grant> grant) noexcept {
+    auto* const last = grant.get();
+    (last_ == nullptr ? first_ : last_->*next) = std::move(grant);
+    last_ = last;
+  }
+  /// Before the first that is to be freed later; at the end, if they come in order.
+  void insert_by_earliest(std::shared_ptr<grant> grant) noexcept {
+    if (last_ == nullptr || last_->earliest <= grant->earliest) return push_back(std::move(grant));
+    auto* at = &first_;
+    while ((*at)->earliest <= grant->earliest) at = &((**at).*next);
+    (*grant).*next = std::move(*at);
+    *at = std::move(grant);
+  }
+  std::shared_ptr<grant> pop_front() noexcept {
+    auto grant = std::move(first_);
+    first_ = std::move((*grant).*next);
+    if (first_ == nullptr) last_ = nullptr;
+    return grant;
+  }
+
+ private:
+  std::shared_ptr<grant> first_{};
+  grant* last_ = nullptr;
+};
+
 // They stand in their heaps only while their grant is held, so it leaves them before it is destroyed.
 
 /// The local deadline of a grant. Guarded by the mutex of grant_lifecycle.
