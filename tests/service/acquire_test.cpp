@@ -20,8 +20,7 @@ TEST_CASE_METHOD(one_service, "acquire: one statement for a known free key, thre
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a busy key costs two statements when one attempt is asked for", "[T32]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   const auto locks = service();
   CHECK_FALSE(locks->try_acquire("k"));
   CHECK(locks->statements() == 2);
@@ -30,8 +29,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a busy key costs two statements when 
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a retry limit of n sends n polls after the first attempt", "[T10][T32]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   const auto locks = service();
   const auto end = while_time_passes(
       [&] { return thrown([&] { return locks->acquire("k", {.wait = 1h, .retry = {.limit = 3u}}); }); });
@@ -40,8 +38,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a retry limit of n sends n polls afte
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in statements", "[T32]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto theirs = held_elsewhere("k", {.ttl = 1h});
   const auto locks = service();
   const auto begun = clock.now();
   const auto text = while_time_passes([&] { return message_of([&] { return locks->acquire("k", {.wait = 1s}); }); });
@@ -54,8 +51,7 @@ TEST_CASE_METHOD(engine_fixture, "acquire: a wait is bounded in time and in stat
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: no lease, no release", "[T02][T03]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   const auto locks = service();
   {
     const auto none = locks->try_acquire("k");
@@ -220,8 +216,7 @@ TEST_CASE_METHOD(one_service, "acquire: an unreachable store fails at the end of
 }
 
 TEST_CASE_METHOD(engine_fixture, "acquire: trouble that passed does not explain a busy key") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   const auto locks = service();
   store->next(verb::take, {.what = fate::fail, .why = deadlock});
   const auto end = thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 200ms}); });
@@ -354,9 +349,7 @@ TEST_CASE_METHOD(try_fixture, "try: gets the key that becomes free within the wa
 }
 
 TEST_CASE_METHOD(try_fixture, "try: without a wait of its own it is one attempt, whatever the defaults say") {
-  auto settings = options();
-  settings.defaults.wait = 1h;
-  const auto patient = service(settings);
+  const auto patient = service([](auto& settings) { settings.defaults.wait = 1h; });
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   // Time stands still: whoever waited would wait for ever.
   CHECK_FALSE(patient->try_acquire("k"));

@@ -66,8 +66,7 @@ constexpr auto none = []() -> awaitable<void> { co_return; };
 // ---- tokens ---------------------------------------------------------------------------------------------------------
 
 TEST_CASE_METHOD(asio_fixture, "asio: every call is awaited, and gives what the blocking call gives") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("busy", {.ttl = 1h});
+  const auto theirs = held_elsewhere("busy", {.ttl = 1h});
   const auto end = spawn([&]() -> awaitable<void> {
     auto lease = co_await locks.async_acquire("k", {.renewal = renewal::manual}, net::use_awaitable);
     CHECK(lease.fencing_token() > 0);
@@ -90,8 +89,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: every call is awaited, and gives what the 
 }
 
 TEST_CASE_METHOD(asio_fixture, "asio: co_await throws what the blocking call throws, bad input too") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("busy", {.ttl = 1h});
+  const auto theirs = held_elsewhere("busy", {.ttl = 1h});
   const auto late = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("busy", {.wait = 0s}, none); });
   const auto bad = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("k", {.ttl = 1ms}, none); });
   const auto waits = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("busy", {.wait = 1h}, none); });
@@ -147,8 +145,7 @@ TEST_CASE_METHOD(asio_fixture, "asio: a handler is called on its own executor, e
 }
 
 TEST_CASE_METHOD(asio_fixture, "asio: the executor has work while something waits") {
-  const auto rival = foreign();
-  auto theirs = rival->acquire("k", {.ttl = 1h});
+  auto theirs = held_elsewhere("k", {.ttl = 1h});
   const auto end = spawn([&]() -> awaitable<void> { co_await locks.async_with_lock("k", {.wait = 1h}, none); });
   turn();
   CHECK_FALSE(io.stopped());  // run() would wait
@@ -308,8 +305,7 @@ TEST_CASE(
 }
 
 TEST_CASE_METHOD(asio_fixture, "asio: a cancellation slot ends a wait, and options.cancel does") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto theirs = held_elsewhere("k", {.ttl = 1h});
   const auto type = GENERATE(net::cancellation_type::terminal, net::cancellation_type::total);
   const bool by_slot = GENERATE(true, false);
   net::cancellation_signal signal;

@@ -221,9 +221,7 @@ TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look togeth
   async_lock mine(*this, "a", pausing(leads ? 80ms : 88ms, stop.get_token()));
   mine.acquire();
   settle();
-  std::error_code end;
-  std::thread other(
-      [&] { end = thrown([&] { return home->acquire("b", pausing(leads ? 88ms : 80ms, stop.get_token())); }); });
+  const concurrent_call other([&] { return home->acquire("b", pausing(leads ? 88ms : 80ms, stop.get_token())); });
   settle({.callers = 1});
   const auto polls = store->count(verb::poll);
   const auto batches = store->batches(verb::poll);
@@ -231,9 +229,8 @@ TEST_CASE_METHOD(async_fixture, "async: tasks and threads that pause look togeth
   CHECK(store->count(verb::poll) == polls + 2);
   CHECK(store->batches(verb::poll) == batches + 1);
   stop.request_stop();
-  other.join();
+  CHECK(other.end() == errc::cancelled);
   settle();
-  CHECK(end == errc::cancelled);
   CHECK(mine.end() == errc::cancelled);
 }
 
@@ -276,8 +273,7 @@ TEST_CASE_METHOD(async_fixture, "async: a release without an answer is sent agai
 }
 
 TEST_CASE_METHOD(async_fixture, "async: close() ends the waits, and waits for the acquisitions and for what is held") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("other", {.ttl = 1h});
+  const auto theirs = held_elsewhere("other", {.ttl = 1h});
   async_lock mine(*this, "k"), queued(*this, "k", {.wait = 1h}), pauses(*this, "other", {.wait = 1h});
   async_lock late(*this, "late");
   mine.acquire();

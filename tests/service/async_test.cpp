@@ -55,8 +55,7 @@ TEST_CASE_METHOD(async_fixture, "async: what is wrong with the call is thrown by
 
 TEST_CASE_METHOD(async_fixture,
                  "async: what ends a call is told to its handler, once, and not by the caller's thread") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("busy", {.ttl = 1h});
+  const auto theirs = held_elsewhere("busy", {.ttl = 1h});
   std::stop_source stop;
   stop.request_stop();
   async_lock granted(*this, "k"), busy(*this, "busy", {.wait = 0s});
@@ -84,8 +83,7 @@ TEST_CASE_METHOD(async_fixture,
 }
 
 TEST_CASE_METHOD(async_fixture, "async: a try of a busy key gives an empty lease") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto theirs = held_elsewhere("k", {.ttl = 1h});
   int handled = 0;
   home->async_try_acquire("k", {}, [&](const std::exception_ptr& failure, const lease& held) {
     handled += failure == nullptr && !held ? 1 : 100;
@@ -163,8 +161,7 @@ TEST_CASE_METHOD(async_fixture, "async: a handler that blocks keeps up other han
 }
 
 TEST_CASE_METHOD(async_fixture, "async: what failed lets go before its handler is called") {
-  const auto rival = foreign();
-  auto theirs = rival->acquire("k", {.ttl = 1h});
+  auto theirs = held_elsewhere("k", {.ttl = 1h});
   const auto inside = std::make_shared<gate>();
   home->async_acquire("first", {}, [inside](const std::exception_ptr&, const lease&) { inside->pass(); });
   REQUIRE(inside->reached());
@@ -327,8 +324,7 @@ TEST_CASE_METHOD(async_fixture,
                  "async: a handler that ends its service waits for no handler that it keeps from running") {
   const bool destroyed = GENERATE(true, false);
   constexpr std::size_t others = 3;
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("theirs", {.ttl = 1h});
+  const auto theirs = held_elsewhere("theirs", {.ttl = 1h});
   auto settings = options();
   settings.close_limit = 1h;
   std::atomic<std::size_t> handled{0}, before{0}, after{0};
@@ -361,8 +357,7 @@ TEST_CASE_METHOD(async_fixture,
 
 TEST_CASE_METHOD(async_fixture, "async: handlers that end their service one inside the other are each called once") {
   constexpr std::size_t many = 50;
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("theirs", {.ttl = 1h});
+  const auto theirs = held_elsewhere("theirs", {.ttl = 1h});
   std::atomic<std::size_t> handled{0};
   for (std::size_t i = 0; i < many; ++i) {
     home->async_acquire("theirs", {.wait = 1h}, [&](const std::exception_ptr&, const lease&) {
@@ -444,8 +439,7 @@ TEST_CASE_METHOD(async_fixture, "async: a renewal by hand extends the lease, or 
 }
 
 TEST_CASE_METHOD(async_fixture, "async: several keys are granted together, or waited for together") {
-  const auto rival = foreign();
-  auto theirs = rival->acquire("b", {.ttl = 1h});
+  auto theirs = held_elsewhere("b", {.ttl = 1h});
   std::stop_source stop;
   multi_lease all;
   std::error_code late, cancelled;

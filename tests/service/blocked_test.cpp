@@ -183,8 +183,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a store without transactions is not 
 }
 
 TEST_CASE_METHOD(blocked_fixture, "blocked: where a take may wait, those who can't wait so long look first") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   bool waits = false;
   SECTION("where it may not, all take at once") {}
   SECTION("where it may") {

@@ -69,8 +69,7 @@ TEST_CASE_METHOD(engine_fixture, "close: the destructor waits for close_limit", 
 }
 
 TEST_CASE_METHOD(engine_fixture, "close: a service is destroyed while its threads wait for keys", "[T89]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   for (int round = 0; round < 20; ++round) {
     auto locks = service();
     std::vector<std::thread> threads;
@@ -283,22 +282,18 @@ TEST_CASE_METHOD(engine_fixture, "close: release_all gives back what the store g
   locks->acquire_all({"k", "l"}).release();
   const auto granting = std::make_shared<gate>();
   store->next(verb::take, {.after = granting});
-  std::error_code end;
-  std::thread acquiring([&] {
+  const concurrent_call acquiring([&] {
     const lock_options options{.wait = tries ? 0ms : 1h};
-    end = thrown([&] {
-      if (several) {
-        static_cast<void>(locks->acquire_all({"k", "l"}, options));
-      } else {
-        static_cast<void>(locks->acquire("k", options));
-      }
-    });
+    if (several) {
+      static_cast<void>(locks->acquire_all({"k", "l"}, options));
+    } else {
+      static_cast<void>(locks->acquire("k", options));
+    }
   });
   REQUIRE(granting->reached());
   CHECK(locks->close(0ms, release_all).empty());
   granting->open();
-  acquiring.join();
-  CHECK(end == errc::closed);
+  CHECK(acquiring.end() == errc::closed);
   CHECK(is_free("k"));
   CHECK(is_free("l"));
 }

@@ -148,17 +148,13 @@ TEST_CASE_METHOD(connection_fixture,
   const auto connects = std::make_shared<gate>();
   store->hold_connects(connects);
   store->close_connections();
-  std::atomic<bool> over{false};
-  std::thread releasing([&] {
-    { const auto mine = std::move(held); }
-    over = true;
-  });
+  const concurrent_call releasing([&] { const auto mine = std::move(held); });
   REQUIRE(connects->reached(2));                      // one for renewals
   REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));  // the limit has been read from the clock
   clock.advance(300ms - 1us);
-  CHECK_FALSE(over);
+  CHECK_FALSE(releasing.over());
   clock.advance(1us);
-  releasing.join();
+  CHECK_FALSE(releasing.end());
   CHECK(seen->count(event::kind::release_failed) == 1);
   connects->open();
   CHECK(as_time_passes([&] { return fence_of("k") == 0; }));
@@ -168,26 +164,22 @@ TEST_CASE_METHOD(with_service<connection_fixture>,
                  "connection: attempts to connect that hang hold an acquire for two seconds at most") {
   const auto connects = std::make_shared<gate>();
   store->hold_connects(connects);
-  std::error_code code;
-  std::thread acquiring([&] { code = thrown([&] { return locks->acquire("k", {.wait = 500ms}); }); });
+  const concurrent_call acquiring([&] { return locks->acquire("k", {.wait = 500ms}); });
   REQUIRE(connects->reached(2));                      // one for renewals
   REQUIRE(clock.at_rest({.callers = 1, .busy = 2}));  // the limit has been read from the clock
   clock.advance(2s);
-  acquiring.join();
-  CHECK(code == errc::store_unreachable);
+  CHECK(acquiring.end() == errc::store_unreachable);
 }
 
 TEST_CASE_METHOD(with_service<connection_fixture>,
                  "connection: attempts to connect that hang hold an operator's question for five") {
   const auto connects = std::make_shared<gate>();
   store->hold_connects(connects);
-  std::error_code code;
-  std::thread asking([&] { code = thrown([&] { return locks->held_keys(); }); });
+  const concurrent_call asking([&] { return locks->held_keys(); });
   REQUIRE(connects->reached());
   REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
   clock.advance(5s);
-  asking.join();
-  CHECK(code == errc::store_unreachable);
+  CHECK(asking.end() == errc::store_unreachable);
 }
 
 TEST_CASE_METHOD(connection_fixture, "connection: a statement that hangs is interrupted, though there is no session",
@@ -195,13 +187,11 @@ TEST_CASE_METHOD(connection_fixture, "connection: a statement that hangs is inte
   store->let_takes_wait();  // so that a single attempt begins with a poll
   const auto locks = service();
   const auto at = store->hold(verb::poll);
-  std::error_code code;
-  std::thread trying([&] { code = thrown([&] { return locks->try_acquire("k"); }); });
+  const concurrent_call trying([&] { return locks->try_acquire("k"); });
   REQUIRE(at->reached());
   CHECK(store->opened().empty());
   clock.advance(2s);
-  trying.join();
-  CHECK(code);
+  CHECK(trying.end());
 }
 
 TEST_CASE("connection: a service ends within its release limit while nothing answers", "[T89]") {

@@ -55,6 +55,21 @@ auto elsewhere(F body) {
   return std::async(std::launch::async, std::move(body)).get();
 }
 
+/// A call on a thread of its own, that is: for another owner.
+class concurrent_call {
+ public:
+  explicit concurrent_call(std::function<void()> call)
+      : end_(std::async(std::launch::async, [call = std::move(call)] { return thrown([&] { return call(), 0; }); })) {}
+
+  /// Whether it has ended, or does so in time.
+  bool over(std::chrono::milliseconds limit = 0ms) const { return end_.wait_for(limit) == std::future_status::ready; }
+  /// Waits for its end: the code of what it threw, or none.
+  std::error_code end() const { return end_.get(); }
+
+ private:
+  std::shared_future<std::error_code> end_;
+};
+
 /// A memory store whose time stands still until the test moves it, with scripted faults, and services on it. Each
 /// service is to the locks what a process is.
 struct engine_fixture : clock_fixture {
@@ -95,6 +110,11 @@ struct engine_fixture : clock_fixture {
                                           service_options{.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   }
 
+  /// What a service of another program's holds from now on, which has nothing else to do.
+  lease held_elsewhere(const lock_key& key, const lock_options& terms = {}) {
+    if (rival_ == nullptr) rival_ = foreign();
+    return rival_->acquire(key, terms);
+  }
   /// A statement straight to the rows.
   reply answer_to(const request& asked) {
     fault why;
@@ -194,6 +214,22 @@ struct engine_fixture : clock_fixture {
 
  private:
   std::unique_ptr<lock_service> other_ = foreign();
+  std::unique_ptr<lock_service> rival_{};
+};
+
+/// The fixture with what is behind a service.
+struct inside_fixture : engine_fixture {
+  inside home = core();
+
+  ~inside_fixture() {
+    home.close(0ms);
+    home.finish();
+  }
+
+  /// Whether so many threads come to stand in its queue.
+  bool queued(std::size_t count = 1) {
+    return eventually([&] { return home.waiting() == count; });
+  }
 };
 
 /// The fixture with a service, which is made before the test begins and ends before the fixture does.

@@ -316,20 +316,15 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancelled wait leaves nothing behind",
   auto& holder = here ? *locks : *rival;
   const auto theirs = holder.acquire("b");
   std::stop_source stop;
-  std::error_code end;
-  std::atomic<bool> over{false};
-  std::thread waiter([&] {
-    end = thrown([&] { return locks->acquire_all({"a", "b", "c"}, {.wait = 1h, .cancel = stop.get_token()}); });
-    over = true;
+  const concurrent_call waiter([&] {
+    return locks->acquire_all({"a", "b", "c"}, {.wait = 1h, .cancel = stop.get_token()});
   });
   CHECK(clock.at_rest({.callers = 1}));  // in the queue, or between two polls
-  CHECK_FALSE(over);
+  CHECK_FALSE(waiter.over());
   stop.request_stop();
-  const bool at_once = eventually([&] { return over.load(); });  // no time has passed
-  CHECK(at_once);
-  if (!at_once) clock.advance(2h);  // so that the test can end
-  waiter.join();
-  CHECK(end == errc::cancelled);
+  CHECK(waiter.over(20s));                // no time has passed
+  if (!waiter.over()) clock.advance(2h);  // so that the test can end
+  CHECK(waiter.end() == errc::cancelled);
   CHECK(all_free({"a", "c"}));
   CHECK_NOTHROW(theirs.ensure_held());
 }
@@ -341,20 +336,15 @@ TEST_CASE_METHOD(multi_fixture, "multi: a cancellation that comes together with 
     auto first = locks->acquire("a");
     const auto second = locks->acquire("b");
     std::stop_source stop;
-    std::error_code end;
-    std::atomic<bool> over{false};
-    std::thread waiter([&] {
-      end = thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h, .cancel = stop.get_token()}); });
-      over = true;
+    const concurrent_call waiter([&] {
+      return locks->acquire_all({"a", "b"}, {.wait = 1h, .cancel = stop.get_token()});
     });
     CHECK(clock.at_rest({.callers = 1}));
     first.release();
     stop.request_stop();  // the waiter has hardly noticed the turn yet
-    const bool at_once = eventually([&] { return over.load(); });
-    CHECK(at_once);
-    if (!at_once) clock.advance(2h);
-    waiter.join();
-    CHECK(end == errc::cancelled);
+    CHECK(waiter.over(20s));
+    if (!waiter.over()) clock.advance(2h);
+    CHECK(waiter.end() == errc::cancelled);
     CHECK_NOTHROW(second.ensure_held());
   }
   CHECK(all_free({"a"}));
@@ -365,12 +355,10 @@ TEST_CASE_METHOD(multi_fixture, "multi: close() ends the wait, and no new one be
   const auto theirs = rival->acquire("b");
   const auto polls = store->count(verb::poll);
   const auto end = while_time_passes([&] {
-    std::error_code code;
-    std::thread waiter([&] { code = thrown([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}); }); });
+    const concurrent_call waiter([&] { return locks->acquire_all({"a", "b"}, {.wait = 1h}); });
     CHECK(eventually([&] { return store->count(verb::poll) > polls; }));
     locks->close(0ms);
-    waiter.join();
-    return code;
+    return waiter.end();
   });
   CHECK(end == errc::closed);
   CHECK(is_free("a"));

@@ -18,6 +18,7 @@ struct notified_fixture : engine_fixture {
   std::unique_ptr<lock_service> mine;
   std::thread waiting{};
   std::atomic<bool> over{false};
+  static constexpr retry_policy seldom{.pause = 1h, .max_pause = 1h};
   bool granted = false;  // these three once it is over
   bool timed_out = false;
   bool cancelled = false;
@@ -47,9 +48,9 @@ struct notified_fixture : engine_fixture {
     mine = running_service();
   }
 
-  void wait_for(std::initializer_list<lock_key> keys, lock_options how) {
+  void wait_for(const std::vector<lock_key>& all, lock_options how) {
     how.cancel = cancel.get_token();
-    waiting = std::thread([this, all = std::vector<lock_key>(keys), how] {
+    waiting = std::thread([this, all, how] {
       try {
         if (all.size() == 1) {
           const auto one = mine->acquire(all[0], how);
@@ -68,32 +69,33 @@ struct notified_fixture : engine_fixture {
     });
   }
   /// The same, until it knows that its watch of "k" works, and polls no more.
-  void wait_for_notice(std::initializer_list<lock_key> keys, lock_options how) {
+  void wait_for_notice(const std::vector<lock_key>& keys, lock_options how) {
     wait_for(keys, std::move(how));
     REQUIRE(pauses_after(2));
     REQUIRE(store->tell("k") == 1);
     REQUIRE(pauses_after(4));
   }
-  /// The same at a store that wakes one waiter, of a wait of 10 s for keys that are known.
-  void wait_for_registration(std::initializer_list<lock_key> keys) {
+  /// The same at a store that wakes one waiter, of a wait of 10 s for keys that are known, "a" and "k".
+  void wait_for_registration() {
+    elsewhere([&] { mine->acquire("a").release(); });
     auto polls = store->count(verb::poll);
-    const auto polled = [&] { return eventually([&] { return store->count(verb::poll) == polls + 1; }) && at_rest(); };
-    wait_for(keys, {.wait = 10s, .retry = {.pause = 1h, .max_pause = 1h}});
-    REQUIRE(polled());
+    wait_for({"a", "k"}, {.wait = 10s, .retry = seldom});
+    REQUIRE(polled(++polls));
     CHECK(store->watched("k") == 0);
     for (const auto pass : {10ms, 0ms, 20ms}) {
-      ++polls;
       if (pass == 0ms) REQUIRE(store->tell("k", true) == 1);  // it works
       clock.advance(pass);
-      REQUIRE(polled());
+      REQUIRE(polled(++polls));
     }
+  }
+  static std::vector<lock_key> one_or_several(bool several) {
+    return several ? std::vector<lock_key>{"a", "k"} : std::vector<lock_key>{"k"};
   }
   void end() { waiting.join(); }
   /// It waits for "k", which is released then, and gets it when its pause is over.
   void get_after_a_wait(const lock_options& how) {
     wait_for({"k"}, how);
-    REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
-    REQUIRE(at_rest());
+    REQUIRE(has_polled());
     held.reset();
     clock.advance(10ms);
     end();
@@ -102,9 +104,31 @@ struct notified_fixture : engine_fixture {
   std::size_t sent() const { return store->count(verb::take) + store->count(verb::poll) + store->count(verb::insert); }
   bool at_rest() { return clock.at_rest({.callers = 1}); }
   bool rests_after(std::chrono::microseconds time) { return at_rest_after(time, {.callers = 1}); }
+  /// It comes to rest after something has come to hold.
+  template <class F>
+  bool rests_once(F ready) {
+    return eventually(ready) && at_rest();
+  }
+  /// It has polled so often in all.
+  bool polled(std::size_t times) {
+    return rests_once([&] { return store->count(verb::poll) == times; });
+  }
+  bool has_polled() {
+    return rests_once([&] { return store->count(verb::poll) > 0; });
+  }
+  bool watches(const char* key) {
+    return rests_once([&] { return store->watched(key) == 1; });
+  }
+  /// Another program releases "k", the store tells, and it gets the key.
+  void get_it() {
+    held.reset();
+    REQUIRE(store->tell("k", true) == 1);
+    end();
+    CHECK(granted);
+  }
   /// It pauses, watches the key, and has sent at least so many statements.
   bool pauses_after(std::size_t statements) {
-    return eventually([&] { return sent() >= statements && store->watched("k") == 1; }) && at_rest();
+    return rests_once([&] { return sent() >= statements && store->watched("k") == 1; });
   }
 };
 
@@ -116,12 +140,12 @@ TEST_CASE_METHOD(notified_fixture, "notified: the last poll of a wait gets the t
   wait_for_notice({"k"}, {.wait = 5s});
   REQUIRE(rests_after(4s));
   const auto busy = store->hold(verb::take);
-  std::thread caller([&] { static_cast<void>(thrown([&] { return mine->acquire("x"); })); });
+  const concurrent_call caller([&] { return mine->acquire("x"); });
   REQUIRE(busy->reached());
   CHECK(at_rest_after(1s, {.callers = 1}));  // it waits for the connection
   CHECK_FALSE(over);
   busy->open();
-  caller.join();
+  caller.end();
   end();
   CHECK(timed_out);
 }
@@ -183,8 +207,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: a key that was released to waiters
   elsewhere([&] { mine->acquire("x").release(); });
   const auto takes = store->count(verb::take);
   wait_for({"x"}, {.wait = 1h});
-  REQUIRE(eventually([&] { return store->watched("x") == 1; }));
-  REQUIRE(at_rest());
+  REQUIRE(watches("x"));
   SECTION("that one of them has had it already, the store tells") {
     store->tell("x");  // the watch works
     REQUIRE(at_rest());
@@ -208,8 +231,7 @@ TEST_CASE_METHOD(notified_fixture, "notified: among waiters those that were pass
   elsewhere([&] { mine->acquire("k").release(); });
   held = other->acquire("k");
   wait_for({"k"}, {.wait = 1h});
-  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
-  REQUIRE(at_rest());
+  REQUIRE(watches("k"));
   REQUIRE(rests_after(5ms));
   REQUIRE_FALSE(over);
   for (const auto before_it : {2ms, 1ms}) {
@@ -270,21 +292,14 @@ TEST_CASE_METHOD(notified_fixture, "notified: the watch ends with the wait") {
 TEST_CASE_METHOD(notified_fixture, "notified: what is told does not count as a retry") {
   const bool several = GENERATE(false, true);
   CAPTURE(several);
-  if (several) {
-    wait_for({"a", "k"}, {.wait = 1h, .retry = {.limit = 1}});
-  } else {
-    wait_for({"k"}, {.wait = 1h, .retry = {.limit = 1}});
-  }
+  wait_for(one_or_several(several), {.wait = 1h, .retry = {.limit = 1}});
   REQUIRE(pauses_after(2));
   for (int i = 0; i < 5; ++i) {
     const auto before = sent();
     store->tell("k");
     REQUIRE(pauses_after(before + 2));
   }
-  held.reset();
-  store->tell("k");
-  end();
-  REQUIRE(granted);
+  get_it();
 }
 
 TEST_CASE_METHOD(notified_fixture,
@@ -293,11 +308,7 @@ TEST_CASE_METHOD(notified_fixture,
   CAPTURE(several);
   const lock_options thrice{.wait = 1h,
                             .retry = {.pause = 100ms, .multiplier = 1, .max_pause = 100ms, .jitter = 0, .limit = 2}};
-  if (several) {
-    wait_for({"a", "k"}, thrice);
-  } else {
-    wait_for({"k"}, thrice);
-  }
+  wait_for(one_or_several(several), thrice);
   REQUIRE(pauses_after(2));
   REQUIRE(store->tell("k", true) == 1);  // the watch works
   REQUIRE(pauses_after(4));
@@ -314,12 +325,9 @@ TEST_CASE_METHOD(notified_fixture,
 
 TEST_CASE_METHOD(notified_fixture, "notified: of several keys the busy one is watched") {
   wait_for({"a", "k", "z"}, {.wait = 1h});
-  REQUIRE(eventually([&] { return store->watched("k") == 1 && at_rest(); }));
+  REQUIRE(watches("k"));
   REQUIRE(store->watched("a") + store->watched("z") == 0);
-  held.reset();
-  store->tell("k");
-  end();
-  REQUIRE(granted);
+  get_it();
   REQUIRE(store->watched("k") == 0);
 }
 
@@ -327,22 +335,19 @@ TEST_CASE_METHOD(notified_fixture, "notified: of several keys the busy one is wa
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers, and polls no more") {
   wakes_one();
-  wait_for({"k"}, {.wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}});
-  REQUIRE(eventually([&] { return store->count(verb::poll) == 1; }));
-  REQUIRE(at_rest());
+  wait_for({"k"}, {.wait = 60s, .retry = seldom});
+  REQUIRE(polled(1));
   CHECK(store->watched("k") == 0);
   clock.advance(10ms);
-  REQUIRE(eventually([&] { return store->count(verb::poll) == 2 && store->watched("k") == 1; }));
-  REQUIRE(at_rest());
+  REQUIRE(polled(2));
+  REQUIRE(watches("k"));
   // That the watch works is a reason to look, and none to take.
   const auto takes = store->count(verb::take);
   REQUIRE(store->tell("k", true) == 1);
-  REQUIRE(eventually([&] { return store->count(verb::poll) == 3; }));
-  REQUIRE(at_rest());
+  REQUIRE(polled(3));
   CHECK(store->count(verb::take) == takes);
   clock.advance(10ms);
-  REQUIRE(eventually([&] { return store->count(verb::poll) == 4; }));
-  REQUIRE(at_rest());
+  REQUIRE(polled(4));
   REQUIRE(rests_after(5s));
   CHECK(store->count(verb::poll) == 4);
   held.reset();
@@ -355,8 +360,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter polls first, then registers,
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys registers for the busy one, and is woken by it") {
   wakes_one();
-  elsewhere([&] { mine->acquire("a").release(); });
-  wait_for_registration({"a", "k"});
+  wait_for_registration();
   const auto before = sent();
   REQUIRE(rests_after(5s));
   CHECK(sent() == before);
@@ -385,15 +389,13 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys registers f
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys goes from one that is free to another one") {
   wakes_one();
-  elsewhere([&] { mine->acquire("a").release(); });
-  wait_for_registration({"a", "k"});
+  wait_for_registration();
   auto first = other->acquire("a");
   held.reset();
   // What it hears of "k" in the round that finds "a" busy is nothing to the wait for "a".
   store->next(verb::poll, {.during = [&] { store->tell("k"); }});
   REQUIRE(store->tell("k", true) == 1);
-  REQUIRE(eventually([&] { return store->watched("a") == 1; }));
-  REQUIRE(at_rest());
+  REQUIRE(watches("a"));
   CHECK(store->watched("k") == 0);
   const auto takes = store->count(verb::take);
   store->tell("a", true);  // it works
@@ -408,8 +410,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys goes from o
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys keeps no place while it queues for another one") {
   wakes_one();
-  elsewhere([&] { mine->acquire("a").release(); });
-  wait_for_registration({"a", "k"});
+  wait_for_registration();
   std::optional<lease> theirs;
   elsewhere([&] { theirs = mine->acquire("a"); });
   held.reset();
@@ -423,8 +424,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys keeps no pl
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter for several keys does not rely on the release of a young grant") {
   wakes_one();
-  elsewhere([&] { mine->acquire("a").release(); });
-  wait_for_registration({"a", "k"});
+  wait_for_registration();
   held->release();
   held = other->acquire("k");
   REQUIRE(store->tell("k", true) == 1);
@@ -453,8 +453,7 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter for a row registers and poll
   for (int i = 0; i < 3; ++i) {
     const auto polls = store->count(verb::poll);
     clock.advance(100ms);
-    REQUIRE(eventually([&] { return store->count(verb::poll) == polls + 1; }));
-    REQUIRE(at_rest());
+    REQUIRE(polled(polls + 1));
   }
   held.reset();
   CHECK_FALSE(over);
@@ -565,20 +564,15 @@ TEST_CASE_METHOD(notified_fixture, "woken: a waiter that keeps the order registe
   store->can().tells_free = false;
   store->can().wakes_one = store->can().keeps_order = true;
   mine = service();
-  wait_for({"k"}, {.wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}, .fairness = fairness::fifo});
-  REQUIRE(eventually([&] { return store->watched("k") == 1; }));  // time stands still
-  REQUIRE(at_rest());
+  wait_for({"k"}, {.wait = 60s, .retry = seldom, .fairness = fairness::fifo});
+  REQUIRE(watches("k"));  // time stands still
   const auto asked = store->in_order();
   CHECK(asked == store->count(verb::take) + store->count(verb::poll));
   CHECK(store->registered() == 0);
   REQUIRE(store->tell("k", true) == 1);  // it works
-  REQUIRE(eventually([&] { return store->in_order() > asked; }));
-  REQUIRE(at_rest());
+  REQUIRE(rests_once([&] { return store->in_order() > asked; }));
   CHECK(store->registered() == 1);
-  held.reset();
-  REQUIRE(store->tell("k", true) == 1);
-  end();
-  CHECK(granted);
+  get_it();
   CHECK(store->registered() == 2);
   CHECK(store->looked() == 1);  // though it has been held for no time
 }
@@ -598,32 +592,24 @@ TEST_CASE_METHOD(notified_fixture,
   CHECK(store->watched("k") == 1);
   REQUIRE(store->tell("k", true) == 1);  // it has one now
   REQUIRE(as_time_passes([&] { return store->in_order() > kept; }, 10ms));
-  held.reset();
-  store->tell("k", true);
-  end();
-  CHECK(granted);
+  get_it();
 }
 
 TEST_CASE_METHOD(notified_fixture, "woken: a waiter keeps its place when its session begins") {
   store->can().keeps_order = true;
   store->let_takes_wait();  // so it looks first, and has no session
   wakes_one();
-  wait_for({"k"}, {.wait = 3s, .retry = {.pause = 1h, .max_pause = 1h}, .fairness = fairness::fifo});
-  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
-  REQUIRE(at_rest());
+  wait_for({"k"}, {.wait = 3s, .retry = seldom, .fairness = fairness::fifo});
+  REQUIRE(watches("k"));
   REQUIRE(store->tell("k", true) == 1);  // it works
   REQUIRE(at_rest());
   const auto takes = store->count(verb::take);
   CHECK(store->opened().empty());
   REQUIRE(store->tell("k", true) == 1);
-  REQUIRE(eventually([&] { return store->count(verb::take) > takes; }));
-  REQUIRE(at_rest());
+  REQUIRE(rests_once([&] { return store->count(verb::take) > takes; }));
   CHECK(store->opened().size() == 1);
   CHECK(store->begun() == 1);
-  held.reset();
-  REQUIRE(store->tell("k", true) == 1);
-  end();
-  CHECK(granted);
+  get_it();
 }
 
 // ---- a store whose keys other programs free without its knowledge ---------------------------------------------------
@@ -634,21 +620,13 @@ TEST_CASE_METHOD(notified_fixture, "hinted: a waiter that the store notifies ask
   CAPTURE(one, several);
   if (one) wakes_one();
   others_release();
-  const lock_options seldom{.wait = 60s, .retry = {.pause = 1h, .max_pause = 1h}};
-  if (several) {
-    wait_for({"a", "k"}, seldom);
-  } else {
-    wait_for({"k"}, seldom);
-  }
-  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
-  REQUIRE(at_rest());
+  wait_for(one_or_several(several), {.wait = 60s, .retry = seldom});
+  REQUIRE(has_polled());
   if (one) clock.advance(10ms);  // it polls before it registers
-  REQUIRE(eventually([&] { return store->watched("k") == 1; }));
-  REQUIRE(at_rest());
+  REQUIRE(watches("k"));
   const auto polls = store->count(verb::poll);
   REQUIRE(store->tell("k") == 1);
-  REQUIRE(eventually([&] { return store->count(verb::poll) > polls; }));  // it may have been free before
-  REQUIRE(at_rest());
+  REQUIRE(rests_once([&] { return store->count(verb::poll) > polls; }));  // it may have been free before
   held.reset();
   REQUIRE(at_rest());
   REQUIRE_FALSE(over);
@@ -665,13 +643,8 @@ TEST_CASE_METHOD(notified_fixture, "hinted: a waiter polls with the pauses that 
   if (one) wakes_one();
   others_release();
   const lock_options steady{.wait = 60s, .retry = {.pause = 100ms, .multiplier = 1, .max_pause = 100ms, .jitter = 0.0}};
-  if (several) {
-    wait_for({"a", "k"}, steady);
-  } else {
-    wait_for({"k"}, steady);
-  }
-  REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
-  REQUIRE(at_rest());
+  wait_for(one_or_several(several), steady);
+  REQUIRE(has_polled());
   if (one) clock.advance(10ms);
   REQUIRE(eventually([&] { return store->watched("k") == 1; }));
   REQUIRE(store->tell("k") == 1);  // the watch works
@@ -681,8 +654,7 @@ TEST_CASE_METHOD(notified_fixture, "hinted: a waiter polls with the pauses that 
     REQUIRE(rests_after(99ms));
     CHECK(store->count(verb::poll) == polls);
     clock.advance(1ms);
-    REQUIRE(eventually([&] { return store->count(verb::poll) == polls + 1; }));
-    REQUIRE(at_rest());
+    REQUIRE(polled(polls + 1));
   }
   held.reset();  // without a word
   clock.advance(100ms);
@@ -708,8 +680,7 @@ TEST_CASE_METHOD(notified_fixture, "hinted: a thread behind a waiter shortens it
   wait_for({"k"}, {.wait = 60s, .retry = {.pause = 10s, .max_pause = 10s, .jitter = 0.0}});
   REQUIRE(eventually([&] { return store->watched("k") == 1; }));
   REQUIRE(store->tell("k") == 1);
-  REQUIRE(eventually([&] { return store->count(verb::poll) == 2; }));
-  REQUIRE(at_rest());
+  REQUIRE(polled(2));
   auto behind = std::async(std::launch::async, [&] {
     mine->acquire("k", {.wait = 60s, .retry = {.pause = 100ms, .max_pause = 100ms}}).release();
   });

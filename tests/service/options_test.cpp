@@ -182,8 +182,7 @@ TEST_CASE_METHOD(engine_fixture, "options: without cleanup_interval, or without 
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[T10]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto theirs = held_elsewhere("k", {.ttl = 1h});
   const auto locks = service();
   for (const auto wait : {0ms, 50ms, 200ms}) {
     const auto begun = clock.now();
@@ -194,8 +193,7 @@ TEST_CASE_METHOD(engine_fixture, "options: wait bounds the whole call", "[T10]")
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: a longer pause asks the store less often", "[T10][T36]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k", {.ttl = 1h});
+  const auto theirs = held_elsewhere("k", {.ttl = 1h});
   const auto asked = [&](retry_policy retry) {
     const auto locks = service();
     thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 20s, .retry = retry}); });

@@ -13,9 +13,9 @@ struct passing_fixture : engine_fixture {
   inside home{};
   lease held{};
 
-  void begin() {
+  void begin(const detail::lock_settings& how = {}) {
     home = core();
-    held = home.acquire("k", {}, false);
+    held = home.acquire("k", how, false);
   }
   ~passing_fixture() {
     held = {};
@@ -62,6 +62,16 @@ class waiter {
   std::atomic<bool> entered{false};
   std::atomic<bool> over{false};
   std::thread thread_;
+};
+
+/// The key is held, and a thread waits for it.
+struct waited_for : passing_fixture {
+  waited_for() {
+    begin();
+    next.emplace(*this, detail::lock_settings{.wait = 1h});
+    REQUIRE(queued());
+  }
+  std::optional<waiter> next{};
 };
 
 }  // namespace
@@ -151,8 +161,7 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a lock is released and taken wher
   }));
   INFO(name);
   before(*this);
-  home = core();
-  held = home.acquire("k", first, false);
+  begin(first);
   const auto fence = held.fencing_token();
   waiter next(*this, second);
   REQUIRE(queued());
@@ -210,57 +219,45 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a waiter that goes meanwhile leav
   CHECK(released() == 1);  // of what nobody wanted, or of the one behind
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: without an answer the key is released, and nobody holds it twice") {
-  begin();
-  waiter next(*this, {.wait = 1h});
-  REQUIRE(queued());
+TEST_CASE_METHOD(waited_for, "passing on: without an answer the key is released, and nobody holds it twice") {
   const auto what = GENERATE(fate::drop, fate::ghost, fate::vanish);
   store->next(verb::pass_on, {.what = what});
   const auto fence = held.fencing_token();
   while_time_passes([&] { CHECK_NOTHROW(held.release()); });
-  REQUIRE(next.has_it());
-  CHECK(next.fence == fence + (what == fate::drop ? 2U : 1U));
+  REQUIRE(next->has_it());
+  CHECK(next->fence == fence + (what == fate::drop ? 2U : 1U));
   store->run_ghosts();  // too late
-  CHECK(fence_of("k") == next.fence);
+  CHECK(fence_of("k") == next->fence);
   CHECK(seen->count(event::kind::split_brain) == 0);
-  next.leave();
+  next->leave();
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: while the store can't be reached, all is left to the background") {
-  begin();
-  waiter next(*this, {.wait = 1h});
-  REQUIRE(queued());
+TEST_CASE_METHOD(waited_for, "passing on: while the store can't be reached, all is left to the background") {
   const bool done = GENERATE(true, false);
   store->next(verb::pass_on, {.what = done ? fate::drop : fate::ghost});
   store->next(verb::release, {.what = fate::vanish, .times = 1000});
   while_time_passes([&] { CHECK(thrown([&] { held.release(); }) == errc::outcome_unknown); });
   store->forget_scripts();
-  while_time_passes([&] { REQUIRE(next.has_it()); });
+  while_time_passes([&] { REQUIRE(next->has_it()); });
   store->run_ghosts();
-  CHECK(fence_of("k") == next.fence);
+  CHECK(fence_of("k") == next->fence);
   CHECK(seen->count(event::kind::split_brain) == 0);
-  next.leave();
+  next->leave();
   CHECK(is_free("k"));
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a refusal, or none that could be done, costs a statement and no more") {
-  begin();
-  waiter next(*this, {.wait = 1h});
-  REQUIRE(queued());
+TEST_CASE_METHOD(waited_for, "passing on: a refusal, or none that could be done, costs a statement and no more") {
   const bool refused = GENERATE(true, false);
   store->next(verb::pass_on, refused ? script{.what = fate::say, .answer = outcome::no}
                                      : script{.what = fate::fail, .why = {.text = "no rights"}});
   held.release();
-  REQUIRE(next.has_it());
+  REQUIRE(next->has_it());
   CHECK(released() == 1);
   CHECK(store->count(verb::cancel) == 0);
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a proxy that executes it twice, and says no, has not lost the lock") {
-  begin();
-  waiter next(*this, {.wait = 1h});
-  REQUIRE(queued());
+TEST_CASE_METHOD(waited_for, "passing on: a proxy that executes it twice, and says no, has not lost the lock") {
   const auto fence = held.fencing_token();
   const auto once = [&] {
     fault why;
@@ -276,15 +273,12 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a proxy that executes it twice, a
   };
   store->next(verb::pass_on, {.ahead = once});
   CHECK_NOTHROW(held.release());
-  REQUIRE(next.has_it());
-  CHECK(next.fence == fence + 2);
+  REQUIRE(next->has_it());
+  CHECK(next->fence == fence + 2);
   CHECK(seen->count(event::kind::split_brain) == 0);
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a lock that somebody broke into is lost all the same") {
-  begin();
-  waiter next(*this, {.wait = 1h});
-  REQUIRE(queued());
+TEST_CASE_METHOD(waited_for, "passing on: a lock that somebody broke into is lost all the same") {
   const auto thief = foreign();
   lease stolen;
   store->next(verb::pass_on, {.ahead = [&] {
@@ -296,6 +290,8 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a lock that somebody broke into i
   CHECK(thrown([&] { held.release(); }) == errc::lost);
   CHECK(fence_of("k") == stolen.fencing_token());
   CHECK(seen->count(event::kind::split_brain) == 1);
+  stolen = {};
+  while_time_passes([&] { next->leave(); });
 }
 
 TEST_CASE_METHOD(passing_fixture, "passing on: a session that has ended meanwhile grants nothing") {
@@ -311,20 +307,17 @@ TEST_CASE_METHOD(passing_fixture, "passing on: a session that has ended meanwhil
   CHECK(store->opened().size() == 2);
 }
 
-TEST_CASE_METHOD(passing_fixture, "passing on: a service that is closed meanwhile leaves the key free") {
-  begin();
-  waiter next(*this, {.wait = 1h});
-  REQUIRE(queued());
+TEST_CASE_METHOD(waited_for, "passing on: a service that is closed meanwhile leaves the key free") {
   const auto sent = store->hold(verb::pass_on);
-  std::thread releasing([&] { held.release(); });
+  const concurrent_call releasing([&] { return held.release(); });
   REQUIRE(sent->reached());
-  std::thread closing([&] { home.close(1h); });
+  const concurrent_call closing([&] { return home.close(1h); });
   const bool left = eventually([&] { return home.waiting() == 0; });
   sent->open();
-  releasing.join();
-  next.leave();
-  closing.join();
+  releasing.end();
+  next->leave();
+  closing.end();
   CHECK(left);
-  CHECK(next.end == errc::closed);
+  CHECK(next->end == errc::closed);
   CHECK(is_free("k"));
 }

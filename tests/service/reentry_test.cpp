@@ -174,8 +174,7 @@ TEST_CASE_METHOD(one_service, "re-entry: answers busy when so asked", "[T10]") {
   CHECK(locks->try_acquire("k", {.reentry = reentry::busy}));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a waiter that wants no re-entry waits for the release", "[T33]") {
-  const auto home = core();
+TEST_CASE_METHOD(inside_fixture, "re-entry: a waiter that wants no re-entry waits for the release", "[T33]") {
   const owner shared;
   auto outer = [&] {
     const owner_scope here(shared);
@@ -186,14 +185,12 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a waiter that wants no re-entry wait
     const owner_scope here(shared);
     second = home.acquire("k", {.wait = 1h, .reentry = reentry::busy}, false);
   });
-  REQUIRE(eventually([&] { return home.waiting() == 1; }));
+  REQUIRE(queued());
   outer.release();
   waiter.join();
   CHECK(second.fencing_token() == 2);
   CHECK_FALSE(second.reentered());
   second.release();
-  home.close(0ms);
-  home.finish();
 }
 
 TEST_CASE_METHOD(one_service, "re-entry: after a loss it throws, until the lost lease is let go", "[T46]") {
@@ -509,8 +506,7 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: a lease that is an object of the thre
   CHECK_FALSE(elsewhere(enters));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a lease that was moved to another thread keeps its first thread out") {
-  const auto home = core();
+TEST_CASE_METHOD(inside_fixture, "re-entry: a lease that was moved to another thread keeps its first thread out") {
   auto held = home.acquire("k", {}, false);
   const auto first = held.fencing_token();
   std::promise<void> leave;
@@ -520,7 +516,7 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a lease that was moved to another th
   });
   CHECK_FALSE(home.acquire("k", {}, true));
   std::thread watching([&] {
-    static_cast<void>(eventually([&] { return home.waiting() == 1; }));
+    static_cast<void>(queued());
     leave.set_value();
   });
   auto next = home.acquire("k", {.wait = 1h}, false);  // waits for the worker as any thread does
@@ -529,8 +525,6 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a lease that was moved to another th
   worker.join();
   watching.join();
   next.release();
-  home.close(0ms);
-  home.finish();
 }
 
 TEST_CASE_METHOD(stack_fixture, "re-entry: coroutines on one thread exclude each other") {
@@ -621,16 +615,15 @@ TEST_CASE_METHOD(stack_fixture, "re-entry: when the first lease has ended, the i
   CHECK_FALSE(is_free("k"));
 }
 
-TEST_CASE_METHOD(engine_fixture, "re-entry: a waiting thread is not let in by what another gets in its name", "[T33]") {
-  const auto home = core();
+TEST_CASE_METHOD(inside_fixture, "re-entry: a waiting thread is not let in by what another gets in its name", "[T33]") {
   auto outer = elsewhere([&] { return home.acquire("k", {}, false); });
   const auto me = owner::current();
   lease theirs;
   std::thread other([&] {
     const owner_scope as_me(me);
-    static_cast<void>(eventually([&] { return home.waiting() == 1; }));
+    static_cast<void>(queued());
     std::thread last([&] {
-      static_cast<void>(eventually([&] { return home.waiting() == 2; }));
+      static_cast<void>(queued(2));
       outer.release();  // the first in the queue gets it
     });
     theirs = home.acquire("k", {.wait = 1h}, false);
@@ -642,8 +635,6 @@ TEST_CASE_METHOD(engine_fixture, "re-entry: a waiting thread is not let in by wh
   other.join();
   CHECK(theirs);
   theirs.release();
-  home.close(0ms);
-  home.finish();
 }
 
 TEST_CASE_METHOD(stack_fixture,

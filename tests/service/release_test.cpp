@@ -122,16 +122,14 @@ TEST_CASE_METHOD(engine_fixture, "release: one that runs late does not free a su
   CHECK(store->run_ghosts() == 1);
   CHECK(fence_of("k") == mine.fencing_token());
   mine.release();
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   CHECK(fence_of("k") == theirs.fencing_token());
 }
 
 TEST_CASE_METHOD(one_service, "release: a second one is misuse and harms nobody", "[T08]") {
   auto held = locks->acquire("k");
   held.release();
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   CHECK_THROWS_AS(held.release(), std::logic_error);
   CHECK(fence_of("k") == theirs.fencing_token());
 }
@@ -182,16 +180,12 @@ TEST_CASE_METHOD(engine_fixture, "release: a hung statement holds the destructor
   const auto locks = service([](auto& settings) { settings.release_limit = 300ms; });
   auto held = locks->acquire("k");
   const auto at = store->hold(verb::release);
-  std::atomic<bool> over{false};
-  std::thread releasing([&] {
-    { const auto mine = std::move(held); }
-    over = true;
-  });
+  const concurrent_call releasing([&] { const auto mine = std::move(held); });
   REQUIRE(at->reached());
   clock.advance(300ms - 1us);
-  CHECK_FALSE(over);
+  CHECK_FALSE(releasing.over());
   clock.advance(1us);
-  releasing.join();
+  CHECK_FALSE(releasing.end());
   CHECK(seen->count(event::kind::release_failed) == 1);
   CHECK(eventually([&] { return is_free("k"); }));
 }
@@ -206,11 +200,7 @@ TEST_CASE_METHOD(engine_fixture,
   lease theirs;
   std::thread other([&] { theirs = locks->acquire("x"); });
   REQUIRE(busy->reached());
-  std::atomic<bool> over{false};
-  std::thread releasing([&] {
-    { const auto mine = std::move(held); }
-    over = true;
-  });
+  const concurrent_call releasing([&] { const auto mine = std::move(held); });
   REQUIRE(clock.at_rest({.callers = 1}));
   clock.advance(900ms);
   const auto hangs = store->hold(verb::release);
@@ -218,10 +208,8 @@ TEST_CASE_METHOD(engine_fixture,
   other.join();
   REQUIRE(hangs->reached());
   clock.advance(100ms);
-  const bool in_time = eventually([&] { return over.load(); });
-  CHECK(in_time);
-  if (!in_time) clock.advance(1min);  // so that the test can end
-  releasing.join();
+  CHECK(releasing.over(20s));
+  if (!releasing.over()) clock.advance(1min);  // so that the test can end
 }
 
 TEST_CASE_METHOD(one_service,

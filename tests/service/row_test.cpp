@@ -26,6 +26,12 @@ struct column_fixture : row_fixture {
   }
 };
 
+/// And somebody holds a row.
+struct held_row : column_fixture {
+  const lock_key key = row(1);
+  lease held = locks->acquire(key, half_minute);
+};
+
 }  // namespace
 
 TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused before any statement") {
@@ -82,9 +88,7 @@ TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text 
   CHECK(store->count(verb::take) > taken);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: threads of one process wait in the queue for it") {
-  const auto key = row(1);
-  auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: threads of one process wait in the queue for it") {
   const auto sent = locks->statements();
   CHECK(elsewhere([&] { return !granted(locks->try_acquire(key, half_minute)); }));
   CHECK(locks->statements() == sent);
@@ -111,9 +115,7 @@ TEST_CASE_METHOD(with_service<row_fixture>,
 
 // Rows of the application's tables, as the engine sees them. The store beneath takes a row for a key of the same bytes.
 
-TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an expiry of its own") {
-  const auto key = row(1);
-  const auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: under row_renewal::column a lease has an expiry of its own") {
   const auto shown = locks->holder(key);
   REQUIRE(shown);
   CHECK(shown->kind == lease_kind::expiring);
@@ -123,8 +125,7 @@ TEST_CASE_METHOD(column_fixture, "row: under row_renewal::column a lease has an 
   CHECK(store->without_row() == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of the ttl, by one statement") {
-  const auto held = locks->acquire(row(1), half_minute);
+TEST_CASE_METHOD(held_row, "row: its own expiry is renewed each third of the ttl, by one statement") {
   CHECK(at_rest_after(10s - 1us));
   CHECK(store->count(verb::extend) == 0);
   CHECK(at_rest_after(1us));
@@ -137,9 +138,7 @@ TEST_CASE_METHOD(column_fixture, "row: its own expiry is renewed each third of t
   CHECK(store->without_row() == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, and tried again soon", "[T29]") {
-  const auto key = row(1);
-  const auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: a renewal that is not answered is told, and tried again soon", "[T29]") {
   SECTION("contended") { store->next(verb::extend, {.what = fate::fail, .why = row_lock, .times = 2}); }
   SECTION("without an answer, though it was done") { store->next(verb::extend, {.what = fate::drop, .times = 2}); }
   SECTION("on a broken connection") { store->next(verb::extend, {.what = fate::vanish, .times = 2}); }
@@ -159,9 +158,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that is not answered is told, a
   renewal_time();
 }
 
-TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told to be late") {
-  const auto key = row(1);
-  const auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: without a connection its renewal is told to be late") {
   REQUIRE(clock.at_rest());
   const auto blocked = [&] {  // of the row: its session is renewed as well
     std::size_t count = 0;
@@ -183,9 +180,7 @@ TEST_CASE_METHOD(column_fixture, "row: without a connection its renewal is told 
   CHECK(held.remaining() == 30s - 1500ms);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that finds somebody else's row is a loss") {
-  const auto key = row(1);
-  const auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: a renewal that finds somebody else's row is a loss") {
   steal(key);
   renewal_time();
   CHECK(is_lost(held));
@@ -195,9 +190,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that finds somebody else's row 
   CHECK(store->count(verb::extend) == 1);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the server could give it away", "[T29]") {
-  const auto key = row(1);
-  const auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: without a renewal it is lost before the server could give it away", "[T29]") {
   store->next(verb::extend, {.what = fate::fail, .why = row_lock, .times = 1000});
   clock.advance(28s);
   CHECK(held.remaining() == 500ms);
@@ -215,8 +208,7 @@ TEST_CASE_METHOD(column_fixture, "row: without a renewal it is lost before the s
   CHECK(is_free(key));
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the deadline revives nothing", "[T29]") {
-  const auto held = locks->acquire(row(1), half_minute);
+TEST_CASE_METHOD(held_row, "row: a renewal that is answered after the deadline revives nothing", "[T29]") {
   const auto late = std::make_shared<gate>();
   store->next(verb::extend, {.after = late});
   clock.advance(27s);
@@ -230,8 +222,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that is answered after the dead
   CHECK(held.loss() == loss_reason::unreachable);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was sent", "[T29]") {
-  const auto held = locks->acquire(row(1), half_minute);
+TEST_CASE_METHOD(held_row, "row: trust counts from when the renewal was sent", "[T29]") {
   const auto slow = store->hold(verb::extend);
   clock.advance(10s);
   REQUIRE(slow->reached());
@@ -240,8 +231,7 @@ TEST_CASE_METHOD(column_fixture, "row: trust counts from when the renewal was se
   CHECK(eventually([&] { return held.remaining() == 30s - 1500ms - 4s; }));
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that hangs is interrupted and repeated") {
-  const auto held = locks->acquire(row(1), half_minute);
+TEST_CASE_METHOD(held_row, "row: a renewal that hangs is interrupted and repeated") {
   const auto stuck = store->hold(verb::extend);
   clock.advance(10s);
   REQUIRE(stuck->reached());
@@ -250,8 +240,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that hangs is interrupted and r
   CHECK(held.loss() == loss_reason::none);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: while a transaction of ours has the row, its renewal waits for that") {
-  const auto held = locks->acquire(row(1), half_minute);
+TEST_CASE_METHOD(held_row, "row: while a transaction of ours has the row, its renewal waits for that") {
   const auto other = locks->acquire(row(2), half_minute);
   const auto grant = detail::access::grant_of(held);
   engine::outlive_transaction(*grant);
@@ -349,9 +338,7 @@ TEST_CASE_METHOD(column_fixture, "row: many are each renewed by a statement of t
   CHECK(store->count(verb::extend) == 5 * many);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a renewal that arrives after the row was released is no loss", "[T18]") {
-  const auto key = row(1);
-  auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: a renewal that arrives after the row was released is no loss", "[T18]") {
   const auto late = store->hold(verb::extend);
   clock.advance(10s);
   REQUIRE(late->reached());
@@ -365,9 +352,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that arrives after the row was 
   CHECK(seen->count(event::kind::released) == 1);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals") {
-  const auto key = row(1);
-  auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: a release ends its renewals") {
   renewal_time();
   held.release();
   CHECK(is_free(key));
@@ -375,9 +360,7 @@ TEST_CASE_METHOD(column_fixture, "row: a release ends its renewals") {
   CHECK(store->count(verb::extend) == 1);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: a lease that outlives its service is renewed; with the last one all ends") {
-  const auto key = row(1);
-  auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: a lease that outlives its service is renewed; with the last one all ends") {
   CHECK(locks->close(0ms) == std::vector<std::string>{"t:1"});
   locks.reset();
   REQUIRE(live_on(held, 60s, 30s));
@@ -406,8 +389,7 @@ TEST_CASE_METHOD(column_fixture, "row: a renewal that would be due while the ser
   CHECK(store->count(verb::extend) == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for a renewal that hangs") {
-  auto held = locks->acquire(row(1), half_minute);
+TEST_CASE_METHOD(held_row, "row: the service's end does not wait for a renewal that hangs") {
   const auto stuck = store->hold(verb::extend);
   clock.advance(10s);
   REQUIRE(stuck->reached());
@@ -416,9 +398,7 @@ TEST_CASE_METHOD(column_fixture, "row: the service's end does not wait for a ren
   CHECK(store->connections() == 0);
 }
 
-TEST_CASE_METHOD(column_fixture, "row: re-entry sends nothing, least of all to a row that our transaction has") {
-  const auto key = row(1);
-  const auto held = locks->acquire(key, half_minute);
+TEST_CASE_METHOD(held_row, "row: re-entry sends nothing, least of all to a row that our transaction has") {
   clock.advance(5s);
   const auto sent = locks->statements();
   const auto again = locks->acquire(key, {.ttl = 60s});

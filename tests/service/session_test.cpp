@@ -27,16 +27,12 @@ TEST_CASE_METHOD(one_service, "session: many threads that need one at the same t
 
 TEST_CASE_METHOD(one_service, "session: an opening that fails frees those who wait for it") {
   const auto at = store->hold(session_verb::open, {.what = fate::fail, .why = denied});
-  std::error_code first;
-  std::thread failing([&] { first = thrown([&] { return locks->acquire("a"); }); });
+  const concurrent_call failing([&] { return locks->acquire("a"); });
   REQUIRE(at->reached());
-  lease second;
-  std::thread waiting([&] { second = locks->acquire("b"); });
+  const concurrent_call waiting([&] { return locks->acquire("b"); });
   at->open();
-  failing.join();
-  waiting.join();
-  CHECK(first == errc::store_failed);
-  CHECK(second);
+  CHECK(failing.end() == errc::store_failed);
+  CHECK_FALSE(waiting.end());
 }
 
 TEST_CASE_METHOD(one_service, "session: an opening without an answer is never used") {

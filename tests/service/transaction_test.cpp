@@ -655,8 +655,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: an expiry of its own that passed in betw
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it after the adopted lease") {
   const auto key = row(1);
-  const auto rival = foreign();
-  auto theirs = rival->acquire(lock_key::from_stored(key.view()));
+  auto theirs = held_elsewhere(lock_key::from_stored(key.view()));
   std::atomic<std::uint64_t> fence{0};
   std::atomic<bool> ticking{true};
   std::thread waiter([&] { fence = home.acquire(key, {.wait = 1h}, false).fencing_token(); });

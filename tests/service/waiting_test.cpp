@@ -7,17 +7,7 @@ namespace {
 using namespace dlock;
 using namespace dlock::test;
 
-struct waiting_fixture : engine_fixture {
-  inside home = core();
-
-  ~waiting_fixture() {
-    home.close(0ms);
-    home.finish();
-  }
-  bool queued(std::size_t count) {
-    return eventually([&] { return home.waiting() == count; });
-  }
-};
+using waiting_fixture = inside_fixture;
 
 }  // namespace
 
@@ -38,8 +28,7 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: threads of one process get the key i
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: of all threads of a process one asks the store", "[T34]") {
-  const auto rival = foreign();
-  auto theirs = rival->acquire("k", {.ttl = 1h});
+  auto theirs = held_elsewhere("k", {.ttl = 1h});
   std::vector<std::thread> threads;
   std::atomic<int> granted{0};
   for (int i = 0; i < 32; ++i) {
@@ -79,12 +68,10 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a thousand releases wake a thousand 
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: the wait in the queue counts for the whole wait", "[T31]") {
   auto held = home.acquire("k", {}, false);
-  std::error_code end;
-  std::thread waiter([&] { end = thrown([&] { return home.acquire("k", {.wait = 5s}, false); }); });
+  const concurrent_call waiter([&] { return home.acquire("k", {.wait = 5s}, false); });
   REQUIRE(queued(1));
   clock.advance(5s);
-  waiter.join();
-  CHECK(end == errc::timed_out);
+  CHECK(waiter.end() == errc::timed_out);
   CHECK(seen->count(event::kind::busy) == 1);
 }
 
@@ -94,12 +81,12 @@ TEST_CASE_METHOD(engine_fixture, "waiting: behind a thread that gets no answer f
   const auto locks = service();
   locks->acquire_all({"k", "l"}).release();
   store->cut();
-  std::thread head([&] {
+  const concurrent_call head([&] {
     const lock_options patient{.wait = 1h};
     if (head_of_several) {
-      static_cast<void>(thrown([&] { return locks->acquire_all({"k", "l"}, patient); }));
+      static_cast<void>(locks->acquire_all({"k", "l"}, patient));
     } else {
-      static_cast<void>(thrown([&] { return locks->acquire("k", patient); }));
+      static_cast<void>(locks->acquire("k", patient));
     }
   });
   REQUIRE(eventually([&] { return locks->count(event::kind::granted) == 2 && clock.at_rest({.callers = 1}); }));
@@ -127,29 +114,22 @@ TEST_CASE_METHOD(engine_fixture, "waiting: behind a thread that gets no answer f
     });
   }));
   locks->close(0ms);
-  head.join();
 }
 
 TEST_CASE_METHOD(one_service, "waiting: behind a first statement that hangs nobody hears busy", "[T35]") {
   locks->acquire("other").release();
   const auto hangs = store->hold(verb::take);
-  std::thread head([&] { static_cast<void>(thrown([&] { return locks->acquire("k", {.wait = 1h}); })); });
+  const concurrent_call head([&] { return locks->acquire("k", {.wait = 1h}); });
   REQUIRE(hangs->reached());
-  std::error_code brief, patient;
-  const auto waits = [&](std::error_code& end, std::chrono::milliseconds wait) {
-    end = thrown([&] { return locks->acquire("k", {.wait = wait}); });
-  };
-  std::thread first([&] { waits(brief, 1s); });
-  std::thread second([&] { waits(patient, 2s); });
+  const concurrent_call brief([&] { return locks->acquire("k", {.wait = 1s}); });
+  const concurrent_call patient([&] { return locks->acquire("k", {.wait = 2s}); });
   REQUIRE(clock.at_rest({.callers = 2, .busy = 0}));
   clock.advance(1s);
-  first.join();
-  CHECK(brief == errc::timed_out);
+  CHECK(brief.end() == errc::timed_out);
   clock.advance(1s);
-  second.join();
-  CHECK(patient == errc::store_unreachable);
+  CHECK(patient.end() == errc::store_unreachable);
   hangs->open();
-  head.join();
+  while_time_passes([&] { head.end(); });
 }
 
 TEST_CASE_METHOD(one_service, "waiting: for a session that another thread opens, it ends with the reason of that one") {
@@ -159,50 +139,34 @@ TEST_CASE_METHOD(one_service, "waiting: for a session that another thread opens,
     CHECK(thrown([&] { return locks->try_acquire("first"); }) == errc::store_unreachable);
   }
   const auto opening = store->hold(session_verb::open, {.deaf = true});
-  std::thread other([&] { static_cast<void>(thrown([&] { return locks->acquire("second", {.wait = 1h}); })); });
+  const concurrent_call other([&] { return locks->acquire("second", {.wait = 1h}); });
   REQUIRE(opening->reached());
-  std::string text;
-  std::error_code code;
-  while_time_passes([&] {
-    try {
-      static_cast<void>(locks->try_acquire("third"));
-    } catch (const store_error& error) {
-      text = error.what();
-      code = error.code();
-    }
-  });
-  CHECK(code == errc::store_unreachable);
-  CHECK(text.find(known ? "away" : "another thread still tries") != std::string::npos);
+  const auto failure =
+      while_time_passes([&] { return caught<store_error>([&] { return locks->try_acquire("third"); }); });
+  CHECK(failure.code() == errc::store_unreachable);
+  CHECK_THAT(failure.what(), ContainsSubstring(known ? "away" : "another thread still tries"));
   opening->open();
   locks->close(0ms);
-  other.join();
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the local line", "[T14][T35]") {
   auto held = home.acquire("k", {}, false);
   std::stop_source stop;
-  std::error_code end;
-  std::thread waiter(
-      [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
+  const concurrent_call waiter([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); });
   REQUIRE(queued(1));
   stop.request_stop();
-  waiter.join();
-  CHECK(end == errc::cancelled);
+  CHECK(waiter.end() == errc::cancelled);
   held.release();
   CHECK(home.acquire("k", {.wait = 0ms}, false));
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause between polls", "[T14][T35]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   std::stop_source stop;
-  std::error_code end;
-  std::thread waiter(
-      [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
+  const concurrent_call waiter([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); });
   REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
   stop.request_stop();  // time stands still: nothing else could end the pause
-  waiter.join();
-  CHECK(end == errc::cancelled);
+  CHECK(waiter.end() == errc::cancelled);
   CHECK(fence_of("k") == theirs.fencing_token());
   // The turn was passed on.
   CHECK(thrown([&] { return home.acquire("k", {.wait = 0ms}, false); }) == errc::timed_out);
@@ -210,19 +174,15 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation ends it in the pause 
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation between two statements ends it after the answer", "[T14]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
+  const auto theirs = held_elsewhere("k");
   for (const auto each : {statement{verb::take}, statement{verb::poll}}) {
     std::stop_source stop;
-    std::error_code end;
     const auto at = store->hold(each);
-    std::thread waiter(
-        [&] { end = thrown([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); }); });
+    const concurrent_call waiter([&] { return home.acquire("k", {.wait = 1h, .cancel = stop.get_token()}, false); });
     REQUIRE(at->reached());
     stop.request_stop();
     at->open();
-    waiter.join();
-    CHECK(end == errc::cancelled);
+    CHECK(waiter.end() == errc::cancelled);
   }
   CHECK(fence_of("k") == theirs.fencing_token());
 }
@@ -259,13 +219,8 @@ TEST_CASE_METHOD(waiting_fixture,
                  "waiting: a key without a holder whose row a transaction has locked is named as such") {
   home.acquire("k", {}, false).release();
   store->next(verb::take, {.what = fate::fail, .why = row_lock, .times = 2});
-  std::string text;
-  try {
-    static_cast<void>(home.acquire("k", {.wait = 0s}, false));
-  } catch (const lock_timeout& error) {
-    text = error.what();
-  }
-  CHECK(text.find("an open transaction has written or locked its row") != std::string::npos);
+  const auto busy = caught<lock_timeout>([&] { return home.acquire("k", {.wait = 0s}, false); });
+  CHECK_THAT(busy.what(), ContainsSubstring("an open transaction has written or locked its row"));
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: a cancellation that comes with the grant changes nothing", "[T14]") {
@@ -310,44 +265,35 @@ TEST_CASE_METHOD(waiting_fixture, "waiting: waiters are bounded, and the refusal
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it, in the queue and between polls", "[T90]") {
-  const auto rival = foreign();
-  const auto theirs = rival->acquire("k");
-  std::error_code first, second;
-  std::thread polls([&] { first = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
+  const auto theirs = held_elsewhere("k");
+  const concurrent_call polls([&] { return home.acquire("k", {.wait = 1h}, false); });
   REQUIRE(eventually([&] { return store->count(verb::poll) >= 1; }));
-  std::thread stands([&] { second = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
+  const concurrent_call stands([&] { return home.acquire("k", {.wait = 1h}, false); });
   REQUIRE(queued(1));
   CHECK(home.close(1h).empty());  // and waits for neither of them, nor for time to pass
-  polls.join();
-  stands.join();
-  CHECK(first == errc::closed);
-  CHECK(second == errc::closed);
+  CHECK(polls.end() == errc::closed);
+  CHECK(stands.end() == errc::closed);
 }
 
 TEST_CASE_METHOD(waiting_fixture, "waiting: close() ends it though the key stays held in this process", "[T90]") {
   const auto held = home.acquire("k", {}, false);
-  std::error_code end;
-  std::thread stands([&] { end = thrown([&] { return home.acquire("k", {.wait = 1h}, false); }); });
+  const concurrent_call stands([&] { return home.acquire("k", {.wait = 1h}, false); });
   REQUIRE(queued(1));
   CHECK(home.close(0ms) == std::vector<std::string>{"k"});
-  stands.join();
-  CHECK(end == errc::closed);
+  CHECK(stands.end() == errc::closed);
   CHECK_NOTHROW(held.ensure_held());
 }
 
 TEST_CASE_METHOD(engine_fixture, "waiting: the engine does not end under a waiter", "[T89][T90]") {
   auto home = core();
   auto held = home.acquire("k", {}, false);
-  std::error_code end;
-  std::thread stands(
-      [&, raw = home.core().get()] { end = thrown([&] { return engine::acquire(*raw, "k", {.wait = 1h}).held; }); });
+  const concurrent_call stands([raw = home.core().get()] { return engine::acquire(*raw, "k", {.wait = 1h}); });
   REQUIRE(eventually([&] { return home.waiting() == 1; }));
   home.close(0ms);
   home.finish();
   held = lease{};
   home = {};
-  stands.join();
-  CHECK(end == errc::closed);
+  CHECK(stands.end() == errc::closed);
   CHECK(eventually([&] { return store->connections() == 0; }));
 }
 
