@@ -24,12 +24,16 @@ struct batch_fixture : executor_fixture {
   }
 };
 
+/// And an executor of one connection.
+struct batch_of_one : batch_fixture {
+  run_executor at{whole, clock, 1};
+};
+
 using batches = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: up to 64 requests share one statement, in the order of their keys") {
-  run_executor at(whole, clock, 1);
+TEST_CASE_METHOD(batch_of_one, "executor batch: up to 64 requests share one statement, in the order of their keys") {
   std::string first, rest;
   for (int i = 99; i >= 0; --i) add(poll((i < 10 ? "0" : "") + std::to_string(i)));
   submit_all(at);
@@ -43,8 +47,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: up to 64 requests share one sta
   CHECK(at->statements() == 3);  // and what kept the connection busy
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: each gets the answer to its own request") {
-  run_executor at(whole, clock, 1);
+TEST_CASE_METHOD(batch_of_one, "executor batch: each gets the answer to its own request") {
   auto held = ask(verb::insert, "b");
   at->run(held);
   REQUIRE(held.answer.result == outcome::yes);
@@ -57,8 +60,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: each gets the answer to its own
   CHECK(all[2].answer.result == outcome::absent);
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can serve is sent together") {
-  run_executor at(whole, clock, 1);
+TEST_CASE_METHOD(batch_of_one, "executor batch: only what one statement can serve is sent together") {
   SECTION("one verb") {
     take("a"), add(poll("b")), take("c"), add(poll("d"));
     submit_all(at);
@@ -112,8 +114,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: only what one statement can ser
   }
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: a release with little time left takes no fresh ones down with it") {
-  run_executor at(whole, clock, 1);
+TEST_CASE_METHOD(batch_of_one, "executor batch: a release with little time left takes no fresh ones down with it") {
   const auto of = [&](const std::string& key, microseconds left) {
     auto asked = within(release(key), left);
     asked.timeout = microseconds{0};
@@ -135,8 +136,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a store that serves one at a ti
   CHECK(whole->batches() == batches{"b", "a"});
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: what one sends for nobody in the same moment shares its statement") {
-  run_executor at(whole, clock, 1);
+TEST_CASE_METHOD(batch_of_one, "executor batch: what one sends for nobody in the same moment shares its statement") {
   auto mine = poll("b"), first = poll("a"), second = poll("c");
   const waiting_caller caller(*at, {&mine}, {&first, &second});
   CHECK(caller.answered());
@@ -144,8 +144,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: what one sends for nobody in th
   CHECK(whole->batches() == batches{"a b c"});
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: who has nothing of his own to wait for does not wait") {
-  run_executor at(whole, clock, 1);
+TEST_CASE_METHOD(batch_of_one, "executor batch: who has nothing of his own to wait for does not wait") {
   auto other = poll("a");
   sent_statement* also = &other;
   at->run({}, {&also, 1});
@@ -153,9 +152,8 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: who has nothing of his own to w
   CHECK(other.answer.result == outcome::absent);
 }
 
-TEST_CASE_METHOD(batch_fixture,
+TEST_CASE_METHOD(batch_of_one,
                  "executor batch: what nobody waits for ends in time, also where one sent it with his own") {
-  run_executor at(whole, clock, 1);
   const auto connects = hold_connects();
   auto mine = within(poll("b"), 200ms), other = within(poll("a"), 1s);
   const waiting_caller caller(*at, {&mine}, {&other});
@@ -172,8 +170,7 @@ TEST_CASE_METHOD(batch_fixture,
 
 // ---- what becomes of it ---------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: all that gets no answer together is one doubt", "[T20]") {
-  run_executor at(whole, clock, 1);
+TEST_CASE_METHOD(batch_of_one, "executor batch: all that gets no answer together is one doubt", "[T20]") {
   for (const auto* key : {"a", "b", "c"}) take(key);
   store->next(verb::take, {.what = test::fate::vanish});
   submit_all(at);
@@ -200,8 +197,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: all that gets no answer togethe
   CHECK(later.in_doubt != all[0].in_doubt);
 }
 
-TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch of releases does not fail the others") {
-  run_executor at(whole, clock, 1);
+TEST_CASE_METHOD(batch_of_one, "executor batch: a row lock that fails a batch of releases does not fail the others") {
   for (const auto* key : {"a", "b", "c"}) {
     add(release(key));
     auto taken = ask(verb::insert, key);
@@ -221,9 +217,7 @@ TEST_CASE_METHOD(batch_fixture, "executor batch: a row lock that fails a batch o
   CHECK(at->statements() - before == 4 + 1);
 }
 
-TEST_CASE_METHOD(batch_fixture,
-                 "executor batch: a row lock that fails a batch of takes is told to all, who look then") {
-  run_executor at(whole, clock, 1);
+TEST_CASE_METHOD(batch_of_one, "executor batch: a row lock that fails a batch of takes is told to all, who look then") {
   for (const auto* key : {"a", "b", "c"}) take(key);
   store->next(verb::take, {.what = test::fate::fail, .why = row_lock, .skip = 1});
   submit_all(at);

@@ -8,8 +8,7 @@ using namespace dlock::test;
 using namespace dlock;
 using names = std::vector<std::string>;
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: one that can't be had is told at once, and frees its place") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "executor connections: one that can't be had is told at once, and frees its place") {
   store->cut();
   auto statement = within(poll(), 1h);
   at->run(statement);
@@ -25,9 +24,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: one that can't be had 
   CHECK(statement.sent);
 }
 
-TEST_CASE_METHOD(executor_fixture,
+TEST_CASE_METHOD(executor_of<1>,
                  "executor connections: what another one would fail for as well is not the connection's") {
-  run_executor at(store, clock, 1);
   store->refuse_connections({.native = 1045, .transient = false, .connection = true, .text = "wrong password"});
   auto statement = poll();
   at->run(statement);
@@ -35,8 +33,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(statement.answer.why.text == "wrong password");
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leaves at his own limit") {
-  run_executor at(store, clock, 2);
+TEST_CASE_METHOD(executor_of<2>, "executor connections: who waits for one leaves at his own limit") {
   const auto connects = hold_connects();
   auto early = within(poll("a"), 500ms), nobodys = within(poll("b"), 600ms);
   const waiting_caller leaves(*at, early);
@@ -67,8 +64,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: who waits for one leav
   CHECK(store->tried() == 2);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: who has no time left gets one that is nearly made") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "executor connections: who has no time left gets one that is nearly made") {
   auto statement = within(poll(), -1h);
   SECTION("who waits") { at->run(statement); }
   SECTION("what nobody waits for") {
@@ -79,8 +75,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: who has no time left g
   CHECK(statement.answer.result == outcome::absent);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: never more attempts at one time than there are places") {
-  run_executor at(store, clock, 3);
+TEST_CASE_METHOD(executor_of<3>, "executor connections: never more attempts at one time than there are places") {
   const auto connects = hold_connects();
   at->prepare_renewals();
   std::deque<sent_statement> all;
@@ -100,8 +95,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: never more attempts at
   CHECK(store->tried() == 4);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: at the end attempts are cancelled, and none is left") {
-  run_executor at(store, clock, 2);
+TEST_CASE_METHOD(executor_of<2>, "executor connections: at the end attempts are cancelled, and none is left") {
   const auto connects = hold_connects();
   at->prepare_renewals();
   auto waits = within(poll(), 1h), nobodys = within(poll("b"), 1h);
@@ -132,8 +126,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: one that is made in sp
   CHECK(store.use_count() == 1);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more to give serves by those that it gave") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "executor connections: a server with no more to give serves by those that it gave") {
   store->allow_connections(1);
   held_connection held(*this, at);
   connection_call next;
@@ -151,8 +144,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: a server with no more 
   CHECK(next.number == held.call.number);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is that of renewals it serves all") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "executor connections: where the only one is that of renewals it serves all") {
   store->allow_connections(1);
   open_for_renewals(at);
   auto statement = poll(), freed = release();
@@ -178,8 +170,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: where the only one is 
   CHECK(store->connections() == 1);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tries again while others wait") {
-  run_executor at(store, clock, 3);
+TEST_CASE_METHOD(executor_of<3>, "executor connections: after a failure it tries again while others wait") {
   store->allow_connections(1);
   const held_connection held(*this, at);
   connection_call next;
@@ -199,8 +190,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: after a failure it tri
   CHECK(next.number != held.call.number);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to connect whoever waits is told so") {
-  run_executor at(store, clock, 2);
+TEST_CASE_METHOD(executor_of<2>, "executor connections: without a thread to connect whoever waits is told so") {
   at.no_threads(true, false);
   auto statement = within(poll(), 1h), nobodys = within(poll("b"), 1h);
   const waiting_caller waits(*at, statement);
@@ -212,9 +202,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: without a thread to co
   if (!waits.is_answered()) at->stop();
 }
 
-TEST_CASE_METHOD(executor_fixture,
+TEST_CASE_METHOD(executor_of<2>,
                  "executor connections: without a thread to connect a renewal waits for one that is made") {
-  run_executor at(store, clock, 2);
   const auto connects = hold_connects();
   auto statement = within(poll(), 1h);
   at->submit(statement);
@@ -230,8 +219,7 @@ TEST_CASE_METHOD(executor_fixture,
 
 // ---- renewals -------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serves nothing else", "[T19]") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "executor connections: that of renewals serves nothing else", "[T19]") {
   open_for_renewals(at);
   const held_connection held(*this, at);
   CHECK(store->connections() == 2);
@@ -246,9 +234,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: that of renewals serve
   CHECK(renewed.sent);
 }
 
-TEST_CASE_METHOD(executor_fixture,
-                 "executor connections: without one of its own a renewal gets the next that is free") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "executor connections: without one of its own a renewal gets the next that is free") {
   store->allow_connections(1);
   const auto after = std::make_shared<gate>();
   held_connection held(*this, at);
@@ -269,8 +255,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(other.answered());
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: a renewal uses another one while its own is made") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "executor connections: a renewal uses another one while its own is made") {
   fill(at, 1);
   const auto connects = hold_connects();
   auto renewed = renewal(500ms);
@@ -282,8 +267,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: a renewal uses another
 
 // What becomes of an executor's connections that are of no more use, and of what was to be sent on them.
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: one that broke is dropped, and not used again", "[T67]") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "executor connections: one that broke is dropped, and not used again", "[T67]") {
   connection_call before, after;
   auto first = before.in(*this);
   at->run(first);
@@ -299,9 +283,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: one that broke is drop
   CHECK(after.number != before.number);
 }
 
-TEST_CASE_METHOD(executor_fixture,
+TEST_CASE_METHOD(executor_of<1>,
                  "executor connections: in the place of one that broke another is made for those who wait") {
-  run_executor at(store, clock, 1);
   const auto stuck = store->hold(verb::poll, {.what = test::fate::vanish});
   auto breaks = poll("a"), waits = poll("a"), nobodys = poll("a");
   const bool submitted = GENERATE(false, true);
@@ -322,8 +305,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK((submitted ? nobodys : waits).sent);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: what the server has closed is not used, and all of it goes") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "executor connections: what the server has closed is not used, and all of it goes") {
   fill(at, 3);
   store->close_connections();
   auto statement = poll();
@@ -335,9 +317,7 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: what the server has cl
   CHECK(store->connections() == 2);
 }
 
-TEST_CASE_METHOD(executor_fixture,
-                 "executor connections: what was not sent is sent again, on another connection, once") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "executor connections: what was not sent is sent again, on another connection, once") {
   fill(at, 4);
   store->close_connections(false);  // seen only as it is used
   auto statement = poll();
@@ -368,9 +348,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(store->count(verb::poll) == 8);
 }
 
-TEST_CASE_METHOD(executor_fixture,
-                 "executor connections: what is to be sent again waits no longer than it would have") {
-  run_executor at(store, clock, 2);
+TEST_CASE_METHOD(executor_of<2>, "executor connections: what is to be sent again waits no longer than it would have") {
   fill(at, 1);
   const auto stuck = store->hold(verb::release, {.what = test::fate::fail, .why = gone});
   auto waits = within(release("a"), 1s), nobodys = within(release("b"), 1s);
@@ -419,9 +397,8 @@ TEST_CASE_METHOD(executor_fixture,
 
 // ---- another server -------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: those to a server that was left are not used any more",
+TEST_CASE_METHOD(executor_of<4>, "executor connections: those to a server that was left are not used any more",
                  "[T59]") {
-  run_executor at(store, clock, 4);
   fill(at, 2);
   {
     held_connection disturbed_by_nobody(*this, at, priority::frees);
@@ -445,9 +422,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: those to a server that
   CHECK(at.greeted() == names{"server", "server", "other"});
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: idle ones to a server that was left are closed at once",
+TEST_CASE_METHOD(executor_of<4>, "executor connections: idle ones to a server that was left are closed at once",
                  "[T59]") {
-  run_executor at(store, clock, 4);
   fill(at, 3);
   store->change_server("other");
   // That of renewals is the first that leads elsewhere.
@@ -459,9 +435,8 @@ TEST_CASE_METHOD(executor_fixture, "executor connections: idle ones to a server 
   CHECK(after.server == "other");
 }
 
-TEST_CASE_METHOD(executor_fixture,
+TEST_CASE_METHOD(executor_of<4>,
                  "executor connections: an attempt that began before the server changed changes nothing", "[T59]") {
-  run_executor at(store, clock, 4);
   fill(at, 1);
   // One to the old server is being made; it is there, but not told yet, when another one leads elsewhere.
   const auto answered_late = std::make_shared<gate>();
@@ -485,8 +460,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(at.greeted() == names{"server", "server", "other", "other"});
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor connections: one is told of before anything is sent on it", "[T59]") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "executor connections: one is told of before anything is sent on it", "[T59]") {
   std::size_t sent = 99;
   at.on_connected([&](const std::string&) { sent = store->count(verb::poll); });
   auto statement = poll();

@@ -265,6 +265,12 @@ struct connection_call {
   }
 };
 
+/// The fixture with an executor of so many connections.
+template <std::size_t Size>
+struct executor_of : executor_fixture {
+  run_executor at{store, clock, Size};
+};
+
 /// Keeps a connection in use, by a caller on a thread of its own, until end() or its own end. No limit interrupts it.
 struct held_connection {
   held_connection(const executor_fixture& fixture, run_executor& at, priority in = priority::takes)

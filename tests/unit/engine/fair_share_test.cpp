@@ -249,26 +249,30 @@ TEST_CASE("fair share: a waiter does not hurry for one long hold, nor where the 
 
 // ---- which releases look for a waiter ------------------------------------------------------------------------------
 
-TEST_CASE("wake knowledge: a short lease that was got at once is released without a look") {
-  wake_knowledge known;
-  const instant now{1'000s};
+namespace {
+
+struct known_keys {
+  wake_knowledge known{};
+  instant now{1'000s};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(known_keys, "wake knowledge: a short lease that was got at once is released without a look") {
   known.granted("k", 1, false, now);
   CHECK_FALSE(known.looks("k", now));
   CHECK_FALSE(known.looks("k", now + wake_knowledge::quiet - 1us));
   CHECK(known.looks("k", now + wake_knowledge::quiet));
 }
 
-TEST_CASE("wake knowledge: what was waited for is released with a look, and so is what is not known") {
-  wake_knowledge known;
-  const instant now{1'000s};
+TEST_CASE_METHOD(known_keys,
+                 "wake knowledge: what was waited for is released with a look, and so is what is not known") {
   known.granted("k", 1, true, now);
   CHECK(known.looks("k", now));
   CHECK(known.looks("other", now));
 }
 
-TEST_CASE("wake knowledge: a loop looks once in a while, and at each release while others wait") {
-  wake_knowledge known;
-  instant now{1'000s};
+TEST_CASE_METHOD(known_keys, "wake knowledge: a loop looks once in a while, and at each release while others wait") {
   const auto pair = [&](unsigned waiters) {
     known.granted("k", 1, false, now);
     now += 1ms;
@@ -289,9 +293,7 @@ TEST_CASE("wake knowledge: a loop looks once in a while, and at each release whi
   CHECK_FALSE(pair(0));
 }
 
-TEST_CASE("wake knowledge: what nobody took while it was left alone is as new") {
-  wake_knowledge known;
-  instant now{1'000s};
+TEST_CASE_METHOD(known_keys, "wake knowledge: what nobody took while it was left alone is as new") {
   known.granted("k", 1, false, now);
   known.released("k", 1, now + 1ms);
   now += 1h;
@@ -303,17 +305,15 @@ TEST_CASE("wake knowledge: what nobody took while it was left alone is as new") 
   CHECK(known.looks("k", now + 1ms));
 }
 
-TEST_CASE("wake knowledge: of a key among thousands of others nothing is known, so its release looks") {
-  wake_knowledge known;
-  const instant now{1'000s};
+TEST_CASE_METHOD(known_keys,
+                 "wake knowledge: of a key among thousands of others nothing is known, so its release looks") {
   known.granted("k", 1, false, now);
   for (int i = 0; i != 5'000; ++i) known.granted(lock_key("key:" + std::to_string(i)), 1, false, now + 1us);
   CHECK(known.looks("k", now + 2us));
 }
 
-TEST_CASE("wake knowledge: a look of an earlier release says nothing of a grant that came meanwhile") {
-  wake_knowledge known;
-  const instant now{1'000s};
+TEST_CASE_METHOD(known_keys,
+                 "wake knowledge: a look of an earlier release says nothing of a grant that came meanwhile") {
   known.granted("k", 1, false, now);
   known.granted("k", 2, true, now + 1ms);
   known.looked("k", 1, 0, now + 1ms);
@@ -322,9 +322,7 @@ TEST_CASE("wake knowledge: a look of an earlier release says nothing of a grant 
   CHECK_FALSE(known.looks("k", now + 3ms));
 }
 
-TEST_CASE("wake knowledge: a waiter that the release of an unknown grant has woken is remembered") {
-  wake_knowledge known;
-  const instant now{1'000s};
+TEST_CASE_METHOD(known_keys, "wake knowledge: a waiter that the release of an unknown grant has woken is remembered") {
   known.looked("k", 1, 0, now);
   CHECK(known.looks("k", now));
   known.looked("k", 1, 1, now);

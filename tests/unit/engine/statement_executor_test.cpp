@@ -11,8 +11,7 @@ using namespace dlock;
 
 // ---- connections ----------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: connects when asked, not before, and keeps warm") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "statement_executor: connects when asked, not before, and keeps warm") {
   CHECK(at->open() == 0);
   connection_call first, again;
   auto statement = first.in(*this);
@@ -25,9 +24,8 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: connects when asked, not
   CHECK(at->open() == 1);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections than its size, others wait their turn",
+TEST_CASE_METHOD(executor_of<2>, "statement_executor: never more connections than its size, others wait their turn",
                  "[T68]") {
-  run_executor at(store, clock, 2);
   std::atomic<int> inside{0};
   std::atomic<int> most{0};
   std::atomic<int> done{0};
@@ -50,8 +48,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: never more connections t
   CHECK(store->most_connections() <= 2);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection in time is told why") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "statement_executor: what finds no connection in time is told why") {
   const held_connection held(*this, at);
   auto late = within(poll(), 0s);
   at->run(late);
@@ -78,9 +75,8 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what finds no connection
   CHECK(store->count(verb::poll) == 0);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupted at its limit, the healthy is not",
+TEST_CASE_METHOD(executor_of<3>, "statement_executor: what hangs is interrupted at its limit, the healthy is not",
                  "[T63]") {
-  run_executor at(store, clock, 3);
   const auto stuck = store->hold(verb::poll);
   auto hangs = poll();
   const waiting_caller hanging(*at, hangs);
@@ -104,9 +100,8 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: what hangs is interrupte
   CHECK(well.answer.result == outcome::yes);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the sending, not from the wait before it",
+TEST_CASE_METHOD(executor_of<1>, "statement_executor: patience counts from the sending, not from the wait before it",
                  "[T63]") {
-  run_executor at(store, clock, 1);
   held_connection held(*this, at);
   const auto begun = clock.now();
   auto waits = within(poll(), 1h);  // 2 s of patience
@@ -138,8 +133,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: patience counts from the
 
 // ---- who executes ---------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: a lone caller executes its statement on its own thread") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "statement_executor: a lone caller executes its statement on its own thread") {
   const auto workers = at.workers();
   for (const auto which : {priority::takes, priority::frees}) {
     for (int round = 0; round < 3; ++round) {
@@ -152,9 +146,8 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: a lone caller executes i
   CHECK(at.workers() == workers);
 }
 
-TEST_CASE_METHOD(executor_fixture,
-                 "statement_executor: a renewal is never executed on a caller's thread, and goes first", "[T19]") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "statement_executor: a renewal is never executed on a caller's thread, and goes first",
+                 "[T19]") {
   fill(at, 1);
   happenings seen;
   std::thread::id thread{};
@@ -183,9 +176,8 @@ TEST_CASE_METHOD(executor_fixture,
   for (const auto* each : {&std::as_const(held.caller), &taker, &freer}) CHECK(thread != each->thread());
 }
 
-TEST_CASE_METHOD(executor_fixture,
+TEST_CASE_METHOD(executor_of<1>,
                  "statement_executor: a renewal that somebody waits for is executed by another thread") {
-  run_executor at(store, clock, 1);
   fill(at, 1);
   std::thread::id thread{};
   store->next(session_verb::renew, {.ahead = [&] { thread = std::this_thread::get_id(); }});
@@ -196,9 +188,7 @@ TEST_CASE_METHOD(executor_fixture,
   CHECK(thread != waits.thread());
 }
 
-TEST_CASE_METHOD(executor_fixture,
-                 "statement_executor: a late renewal is not sent any more, not even once it could be") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "statement_executor: a late renewal is not sent any more, not even once it could be") {
   const auto connects = hold_connects();
   auto renewed = renewal(50ms);
   at->submit(renewed);
@@ -234,9 +224,8 @@ TEST_CASE_METHOD(executor_fixture,
 }
 
 TEST_CASE_METHOD(
-    executor_fixture,
+    executor_of<4>,
     "statement_executor: a caller does not come back late from a statement of others that stood before his") {
-  run_executor at(store, clock, 4);
   fill(at, 3);
   const auto stuck = std::make_shared<gate>();
   connection_call first(stuck), mine;
@@ -280,10 +269,29 @@ class stopping_clock final : public running_clock {
   gate gate_;
 };
 
+/// Runs a statement on a thread that waits for it and then stands still, until go_on() or its end.
+struct stopped_caller {
+  stopped_caller(stopping_clock& by, run_executor& at, sent_statement& asked)
+      : time(by), thread([&by, &at, &asked] {
+          by.stop_this_thread();
+          at->run(asked);
+        }) {}
+  ~stopped_caller() { go_on(); }
+  stopped_caller(const stopped_caller&) = delete;
+  stopped_caller& operator=(const stopped_caller&) = delete;
+
+  void go_on() {
+    time.go_on();
+    if (thread.joinable()) thread.join();
+  }
+
+  stopping_clock& time;
+  std::thread thread;
+};
+
 }  // namespace
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in the order in which they came") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "statement_executor: takes are executed in the order in which they came") {
   happenings seen;
   held_connection held(*this, at);
   std::deque<connection_call> calls;
@@ -302,8 +310,7 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: takes are executed in th
   CHECK(seen.all() == expected);
 }
 
-TEST_CASE_METHOD(executor_fixture, "statement_executor: releases go before extensions, and these before takes") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "statement_executor: releases go before extensions, and these before takes") {
   happenings seen;
   held_connection held(*this, at);
   std::deque<connection_call> calls;
@@ -320,9 +327,8 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: releases go before exten
   CHECK(seen.all() == order{"free", "extension", "take"});
 }
 
-TEST_CASE_METHOD(executor_fixture,
+TEST_CASE_METHOD(executor_of<3>,
                  "statement_executor: takes and extensions leave one connection to releases, if there are several") {
-  run_executor at(store, clock, 3);
   const auto stop = std::make_shared<gate>();
   std::deque<connection_call> calls;
   std::deque<sent_statement> all;
@@ -342,9 +348,8 @@ TEST_CASE_METHOD(executor_fixture,
   for (const auto& each : callers) CHECK(each.answered());
 }
 
-TEST_CASE_METHOD(executor_fixture,
+TEST_CASE_METHOD(executor_of<8>,
                  "statement_executor: takes leave one connection to releases where the server has few to give") {
-  run_executor at(store, clock, 8);
   fill(at, 2);
   store->allow_connections(2);
   const auto attempts = at.attempts();
@@ -391,19 +396,8 @@ TEST_CASE_METHOD(executor_fixture,
   connection_call first, second;
   auto asked = first.in(*this, in);
   auto behind = second.in(*this);
-  std::thread stopped([&] {
-    time.stop_this_thread();
-    at->run(asked);
-  });
-  const struct joined {
-    stopping_clock& time;
-    std::thread& thread;
-    ~joined() {
-      time.go_on();
-      thread.join();
-    }
-  } end{time, stopped};
-  const auto its_thread = stopped.get_id();
+  const stopped_caller stopped(time, at, asked);
+  const auto its_thread = stopped.thread.get_id();
   REQUIRE(time.stopped());
   const waiting_caller other(*at, behind);
   REQUIRE(clock.at_rest({.callers = 1}));
@@ -424,19 +418,13 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: of a caller whose thread
   held_connection held(*this, at);
   connection_call first;
   auto asked = first.in(*this);
-  {
-    std::thread stopped([&] {
-      time.stop_this_thread();
-      at->run(asked);
-    });
-    REQUIRE(time.stopped());
-    clock.advance(3s);  // its limit has come
-    held.end();
-    REQUIRE(clock.at_rest());
-    REQUIRE(at_rest_after(10ms));
-    time.go_on();
-    stopped.join();
-  }
+  stopped_caller stopped(time, at, asked);
+  REQUIRE(time.stopped());
+  clock.advance(3s);  // its limit has come
+  held.end();
+  REQUIRE(clock.at_rest());
+  REQUIRE(at_rest_after(10ms));
+  stopped.go_on();
   CHECK_FALSE(asked.sent);
   CHECK(first.number == 0);
 }
@@ -448,25 +436,20 @@ TEST_CASE_METHOD(executor_fixture, "statement_executor: a caller whose thread is
   std::optional<held_connection> held(std::in_place, *this, at);
   connection_call first;
   auto asked = within(first.in(*this), 20ms);
-  std::thread stopped([&] {
-    time.stop_this_thread();
-    at->run(asked);
-  });
+  stopped_caller stopped(time, at, asked);
   const bool stands_still = time.stopped();
   held->end();  // now it is the turn of the stopped one, and nobody else can execute its statement
   // It counts as missing, and its limit has come: with a connection at hand it has a little longer.
   clock.advance(30ms);
   const auto next = at->tick(clock.now());
-  time.go_on();
-  stopped.join();
+  stopped.go_on();
   CHECK(stands_still);
   CHECK(next > clock.now());
 }
 
 // When an executor looks after what runs and waits, and how it ends.
 
-TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when it must be looked at", "[T63]") {
-  run_executor at(store, clock, 4);
+TEST_CASE_METHOD(executor_of<4>, "executor limits: says of each statement when it must be looked at", "[T63]") {
   fill(at, 3);
   open_for_renewals(at, 3);
   REQUIRE(at_rest_after(1h));
@@ -492,9 +475,8 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: says of each statement when
   stop->open();
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is interrupted at its own, also after a wait",
+TEST_CASE_METHOD(executor_of<1>, "executor limits: what has no patience is interrupted at its own, also after a wait",
                  "[T63]") {
-  run_executor at(store, clock, 1);
   held_connection held(*this, at);
   const auto stuck = store->hold(verb::poll);
   auto slow = within(poll(), 1s);
@@ -511,8 +493,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what has no patience is int
   CHECK(slow.answer.result == outcome::unknown);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted again and again") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "executor limits: what hangs is interrupted again and again") {
   const auto stop = std::make_shared<gate>();
   connection_call holds(stop);
   auto held = holds.in(*this);
@@ -526,8 +507,7 @@ TEST_CASE_METHOD(executor_fixture, "executor limits: what hangs is interrupted a
 
 // ---- the end --------------------------------------------------------------------------------------------------------
 
-TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs, beyond its time, and renewals end") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "executor end: nobody waits, and nothing runs, beyond its time, and renewals end") {
   const auto stuck = store->hold(verb::poll);
   auto runs = within(poll("a"), 1h), waits = within(poll("a"), 1h), nobodys = within(release(), 1h);
   runs.timeout = 1h;
@@ -557,8 +537,7 @@ TEST_CASE_METHOD(executor_fixture, "executor end: nobody waits, and nothing runs
   CHECK_FALSE(nobodys.sent);
 }
 
-TEST_CASE_METHOD(executor_fixture, "executor end: what waits is answered, what runs is interrupted, nothing begins") {
-  run_executor at(store, clock, 1);
+TEST_CASE_METHOD(executor_of<1>, "executor end: what waits is answered, what runs is interrupted, nothing begins") {
   const auto stuck = store->hold(verb::poll);
   auto runs = within(poll("a"), 1h), waits = within(poll("a"), 1h), nobodys = within(release(), 1h);
   runs.timeout = 1h;
