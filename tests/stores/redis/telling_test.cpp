@@ -51,22 +51,24 @@ struct notified_waiter {
   }
 };
 
+/// Both schemes, each on a server of its own.
+struct each_scheme {
+  redis_server server{};
+  const std::string with = GENERATE("", "&scheme=setnx");
+  const Catch::ScopedMessage shown{Catch::MessageBuilder("INFO", CATCH_INTERNAL_LINEINFO, Catch::ResultWas::Info)
+                                   << "with " << with};
+};
+
 }  // namespace
 
-TEST_CASE("redis: who waits is told when the key is released, and sends nothing before") {
-  const redis_server server;
-  const std::string with = GENERATE("", "&scheme=setnx");
-  CAPTURE(with);
+TEST_CASE_METHOD(each_scheme, "redis: who waits is told when the key is released, and sends nothing before") {
   notified_waiter waiter(server, with);
   REQUIRE(waiter.settled());
   waiter.held.reset();
   REQUIRE(waiter.granted());
 }
 
-TEST_CASE("redis: who waits for several keys is told of the busy one") {
-  const redis_server server;
-  const std::string with = GENERATE("", "&scheme=setnx");
-  CAPTURE(with);
+TEST_CASE_METHOD(each_scheme, "redis: who waits for several keys is told of the busy one") {
   notified_waiter waiter(server, server.url(with), {}, {"a", "k", "z"});
   REQUIRE(waiter.settled());
   waiter.held.reset();
@@ -81,10 +83,8 @@ TEST_CASE("redis: a holder that keeps a key for min_hold tells until when") {
   REQUIRE(waiter.granted());
 }
 
-TEST_CASE("redis: a lost connection of those who are told is made again, and nothing is missed meanwhile") {
-  const redis_server server;
-  const std::string with = GENERATE("", "&scheme=setnx");
-  CAPTURE(with);
+TEST_CASE_METHOD(each_scheme,
+                 "redis: a lost connection of those who are told is made again, and nothing is missed meanwhile") {
   notified_waiter waiter(server, with);
   REQUIRE(waiter.settled());
   const bool meanwhile = GENERATE(false, true);
@@ -95,10 +95,7 @@ TEST_CASE("redis: a lost connection of those who are told is made again, and not
   REQUIRE(waiter.granted());
 }
 
-TEST_CASE("redis: whoever waits hears that nothing can be told while the server is away") {
-  redis_server server;
-  const std::string with = GENERATE("", "&scheme=setnx");
-  CAPTURE(with);
+TEST_CASE_METHOD(each_scheme, "redis: whoever waits hears that nothing can be told while the server is away") {
   const auto store = open_store(server.url(with));
   store->prepare();
   counting_listener listener;
@@ -112,10 +109,8 @@ TEST_CASE("redis: whoever waits hears that nothing can be told while the server 
   CHECK(listener.no == 1);
 }
 
-TEST_CASE("redis: whose user may neither publish nor subscribe looks with back-off, and its releases free") {
-  const redis_server server;
-  const std::string with = GENERATE("", "&scheme=setnx");
-  CAPTURE(with);
+TEST_CASE_METHOD(each_scheme,
+                 "redis: whose user may neither publish nor subscribe looks with back-off, and its releases free") {
   server.ask({"ACL", "SETUSER", "quiet", "on", ">x", "~*", "+@all", "resetchannels"});
   service_options options = patient();
   const auto events = std::make_shared<recording_observer>();
@@ -142,10 +137,7 @@ TEST_CASE("redis: held keys are listed with the number of their waiters, or with
   REQUIRE(waiter.granted());
 }
 
-TEST_CASE("redis: a child process may let go of a store whose waiters are told") {
-  const redis_server server;
-  const std::string with = GENERATE("", "&scheme=setnx");
-  CAPTURE(with);
+TEST_CASE_METHOD(each_scheme, "redis: a child process may let go of a store whose waiters are told") {
   auto second = open_store(server.url(with));
   second->prepare();
   counting_listener listener;

@@ -39,9 +39,7 @@ TEST_CASE("zookeeper: a holder whose node somebody deletes loses its lease at on
   CHECK_NOTHROW(other.ensure_held());
 }
 
-TEST_CASE("zookeeper: a holder that waited for its node learns of its deletion, too") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper, "zookeeper: a holder that waited for its node learns of its deletion, too") {
   actor before(fixture);
   const auto fence = before.acquire("k");
   lock_service locks(server.url(), long_lived());
@@ -74,9 +72,7 @@ TEST_CASE("zookeeper: a lease whose session's node is deleted is lost at once, a
   CHECK(held.loss() == loss_reason::renewal_refused);
 }
 
-TEST_CASE("zookeeper: a lease whose connection breaks is renewed at once") {
-  const zookeeper_server server;
-  tcp_proxy proxy(server.port());
+TEST_CASE_METHOD(proxied_zookeeper, "zookeeper: a lease whose connection breaks is renewed at once") {
   lock_service locks(url_by(proxy.port()), long_lived());
   const lease held = locks.acquire("k");
   const auto first = held.remaining();
@@ -105,9 +101,8 @@ TEST_CASE("zookeeper: a session that was given up while no server answered ends 
   CHECK(eventually([&] { return b.take("k").result == outcome::yes; }, 20s));
 }
 
-TEST_CASE("zookeeper: a store that ends before the servers are back waits for none of its sessions") {
-  const zookeeper_server server;
-  tcp_proxy proxy(server.port());
+TEST_CASE_METHOD(proxied_zookeeper,
+                 "zookeeper: a store that ends before the servers are back waits for none of its sessions") {
   zookeeper_fixture through(url_by(proxy.port()));
   actor a(through);
   proxy.cut();

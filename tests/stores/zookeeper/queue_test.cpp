@@ -16,9 +16,8 @@ int watched_nodes(const zookeeper_server& server) { return key_nodes_in(server.a
 
 }  // namespace
 
-TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in which they came", "[T32]") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper, "zookeeper: of all who wait one is told of a release, in the order in which they came",
+                 "[T32]") {
   actor holder(fixture);
   auto fence = holder.acquire("k");
   std::vector<std::unique_ptr<actor>> waiting;
@@ -49,9 +48,8 @@ TEST_CASE("zookeeper: of all who wait one is told of a release, in the order in 
   CHECK(before->at("k").holder == before->id);
 }
 
-TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who goes on waiting", "[T39]") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper, "zookeeper: who leaves the queue wakes nobody but the one behind, who goes on waiting",
+                 "[T39]") {
   actor holder(fixture), leaving(fixture), staying(fixture);
   const auto fence = holder.acquire("k");
   counting_listener first, second;
@@ -66,9 +64,7 @@ TEST_CASE("zookeeper: who leaves the queue wakes nobody but the one behind, who 
   CHECK(first.calls() == 1);
 }
 
-TEST_CASE("zookeeper: who was the first and did not take it gives way to the next") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper, "zookeeper: who was the first and did not take it gives way to the next") {
   actor holder(fixture), idle(fixture), next(fixture);
   const auto fence = holder.acquire("k");
   counting_listener idle_listener, next_listener;
@@ -83,9 +79,7 @@ TEST_CASE("zookeeper: who was the first and did not take it gives way to the nex
   CHECK(answer(next.take("k")) == outcome::yes);
 }
 
-TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has gone") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper, "zookeeper: who is told and keeps no place is told when the holder has gone") {
   actor holder(fixture), other(fixture);
   const auto fence = holder.acquire("k");
   counting_listener listener, second_listener;
@@ -100,9 +94,8 @@ TEST_CASE("zookeeper: who is told and keeps no place is told when the holder has
   CHECK(second_listener.calls() == 1);
 }
 
-TEST_CASE("zookeeper: a place that is left while its node is being created leaves no node behind", "[T14]") {
-  const zookeeper_server server;
-  tcp_proxy proxy(server.port());
+TEST_CASE_METHOD(proxied_zookeeper,
+                 "zookeeper: a place that is left while its node is being created leaves no node behind", "[T14]") {
   zookeeper_fixture direct(server.url()), through(url_by(proxy.port()));
   actor holder(direct), leaving(through);
   const auto fence = holder.acquire("k");
@@ -181,9 +174,7 @@ TEST_CASE("zookeeper: services get a key in the order in which they asked", "[T3
   CHECK(locks.statements() == before + 1);
 }
 
-TEST_CASE("zookeeper: an attempt whose answer was lost leaves no node behind", "[T14]") {
-  const zookeeper_server server;
-  tcp_proxy proxy(server.port());
+TEST_CASE_METHOD(proxied_zookeeper, "zookeeper: an attempt whose answer was lost leaves no node behind", "[T14]") {
   zookeeper_fixture direct(server.url());
   actor b(direct);
   const auto url = url_by(proxy.port());

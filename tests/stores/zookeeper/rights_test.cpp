@@ -32,9 +32,8 @@ void allow(const zookeeper_server& server, const std::string& path, int perms) {
 
 }  // namespace
 
-TEST_CASE("zookeeper: a holder that must not be read is another program, and other keys are told as they are") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper,
+                 "zookeeper: a holder that must not be read is another program, and other keys are told as they are") {
   actor a(fixture), b(fixture);
   other_client foreign(foreign_url(server));
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
@@ -79,9 +78,8 @@ TEST_CASE("zookeeper: a key whose holder must not be read is busy, and waited fo
   CHECK_NOTHROW(waiting.get());
 }
 
-TEST_CASE("zookeeper: the node of who left the queue goes, although its removal was refused at first") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper,
+                 "zookeeper: the node of who left the queue goes, although its removal was refused at first") {
   actor holder(fixture), leaving(fixture), other(fixture);
   const auto fence = holder.acquire("k");
   counting_listener listener;

@@ -12,10 +12,9 @@
 
 namespace dlock::test {
 
-TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, before anybody else has its key",
-          "[T30][T91]") {
-  const zookeeper_server server;
-  tcp_proxy proxy(server.port());
+TEST_CASE_METHOD(proxied_zookeeper,
+                 "zookeeper: a lease whose session the servers have ended is lost, before anybody else has its key",
+                 "[T30][T91]") {
   const auto observer = std::make_shared<recording_observer>();
   lock_service cut_off(url_by(proxy.port()), {.defaults = {.ttl = 5s}, .close_limit = 0ms, .observer = observer});
   lock_service locks(server.url());
@@ -31,9 +30,8 @@ TEST_CASE("zookeeper: a lease whose session the servers have ended is lost, befo
   CHECK_NOTHROW(next.ensure_held());
 }
 
-TEST_CASE("zookeeper: a connection that is lost and found again within the ttl costs nobody a lease") {
-  const zookeeper_server server;
-  tcp_proxy proxy(server.port());
+TEST_CASE_METHOD(proxied_zookeeper,
+                 "zookeeper: a connection that is lost and found again within the ttl costs nobody a lease") {
   lock_service locks(url_by(proxy.port()), {.defaults = {.ttl = 10s}});
   lock_service other(server.url());
   lease held = locks.acquire("k");
@@ -49,9 +47,7 @@ TEST_CASE("zookeeper: a connection that is lost and found again within the ttl c
   CHECK(other.try_acquire("k"));
 }
 
-TEST_CASE("zookeeper: a server that falls silent is left for another one before leases end") {
-  const zookeeper_server server;
-  tcp_proxy proxy(server.port());
+TEST_CASE_METHOD(proxied_zookeeper, "zookeeper: a server that falls silent is left for another one before leases end") {
   const auto url = url_by(proxy.port()) + "," + server.address();
   std::unique_ptr<lock_service> locks;
   do {  // the library chooses at random
@@ -134,9 +130,8 @@ TEST_CASE("zookeeper: a server that is killed and started again has all locks", 
   CHECK(other.acquire("k", {.wait = 60s}).fencing_token() > fence);
 }
 
-TEST_CASE("zookeeper: a renewal that is too far from the one before proves too little and is no yes") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper,
+                 "zookeeper: a renewal that is too far from the one before proves too little and is no yes") {
   actor a(fixture, 4s);  // its session lives for 6 s
   std::this_thread::sleep_for(2800ms);
   const auto renew = [&] { return a.store->session(*a.connection, session_verb::renew, {.id = a.id, .ttl = 4s}); };
@@ -183,9 +178,9 @@ TEST_CASE("zookeeper: a renewal is proved by one that was answered long enough b
   }
 }
 
-TEST_CASE("zookeeper: a forked child that destroys its parent's store leaves the parent's session alone", "[T47]") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper,
+                 "zookeeper: a forked child that destroys its parent's store leaves the parent's session alone",
+                 "[T47]") {
   actor parent(fixture), other(fixture);
   parent.acquire("k");
   CHECK(in_child([&] { return parent.connection.reset(), parent.store.reset(), 0; }) == 0);

@@ -36,9 +36,7 @@ class slow_listener final : public key_listener {
 
 }  // namespace
 
-TEST_CASE("zookeeper: who waits is told when its session ends, that nothing more will be told") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper, "zookeeper: who waits is told when its session ends, that nothing more will be told") {
   actor holder(fixture), other(fixture);
   holder.acquire("k");
   counting_listener queued, watching;
@@ -55,9 +53,9 @@ TEST_CASE("zookeeper: who waits is told when its session ends, that nothing more
   CHECK(nodes_of_key(server) == 1);
 }
 
-TEST_CASE("zookeeper: who waits is told that nothing more will be told when the servers have ended its session") {
-  const zookeeper_server server;
-  tcp_proxy proxy(server.port());
+TEST_CASE_METHOD(
+    proxied_zookeeper,
+    "zookeeper: who waits is told that nothing more will be told when the servers have ended its session") {
   zookeeper_fixture direct(server.url()), cut_off(url_by(proxy.port()));
   actor holder(direct), other(cut_off, 4s);
   holder.acquire("k");
@@ -75,9 +73,9 @@ TEST_CASE("zookeeper: who waits is told that nothing more will be told when the 
   other.store->unwatch("k", id128{}, watching);
 }
 
-TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although its session has ended meanwhile") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(
+    own_zookeeper,
+    "zookeeper: a listener isn't called any more after unwatch, although its session has ended meanwhile") {
   actor a(fixture);
   a.release("k", a.acquire("k"));
   slow_listener listener;
@@ -101,9 +99,7 @@ TEST_CASE("zookeeper: a listener isn't called any more after unwatch, although i
   closing.get();
 }
 
-TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is told so") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper, "zookeeper: who can't watch the one before it leaves the queue, and is told so") {
   actor a(fixture);
   a.release("k", a.acquire("k"));
   // Its nodes are readable for itself alone.
@@ -117,9 +113,8 @@ TEST_CASE("zookeeper: who can't watch the one before it leaves the queue, and is
   CHECK(answer(a.take("k")) == outcome::no);
 }
 
-TEST_CASE("zookeeper: who waits and whose node somebody deletes is told that nothing more will be told") {
-  const zookeeper_server server;
-  zookeeper_fixture fixture(server.url());
+TEST_CASE_METHOD(own_zookeeper,
+                 "zookeeper: who waits and whose node somebody deletes is told that nothing more will be told") {
   actor holder(fixture), waiting(fixture);
   const auto fence = holder.acquire("k");
   other_client somebody(server.url());

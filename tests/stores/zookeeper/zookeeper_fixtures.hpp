@@ -6,6 +6,7 @@
 #include "stores/zookeeper/client/handle.hpp"
 #include "support/calls.hpp"
 #include "support/counting_listener.hpp"
+#include "support/tcp_proxy.hpp"
 
 namespace dlock::test {
 
@@ -21,6 +22,18 @@ inline int nodes_of_key(const zookeeper_server& server) { return key_nodes_in(se
 
 /// A server reached by this port of this host.
 inline std::string url_by(std::uint16_t port) { return "zookeeper://127.0.0.1:" + std::to_string(port); }
+
+/// A server of a test's own, and the place on it.
+struct own_zookeeper {
+  const zookeeper_server server{};
+  zookeeper_fixture fixture{server.url()};
+};
+
+/// A server of a test's own, and a way to it that can be cut.
+struct proxied_zookeeper {
+  const zookeeper_server server{};
+  tcp_proxy proxy{server.port()};
+};
 
 /// Makes it wait for "k" in the server's queue. A failure if it does not get there.
 inline void stand_in_queue(actor& who, counting_listener& listener) {
