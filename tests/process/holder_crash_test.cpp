@@ -14,6 +14,20 @@ namespace {
 
 constexpr std::int64_t skew = 5'000;  // between the server's clock and ours while a test runs
 
+/// A place for locks, and a service in it.
+struct crash_scene {
+  const std::unique_ptr<store_fixture> fixture = make_store_fixture();
+  lock_service locks{fixture->url()};
+};
+
+/// Whoever was granted it holds it still.
+void must_hold(lock_service& locks, const char* key, const taker::grant& granted) {
+  const auto now = locks.holder(key);
+  REQUIRE(now);
+  CHECK(now->fence == granted.fence);
+  CHECK(now->session.hex() == granted.session);
+}
+
 /// A process that holds another key all the while, and must not notice anything.
 class bystander {
  public:
@@ -21,10 +35,7 @@ class bystander {
 
   void must_be_unharmed(lock_service& locks) {
     CHECK(process_.ask("check", "trusted").size() == 2);
-    const auto now = locks.holder("other");
-    REQUIRE(now);
-    CHECK(now->fence == mine_.fence);
-    CHECK(now->session.hex() == mine_.session);
+    must_hold(locks, "other", mine_);
     CHECK(process_.ask("release", "released").size() == 1);
   }
 
@@ -72,9 +83,9 @@ TEST_CASE(
   CHECK(least <= sluggish / 4);
 }
 
-TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its first poll and harms nobody", "[T24]") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene,
+                 "crash: a holder stopped past its ttl finds its lease lost at its first poll and harms nobody",
+                 "[T24]") {
   bystander other(fixture->url());
   taker next(fixture->url());
   const auto wakes_up = GENERATE(as<std::string>{}, "check", "release", "drop");
@@ -106,19 +117,14 @@ TEST_CASE("crash: a holder stopped past its ttl finds its lease lost at its firs
   // It is as good as new, but the key is not its own.
   CHECK(holder.ask("take 0", "busy").size() == 2);
 
-  const auto now = locks.holder("key");
-  REQUIRE(now);
-  CHECK(now->fence == second.fence);
-  CHECK(now->session.hex() == second.session);
+  must_hold(locks, "key", second);
   CHECK(next.ask("check", "trusted").size() == 2);
   CHECK(next.ask("release", "released").size() == 1);
   CHECK(holder.take(20s).fence == second.fence + 1);
   other.must_be_unharmed(locks);
 }
 
-TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody waiting", "[T39]") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene, "crash: waiters that are killed leave no ghost behind and keep nobody waiting", "[T39]") {
   taker holder(fixture->url());
   const auto first = holder.take();
   std::vector<taker> killed;
@@ -143,9 +149,7 @@ TEST_CASE("crash: waiters that are killed leave no ghost behind and keep nobody 
   CHECK(locks.held_keys().empty());
 }
 
-TEST_CASE("crash: every key of a killed process with many can be taken after one expiry", "[T91]") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene, "crash: every key of a killed process with many can be taken after one expiry", "[T91]") {
   taker holder(fixture->url(), {"--key", "key-0", "--ttl", "5000"});
   constexpr int keys = 50;
   holder.take();
@@ -190,9 +194,7 @@ TEST_CASE("process: two of one label and host have different sessions", "[T04]")
   CHECK(second.ask("check", "trusted").size() == 2);
 }
 
-TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[T47]") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene, "process: a forked child's end leaves its parent's lease alone", "[T47]") {
   taker parent(fixture->url());
   const auto mine = parent.take();
   const auto way = GENERATE(as<std::string>{}, "_exit", "exit", "destroy");
@@ -200,10 +202,7 @@ TEST_CASE("process: a forked child's end leaves its parent's lease alone", "[T47
   const auto end = parent.ask("fork " + way, "child");
   CHECK(end == std::vector<std::string>{"child", "0"});
   CHECK(parent.ask("check", "trusted").size() == 2);
-  const auto now = locks.holder("key");
-  REQUIRE(now);
-  CHECK(now->fence == mine.fence);
-  CHECK(now->session.hex() == mine.session);
+  must_hold(locks, "key", mine);
   // Its connections work, too: the child has not closed them under it.
   CHECK(parent.ask("release", "released").size() == 1);
   CHECK_FALSE(locks.holder("key"));
@@ -219,9 +218,8 @@ TEST_CASE("process: in a forked child every call on what the parent made is refu
   CHECK(parent.ask("check", "trusted").size() == 2);
 }
 
-TEST_CASE("process: a service made in a forked child is another owner than the parent's", "[T04][T47]") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene, "process: a service made in a forked child is another owner than the parent's",
+                 "[T04][T47]") {
   taker parent(fixture->url(), {"--child-url", fixture->url_after_fork()});
   const auto mine = parent.take();
   CHECK(parent.ask("fork own", "child") == std::vector<std::string>{"child", "0"});
@@ -235,9 +233,7 @@ TEST_CASE("process: a service made in a forked child is another owner than the p
   CHECK(locks.held_keys().empty());
 }
 
-TEST_CASE("process: a lease in a global is released when main returns or calls exit()") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene, "process: a lease in a global is released when main returns or calls exit()") {
   const auto end = GENERATE(as<std::string>{}, "quit", "exit");
   const bool after_the_service = GENERATE(false, true);
   CAPTURE(end, after_the_service);
@@ -250,9 +246,8 @@ TEST_CASE("process: a lease in a global is released when main returns or calls e
   CHECK(locks.try_acquire("key").fencing_token() == mine.fence + 1);
 }
 
-TEST_CASE("process: exit() while threads wait for a key ends the process and disturbs nobody", "[T17]") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene, "process: exit() while threads wait for a key ends the process and disturbs nobody",
+                 "[T17]") {
   taker holder(fixture->url());
   const auto mine = holder.take();
   taker process(fixture->url());
@@ -268,9 +263,8 @@ TEST_CASE("process: exit() while threads wait for a key ends the process and dis
   CHECK(holder.take().fence == mine.fence + 1);
 }
 
-TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits for nothing", "[T90]") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene, "process: exit() in the middle of what holds a key frees it, and waits for nothing",
+                 "[T90]") {
   // By a lease, by leases on several keys, by a mutex; in the thread's own name and in that of a task.
   const auto holder = GENERATE(as<std::string>{}, "lease", "leases", "mutex", "task", "nested");
   CAPTURE(holder);
@@ -281,9 +275,7 @@ TEST_CASE("process: exit() in the middle of what holds a key frees it, and waits
   CHECK(locks.try_acquire("key").fencing_token() == 2);
 }
 
-TEST_CASE("process: exit() while a thread holds a key frees it within its ttl", "[T90]") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene, "process: exit() while a thread holds a key frees it within its ttl", "[T90]") {
   taker process(fixture->url(), taker::expiring());
   process.say("hold-in-thread");
   const auto mine = process.expect_held();
@@ -297,9 +289,7 @@ TEST_CASE("process: exit() while a thread holds a key frees it within its ttl", 
 
 // Processes that want one key all the time.
 
-TEST_CASE("process: of several that loop over one key none is left out", "[T33]") {
-  const auto fixture = make_store_fixture();
-  lock_service locks(fixture->url());
+TEST_CASE_METHOD(crash_scene, "process: of several that loop over one key none is left out", "[T33]") {
   locks.acquire("key").release();
   std::vector<taker> all;
   for (int i = 0; i != 4; ++i) all.emplace_back(fixture->url());
