@@ -53,11 +53,17 @@ struct blocked_fixture : engine_fixture {
   }
 };
 
+/// "k" is held by the dead, and its transaction is open.
+struct blocked_key : blocked_fixture {
+  blocked_key() {
+    held_by_the_dead("k");
+    store->block(77);
+  }
+};
+
 }  // namespace
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a waiter tells once which connection keeps a dead holder's key") {
-  held_by_the_dead("k");
-  store->block(77);
+TEST_CASE_METHOD(blocked_key, "blocked: a waiter tells once which connection keeps a dead holder's key") {
   const auto locks = watched();
   CHECK(thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 30s}); }) == errc::timed_out);
   CHECK(store->count(verb::take_over) > 3);
@@ -75,9 +81,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a waiter tells once which connection
   CHECK(locks->try_acquire("k"));
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a single attempt tells it and is busy") {
-  held_by_the_dead("k");
-  store->block(77);
+TEST_CASE_METHOD(blocked_key, "blocked: a single attempt tells it and is busy") {
   const auto locks = watched(1s);
   CHECK_FALSE(locks->try_acquire("k"));
   CHECK(observer->texts.size() == 1);
@@ -102,9 +106,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: a take-over refused for another reas
   CHECK(store->blockers_asked() == 0);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after ends the connection after that time, not before") {
-  held_by_the_dead("k");
-  store->block(77);
+TEST_CASE_METHOD(blocked_key, "blocked: break_verified_after ends the connection after that time, not before") {
   const auto locks = watched(1s);
   const auto fence = while_time_passes([&] { return locks->acquire("k", {.wait = 1h}).fencing_token(); });
   CHECK(fence == 2);
@@ -116,10 +118,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after ends the connec
   CHECK(observer->times[1] - observer->times[0] >= 1s);
 }
 
-TEST_CASE_METHOD(blocked_fixture,
-                 "blocked: a connection that can't be ended is tried again each time after the grace") {
-  held_by_the_dead("k");
-  store->block(77);
+TEST_CASE_METHOD(blocked_key, "blocked: a connection that can't be ended is tried again each time after the grace") {
   store->settles(false);
   const auto locks = watched(1s);
   CHECK(thrown_as_time_passes([&] { return locks->acquire("k", {.wait = 30s}); }) == errc::timed_out);
@@ -131,9 +130,7 @@ TEST_CASE_METHOD(blocked_fixture,
   }
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: another connection gets a grace of its own") {
-  held_by_the_dead("k");
-  store->block(77);
+TEST_CASE_METHOD(blocked_key, "blocked: another connection gets a grace of its own") {
   observer->back = [&] {
     if (observer->texts.size() == 1) store->block(78);
   };
@@ -146,9 +143,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: another connection gets a grace of i
   CHECK(store->settled() == 1);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: an observer that is told may call back") {
-  held_by_the_dead("k");
-  store->block(77);
+TEST_CASE_METHOD(blocked_key, "blocked: an observer that is told may call back") {
   const auto locks = watched();
   lock_service* const raw = locks.get();
   bool could = false;
@@ -171,9 +166,7 @@ TEST_CASE_METHOD(blocked_fixture, "blocked: break_verified_after is off or at le
   CHECK(store->tried() == 0);
 }
 
-TEST_CASE_METHOD(blocked_fixture, "blocked: a store without transactions is not asked who has the key") {
-  held_by_the_dead("k");
-  store->block(77);
+TEST_CASE_METHOD(blocked_key, "blocked: a store without transactions is not asked who has the key") {
   store->no_transactions();
   const auto locks = watched(1s);
   CHECK_FALSE(locks->try_acquire("k"));

@@ -41,6 +41,11 @@ struct transaction_fixture : engine_fixture {
   }
 };
 
+/// A transaction is open on the thread of the test from its beginning.
+struct in_transaction : transaction_fixture {
+  fake_transaction open{*store};
+};
+
 /// Somebody else's, after the first.
 struct waiting_rival {
   waiting_rival(engine_fixture& in, const lock_key& key)
@@ -60,9 +65,8 @@ struct waiting_rival {
 
 }  // namespace
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends inside one frees the key after its outcome, once",
+TEST_CASE_METHOD(in_transaction, "transaction: a lease that ends inside one frees the key after its outcome, once",
                  "[T70]") {
-  fake_transaction open(*store);
   hold_in(open, "k");
   CHECK_FALSE(is_free("k"));
   CHECK(store->count(verb::release) == 0);
@@ -75,8 +79,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a lease that ends inside one
   CHECK(seen->count(event::kind::released) == 2);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: the next owner comes after the outcome", "[T70]") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: the next owner comes after the outcome", "[T70]") {
   auto held = locks->acquire("k");
   waiting_rival next(*this, "k");
   held.release();
@@ -97,8 +100,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: the next owner comes after t
   CHECK(next.saw);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: a key whose release waits is renewed and can be entered again") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: a key whose release waits is renewed and can be entered again") {
   const auto fence = hold_in(open, "k");
   for (int i = 0; i < 12; ++i) {
     const auto renewed = store->count(session_verb::renew);
@@ -121,8 +123,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: a key whose release waits is
   CHECK(seen->count(event::kind::lost) == 0);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: what was entered again outlives it, and is then released at once") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: what was entered again outlives it, and is then released at once") {
   hold_in(open, "k");
   auto again = locks->acquire("k");
   REQUIRE(again.reentered());
@@ -252,8 +253,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an acquire inside one is tol
   }
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: where nobody can be told of its end, the key is freed at once") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: where nobody can be told of its end, the key is freed at once") {
   open.tell_nobody();
   auto held = locks->acquire("k");
   held.release();
@@ -261,17 +261,14 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: where nobody can be told of 
   CHECK(seen->count(event::kind::released) == 1);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: with_lock inside one succeeds and frees the key after it",
-                 "[T70]") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: with_lock inside one succeeds and frees the key after it", "[T70]") {
   CHECK(locks->with_lock("k", [] { return 42; }) == 42);
   CHECK_FALSE(is_free("k"));
   open.end();
   CHECK(freed("k"));
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: several keys in one are each freed after it, once", "[T70]") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: several keys in one are each freed after it, once", "[T70]") {
   const std::vector<std::string> keys{"a", "b", "c", "d"};
   for (const auto& each : keys) hold_in(open, each);
   CHECK(open.waited_for() == keys.size());
@@ -303,9 +300,7 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an observer that blocks does
 // Releases that wait for a transaction, and what else may happen meanwhile: losses, close(), faults, all threads at
 // once.
 
-TEST_CASE_METHOD(transaction_fixture,
-                 "transaction: a lease lost while its release waits is lost, and forgotten after it") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: a lease lost while its release waits is lost, and forgotten after it") {
   hold_in(open, "k");
   store->next(session_verb::renew, {.what = fate::vanish, .times = 1000});
   clock.advance(40s);
@@ -327,8 +322,7 @@ TEST_CASE_METHOD(transaction_fixture,
   CHECK(seen->count(event::kind::lost) == 1);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: an expiry of its own ends a lease whose release waits") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: an expiry of its own ends a lease whose release waits") {
   { const auto held = locks->acquire("k", {.ttl = 2s, .renewal = renewal::none}); }
   CHECK_FALSE(is_free("k"));
   clock.advance(3s);
@@ -338,17 +332,14 @@ TEST_CASE_METHOD(transaction_fixture, "transaction: an expiry of its own ends a 
   CHECK(locks->acquire("k").remaining() > 0us);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: what was lost before is not waited for") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: what was lost before is not waited for") {
   auto held = locks->acquire("k", {.ttl = 2s, .renewal = renewal::none});
   clock.advance(3s);
   CHECK(thrown([&] { held.release(); }) == errc::lost);
   CHECK(open.waited_for() == 0);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: close() reports a key whose release waits; its end frees it",
-                 "[T70]") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: close() reports a key whose release waits; its end frees it", "[T70]") {
   hold_in(open, "k");
   CHECK(locks->close(0ms) == std::vector<std::string>{"k"});
   locks.reset();
@@ -442,8 +433,7 @@ TEST_CASE_METHOD(transaction_fixture,
   engine::transaction_ended(verified);
 }
 
-TEST_CASE_METHOD(transaction_fixture, "transaction: a release that fails after it goes on in the background") {
-  fake_transaction open(*store);
+TEST_CASE_METHOD(in_transaction, "transaction: a release that fails after it goes on in the background") {
   hold_in(open, "k");
   store->next(verb::release, {.what = fate::fail, .why = denied, .times = 2});
   open.end();
