@@ -145,9 +145,13 @@ class row_actor : public actor {
 };
 
 /// What many test cases of rows begin with.
-struct two_row_actors {
+struct one_row_actor {
   row_scene s{};
-  row_actor a{s}, b{s};
+  row_actor a{s};
+};
+
+struct two_row_actors : one_row_actor {
+  row_actor b{s};
   const lock_key row = s.make(1);
 };
 

@@ -136,10 +136,9 @@ TEST_CASE("row claim: lock columns can be added to a table that has rows") {
   CHECK(a.at(row).fence == 1);
 }
 
-TEST_CASE("row: a holder whose session is in other lock tables keeps its row, and messages name those tables",
-          "[T16]") {
-  row_scene s;
-  row_actor a(s);
+TEST_CASE_METHOD(one_row_actor,
+                 "row: a holder whose session is in other lock tables keeps its row, and messages name those tables",
+                 "[T16]") {
   const auto row = s.make(1), brief = s.make(2);
   a.acquire(row);
   a.acquire(brief, for_moments);
@@ -467,9 +466,7 @@ TEST_CASE("held rows: what has expired is free, and a dead session's row is dead
   CHECK(found[0].holder.dead);
 }
 
-TEST_CASE("held rows: the tables that can be locked are found by their columns' names") {
-  row_scene s;
-  row_actor a(s);
+TEST_CASE_METHOD(one_row_actor, "held rows: the tables that can be locked are found by their columns' names") {
   const auto row = s.make(1);
   const auto fence = a.acquire(row);
   const auto found = tables(a, plain_name(*s.table));

@@ -77,9 +77,7 @@ TEST_CASE_METHOD(two_row_actors, "row: a poll shows the holder, its attempt, how
   CHECK(own.remaining <= 20min);
 }
 
-TEST_CASE("row: a row that is not there is absent, and none is made") {
-  row_scene s;
-  row_actor a(s);
+TEST_CASE_METHOD(one_row_actor, "row: a row that is not there is absent, and none is made") {
   const auto row = s.key({std::int64_t{7}});
   CHECK(answer(a.take(row)) == outcome::no);
   CHECK(answer(a.poll(row)) == outcome::absent);
@@ -217,9 +215,7 @@ TEST_CASE_METHOD(two_row_actors, "row: a free row is not taken over") {
   CHECK(answer(b.take_over(row, b.at(row))) == outcome::no);
 }
 
-TEST_CASE("row: a lock that another program wrote holds, with an expiry until that has passed") {
-  row_scene s;
-  row_actor a(s);
+TEST_CASE_METHOD(one_row_actor, "row: a lock that another program wrote holds, with an expiry until that has passed") {
   const auto row = s.make(1);
   for (const char* owner : {"payment-7", "00000000000000000000000000000000/000000000000000g", "x"}) {
     INFO(owner);
@@ -753,9 +749,8 @@ TEST_CASE_METHOD(two_row_actors, "verification: of what is not ours any more cha
   CHECK(s.app->run(c.verify_text(key, 1)) == 0);
 }
 
-TEST_CASE("verification: another grant of the same session, older or later, proves and frees nothing", "[T70]") {
-  row_scene s;
-  row_actor a(s);
+TEST_CASE_METHOD(one_row_actor,
+                 "verification: another grant of the same session, older or later, proves and frees nothing", "[T70]") {
   const auto row = s.make(1);
   const lock_key key("k");
   REQUIRE(answer(a.insert("k")) == outcome::yes);

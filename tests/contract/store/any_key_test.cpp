@@ -6,9 +6,7 @@
 
 namespace dlock::test {
 
-TEST_CASE("store: keys that differ in any byte are different locks", "[T56]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: keys that differ in any byte are different locks", "[T56]") {
   const std::string longest(255, 'x');
   const std::vector<std::string> keys = {"a",
                                          "A",

@@ -49,9 +49,7 @@ TEST_CASE_METHOD(two_actors,
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("store: an older fence of the same session frees, extends and delays nothing", "[T02]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: an older fence of the same session frees, extends and delays nothing", "[T02]") {
   const auto older = a.acquire("k", 20s);
   REQUIRE(answer(a.release("k", older)) == outcome::yes);
   const auto present = a.acquire("k", 20s);
@@ -66,8 +64,7 @@ TEST_CASE("store: an older fence of the same session frees, extends and delays n
   CHECK(answer(a.release("k", present)) == outcome::yes);
 }
 
-TEST_CASE("store: a take-over of an own expiry by stale sight is refused", "[T57]") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: a take-over of an own expiry by stale sight is refused", "[T57]") {
   actor a(*fixture), b(*fixture), c(*fixture);
   a.acquire("k", fixture->moments());
   const seen alive = b.at("k");
@@ -100,8 +97,7 @@ TEST_CASE_METHOD(two_actors, "store: a live own expiry is not taken over") {
   CHECK(b.at("k").holder == a.id);
 }
 
-TEST_CASE("store: of many that take a key when its own expiry passes exactly one wins", "[T57]") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: of many that take a key when its own expiry passes exactly one wins", "[T57]") {
   auto who = crowd(*fixture, 24);
   actor dead(*fixture);
   const auto fence = dead.acquire("k", fixture->moments());

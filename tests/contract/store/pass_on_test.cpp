@@ -29,9 +29,7 @@ TEST_CASE_METHOD(two_actors, "store: a lock that is passed on stays its session'
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("store: what is passed on can be cancelled by its own nonce") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: what is passed on can be cancelled by its own nonce") {
   REQUIRE(answer(a.pass_on("k", a.acquire("k"))) == outcome::yes);
   CHECK(answer(a.cancel("k", a.nonce)) == outcome::yes);
   CHECK_FALSE(a.sees_held("k"));

@@ -15,8 +15,7 @@ TEST_CASE_METHOD(two_actors, "store: renewal moves a session's expiry forward, n
   CHECK(b.at("k").fence == fence);
 }
 
-TEST_CASE("store: renewal prolongs its own session and nobody else's", "[T16]") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: renewal prolongs its own session and nobody else's", "[T16]") {
   actor dying(*fixture, for_moments), renewed(*fixture), other(*fixture);
   dying.acquire("k");
   REQUIRE(renewed.renew(2 * for_long) == outcome::yes);
@@ -27,8 +26,7 @@ TEST_CASE("store: renewal prolongs its own session and nobody else's", "[T16]") 
   CHECK(other.kill(renewed.id) == outcome::no);
 }
 
-TEST_CASE("store: an expired session is not renewed although it still exists") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: an expired session is not renewed although it still exists") {
   actor a(*fixture, for_moments), b(*fixture);
   a.acquire("k");
   pass_until(*fixture, [&] { return b.at("k").expired; });
@@ -37,15 +35,13 @@ TEST_CASE("store: an expired session is not renewed although it still exists") {
   CHECK_FALSE(b.at("k").gone);
 }
 
-TEST_CASE("store: a session that is killed is not renewed") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: a session that is killed is not renewed") {
   actor a(*fixture, for_moments), b(*fixture);
   pass_until(*fixture, [&] { return b.kill(a.id) == outcome::yes; });
   CHECK(a.renew(for_long) == outcome::no);
 }
 
-TEST_CASE("store: a revoked session keeps its locks until it expires and is not renewed") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: a revoked session keeps its locks until it expires and is not renewed") {
   actor b(*fixture), a(*fixture, 5s);  // in this order: its ttl runs from now on
   const auto fence = a.acquire("k");
   REQUIRE(a.renew(5s) == outcome::yes);
@@ -97,8 +93,7 @@ TEST_CASE_METHOD(two_actors, "store: a kept grant outlives any time as long as i
   CHECK(a.at("k").holder == a.id);
 }
 
-TEST_CASE("store: a kept grant frees only when its session is gone") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: a kept grant frees only when its session is gone") {
   actor a(*fixture, for_moments), b(*fixture);
   const auto fence = a.acquire("k");
   pass_until(*fixture, [&] { return b.at("k").expired; });
@@ -123,8 +118,7 @@ TEST_CASE("store: a kept grant frees only when its session is gone") {
   CHECK(b.at("k").holder == b.id);
 }
 
-TEST_CASE("store: a take-over by stale sight is refused", "[T57]") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: a take-over by stale sight is refused", "[T57]") {
   actor a(*fixture), b(*fixture), c(*fixture);
   a.acquire("k");
   const seen first = b.at("k");
@@ -154,8 +148,7 @@ TEST_CASE_METHOD(two_actors, "store: inspect shows a holder whose session is gon
   CHECK(gone[0].dead);
 }
 
-TEST_CASE("store: inspect and list call a holder dead whose session has expired, and nobody else") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: inspect and list call a holder dead whose session has expired, and nobody else") {
   actor a(*fixture, for_moments), b(*fixture);
   a.acquire("dead");
   a.acquire("own", 20min);
@@ -261,9 +254,7 @@ TEST_CASE_METHOD(two_actors, "store: a key that was swept starts above its last 
   CHECK(b.at("k").holder == b.id);
 }
 
-TEST_CASE("store: the highest fence that was swept is the floor for every new key", "[T58]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: the highest fence that was swept is the floor for every new key", "[T58]") {
   for (int i = 0; i < 4; ++i) REQUIRE(answer(a.release("often", a.acquire("often"))) == outcome::yes);
   REQUIRE(answer(a.release("once", a.acquire("once"))) == outcome::yes);
   fixture->pass(5ms);
@@ -289,17 +280,14 @@ TEST_CASE_METHOD(two_actors, "store: sweeping leaves held keys, recent ones and 
   CHECK(answer(a.release("kept", kept)) == outcome::yes);
 }
 
-TEST_CASE("store: sweeping with idle zero leaves all keys") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: sweeping with idle zero leaves all keys") {
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   fixture->pass(5ms);
   CHECK(sweep(a, 0us) == 0);
   CHECK(a.at("k").fence == 1);
 }
 
-TEST_CASE("store: sweeping deletes dead sessions that hold nothing, and no others") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: sweeping deletes dead sessions that hold nothing, and no others") {
   actor idle(*fixture, for_moments), holding(*fixture, for_moments), b(*fixture);
   holding.acquire("k");
   pass_until(*fixture, [&] { return b.at("k").expired; });
@@ -312,8 +300,7 @@ TEST_CASE("store: sweeping deletes dead sessions that hold nothing, and no other
   CHECK(b.kill(holding.id) == outcome::yes);
 }
 
-TEST_CASE("store: sweeping deletes keys of the dead that nobody asks for any more", "[T58]") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: sweeping deletes keys of the dead that nobody asks for any more", "[T58]") {
   actor dead(*fixture, for_moments), b(*fixture);
   const auto last = dead.acquire("forsaken");
   dead.acquire("expired", for_moments);
@@ -328,9 +315,7 @@ TEST_CASE("store: sweeping deletes keys of the dead that nobody asks for any mor
   CHECK(b.acquire("forsaken") > last);
 }
 
-TEST_CASE("store: sweeping deletes at most as many rows as it was answered") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: sweeping deletes at most as many rows as it was answered") {
   for (const char* key : {"1", "2", "3", "4", "5"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
   fixture->pass(5ms);
   CHECK(sweep(a, 1ms, 2) == 2);
@@ -339,8 +324,7 @@ TEST_CASE("store: sweeping deletes at most as many rows as it was answered") {
   CHECK(sweep(a, 1ms, 2) == 0);
 }
 
-TEST_CASE("store: clean-up step by step comes to an end, and leaves no idle key") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: clean-up step by step comes to an end, and leaves no idle key") {
   actor a(*fixture), dead(*fixture, for_moments);
   std::vector<std::string> names;
   for (int i = 0; i != 7; ++i) {
@@ -362,8 +346,7 @@ TEST_CASE("store: clean-up step by step comes to an end, and leaves no idle key"
   for (const auto& each : names) CHECK(answer(a.poll(each)) == outcome::absent);
 }
 
-TEST_CASE("store: an overview counts dead sessions, and the keys that they left behind") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: an overview counts dead sessions, and the keys that they left behind") {
   actor a(*fixture), dead(*fixture, for_moments);
   a.acquire("of the living");
   dead.acquire("of the dead");

@@ -16,9 +16,7 @@ outcome got(actor& by, std::string_view key) {
 
 }  // namespace
 
-TEST_CASE("store: a session is opened once") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: a session is opened once") {
   CHECK(a.session(session_verb::open, a.id, for_moments) == outcome::no);
   a.acquire("k");
   CHECK(a.at("k").remaining > for_moments);
@@ -50,8 +48,7 @@ TEST_CASE_METHOD(two_actors, "store: a session that is closed keeps nothing any 
   CHECK(got(b, "k2") == outcome::yes);
 }
 
-TEST_CASE("store: a session that is closed or unknown is not renewed") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: a session that is closed or unknown is not renewed") {
   actor b(*fixture);
   CHECK(b.close() == outcome::yes);
   CHECK(b.renew(for_long) == outcome::no);
@@ -71,9 +68,7 @@ TEST_CASE_METHOD(two_actors, "store: a revoked session is not renewed, and what 
   CHECK(got(b, "k") == outcome::yes);
 }
 
-TEST_CASE("store: revoking needs a key that a session keeps") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: revoking needs a key that a session keeps") {
   REQUIRE(a.store->admin() != nullptr);
   const auto revoke = [&](std::string_view key) {
     return answer(a.store->admin()->revoke(*a.connection, {.resource = key}));
@@ -93,8 +88,7 @@ TEST_CASE("store: revoking needs a key that a session keeps") {
   CHECK(revoke("left") == outcome::no);
 }
 
-TEST_CASE("store: a poll shows the holder, its fence, how it is kept and who it is") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: a poll shows the holder, its fence, how it is kept and who it is") {
   actor a(*fixture, for_long, "billing"), b(*fixture);
   const auto fence = a.acquire("k");
   const seen kept = b.at("k");
@@ -120,8 +114,7 @@ TEST_CASE("store: a poll shows the holder, its fence, how it is kept and who it 
   CHECK(own.remaining <= 20min);
 }
 
-TEST_CASE("store: inspect shows a holder, and nobody for a free or unknown key") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "store: inspect shows a holder, and nobody for a free or unknown key") {
   actor a(*fixture, for_long, "billing"), b(*fixture);
   CHECK(b.inspected("k").empty());
   const auto fence = a.acquire("k");

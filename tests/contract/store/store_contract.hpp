@@ -91,10 +91,17 @@ class actor {
 /// Not executed is no answer to a test: a failure with the store's text. Else the outcome.
 outcome answer(const reply& r);
 
-/// What many test cases of a store begin with.
-struct two_actors {
-  std::unique_ptr<store_fixture> fixture = make_store_fixture();
-  actor a{*fixture}, b{*fixture};
+/// What many test cases of a store begin with: a place, and actors in it.
+struct any_store {
+  const std::unique_ptr<store_fixture> fixture = make_store_fixture();
+};
+
+struct one_actor : any_store {
+  actor a{*fixture};
+};
+
+struct two_actors : one_actor {
+  actor b{*fixture};
 };
 
 /// A lock that could not be had in time is a kind of "no", where the place says that this may be.

@@ -49,9 +49,7 @@ TEST_CASE_METHOD(two_actors, "store: one owner at a time") {
   CHECK(answer(a.take("k")) == outcome::no);
 }
 
-TEST_CASE("store: a store knows no re-entry, so a second take by the holder is refused") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: a store knows no re-entry, so a second take by the holder is refused") {
   const auto fence = a.acquire("k");
   CHECK(answer(a.take("k")) == outcome::no);
   CHECK(answer(a.insert("k")) == outcome::no);
@@ -145,9 +143,7 @@ TEST_CASE_METHOD(two_actors, "store: a release by another owner or of another ke
   CHECK(answer(a.release("k", fence)) == outcome::yes);
 }
 
-TEST_CASE("store: a release with an old fence changes nothing", "[T12]") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: a release with an old fence changes nothing", "[T12]") {
   const auto old = a.acquire("k");
   REQUIRE(answer(a.release("k", old)) == outcome::yes);
   const auto fence = a.acquire("k");
@@ -179,9 +175,7 @@ TEST_CASE_METHOD(two_actors, "store: cancel frees by nonce, whatever the fence")
   CHECK(answer(b.take("k")) == outcome::yes);
 }
 
-TEST_CASE("store: cancel of an old attempt leaves the session's new grant alone") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: cancel of an old attempt leaves the session's new grant alone") {
   const auto fence = a.acquire("k");
   const auto old = a.nonce;
   REQUIRE(answer(a.release("k", fence)) == outcome::yes);
@@ -544,9 +538,7 @@ TEST_CASE_METHOD(two_actors, "store: an overview shows who holds how many keys")
   CHECK(of_a->age < 20min);
 }
 
-TEST_CASE("store: where an overview counts grants, it counts each") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: where an overview counts grants, it counts each") {
   a.acquire("held");
   const auto before = overview(a).grants;
   if (!before) return;
@@ -557,9 +549,7 @@ TEST_CASE("store: where an overview counts grants, it counts each") {
   CHECK(*after - *before == 4);
 }
 
-TEST_CASE("store: what matters to locks is named, and where it is wrong there is something to do") {
-  const auto fixture = make_store_fixture();
-  actor a(*fixture);
+TEST_CASE_METHOD(one_actor, "store: what matters to locks is named, and where it is wrong there is something to do") {
   a.acquire("k");
   REQUIRE(a.store->admin() != nullptr);
   std::vector<store_finding> found;

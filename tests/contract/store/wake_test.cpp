@@ -21,8 +21,7 @@ std::string with_wake(std::string url, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("wake: a batch of releases wakes a waiter of each key") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "wake: a batch of releases wakes a waiter of each key") {
   actor holder(*fixture);
   std::vector<std::string> keys{"a", "b", "c"};
   std::vector<request> frees;
@@ -40,8 +39,7 @@ TEST_CASE("wake: a batch of releases wakes a waiter of each key") {
   CHECK(replies[2].waiters == 1);
 }
 
-TEST_CASE("wake: a release of what is not held, and one in the future, wake nobody") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "wake: a release of what is not held, and one in the future, wake nobody") {
   actor holder(*fixture);
   const auto fence = holder.acquire("k");
   waiting_store waiter(*fixture);
@@ -55,8 +53,7 @@ TEST_CASE("wake: a release of what is not held, and one in the future, wake nobo
   CHECK(later.waiters == 0);
 }
 
-TEST_CASE("wake: a service is woken that would poll again in an hour") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "wake: a service is woken that would poll again in an hour") {
   lock_service other(fixture->url(), patient()), mine(fixture->url(), patient());
   const auto waiters = [&] { return other.waiters("k").count; };
   const bool several = GENERATE(false, true);
@@ -73,8 +70,7 @@ TEST_CASE("wake: a service is woken that would poll again in an hour") {
   }
 }
 
-TEST_CASE("wake: a wait for several keys that ends in vain leaves its place") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "wake: a wait for several keys that ends in vain leaves its place") {
   lock_service other(fixture->url(), patient()), mine(fixture->url(), patient());
   const auto held = other.acquire("k");
   std::stop_source cancel;
@@ -88,8 +84,7 @@ TEST_CASE("wake: a wait for several keys that ends in vain leaves its place") {
   CHECK(eventually([&] { return other.waiters("k").count == 0; }));
 }
 
-TEST_CASE("wake: a service tells who waits for a key, one that polls does not know it") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "wake: a service tells who waits for a key, one that polls does not know it") {
   const auto named = [](const char* label) {
     auto made = patient();
     made.label = label;
@@ -126,8 +121,7 @@ TEST_CASE("wake: a service tells who waits for a key, one that polls does not kn
   CHECK(two.get());
 }
 
-TEST_CASE("wake: wake=off polls, and values but on and off are refused") {
-  const auto fixture = make_store_fixture();
+TEST_CASE_METHOD(any_store, "wake: wake=off polls, and values but on and off are refused") {
   CHECK(fixture->open()->caps().wakes_one);
   const auto quiet = open_store(with_wake(fixture->url(), "off"));
   quiet->prepare();
