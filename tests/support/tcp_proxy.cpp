@@ -130,7 +130,9 @@ struct tcp_proxy::state {
       pair.over = !pair.loses;
     } else {
       pair.over = true;
-      ::shutdown(*pair.client, SHUT_RDWR);
+      static_cast<void>(drop(*pair.client));
+      const linger at_once{lost == loss::by_reset ? 1 : 0, 0};
+      ::setsockopt(*pair.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     }
   }
   /// The answer is there, so the server has done what it was asked.

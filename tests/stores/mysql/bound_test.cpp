@@ -468,6 +468,8 @@ namespace {
 
 struct notified_fixture {
   const std::string scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
+  const Catch::ScopedMessage shown{Catch::MessageBuilder("INFO", CATCH_INTERNAL_LINEINFO, Catch::ResultWas::Info)
+                                   << scheme};
   std::unique_ptr<store_fixture> fixture = make_bound_fixture(scheme);
   raw_mysql root = raw_mysql::root();
 
@@ -488,7 +490,6 @@ struct notified_fixture {
 }  // namespace
 
 TEST_CASE_METHOD(notified_fixture, "bound: who waits is told when the key is released, and sends nothing before") {
-  CAPTURE(scheme);
   lock_service other(fixture->url(), patient()), mine(fixture->url(), patient());
   std::optional<lease> held = other.acquire("k");
   auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
@@ -507,7 +508,6 @@ TEST_CASE_METHOD(notified_fixture, "bound: who waits is told when the key is rel
 }
 
 TEST_CASE_METHOD(notified_fixture, "bound: who waits is told at once when the holder dies") {
-  CAPTURE(scheme);
   lock_service mine(fixture->url(), patient());
   std::optional<actor> other(*fixture);
   other->acquire("k");
@@ -518,7 +518,6 @@ TEST_CASE_METHOD(notified_fixture, "bound: who waits is told at once when the ho
 }
 
 TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits is lost, told of, and made again") {
-  CAPTURE(scheme);
   actor holder(*fixture);
   const auto fence = holder.acquire("k");
   const auto store = fixture->open();
@@ -542,7 +541,6 @@ TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits is lost, told
 
 // Connections wait for one key for 5 s, so the keys of a slow test may have changed their turns at any moment.
 TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits for a key without listeners goes to another key") {
-  CAPTURE(scheme);
   actor holder(*fixture);
   std::vector<std::uint64_t> fences;
   for (const char* key : {"1", "2", "3"}) fences.push_back(holder.acquire(key));
@@ -566,7 +564,6 @@ TEST_CASE_METHOD(notified_fixture, "bound: a connection that waits for a key wit
 
 TEST_CASE_METHOD(notified_fixture,
                  "bound: of the keys without a connection that waits the next is the one that waits longest") {
-  CAPTURE(scheme);
   struct event {
     std::string key;
     bool works;
@@ -645,7 +642,6 @@ TEST_CASE_METHOD(notified_fixture,
 }
 
 TEST_CASE_METHOD(notified_fixture, "bound: of more keys than connections that wait each gets one, and none for ever") {
-  CAPTURE(scheme);
   actor holder(*fixture);
   std::map<std::string, counting_listener> listeners;
   const auto store = open_store(fixture->url() + "&waiters=2");
@@ -690,7 +686,6 @@ TEST_CASE("bound: a row that a program has locked by its primary key is seen to 
 
 TEST_CASE_METHOD(notified_fixture, "bound: a child process lets go of a store while a caller of its parent's is told",
                  "[T47]") {
-  CAPTURE(scheme);
   struct holding final : key_listener {
     std::atomic<bool> notified{false}, go_on{false};
     void may_be_free(bool) noexcept override {
@@ -710,7 +705,6 @@ TEST_CASE_METHOD(notified_fixture, "bound: a child process lets go of a store wh
 
 TEST_CASE_METHOD(notified_fixture, "bound: a child process that lets go of a store ends no lock of its parent's",
                  "[T47]") {
-  CAPTURE(scheme);
   actor holder(*fixture);
   const auto fence = holder.acquire("k");
   counting_listener listener;
@@ -727,7 +721,6 @@ TEST_CASE_METHOD(notified_fixture, "bound: a child process that lets go of a sto
 }
 
 TEST_CASE_METHOD(notified_fixture, "bound: one key is taken by a statement that is prepared once") {
-  CAPTURE(scheme);
   const auto executed = [&] {
     return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'").at(0).at(1).value());
   };
@@ -739,7 +732,6 @@ TEST_CASE_METHOD(notified_fixture, "bound: one key is taken by a statement that 
 }
 
 TEST_CASE_METHOD(notified_fixture, "bound: where the server prepares nothing more, the statements are sent as text") {
-  CAPTURE(scheme);
   const std::string key = "a?'\\\xc3\xb6";
   actor before(*fixture);
   before.release(key, before.acquire(key));  // makes its row

@@ -8,7 +8,7 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/io_bound.hpp"
-#include "stores/mysql/long_lock_wait.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "stores/mysql/mute_server.hpp"
 #include "support/calls.hpp"
 #include "support/mysql_global_setting.hpp"

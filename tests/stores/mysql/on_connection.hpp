@@ -7,14 +7,18 @@
 
 namespace dlock::test {
 
+/// Runs it on a connection of dlock's, as nobody does who uses one.
+inline void run_on(connection& on, const std::string& sql) {
+  fault why;
+  auto& native = static_cast<stores::mysql::mysql_connection&>(on);
+  REQUIRE(native.query(sql, "", nullptr, nullptr, why) == outcome::yes);
+}
+
 /// Statements on this connection wait for a locked row or table for so long, and not for a second: that one of them did
 /// shows, however busy the machine is.
 inline void wait_long_for_locks(connection& on, int seconds = 20) {
-  fault why;
-  auto& native = static_cast<stores::mysql::mysql_connection&>(on);
   const auto time = std::to_string(seconds);
-  const auto sql = "SET SESSION innodb_lock_wait_timeout=" + time + ", SESSION lock_wait_timeout=" + time;
-  REQUIRE(native.query(sql, "", nullptr, nullptr, why) == outcome::yes);
+  run_on(on, "SET SESSION innodb_lock_wait_timeout=" + time + ", SESSION lock_wait_timeout=" + time);
 }
 
 /// What the call returns, whose statements on this connection meet a locked row; a failure if they wait for it.
@@ -25,6 +29,15 @@ auto without_waiting(connection& on, Call&& call) {
   auto result = call();
   CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds{15});
   return result;
+}
+
+/// Takes of these keys in one batch, with nonces from that on.
+inline std::vector<reply> take_all(actor& who, const std::vector<std::string>& keys, std::uint64_t nonce) {
+  std::vector<request> asked;
+  for (const auto& key : keys) {
+    asked.push_back({.action = verb::take, .resource = key, .session = who.id, .nonce = nonce++});
+  }
+  return who.run(asked);
 }
 
 }  // namespace dlock::test

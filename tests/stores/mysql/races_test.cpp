@@ -8,7 +8,7 @@
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/lease_table/rows.hpp"
-#include "stores/mysql/long_lock_wait.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "support/mysql_global_setting.hpp"
 
 namespace dlock::test {

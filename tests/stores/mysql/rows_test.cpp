@@ -15,7 +15,7 @@
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
-#include "stores/mysql/long_lock_wait.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "stores/sql/application_database.hpp"
 #include "support/mysql_trigger.hpp"
 
@@ -211,9 +211,7 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
   CHECK_THAT(why.text, ContainsSubstring("there is none"));
 }
 
-TEST_CASE("mysql rows: an application's connection leads to this server or to another") {
-  row_scene s;
-  row_actor a(s);
+TEST_CASE_METHOD(one_row_actor, "mysql rows: an application's connection leads to this server or to another") {
   odb_application app;
   fault why;
   CHECK(database_of(a).shares(*app.connection, why) == outcome::yes);
@@ -230,9 +228,7 @@ TEST_CASE("mysql rows: an application's connection leads to this server or to an
   CHECK(why.connection);
 }
 
-TEST_CASE("mysql rows: an error that ODB throws is classified as one of our own") {
-  row_scene s;
-  row_actor a(s);
+TEST_CASE_METHOD(one_row_actor, "mysql rows: an error that ODB throws is classified as one of our own") {
   odb_application app;
   const auto fault_of = [&](const std::string& sql) {
     try {
@@ -508,11 +504,7 @@ TEST_CASE_METHOD(row_batch, "mysql row batch: rows of two tables, and other ttls
 
 namespace {
 
-void stop_clock(row_actor& actor, const std::string& at) {
-  fault why;
-  auto& native = static_cast<stores::mysql::mysql_connection&>(*actor.connection);
-  REQUIRE(native.query("SET timestamp=" + at, "", nullptr, nullptr, why) == outcome::yes);
-}
+void stop_clock(row_actor& actor, const std::string& at) { run_on(*actor.connection, "SET timestamp=" + at); }
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 #include "dlock/lock_service.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/dst_zone.hpp"
-#include "stores/mysql/long_lock_wait.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "stores/mysql/shared_table/row_schemes.hpp"
 #include "support/calls.hpp"
 

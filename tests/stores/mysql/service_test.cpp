@@ -9,7 +9,7 @@
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/lease_table/sql.hpp"
-#include "stores/mysql/long_lock_wait.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
@@ -285,13 +285,6 @@ struct batch_scene {
     return replies;
   }
 
-  /// In the session of the connection that sends the batches.
-  void a_session(const char* sql) {
-    fault why;
-    auto& native = static_cast<stores::mysql::mysql_connection&>(*a.connection);
-    REQUIRE(native.query(sql, "", nullptr, nullptr, why) == outcome::yes);
-  }
-
   /// What a waiter does, at the moment that key i is released.
   void take_when_free(std::size_t i) {
     make_trigger("`locks`." + fixture.tables.table("lock"), "BEFORE UPDATE",
@@ -413,7 +406,7 @@ TEST_CASE("mysql batch: what was done and can't be read is in doubt, and ends th
       for (const auto& each : s.at_once(verb::take, 0)) REQUIRE(each.result == outcome::yes);
     }
     // After the change a SELECT of more than a row is refused, and nothing else of that connection.
-    s.a_session("SET SESSION sql_big_selects=0");
+    run_on(*s.a.connection, "SET SESSION sql_big_selects=0");
     const auto table = "`locks`." + s.fixture.tables.table("lock");
     make_trigger(table, "AFTER UPDATE", "SET SESSION max_join_size=1");
     raw_mysql::root().rows("ANALYZE TABLE " + table);  // else it may take the table for empty

@@ -11,7 +11,9 @@
 #include "lock_entity-odb-mysql.hxx"
 #include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_user.hpp"
 
@@ -38,14 +40,7 @@ void use_everything(mysql_store_fixture& fixture) {
   CHECK(b.acquire(name(1)) == fence + 1);
   CHECK(answer(b.release(name(1), fence + 1)) == outcome::yes);
   for (int i = 2; i != 5; ++i) CHECK(answer(a.release(name(i), a.at(name(i)).fence)) == outcome::yes);
-  const std::array<std::string, 3> keys{name(2), name(3), name(4)};
-  std::array<request, 3> asked;
-  std::array<reply, 3> replies;
-  for (std::size_t i = 0; i != 3; ++i) {
-    asked[i] = {.action = verb::take, .resource = keys[i], .session = a.id, .nonce = 100 + i};
-  }
-  a.store->execute(*a.connection, asked, replies);
-  for (const auto& reply : replies) CHECK(reply.result == outcome::yes);
+  for (const auto& reply : take_all(a, {name(2), name(3), name(4)}, 100)) CHECK(reply.result == outcome::yes);
   CHECK(answer(b.store->admin()->revoke(*b.connection, {.resource = name(2)})) == outcome::yes);
   CHECK(a.renew(for_long) == outcome::no);
   fixture.pass(2ms);
@@ -154,12 +149,10 @@ TEST_CASE("mysql session: a connection that got into a transaction is given up b
   mysql_store_fixture fixture;
   actor a(fixture), b(fixture);
   a.acquire("k");
-  fault why;
   for (const char* strange : {"BEGIN", "SET autocommit=0"}) {
     INFO(strange);
     actor c(fixture);
-    auto& native = static_cast<stores::mysql::mysql_connection&>(*c.connection);
-    REQUIRE(native.query(strange, "a mistake", nullptr, nullptr, why) == outcome::yes);
+    run_on(*c.connection, strange);
     const reply r = c.insert("new");
     CHECK(r.result == outcome::failed);
     CHECK(r.why.connection);
@@ -172,49 +165,21 @@ TEST_CASE("mysql session: a connection that got into a transaction is given up b
 
 // The expression that is the time of every statement.
 
-namespace {
-
-/// A time zone of the server's in which an hour comes twice: local time goes back from 02:00 to 01:00 at 2026-10-25
-/// 01:00 UTC. Gone at the end.
-class summer_time {
- public:
-  summer_time() {
-    root_.run("INSERT INTO mysql.time_zone (Time_zone_id, Use_leap_seconds) VALUES (4711, 'N')");
-    root_.run("INSERT INTO mysql.time_zone_name VALUES ('dlock/summer', 4711)");
-    root_.run("INSERT INTO mysql.time_zone_transition_type VALUES (4711, 0, 3600, 1, 'DST'), (4711, 1, 0, 0, 'STD')");
-    root_.run(
-        "INSERT INTO mysql.time_zone_transition VALUES (4711, -1, 1), (4711, 1774746000, 0), (4711, 1792890000, 1)");
-  }
-  ~summer_time() {
-    root_.run("DELETE FROM mysql.time_zone_name WHERE Time_zone_id=4711");
-    for (const char* table : {"time_zone", "time_zone_transition_type", "time_zone_transition"}) {
-      root_.run(std::string("DELETE FROM mysql.") + table + " WHERE Time_zone_id=4711");
-    }
-  }
-  summer_time(const summer_time&) = delete;
-  summer_time& operator=(const summer_time&) = delete;
-
- private:
-  raw_mysql root_ = raw_mysql::root();
-};
-
-}  // namespace
-
 TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a local clock jumps", "[T26][T27]") {
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
   const auto now = sql.names().expand("SELECT {now}");
-  // Half an hour before, at, and half an hour after both changes of a year in Europe: 2026-03-29 and 2026-10-25,
-  // 01:00 UTC.
-  const summer_time twice;
-  raw.run("SET time_zone='dlock/summer'");
-  raw.run("SET timestamp=1792888200");
+  const dst_zone zone_with_both;
+  const auto [spring, autumn] = std::pair(dst_zone::to_summer, dst_zone::to_winter);
+  raw.run(std::string("SET time_zone='") + dst_zone::name + "'");
+  raw.run("SET timestamp=" + std::to_string(autumn - 1800));
   const auto summer = raw.one("SELECT NOW()");
-  raw.run("SET timestamp=1792891800");
+  raw.run("SET timestamp=" + std::to_string(autumn + 1800));
   REQUIRE(raw.one("SELECT NOW()") == summer);  // an hour later, and the clock on the wall says the same
-  for (const long long second :
-       {1774744200LL, 1774746000LL, 1774747800LL, 1792888200LL, 1792890000LL, 1792891800LL, 2147483646LL}) {
-    for (const char* const zone : {"SYSTEM", "+00:00", "+01:00", "+02:00", "-11:30", "+13:00", "dlock/summer"}) {
+  // Half an hour before, at, and half an hour after both changes.
+  for (const std::int64_t second :
+       {spring - 1800, spring, spring + 1800, autumn - 1800, autumn, autumn + 1800, std::int64_t{2147483646}}) {
+    for (const char* const zone : {"SYSTEM", "+00:00", "+01:00", "+02:00", "-11:30", "+13:00", dst_zone::name}) {
       INFO(second << " in " << zone);
       raw.run(std::string("SET time_zone='") + zone + "'");
       raw.run("SET timestamp=" + std::to_string(second) + ".000001");
@@ -228,9 +193,7 @@ TEST_CASE("mysql time: every time is the server's, whatever the clock of this ma
   actor a(fixture, 60s);
   // The server's clock, as this connection has it, stands years from now.
   constexpr std::int64_t now = 2'000'000'000'000'001;
-  fault why;
-  auto& native = static_cast<stores::mysql::mysql_connection&>(*a.connection);
-  REQUIRE(native.query("SET timestamp=2000000000.000001", "", nullptr, nullptr, why) == outcome::yes);
+  run_on(*a.connection, "SET timestamp=2000000000.000001");
   auto root = raw_mysql::root();
   const auto number = [&](const std::string& column, const std::string& table) {
     return std::stoll(root.one("SELECT " + column + " FROM " + fixture.tables.table(table)));
@@ -266,10 +229,7 @@ TEST_CASE("mysql time: every time is the server's, whatever the clock of this ma
   REQUIRE(answer(a.insert(second, 1s)) == outcome::yes);
   REQUIRE(answer(a.release("k", a.at("k").fence)) == outcome::yes);
   end_at(now + 1);
-  const std::array<request, 2> asked{request{.action = verb::take, .resource = "k", .session = a.id, .nonce = 70},
-                                     request{.action = verb::take, .resource = second, .session = a.id, .nonce = 71}};
-  std::array<reply, 2> replies;
-  a.store->execute(*a.connection, asked, replies);
+  const auto replies = take_all(a, {"k", second}, 70);
   CHECK(replies[0].result == outcome::yes);
   CHECK(replies[1].result == outcome::no);
   root.run("UPDATE " + fixture.tables.table("session") + " SET expires_at_us=" + std::to_string(now + 1));

@@ -3,7 +3,7 @@
 /// Clean-up beyond what the contract says of every store.
 
 #include "contract/backends/mysql/fixtures.hpp"
-#include "stores/mysql/long_lock_wait.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "support/calls.hpp"
 #include "support/mysql_trigger.hpp"
 

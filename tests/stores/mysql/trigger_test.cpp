@@ -7,6 +7,7 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "stores/sql/application_database.hpp"
 #include "support/mysql_trigger.hpp"
 
@@ -91,13 +92,7 @@ TEST_CASE("mysql triggers: every grant of a key has the fence that is in its row
     CHECK(s.stored("k") == 5);
     // A batch: two of three are free.
     for (const char* key : {"k1", "k2"}) CHECK(answer(b.actor::release(key, b.actor::acquire(key))) == outcome::yes);
-    const std::array<const char*, 3> keys{"k", "k1", "k2"};
-    std::array<request, 3> asked;
-    std::array<reply, 3> replies;
-    for (std::size_t i = 0; i != 3; ++i) {
-      asked[i] = {.action = verb::take, .resource = keys[i], .session = b.id, .nonce = 900 + i};
-    }
-    b.store->execute(*b.connection, asked, replies);
+    const auto replies = take_all(b, {"k", "k1", "k2"}, 900);
     CHECK(replies[0].result == outcome::no);
     CHECK(replies[1].fence == 2);
     CHECK(replies[2].fence == 2);
@@ -181,13 +176,7 @@ TEST_CASE("mysql triggers: of a batch, what was granted and can't be seen is unk
     REQUIRE(answer(b.actor::release(key, b.actor::acquire(key))) == outcome::yes);
   REQUIRE(b.actor::acquire("k3") == 2);
   make_trigger(s.lock, "BEFORE UPDATE", "IF NEW.lock_key='k2' AND NEW.nonce=801 THEN SET NEW.nonce=9; END IF");
-  const std::array<const char*, 3> keys{"k1", "k2", "k3"};
-  std::array<request, 3> asked;
-  std::array<reply, 3> replies;
-  for (std::size_t i = 0; i != 3; ++i) {
-    asked[i] = {.action = verb::take, .resource = keys[i], .session = a.id, .nonce = 800 + i};
-  }
-  a.store->execute(*a.connection, asked, replies);
+  const auto replies = take_all(a, {"k1", "k2", "k3"}, 800);
   CHECK(replies[0].fence == 2);
   CHECK(replies[1].result == outcome::unknown);
   CHECK(replies[1].why.transient);

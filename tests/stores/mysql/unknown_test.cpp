@@ -3,15 +3,13 @@
 /// Connections that break in mid-statement: what is unknown is said to be unknown, and it can be cleaned up.
 
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
-#include "stores/mysql/long_lock_wait.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "support/calls.hpp"
 #include "support/mysql_global_setting.hpp"
+#include "support/tcp_proxy.hpp"
 
 namespace dlock::test {
 
@@ -205,63 +203,6 @@ std::string server_name() {
   return fmt::format("{}:{}", url.hosts.at(0).host, url.hosts.at(0).port);
 }
 
-/// Between a client and the server: passes the server's greeting on, and ends the connection when the client answers.
-class breaking_proxy {
- public:
-  explicit breaking_proxy(bool reset) : listener_(::socket(AF_INET, SOCK_STREAM, 0)), reset_(reset) {
-    sockaddr_in to = local(0);
-    REQUIRE(::bind(listener_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0);
-    REQUIRE(::listen(listener_, 8) == 0);
-    thread_ = std::thread([this] {
-      for (int client = ::accept(listener_, nullptr, nullptr); client >= 0;
-           client = ::accept(listener_, nullptr, nullptr)) {
-        serve(client);
-      }
-    });
-  }
-  ~breaking_proxy() {
-    ::shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    ::close(listener_);
-  }
-  breaking_proxy(const breaking_proxy&) = delete;
-  breaking_proxy& operator=(const breaking_proxy&) = delete;
-
-  std::uint16_t port() const {
-    sockaddr_in at{};
-    socklen_t size = sizeof at;
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&at), &size);
-    return ntohs(at.sin_port);
-  }
-
- private:
-  static sockaddr_in local(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port);
-    return address;
-  }
-  void serve(int client) const {
-    const int server = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in to = local(store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")).hosts.at(0).port);
-    std::array<char, 4096> bytes{};
-    if (::connect(server, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) {
-      const auto greeting = ::recv(server, bytes.data(), bytes.size(), 0);
-      if (greeting > 0) ::send(client, bytes.data(), static_cast<std::size_t>(greeting), MSG_NOSIGNAL);
-      ::recv(client, bytes.data(), bytes.size(), 0);
-    }
-    const linger at_once{reset_ ? 1 : 0, 0};
-    ::setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    ::close(client);
-    ::close(server);
-  }
-
-  int listener_;
-  bool reset_;
-  std::thread thread_{};
-};
-
 }  // namespace
 
 TEST_CASE("mysql refusals: where the server prepares nothing more, the statements are sent as text") {
@@ -377,7 +318,8 @@ TEST_CASE("mysql refusals: a TLS handshake that breaks is tried again, a certifi
     return fmt::format("mysql://{}:{}@127.0.0.1:{}/{}?tls={}", parts.user, parts.password, port, parts.path, mode);
   };
   for (const bool reset : {false, true}) {
-    const breaking_proxy proxy(reset);
+    tcp_proxy proxy(parts.hosts.at(0).port);
+    proxy.lose_next(reset ? tcp_proxy::loss::by_reset : tcp_proxy::loss::request);  // the answer to the greeting
     fault why;
     CHECK(open_store(with(proxy.port(), "require"))->connect(5s, why) == nullptr);
     INFO(why.text);

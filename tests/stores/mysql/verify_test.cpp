@@ -71,9 +71,7 @@ TEST_CASE_METHOD(two_row_actors,
   s.app->commit();
 }
 
-TEST_CASE("mysql verify: the wait limit of one take is no other statement's") {
-  row_scene s;
-  row_actor a(s);
+TEST_CASE_METHOD(one_row_actor, "mysql verify: the wait limit of one take is no other statement's") {
   const auto row = s.make(1);
   a.acquire(row);
   REQUIRE(answer(a.insert("k")) == outcome::yes);
@@ -142,9 +140,7 @@ TEST_CASE("mysql verify: the connection of another user can't be ended without t
   CHECK_NOTHROW(s.app->commit());
 }
 
-TEST_CASE("mysql verify: the documented rights are enough, and less is said") {
-  row_scene s;
-  row_actor a(s);
+TEST_CASE_METHOD(one_row_actor, "mysql verify: the documented rights are enough, and less is said") {
   const auto row = s.make(1);
   const auto fence = a.acquire(row);
   REQUIRE(answer(a.insert("k")) == outcome::yes);

@@ -12,7 +12,7 @@
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/waiting_store.hpp"
 #include "dlock/multi_lease.hpp"
-#include "stores/mysql/long_lock_wait.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "support/mysql_user.hpp"
 
 namespace dlock::test {

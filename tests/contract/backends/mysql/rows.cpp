@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "contract/backends/mysql/fixtures.hpp"
-#include "stores/mysql/long_lock_wait.hpp"
+#include "stores/mysql/on_connection.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::test {
