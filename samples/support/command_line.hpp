@@ -37,9 +37,8 @@ class command_line {
   void hidden(const std::string& name, bool& value);
   void hidden(const std::string& name, std::string& value);
 
-  /// Reads the options and calls `body`, which returns the exit code. What it throws is printed and ends it with 1.
-  /// After
-  /// --help, or an option that is wrong, it is not called, and the exit code is CLI11's.
+  /// Reads the options and calls `body`, which returns the exit code; 1 if it throws, which is printed. After --help or
+  /// an option that is wrong, it is not called, and the exit code is CLI11's.
   int run(int argc, char** argv, const std::function<int()>& body);
 
  private:
