@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
 # Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
 #   -D COMPILER=... -D BUILD_TYPE=... -D DEBUG_FLAGS=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D HIDDEN=a,b] [-D OPTIONS=a,b]
-#   [-D FAILS=<regex>] [-D TOOLS=ON] [-D SHARED_FROM=<build folder>] [-D PKG_CONFIG=<store>] [-D PLAN_ONLY=ON] -P run.cmake
+#   [-D FAILS=<regex>] [-D TOOLS=ON] [-D SHARED_FROM=<build folder>] [-D PKG_CONFIG=<store>] [-D PLAN_ONLY=ON]
+#   [-D AGAIN_WITH=a,b] -P run.cmake
 # SHARED_FROM: as INSTALL_FROM, of a build with shared libraries. PKG_CONFIG: the consumer is compiled without CMake, with
 # the flags of dlock-<store>.pc.
 # HIDDEN: packages that CMake doesn't find, as if nobody had installed them. OPTIONS: more arguments for CMake.
 # TOOLS: the command dlock is installed as well.
 # FAILS: what CMake must say of it; it is not built then. PLAN_ONLY: each file that its build needs is there or made by a rule, and
-# nothing is compiled.
+# nothing is compiled. AGAIN_WITH: once more in the same folder, with these arguments for CMake besides.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
@@ -89,11 +90,18 @@ if(DEFINED FAILS)
   endif()
   return()
 endif()
-run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build ${options})
-if(PLAN_ONLY)
-  run(${CMAKE_COMMAND} --build ${WORK}/build -- -n consumer)
-  return()
+function(build_and_run)
+  run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${WORK}/build ${ARGN})
+  if(PLAN_ONLY)
+    run(${CMAKE_COMMAND} --build ${WORK}/build -- -n consumer)
+    return()
+  endif()
+  # Other tests run beside this one.
+  run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 1)
+  run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/build/consumer ${URL})
+endfunction()
+build_and_run(${options})
+if(DEFINED AGAIN_WITH)
+  string(REPLACE "," ";" AGAIN_WITH "${AGAIN_WITH}")
+  build_and_run(${AGAIN_WITH})
 endif()
-# Other tests run beside this one.
-run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 1)
-run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/build/consumer ${URL})
