@@ -25,6 +25,34 @@ namespace {
 /// Time limit of one administrative query.
 constexpr microseconds query_limit = 5s;
 
+/// Goes on with a re-entry that needs a statement.
+class reentry_under_way final : public operation {
+ public:
+  reentry_under_way(reentry_attempt& entry, const action& next) noexcept : entry_(entry), next_(next) {}
+  action start(instant) override { return next_; }
+  action resume(instant now) override { return entry_.resume(now); }
+  action interrupt(interruption, instant now) override { return resume(now); }
+
+ private:
+  reentry_attempt& entry_;
+  const action next_;
+};
+
+/// Without an acquisition, which most re-entries need not make: it would cost several times as much. Null: it is not
+/// entered.
+acquired enter_again(service_core& core, const lock_key& key, const detail::lock_settings& terms, instant now) {
+  const auto& owner = *current_owner();
+  if (owner.grants.load(std::memory_order_relaxed) == 0) return {};
+  reentry_attempt again(core.all(), terms);
+  if (again.find(owner, in_owner_scope(), key, now) != reentry_attempt::found::entered) return {};
+  if (const auto next = again.start(now); next.what != action::kind::finished) {
+    blocking_driver driver(core.all());
+    reentry_under_way op(again, next);
+    driver.run(op);
+  }
+  return again.take();
+}
+
 /// Ends a wait that closes a circle of waiting threads, and so can't end by itself. Only the thread's own owner counts:
 /// what an owner holds that the program named, other threads may release.
 class circle_check final : public wait_check {
