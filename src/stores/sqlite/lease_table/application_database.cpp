@@ -244,13 +244,21 @@ fault sqlite_application_database::fault_of(const std::exception& error) const {
 
 bool sqlite_application_database::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }
 
-std::string sqlite_application_database::free_rows(const row_table& plain) const {
-  const auto table = sql::qualified(plain, '"');
-  const auto now = file_->row_now(table, file_->now());
-  return row_text(table, file_->names)
+namespace {
+
+/// That a row is free at `now`.
+std::string row_free(const row_table& table, const sql::table_names& names, microseconds now) {
+  return row_text(table, names)
       .set("now", sql::by_column(table) ? row_literal(row_time(now, false)) : fmt::to_string(now.count()))
       .set("horizon", fmt::to_string((now + row_horizon).count()))
       .fill("{free}");
+}
+
+}  // namespace
+
+std::string sqlite_application_database::free_rows(const row_table& plain) const {
+  const auto table = sql::qualified(plain, '"');
+  return row_free(table, file_->names, file_->row_now(table, file_->now()));
 }
 
 std::string sqlite_application_database::abandoned_rows(const row_table& plain) const {
@@ -271,12 +279,13 @@ std::string sqlite_application_database::abandoned_rows(const row_table& plain) 
 
 std::string sqlite_application_database::claim(const sql::claim_request& request) const {
   const auto& table = request.table;
-  const auto end = file_->row_now(table, file_->now()) + request.own_ttl;
+  const auto now = file_->row_now(table, file_->now());
+  const auto end = now + request.own_ttl;
   const auto expiry = sql::by_column(table) ? row_literal(row_time(end, true)) : fmt::to_string(end.count());
   return row_text(table, file_->names)
       .set_holder({request.session, request.nonce, file_->tables()})
       .set("expiry", request.own_ttl.count() == 0 ? "NULL" : expiry)
-      .set("row", row_ids(table, request.rows) + " AND " + free_rows(table))
+      .set("row", row_ids(table, request.rows) + " AND " + row_free(table, file_->names, now))
       .fill(sql::row_statement::claim);
 }
 
