@@ -3,30 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "stores/sql/named_sql.hpp"
 
 namespace dlock::stores::sql {
-
-holder_info described(const entities::held_lock_view& row) {
-  using std::chrono::microseconds;
-  holder_info info;
-  info.key.assign(row.lock_key.begin(), row.lock_key.end());
-  std::copy(row.session_id.begin(), row.session_id.end(), info.session.bytes.begin());
-  info.fence = row.fence;
-  info.host = row.host;
-  info.pid = row.pid;
-  info.label = row.label;
-  info.kind = row.kept ? lease_kind::session : lease_kind::expiring;
-  info.revoked = row.revoked;
-  info.dead = row.dead;
-  info.since = microseconds{row.since_us};
-  info.remaining = microseconds{std::max<std::int64_t>(0, row.remaining_us)};
-  return info;
-}
 
 void examine_dead_holders(const store_overview& all, findings& found) {
   if (all.held_dead == 0 && all.sessions_dead == 0) return found.good("dead holders", "none");

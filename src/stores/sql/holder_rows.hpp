@@ -10,7 +10,6 @@
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/row_table.hpp"
 #include "dlock/store_interface/store_overview.hpp"
-#include "held_lock_view.hpp"
 #include "stores/findings.hpp"
 
 namespace dlock::stores::sql {
@@ -20,8 +19,9 @@ namespace dlock::stores::sql {
 // - {shown_session}: a session's id in the form in which the client library reads it
 // - {wide_fence}: a fence for sums
 
-/// Before a condition that chooses among the held locks, or their order: the columns of entities::held_lock_view. A row
-/// whose own expiry has passed is free (rule 1).
+/// Before a condition that chooses among the held locks, or their order: key, session, fence, microseconds since the
+/// grant and until the expiry (negative: past), whether a session keeps it, whether that is revoked, and whether it is
+/// dead, and the session's host, pid and label. A row whose own expiry has passed is free (rule 1).
 inline constexpr const char* held_locks = R"(
 SELECT
   l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, {now} - l.{lock.acquired_at_us},
@@ -71,9 +71,6 @@ LEFT JOIN (
 ORDER BY COALESCE(k.locks, 0) DESC, s.{session.started_at_us}
 LIMIT :most
 )";
-
-/// What an operator sees of a held lock. The time left is never negative; that since the grant is as it was read.
-holder_info described(const entities::held_lock_view& row);
 
 /// What examine() says of holders that are dead.
 void examine_dead_holders(const store_overview& all, findings& found);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSL-1.0
-// Through ODB, because none of it is hot.
 #include "stores/mysql/lease_table/store.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "held_lock_view-odb-mysql.hxx"
 #include "stores/findings.hpp"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
@@ -15,29 +13,32 @@
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/sql/holder_rows.hpp"
 #include "stores/sql/named_sql.hpp"
-#include "stores/sql/scoped_transaction.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
-holder_info info_of(const entities::held_lock_view& row) {
-  auto info = sql::described(row);
-  info.since = std::max(info.since, microseconds{0});  // by a wall clock
-  return info;
-}
-
 /// `rest`: what follows the SELECT of all locks that are held.
 reply query_holders(lease_connection& on, lease_tables& tables, const std::string& rest,
                     std::vector<holder_info>& out) {
-  if (!on.usable()) return {.why = make_own_fault("the connection was closed", true, true)};
-  sql::scoped_transaction scope(on.odb());
-  std::vector<holder_info> found;
-  const odb::mysql::query_base text(sql::in_one_line(tables.sql.names().expand(sql::held_locks + rest)));
-  for (const auto& row : tables.client.database().query<entities::held_lock_view>(text)) found.push_back(info_of(row));
-  scope.commit();
-  out = std::move(found);
-  return {.result = outcome::yes};
+  mysql_rows rows;
+  auto answer = on.read(sql::in_one_line(tables.sql.names().expand(sql::held_locks + rest)), "list holders", &rows);
+  if (answer.result != outcome::yes) return answer;
+  const auto not_negative = [](const auto& text) { return microseconds{std::max<std::int64_t>(0, integer_of(text))}; };
+  for (const auto& row : rows) {
+    out.push_back({.key = row.at(0).value_or(""),
+                   .session = id_of(row.at(1).value_or("")),
+                   .fence = unsigned_of(row.at(2)),
+                   .host = row.at(8).value_or(""),
+                   .pid = integer_of(row.at(9)),
+                   .label = row.at(10).value_or(""),
+                   .kind = integer_of(row.at(5)) != 0 ? lease_kind::session : lease_kind::expiring,
+                   .revoked = integer_of(row.at(6)) != 0,
+                   .since = not_negative(row.at(3)),  // by a wall clock
+                   .remaining = not_negative(row.at(4)),
+                   .dead = integer_of(row.at(7)) != 0});
+  }
+  return answer;
 }
 
 constexpr const char* sizes = R"(
