@@ -357,7 +357,7 @@ reply for_update_store::inspect(connection& connection, const request& key, std:
 
 reply for_update_store::list(connection& connection, std::string_view after, std::size_t limit,
                              std::vector<holder_info>& found) noexcept {
-  return work_on<waiting_connection>(connection, "list", [&](auto&) {
+  return work_on<waiting_connection>(connection, "list", [&](waiting_connection&) {
     for (auto& [key, session] : pool_.list(after, limit)) {
       auto& info = found.emplace_back();
       info.key = std::move(key);

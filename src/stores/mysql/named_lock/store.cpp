@@ -256,7 +256,7 @@ reply named_lock_store::inspect(connection& connection, const request& key, std:
 
 reply named_lock_store::list(connection& connection, std::string_view after, std::size_t limit,
                              std::vector<holder_info>& found) noexcept {
-  return work_on<waiting_connection>(connection, "list", [&](auto&) {
+  return work_on<waiting_connection>(connection, "list", [&](waiting_connection&) {
     std::vector<holder_info> all;
     {
       const base::lock_guard lock(mutex_);
