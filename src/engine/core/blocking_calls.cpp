@@ -155,6 +155,9 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
   core.refuse_if_forked();
   check_acquire(core, all_of(keys), terms);
   check_cancelled(all_of(keys), terms);
+  if constexpr (std::is_same_v<Keys, lock_key>) {
+    if (auto again = enter_again(core, keys, terms, core.shared().time.now()); again.held != nullptr) return again;
+  }
   const service_core::call here(core);
   blocking_driver driver(core.all(), core.closing().get_token(), terms.cancel);
   const auto begun = driver.now();
