@@ -42,14 +42,16 @@ void verify_in(Transaction& in, const Lease& held) {
 /// Move-only. The destructor releases, takes no longer than service_options::release_limit and never throws. As a local
 /// object a lease lets nested calls of its thread enter the key again; anywhere else it keeps them out (owner.hpp). It
 /// may outlive the lock_service.
-/// Precondition: it is not empty or moved-from. Otherwise fencing_token(), key() and remaining() give 0 or an empty
-/// key; ensure_held(), renew(), release(), verify() and verification() throw std::logic_error.
+/// Of an empty or moved-from lease key() is empty, fencing_token() and remaining() are 0, and loss() is none;
+/// ensure_held(), renew(), release(), verify() and verification() throw std::logic_error.
 /// Thread safety: const functions may be called from any thread; a lease may be moved to and released on another one.
 /// Cost: no statement, where a function does not say otherwise.
 class [[nodiscard]] lease {
  public:
   lease() noexcept = default;  ///< empty: what try_acquire gives when the key is busy
   lease(lease&& other) noexcept;
+  /// Takes over `other`, and then releases what it held before, as the destructor does. So after
+  /// `held = locks.acquire("b")` both keys were held for a moment.
   lease& operator=(lease&& other) noexcept;
   ~lease();
 

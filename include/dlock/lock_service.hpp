@@ -46,10 +46,10 @@ class lock_service : private detail::wrong_calls {
   lock_service(const lock_service&) = delete;
   lock_service& operator=(const lock_service&) = delete;
 
-  /// Waits until the key is ours.
-  /// Errors: lock_timeout, still busy after options.wait; lock_refused, not waited to the end (error.hpp); store_error;
-  /// std::invalid_argument, a bad option or key; lock_lost, this owner holds the key by a lease that is lost.
-  /// Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
+  /// Acquires the key; waits for at most options.wait if it is busy.
+  /// Errors: lock_timeout, still busy after options.wait; lock_refused, the wait ended earlier (error.hpp);
+  /// store_error; std::invalid_argument, a bad option or key; lock_lost, this owner holds the key by a lease that is
+  /// lost. Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
   lease acquire(const lock_key& key, const lock_options& options = {});
   /// An empty lease when the key is busy: if (const auto held = locks.try_acquire("k")) { ... }. At once if
   /// options.wait is not set (one attempt, whatever the defaults say), else when it is still busy after that wait.
@@ -84,8 +84,9 @@ class lock_service : private detail::wrong_calls {
   void async_acquire_all(const lock_keys& keys, const lock_options& options, async_handler<multi_lease> then);
   void async_try_acquire_all(const lock_keys& keys, const lock_options& options, async_handler<multi_lease> then);
 
-  /// Calls `fn` under the key, or under all of several, and vouches for its result. The ones that try wait as
-  /// try_acquire(), and give "nothing" where a key is busy. with_lock.hpp has their contract.
+  /// Calls `fn` while the key, or all of several, are held, and returns its result; throws lock_lost if a lease was
+  /// lost meanwhile. Those that try wait as try_acquire() does, and return an empty result if a key is busy.
+  /// with_lock.hpp has their contract.
   template <detail::callable_under_lock F>
   detail::call_result_t<F> with_lock(const lock_key& key, const lock_options& options, F&& fn);
   template <detail::callable_under_lock F>
@@ -150,9 +151,9 @@ class lock_service : private detail::wrong_calls {
   /// keys still held; they stay renewed until they are released.
   /// Errors: std::invalid_argument, a negative limit.
   std::vector<std::string> close(std::chrono::milliseconds limit);
-  /// The same, but then revokes what is still held (loss_reason::closed): notifies the holders, waits for a margin (up
-  /// to the greatest margin, 1 s, and release_limit), and frees the keys. What the database grants after that is given
-  /// back, and its caller gets lock_refused(closed). Returns those keys.
+  /// The same, but then revokes what is still held (loss_reason::closed): notifies the holders, waits for the greatest
+  /// of their margins, and frees the keys, in 1 s and release_limit more at most. What the database grants after that
+  /// is given back, and its caller gets lock_refused(closed). Returns those keys.
   std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t tag);
 
   /// How often something happened since the service was made; also without an observer.

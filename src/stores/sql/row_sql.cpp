@@ -11,7 +11,7 @@ constexpr std::string_view take = R"(
 UPDATE {table}
 SET {granted}
 WHERE {row}
-  AND {free}{told_fence}
+  AND {free}{returning_fence}
 )";
 
 // Rule 2: about the holder and the grant that were seen.
@@ -21,7 +21,7 @@ SET {granted}
 WHERE {row}
   AND {owner} IN ({seen}, {verified_seen})
   AND {fence} = {seen_fence}
-  AND {dead}{told_fence}
+  AND {dead}{returning_fence}
 )";
 
 // Another program has no session: only its expiry ends its lock.
@@ -31,7 +31,7 @@ SET {granted}
 WHERE {row}
   AND {owner} <> ''
   AND {fence} = {seen_fence}
-  AND {expired}{told_fence}
+  AND {expired}{returning_fence}
 )";
 
 // Rule 12: never shortens, never revives.

@@ -61,8 +61,10 @@ row_statement statement_for(const request& asked) noexcept;
 /// - {row}: the condition that names the row, or of a claim all rows
 /// - {me}, {verified_me}: the holder in both of its forms; {my_fence}
 /// - {seen}, {verified_seen}, {seen_fence}, {seen_session}: those of the holder to be taken over
-/// - {next_fence_of_row}; {expiry} of a grant; {expired}, {in_time}; {freed_expiry}; {told_fence}, with which a grant
-/// ends Those that are the same everywhere, such as {granted}, {free} or {ours}, are beside them in row_sql.cpp.
+/// - {next_fence_of_row}; {expiry} of a grant; {expired}, {in_time}; {freed_expiry}; {returning_fence}, the end
+///   of a grant
+///
+/// Those that are the same everywhere, such as {granted}, {free} or {ours}, are beside them in row_sql.cpp.
 std::string_view source_of(row_statement which) noexcept;
 
 /// Fills in placeholders: those of the table ({table}, {owner}, {expires_at}, {fence}, {version}), values that were

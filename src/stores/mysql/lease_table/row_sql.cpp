@@ -25,7 +25,7 @@ constexpr std::string_view column_clock = "UNIX_TIMESTAMP()";
 // A shared expiry has passed by the rule of the programs that share the column: expiry < now(), in whole seconds.
 constexpr row_word row_words[] = {
     {"next_fence_of_row", "LAST_INSERT_ID({fence} + 1)"},
-    {"told_fence", ""},
+    {"returning_fence", ""},
     {"expired", "UNIX_TIMESTAMP({expires_at}) < UNIX_TIMESTAMP()", row_word::by_column},
     {"expired", "{expires_at} <= {now}"},
     {"in_time", "UNIX_TIMESTAMP({expires_at}) >= UNIX_TIMESTAMP()", row_word::by_column},

@@ -134,7 +134,7 @@ FROM {holders}
 WHERE l.{lock.lock_key} IN (:keys)
 )"},
 
-    // Of a grant whose answer did not tell it.
+    // Reads the fence of a grant whose reply did not contain it.
     {text_id::granted_fence, R"(
 SELECT {lock.fence}
 FROM {lock}

@@ -22,7 +22,7 @@ constexpr char quote = '"';
 // than any text.
 constexpr row_word row_words[] = {
     {"next_fence_of_row", "COALESCE({fence}, 0) + 1"},
-    {"told_fence", " RETURNING {fence}"},
+    {"returning_fence", " RETURNING {fence}"},
     {"expiry", ":expiry"},
     {"expired", "(typeof({expires_at}) = 'text' AND {expires_at} < {now})", row_word::by_column},
     {"expired", "({expires_at} <= {now} OR {expires_at} > {horizon})"},
