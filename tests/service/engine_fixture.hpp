@@ -55,16 +55,20 @@ auto elsewhere(F body) {
   return std::async(std::launch::async, std::move(body)).get();
 }
 
-/// A call on a thread of its own, that is: for another owner.
+/// A call on a thread of its own, that is: for another owner. What it throws beside a std::system_error ends the
+/// program.
 class concurrent_call {
  public:
   explicit concurrent_call(std::function<void()> call)
-      : end_(std::async(std::launch::async, [call = std::move(call)] { return thrown([&] { return call(), 0; }); })) {}
+      : end_(std::async(std::launch::async,
+                        [call = std::move(call)]() noexcept { return thrown([&] { return call(), 0; }); })) {}
 
   /// Whether it has ended, or does so in time.
-  bool over(std::chrono::milliseconds limit = 0ms) const { return end_.wait_for(limit) == std::future_status::ready; }
+  [[nodiscard]] bool over(std::chrono::milliseconds limit = 0ms) const {
+    return end_.wait_for(limit) == std::future_status::ready;
+  }
   /// Waits for its end: the code of what it threw, or none.
-  std::error_code end() const { return end_.get(); }
+  [[nodiscard]] std::error_code end() const { return end_.get(); }
 
  private:
   std::shared_future<std::error_code> end_;
@@ -110,7 +114,7 @@ struct engine_fixture : clock_fixture {
                                           service_options{.close_limit = 0ms, .cleanup_interval = 0ms, .time = &clock});
   }
 
-  /// What a service of another program's holds from now on, which has nothing else to do.
+  /// Another program's lease on the key, from now on. Its service does nothing else.
   lease held_elsewhere(const lock_key& key, const lock_options& terms = {}) {
     if (rival_ == nullptr) rival_ = foreign();
     return rival_->acquire(key, terms);

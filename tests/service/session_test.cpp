@@ -29,10 +29,12 @@ TEST_CASE_METHOD(one_service, "session: an opening that fails frees those who wa
   const auto at = store->hold(session_verb::open, {.what = fate::fail, .why = denied});
   const concurrent_call failing([&] { return locks->acquire("a"); });
   REQUIRE(at->reached());
-  const concurrent_call waiting([&] { return locks->acquire("b"); });
+  bool granted_b = false;
+  const concurrent_call waiting([&] { granted_b = granted(locks->acquire("b")); });
   at->open();
   CHECK(failing.end() == errc::store_failed);
   CHECK_FALSE(waiting.end());
+  CHECK(granted_b);
 }
 
 TEST_CASE_METHOD(one_service, "session: an opening without an answer is never used") {

@@ -29,7 +29,8 @@ class tcp_proxy {
   /// Connections that were cut stay so. What had been held back goes on.
   void mend();
   /// What any client sends next does not reach the server, whose side of that connection ends; or it does, and its
-  /// answer gets lost. The client finds its connection closed, or reset, the others go on.
+  /// answer gets lost. The client finds its connection closed (`request`, `answer`) or reset (`by_reset`), the others
+  /// go on.
   enum class loss { request, by_reset, answer };
   void lose_next(loss lost);
 

@@ -469,7 +469,7 @@ namespace {
 struct notified_fixture {
   const std::string scheme = GENERATE(as<std::string>{}, "named_lock", "for_update");
   const Catch::ScopedMessage shown{Catch::MessageBuilder("INFO", CATCH_INTERNAL_LINEINFO, Catch::ResultWas::Info)
-                                   << scheme};
+                                   << "scheme: " << scheme};
   std::unique_ptr<store_fixture> fixture = make_bound_fixture(scheme);
   raw_mysql root = raw_mysql::root();
 

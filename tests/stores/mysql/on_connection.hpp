@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "contract/store/store_contract.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "stores/mysql/client/connection.hpp"
 #include "support/test.hpp"
 
 namespace dlock::test {
 
-/// Runs it on a connection of dlock's, as nobody does who uses one.
+/// Runs a statement on dlock's own connection, which users never do.
 inline void run_on(connection& on, const std::string& sql) {
   fault why;
   auto& native = static_cast<stores::mysql::mysql_connection&>(on);
@@ -31,7 +32,7 @@ auto without_waiting(connection& on, Call&& call) {
   return result;
 }
 
-/// Takes of these keys in one batch, with nonces from that on.
+/// Takes of these keys in one batch, with nonces that count up from `nonce`.
 inline std::vector<reply> take_all(actor& who, const std::vector<std::string>& keys, std::uint64_t nonce) {
   std::vector<request> asked;
   for (const auto& key : keys) {

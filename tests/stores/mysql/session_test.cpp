@@ -169,7 +169,7 @@ TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a l
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_URL"));
   const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
   const auto now = sql.names().expand("SELECT {now}");
-  const dst_zone zone_with_both;
+  const dst_zone jumping_zone;
   const auto [spring, autumn] = std::pair(dst_zone::to_summer, dst_zone::to_winter);
   raw.run(std::string("SET time_zone='") + dst_zone::name + "'");
   raw.run("SET timestamp=" + std::to_string(autumn - 1800));

@@ -269,7 +269,7 @@ class stopping_clock final : public running_clock {
   gate gate_;
 };
 
-/// Runs a statement on a thread that waits for it and then stands still, until go_on() or its end.
+/// Runs a statement on a thread that stands still once it waits, until go_on() or its destructor.
 struct stopped_caller {
   stopped_caller(stopping_clock& by, run_executor& at, sent_statement& asked)
       : time(by), thread([&by, &at, &asked] {
