@@ -49,7 +49,8 @@ class lock_service : private detail::wrong_calls {
   /// Acquires the key; waits for at most options.wait if it is busy.
   /// Errors: lock_timeout, still busy after options.wait; lock_refused, the wait ended earlier (error.hpp);
   /// store_error; std::invalid_argument, a bad option or key; lock_lost, this owner holds the key by a lease that is
-  /// lost. Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
+  /// lost.
+  /// Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
   lease acquire(const lock_key& key, const lock_options& options = {});
   /// An empty lease when the key is busy: if (const auto held = locks.try_acquire("k")) { ... }. At once if
   /// options.wait is not set (one attempt, whatever the defaults say), else when it is still busy after that wait.
