@@ -177,11 +177,6 @@ int main(int argc, char** argv) {
   options.number("--orders", s.orders, 5, 100'000);
   options.hidden("--worker", s.worker);  // the program starts itself with these two
   options.hidden("--stop-at", s.stop_at);
-  return options.run(argc, argv, [&] {
-    const bool worker = s.worker != 0;
-    support::begin_process(s.url, worker);
-    if (!worker) return run(s) ? 0 : 1;
-    work(s);
-    return 0;
-  });
+  return support::run_process(
+      options, argc, argv, s.url, s.worker, [&] { return run(s); }, [&] { work(s); });
 }

@@ -162,11 +162,6 @@ int main(int argc, char** argv) {
   options.number("--transfers", s.transfers, 4, 100'000, "For each teller");
   options.hidden("--teller", s.teller);  // the program starts itself with these two
   options.hidden("--stop-at", s.stop_at);
-  return options.run(argc, argv, [&] {
-    const bool worker = s.teller != 0;
-    support::begin_process(s.url, worker);
-    if (!worker) return run(s) ? 0 : 1;
-    work(s);
-    return 0;
-  });
+  return support::run_process(
+      options, argc, argv, s.url, s.teller, [&] { return run(s); }, [&] { work(s); });
 }

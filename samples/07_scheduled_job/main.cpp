@@ -151,11 +151,6 @@ int main(int argc, char** argv) {
                  "How long the key stays taken, in ms; 0: as long as the job runs");
   options.hidden("--worker", s.worker);  // the program starts itself with these two
   options.hidden("--first", s.first);
-  return options.run(argc, argv, [&] {
-    const bool worker = s.worker != 0;
-    support::begin_process(s.url, worker);
-    if (!worker) return run(s) ? 0 : 1;
-    work(s);
-    return 0;
-  });
+  return support::run_process(
+      options, argc, argv, s.url, s.worker, [&] { return run(s); }, [&] { work(s); });
 }

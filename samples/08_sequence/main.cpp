@@ -149,11 +149,6 @@ int main(int argc, char** argv) {
   options.number("--invoices", s.invoices, 3, 100'000, "For each clerk");
   options.hidden("--clerk", s.clerk);  // the program starts itself with these two
   options.hidden("--stop-at", s.stop_at);
-  return options.run(argc, argv, [&] {
-    const bool worker = s.clerk != 0;
-    support::begin_process(s.url, worker);
-    if (!worker) return run(s) ? 0 : 1;
-    work(s);
-    return 0;
-  });
+  return support::run_process(
+      options, argc, argv, s.url, s.clerk, [&] { return run(s); }, [&] { work(s); });
 }

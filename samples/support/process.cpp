@@ -136,6 +136,16 @@ void begin_process(const std::string& url, bool worker) {
   if (worker) follow_parent();
 }
 
+int run_process(command_line& options, int argc, char** argv, const std::string& url, const int& number,
+                const std::function<bool()>& parent, const std::function<void()>& worker) {
+  return options.run(argc, argv, [&] {
+    begin_process(url, number != 0);
+    if (number == 0) return parent() ? 0 : 1;
+    worker();
+    return 0;
+  });
+}
+
 void stop_here() { ::kill(::getpid(), SIGSTOP); }
 
 }  // namespace support

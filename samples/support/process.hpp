@@ -5,12 +5,15 @@
 #include <sys/types.h>
 
 #include <cerrno>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <type_traits>
 #include <vector>
 
 namespace support {
+
+class command_line;
 
 /// This program once more, as a process of its own. Move-only; ended with kill -9 when destroyed. Not thread-safe.
 /// All functions throw std::system_error, and std::runtime_error when the process does something else than expected;
@@ -58,6 +61,10 @@ void follow_parent();
 /// For a sample that starts itself as its workers, first of all: what it prints comes line by line, its workers find
 /// the database in the variable `url_variable`, and a worker ends when its parent does.
 void begin_process(const std::string& url, bool worker);
+/// main() of such a sample, from its options to its exit code. After they have been read, `number` says which worker
+/// this process is; 0: the parent, which calls `parent` and ends with 1 if that returns false.
+int run_process(command_line& options, int argc, char** argv, const std::string& url, const int& number,
+                const std::function<bool()>& parent, const std::function<void()>& worker);
 /// Stops the calling process, all its threads, in the midst of things (SIGSTOP), as a debugger or an overloaded virtual
 /// machine does. Its parent sees it, and lets it go on or kills it.
 void stop_here();
