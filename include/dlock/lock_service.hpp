@@ -153,8 +153,8 @@ class lock_service : private detail::wrong_calls {
   /// Errors: std::invalid_argument, a negative limit.
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// The same, but then revokes what is still held (loss_reason::closed): notifies the holders, waits for the greatest
-  /// of their margins, and frees the keys, in 1 s and release_limit more at most. What the database grants after that
-  /// is given back, and its caller gets lock_refused(closed). Returns those keys.
+  /// of their margins, and frees the keys, in 1 s and release_limit more at most. A later grant of the
+  /// database is given back, and its caller gets lock_refused(closed). Returns those keys.
   std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t tag);
 
   /// How often something happened since the service was made; also without an observer.

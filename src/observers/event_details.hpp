@@ -5,7 +5,7 @@
 
 namespace dlock::detail {
 
-/// What each kind tells besides its key, fence and text, as observer.hpp lists it.
+/// Adds the fields that an event of its kind has besides key, fence and text, as observer.hpp lists them.
 template <class Line>
 void add_details(Line& to, const event& event) {
   using kind = event::kind;

@@ -13,7 +13,7 @@
 
 namespace dlock::engine {
 
-/// What is held of one key.
+/// One key of several: its grant, or the turn for it.
 struct key_slot : acquired {
   queue_turn turn{};  // ours, and not yet a grant's
 };

@@ -8,7 +8,7 @@
 
 namespace dlock::engine {
 
-/// What an acquire of one key gives.
+/// The result of acquiring one key.
 struct acquired {
   std::shared_ptr<grant> held{};  ///< null: busy until the wait ended
   bool entered_again = false;     ///< a second lease on what its owner held before

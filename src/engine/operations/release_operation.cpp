@@ -149,7 +149,7 @@ action release_operation::finish(instant now) noexcept {
     const auto waiters = ended.send.answer.waiters;
     if (services_.caps.looks_for_waiters() && !ended.open && !ended.passed) {
       auto& knowledge = services_.grants.knowledge();
-      // After a try without an answer nobody knows whether that has woken a waiter.
+      // A try without an answer may have woken a waiter.
       if (ended.send.ask.wake && (waiters > 0 || !ended.unanswered)) {
         knowledge.looked(ended.grant->key, ended.grant->nonce, waiters, ended.send.sent_at);
       } else {

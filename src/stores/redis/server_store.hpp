@@ -45,7 +45,7 @@ class server_store : public Base {
     auto made = client_.open(limit, cancel, why);
     try {
       if (made == nullptr) return nullptr;
-      // What prepare() has seen may have been another server.
+      // prepare() may have seen another server.
       if (auto refusal = made->server.refusal(settings()); !refusal.empty()) {
         why = {.connection = true, .text = std::move(refusal)};
         return nullptr;
@@ -94,7 +94,7 @@ class server_store : public Base {
                   [to = this->listeners_](const std::string& why) { to->waiters_poll(why); }) {}
 
   const redis_settings& settings() const noexcept { return client_.settings(); }
-  /// That of prepare(), which throws what it says of errors.
+  /// The connection of prepare(). Throws as prepare() does.
   std::unique_ptr<script_connection> first_connection() {
     fault why;
     auto made = client_.open(settings().connect_timeout, {}, why);

@@ -21,8 +21,8 @@
 
 namespace dlock::stores::mysql {
 
-/// What a scheme makes of a statement that ODB generated, before it is sent: its tables may have another prefix. Empty:
-/// nothing.
+/// Changes a statement that ODB generated, before it is sent: the scheme's tables may have another prefix. Empty: sent
+/// as it is.
 using statement_rewrite = std::function<std::string(std::string_view)>;
 
 /// The way to the servers of a URL: what a scheme makes its connections with. Thread safety: all functions may be
