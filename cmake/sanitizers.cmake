@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-# Sanitizers for dlock's own targets, chosen by DLOCK_SANITIZE.
+# Sanitizers for dlock's own targets, chosen by DLOCK_SANITIZE, and with DLOCK_FUZZ what libFuzzer needs to see of them.
 function(dlock_set_sanitizers target)
+  if(DLOCK_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
   if(DLOCK_SANITIZE STREQUAL "")
     return()
   endif()

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # Installs what dlock needs to build and to test, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#   scripts/setup.sh [bench|format|galera|model|package|site]   "bench" adds etcd and gRPC, "format" clang-format, "galera" the
-#                                           provider of Galera clusters, "package" what makes Debian packages; "model" installs
-#                                           Spin, "site" what the web site needs, and nothing else
+#   scripts/setup.sh [bench|format|fuzz|galera|model|package|site|tidy]   "bench" adds etcd and gRPC, "format" clang-format,
+#                                           "fuzz" clang with libFuzzer, "galera" the provider of Galera clusters, "package"
+#                                           what makes Debian packages, "tidy" clang-tidy; "model" installs Spin, "site" what
+#                                           the web site needs, and nothing else
 # It asks dpkg first and does nothing (no root, no apt) when everything is there. No package script may
 # start a service while it installs: the tests run a MariaDB server of their own, never the system's.
 #
@@ -206,6 +207,8 @@ main() {
   case "${1:-}" in
     bench) base_packages+=(etcd-server libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc) ;;
     format) base_packages+=(clang-format) ;;
+    fuzz) base_packages+=(clang libclang-rt-dev) ;;
+    tidy) base_packages+=(clang clang-tidy) ;;
     galera) base_packages+=(galera-4) ;;
     model) base_packages=(spin gcc) alone=1 ;;
     package) base_packages+=(dpkg-dev file) ;;

@@ -104,7 +104,7 @@ void check_time(const option& what, const option_rule& rule, diagnostics& out) {
     return;
   }
   const auto* const found =
-      std::find_if(units.begin(), units.end(), [&](const auto& each) { return each.name == suffix; });
+      std::find_if(units.begin(), units.end(), [unit = suffix](const auto& each) { return each.name == unit; });
   if (!value || found == units.end()) {
     out.error(what.value.where,
               fmt::format(".{} is whole milliseconds: write it in h, min, s or ms, such as 500ms", rule.name), width);

@@ -25,6 +25,7 @@ class literal_reader {
 
   std::optional<literal> run() {
     const auto tokens = split(from_.text);
+    if (tokens.empty()) return refuse(token{}, "expected a string literal");
     for (const auto& each : tokens) {
       if (each.kind != token_kind::text) return refuse(each, "expected a string literal");
       const bool read = each.text.front() == 'R' ? read_raw(each) : read_plain(each);
@@ -50,7 +51,7 @@ class literal_reader {
   bool read_raw(const token& what) {
     const auto open = what.text.find('(');
     const auto close = what.text.rfind(')');
-    if (what.text.back() != '"' || open == std::string_view::npos) {
+    if (what.text.back() != '"' || open == std::string_view::npos || close == std::string_view::npos || close < open) {
       refuse(what, "this string literal has a suffix: write it without");
       return false;
     }
@@ -83,14 +84,18 @@ class literal_reader {
     static constexpr std::string_view bytes = "\a\b\f\n\r\t\v'\"?\\";
     const auto begin = at++;
     const char letter = what.text[at];
-    int value = 0;
+    unsigned value = 0;
     if (const auto known = letters.find(letter); known != std::string_view::npos) {
-      value = bytes[known];
+      value = static_cast<unsigned char>(bytes[known]);
       ++at;
     } else if (is_octal(letter)) {
-      for (int digits = 0; digits < 3 && is_octal(what.text[at]); ++digits) value = value * 8 + (what.text[at++] - '0');
+      for (int digits = 0; digits < 3 && is_octal(what.text[at]); ++digits) {
+        value = value * 8 + static_cast<unsigned>(what.text[at++] - '0');
+      }
     } else if (letter == 'x' && hex_value(what.text[at + 1]) >= 0) {
-      for (++at; hex_value(what.text[at]) >= 0; ++at) value = value * 16 + hex_value(what.text[at]);
+      for (++at; hex_value(what.text[at]) >= 0; ++at) {
+        value = value * 16 + static_cast<unsigned>(hex_value(what.text[at]));
+      }
     } else {
       out_.error(from_.at(what.begin + begin), "dlock-gen does not read this escape sequence", 2);
       return false;

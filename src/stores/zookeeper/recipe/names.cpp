@@ -74,6 +74,8 @@ std::optional<std::string> key_of_name(std::string_view name) {
       return std::nullopt;
     }
   }
+  // Other programs may write escapes where dlock writes none; a key must have one name alone.
+  if (name_of_key(key, false) != name && name_of_key(key, true) != name) return std::nullopt;
   return key;
 }
 
