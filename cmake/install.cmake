@@ -56,6 +56,11 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
   DESTINATION ${dlock_config_dir} COMPONENT dev)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
+# The pages, beside each other as in the source, so that their links work.
+install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/README.zh-CN.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT doc)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT doc
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 # For users who create the tables by hand.
 install(FILES
   "${PROJECT_SOURCE_DIR}/sql/grants.sql"

@@ -5,12 +5,14 @@
 #                                of that store alone, and the licence that comes with it
 #   libdlock-dev                 headers, files for CMake and pkg-config. It depends on libdlock only; you choose the stores
 #   dlock-tools                  the command dlock, its manual page and completions, the SQL files, alerts and dashboard
-#   dlock-gen                    the generator, which needs libclang
+#   dlock-gen                    the generator, which needs libclang and the headers of that release of clang
+#   dlock-doc                    the pages
 # The names have no number, so two minor versions can't be installed side by side.
 if(NOT CPACK_PACKAGE_CONTACT)
   set(CPACK_PACKAGE_CONTACT "The authors of dlock <dlock@localhost>")
 endif()
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Distributed locks in databases, Redis and ZooKeeper")
+# Each package has a synopsis of its own, the first line of its description.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dlock)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
@@ -35,6 +37,9 @@ set(CPACK_COMPONENTS_ALL "")
 function(dlock_package component package text)
   cmake_parse_arguments(PARSE_ARGV 3 arg "LIBRARY" "DEPENDS;SUGGESTS;SECTION" "NEEDS")
   string(TOUPPER ${component} upper)
+  if(NOT arg_SECTION)
+    set(arg_SECTION libs)
+  endif()
   list(TRANSFORM arg_NEEDS APPEND " (= ${dlock_package_version})")
   list(JOIN arg_NEEDS ", " depends)
   if(depends AND arg_DEPENDS)
@@ -89,6 +94,12 @@ if(TARGET dlock_tool)
   dlock_package(tools dlock-tools "distributed locks for scripts and operators" NEEDS ${core} ${stores} SECTION utils)
 endif()
 if(TARGET dlock_gen)
-  dlock_package(gen dlock-gen "distributed locks, generator of code from annotations" SECTION devel)
+  # libclang reads <stddef.h> and the like from the headers of its own release, which its package does not even recommend.
+  set(headers "")
+  if(LibClang_INCLUDE_DIR MATCHES "llvm-([0-9]+)/")
+    set(headers "libclang-common-${CMAKE_MATCH_1}-dev")
+  endif()
+  dlock_package(gen dlock-gen "distributed locks, generator of code from annotations" SECTION devel DEPENDS "${headers}")
 endif()
+dlock_package(doc dlock-doc "distributed locks, documentation" SECTION doc)
 include(CPack)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
 #
-# installed.sh command|program: uses the packages in /packages, as root, in a system that has nothing else. It changes that
+# installed.sh command|program|generator|rows: uses the packages in /packages, as root, in a system that has nothing else. It changes that
 # system: scripts/check_packages.sh runs it in one that is thrown away.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive
@@ -49,5 +49,19 @@ case ${1:-} in
     grep -q 'libdlock-redis' /tmp/cmake.log || { cat /tmp/cmake.log; fail "CMake does not name the package that is missing"; }
     echo "a program with SQLite alone: compiled by pkg-config and by CMake, in $((SECONDS - began)) s"
     ;;
-  *) fail "command or program" ;;
+  generator)
+    install dlock-gen libdlock-dev libdlock g++ cmake ninja-build
+    cmake -G Ninja -S annotated -B /tmp/build -D COMPONENTS=core,gen >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail "find_package"; }
+    cmake --build /tmp/build >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail "the build of an annotated class"; }
+    /tmp/build/consumer || fail "the program with an annotated class"
+    echo "a program with an annotated class, in $((SECONDS - began)) s"
+    ;;
+  rows)
+    install libdlock-dev libdlock-sqlite libdlock-odb odb libodb-dev libodb-sqlite-dev libsqlite3-dev g++ cmake ninja-build
+    cmake -G Ninja -S mapped_class -B /tmp/build -D COMPONENTS=sqlite,odb >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail "find_package"; }
+    cmake --build /tmp/build >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail "the build of a mapped class"; }
+    (cd /tmp && /tmp/build/consumer rows.db) || fail "the program that locks rows"
+    echo "a program that locks rows, in $((SECONDS - began)) s"
+    ;;
+  *) fail "command, program, generator or rows" ;;
 esac
