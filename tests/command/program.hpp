@@ -14,6 +14,7 @@
 #include "dlock/lock_service.hpp"
 #include "support/calls.hpp"
 #include "support/scratch_folder.hpp"
+#include "support/stopped_process.hpp"
 #include "support/test.hpp"
 
 namespace dlock::test {
@@ -56,6 +57,8 @@ class dlock_program {
   }
 
   pid_t pid() const noexcept { return pid_; }
+  /// SIGSTOP; returns when it stands still.
+  void stop() const { stop_process(pid_); }
   void signal(int number) const { REQUIRE(::kill(pid_, number) == 0); }
   /// Its exit code; 1000 + the signal that ended it. Waits for it.
   int code() {

@@ -174,7 +174,7 @@ TEST_CASE_METHOD(run_scene, "dlock run: if it and its guard are killed at once, 
                         environment);
   REQUIRE(eventually([&] { return pids_in(folder / "pids").size() == 1; }));
   const auto guard = guard_of(program.pid());
-  program.signal(SIGSTOP);
+  program.stop();
   REQUIRE(::kill(guard, SIGKILL) == 0);
   program.signal(SIGKILL);
   program.code();
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(run_scene,
   dlock_program program(arguments({"--ttl", "5s"}, family), environment);
   REQUIRE(eventually([&] { return pids_in(folder / "pids").size() == 3; }));
   const auto pids = pids_in(folder / "pids");
-  program.signal(SIGSTOP);
+  program.stop();
   lock_service locks{url};
   // Nobody can have got the key when the command's last process was gone.
   REQUIRE(eventually([&] { return all_gone(pids); }));

@@ -7,10 +7,10 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "support/calls.hpp"
 #include "support/mysql_fixture.hpp"
+#include "support/stopped_process.hpp"
 #include "support/test.hpp"
 
 namespace dlock::test {
@@ -23,18 +23,6 @@ std::string exported(const std::string& text, const std::string& name) {
   const auto begin = text.find(mark);
   if (begin == std::string::npos) throw std::runtime_error("no " + name + " in: " + text);
   return text.substr(begin + mark.size(), text.find('\'', begin + mark.size()) - begin - mark.size());
-}
-
-/// Whether each of its threads has a state out of `states`, as in proc(5).
-bool all_threads(pid_t pid, const std::string& states) {
-  for (const auto& each : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid))) {
-    std::ifstream in(each.path() / "stat");
-    std::string text;
-    std::getline(in, text);
-    const auto name_end = text.rfind(')');
-    if (name_end == std::string::npos || states.find(text.at(name_end + 2)) == std::string::npos) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -77,10 +65,7 @@ void own_server::start() {
   socket_ = exported(text, "DLOCK_TEST_MYSQL_SOCKET");
 }
 
-void own_server::stop() const {
-  ::kill(pid_, SIGSTOP);
-  if (!eventually([&] { return all_threads(pid_, "Tt"); })) throw std::runtime_error("the server does not stand still");
-}
+void own_server::stop() const { stop_process(pid_); }
 
 void own_server::go_on() const { ::kill(pid_, SIGCONT); }
 

@@ -25,7 +25,7 @@ class own_server {
   std::string root_url() const { return "mysql://root@/locks?socket=" + socket_; }
   std::uint16_t port() const noexcept { return port_; }
 
-  /// SIGSTOP; returns when no thread of it runs any more.
+  /// SIGSTOP; returns when it stands still.
   void stop() const;
   void go_on() const;
   /// Shut down in an orderly way, or by SIGKILL, and started again.

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "support/stopped_process.hpp"
+
 namespace dlock::test {
 
 /// A port for a server that a test starts, none that this process has been given before. It is below those that the
@@ -47,8 +49,8 @@ class server_process {
 
   /// -1: it does not run.
   pid_t pid() const noexcept { return pid_; }
-  /// SIGSTOP, SIGCONT.
-  void stop() const { ::kill(pid_, SIGSTOP); }
+  /// SIGSTOP; returns when it stands still.
+  void stop() const { stop_process(pid_); }
   void go_on() const { ::kill(pid_, SIGCONT); }
   /// SIGKILL, if it runs; returns when it has ended.
   void kill() { end_by(SIGKILL); }

@@ -13,6 +13,7 @@
 #include "contract/store/waiting_store.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/forked_child.hpp"
+#include "support/stopped_process.hpp"
 
 using namespace dlock;
 using namespace dlock::test;
@@ -672,7 +673,7 @@ TEST_CASE(
     first = 1;
   }
   SECTION("the first is stopped") {  // until a waiter looks by itself the key is free
-    REQUIRE(::kill(pids[0], SIGSTOP) == 0);
+    stop_process(pids[0]);
     first = 1;
     last = 2;
   }
