@@ -210,4 +210,29 @@ TEST_CASE_METHOD(two_processes, "cookbook: each partition has one consumer") {
   CHECK(take_partitions(others, 4, 1).empty());
 }
 
+// [take_up]
+/// After a loss: takes the key again. True: no other process has had it in between, so a job that was begun may go on.
+bool take_up(dlock::lock_service& locks, dlock::lease& lost) {
+  const auto key = std::string(lost.key());
+  const auto token = lost.fencing_token();
+  lost = {};
+  lost = locks.acquire(key, {.wait = 1min});
+  return lost.fencing_token() == token + 1;
+}
+// [/take_up]
+
+TEST_CASE_METHOD(two_processes,
+                 "cookbook: a lapsed lease is taken up again, and its token shows whether nobody had the key") {
+  auto held = locks.acquire("import:7");
+  clock.advance(1h);  // the process was stopped for so long, and its lease has lapsed
+  CHECK_THROWS_AS(held.ensure_held(), dlock::lock_lost);
+  CHECK(take_up(locks, held));
+  held.ensure_held();
+
+  clock.advance(1h);
+  { const auto other = others.acquire("import:7"); }
+  CHECK_FALSE(take_up(locks, held));
+  held.ensure_held();
+}
+
 }  // namespace
