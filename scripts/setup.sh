@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # Installs what dlock needs to build and to test, by apt, on Debian 12, Debian 13 and Ubuntu 24.04.
-#   scripts/setup.sh [bench|format|fuzz|galera|model|package|site|tidy]   "bench" adds etcd and gRPC, "format" clang-format,
+#   scripts/setup.sh [bench|coverage|format|fuzz|galera|model|package|site|tidy]   "bench" adds etcd and gRPC, "coverage" gcovr, "format" clang-format,
 #                                           "fuzz" clang with libFuzzer, "galera" the provider of Galera clusters, "package"
 #                                           what makes Debian packages, "tidy" clang-tidy; "model" installs Spin, "site" what
 #                                           the web site needs, and nothing else
@@ -206,6 +206,7 @@ main() {
   local missing
   case "${1:-}" in
     bench) base_packages+=(etcd-server libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc) ;;
+    coverage) base_packages+=(gcovr) ;;
     format) base_packages+=(clang-format) ;;
     fuzz) base_packages+=(clang libclang-rt-dev) ;;
     tidy) base_packages+=(clang clang-tidy) ;;
