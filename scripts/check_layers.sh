@@ -141,7 +141,7 @@ while IFS= read -r file; do
         ;;
       */*)
         # shellcheck disable=SC2086 # a list of words
-        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/background_thread.hpp base/text.hpp base/mutex.hpp $allowed; then
+        if [ -d "src/${included%%/*}" ] && ! may_include "$included" base/background_thread.hpp base/signals.hpp base/text.hpp base/mutex.hpp $allowed; then
           offend "$file:$number: includes $included, which its folder may not know"
         fi
         ;;

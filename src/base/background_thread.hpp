@@ -13,6 +13,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/signals.hpp"
+
 namespace dlock::base {
 
 /// The thread of an object, which begins when it is first needed and ends with the object. A child of fork() has a copy
@@ -38,7 +40,7 @@ class background_thread {
     if (thread_.joinable()) thread_.join();
     process_ = ::getpid();
     wake_ = std::move(wake);
-    thread_ = std::thread(std::move(body), stop_.get_token());
+    thread_ = start_thread([body = std::move(body), stop = stop_.get_token()] { body(stop); });
   }
   /// Waits until the body has ended. It can't be started again.
   void end() noexcept {

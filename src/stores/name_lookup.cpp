@@ -8,9 +8,9 @@
 #include <array>
 #include <condition_variable>
 #include <map>
-#include <thread>
 
 #include "base/mutex.hpp"
+#include "base/signals.hpp"
 
 namespace dlock::stores {
 
@@ -56,7 +56,7 @@ bool name_lookup::answers(const std::string& host, clock::time_point end, const 
   if (found == state_->begun.end()) {
     found = state_->begun.emplace(host, ++state_->last).first;
     try {
-      std::thread([all = state_, host] {
+      base::start_thread([all = state_, host] {
         look_up(host, 0);
         const base::lock_guard done(all->mutex);
         all->begun.erase(host);

@@ -3,8 +3,8 @@
 
 #include <new>
 #include <string>
-#include <thread>
 
+#include "base/signals.hpp"
 #include "engine/drivers/thread_group.hpp"
 
 namespace dlock::engine {
@@ -233,7 +233,7 @@ namespace {
 
 class system_threads final : public thread_host {
  public:
-  void start(std::function<void()> body) override { std::thread(std::move(body)).detach(); }
+  void start(std::function<void()> body) override { base::start_thread(std::move(body)).detach(); }
   time_source& join_clock() noexcept override { return system_time(); }
 };
 

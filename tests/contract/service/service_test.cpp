@@ -4,6 +4,7 @@
 
 #include "contract/service/service_contract.hpp"
 #include "dlock/multi_lease.hpp"
+#include "support/process_view.hpp"
 
 namespace dlock::test {
 
@@ -27,6 +28,39 @@ TEST_CASE_METHOD(service_fixture, "service: one holder at a time, who waits gets
   CHECK(got);
   CHECK(follows(fence_of(theirs), first));
   CHECK_FALSE(a.locks.try_acquire("k"));
+}
+
+TEST_CASE("service: a program that is started inherits no descriptor, and the service's threads get no signals") {
+  const auto fixture = make_store_fixture();
+  static_cast<void>(fixture->time());  // may begin a thread of the test's
+  const auto descriptors = inheritable_descriptors();
+  const auto threads = blocked_signals();
+  process a{*fixture}, b{*fixture};
+  auto mine = a.locks.acquire("k");
+  std::atomic<pid_t> caller{0};
+  std::thread waiter([&] {
+    caller = static_cast<pid_t>(::syscall(SYS_gettid));
+    granted(b.locks.acquire("k", {.wait = 20s}));
+  });
+  CHECK(eventually([&] { return b.waits(); }));
+  std::set<std::string> inherited;
+  for (const auto& each : inheritable_descriptors()) {
+    if (!descriptors.contains(each)) inherited.insert(each);
+  }
+  if (!fixture->leaves_descriptors()) CHECK(inherited == std::set<std::string>{});
+  std::size_t of_dlock = 0;
+  for (const auto& [thread, blocked] : blocked_signals()) {
+    if (threads.contains(thread) || thread == std::to_string(caller)) continue;
+    ++of_dlock;
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGALRM, SIGCHLD, SIGPIPE}) {
+      CAPTURE(thread, signal);
+      CHECK((blocked >> (signal - 1) & 1) == 1);
+    }
+    CHECK((blocked >> (SIGSEGV - 1) & 1) == 0);
+  }
+  CHECK(of_dlock > 0);
+  mine.release();
+  waiter.join();
 }
 
 TEST_CASE_METHOD(service_fixture, "service: re-entry costs nothing and the outermost release frees the key",

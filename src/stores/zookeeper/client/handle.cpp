@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/zookeeper/client/handle.hpp"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -18,6 +16,8 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "base/signals.hpp"
 
 namespace dlock::stores::zookeeper {
 namespace {
@@ -92,22 +92,6 @@ zookeeper_settings zookeeper_settings::parse(store_url url) {
 
 namespace {
 
-/// The library's own threads get none of the application's signals.
-class no_signals {
- public:
-  no_signals() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~no_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  no_signals(const no_signals&) = delete;
-  no_signals& operator=(const no_signals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 /// The servers but one of them, which is named by its address; all, if there are no others or they have names.
 std::vector<std::string> without(const std::vector<std::string>& servers, std::string_view one) {
   auto others = servers;
@@ -164,7 +148,7 @@ zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chro
 }
 
 zhandle_t* zookeeper_handle::make_native(const std::vector<std::string>& servers, const clientid_t* session) {
-  const no_signals here;
+  const base::no_signals here;  // the library's own threads inherit it
   const auto known = found(servers, settings_);
   if (known.empty()) throw std::runtime_error("the name service does not answer in time");
   auto* const made = ::zookeeper_init2(known.c_str(), on_event, asked_ms_, session, this, 0, say_nothing);

@@ -14,6 +14,7 @@ class zookeeper_fixture : public url_fixture {
   bool deletes_free_rows() const override { return true; }
   bool keeps_by_itself() const override { return true; }
   bool forgets_expired() const override { return true; }
+  bool leaves_descriptors() const override { return true; }
 };
 
 /// With a server of its own.
