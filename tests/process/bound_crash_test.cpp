@@ -15,6 +15,8 @@ TEST_CASE("crash: a key that a killed process held by its connection is free at 
   const auto fixture = make_bound_fixture(scheme);
   taker holder(fixture->url(), {"--ttl", "60000"}), killed(fixture->url()), next(fixture->url());
   holder.take();
+  // What it started lives on, and must not keep the connection open.
+  for (auto* each : {&holder, &killed}) CHECK(each->ask("spawn", "spawned").size() == 1);
   for (auto* each : {&killed, &next}) {
     each->say("take 20000");
     each->expect("waiting");

@@ -18,6 +18,7 @@
 ///   loop              looping                         (a thread takes the key again and again, each time for 2 ms)
 ///   looped            looped <grants> <timeouts>      (so far)
 ///   fork <how>        child <exit code or "signal n">; see fork_child()
+///   spawn             spawned                         (a program that lives for half a minute)
 ///   outlive           outliving                       (the lease will be destroyed after the service)
 ///   exit              (std::exit(0))
 ///   exit-inside <how> inside                          (the same, in a call that holds the key)
@@ -351,6 +352,8 @@ bool obey(const std::string& command, const std::string& argument) {
     say("looped {}", looped());
   } else if (command == "fork") {
     fork_child(argument);
+  } else if (command == "spawn") {
+    if (std::system("sleep 30 <&- >&- 2>&- &") == 0) say("spawned");
   } else if (command == "outlive") {
     when_lost.reset();
     outliving = std::move(held);

@@ -18,8 +18,11 @@
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "odb/verify/verify_scene.hpp"
+#include "support/forked_child.hpp"
 #include "support/mysql_fixture.hpp"
+#include "support/mysql_global_setting.hpp"
 #include "support/own_server.hpp"
+#include "support/process_view.hpp"
 #include "support/scratch_folder.hpp"
 #include "wallet-odb.hxx"
 
@@ -286,6 +289,42 @@ TEST_CASE("mysql database: the hosts of the URL are tried in turn, and the sessi
   connection->execute("CREATE TEMPORARY TABLE matches (id INT)");
   connection->execute("INSERT INTO matches VALUES (1)");
   CHECK(connection->execute("UPDATE matches SET id = 1") == 1);
+}
+
+TEST_CASE("mysql database: texts are utf8mb4 where the server does not heed what a client asks for", "[mariadb]") {
+  own_server server("latin", "--character-set-client-handshake=0 --character-set-server=latin1");
+  const auto db = open_database(server.url());
+  CHECK(value(*db, "SELECT CONCAT(@@character_set_client, @@character_set_connection, @@character_set_results)") ==
+        "utf8mb4utf8mb4utf8mb4");
+}
+
+TEST_CASE("mysql database: a program that is started inherits no connection, and no file is read for a server") {
+  const auto db = open_database(mysql_setting("DLOCK_TEST_MYSQL_APP_URL"));
+  const auto before = inheritable_descriptors();
+  const auto connection = db->connection();
+  CHECK(inheritable_descriptors() == before);
+  CHECK_THROWS_WITH(connection->execute("LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE verify_wallet"),
+                    ContainsSubstring("local", Catch::CaseSensitive::No));
+}
+
+TEST_CASE_METHOD(
+    verify_scene,
+    "mysql verify: the key of a holder that verified, started a program and was killed is free after its ttl",
+    "[T91]") {
+  forked_child child([&](auto tell) {
+    lock_service own(fixture->locks());
+    const auto held = own.acquire("child", {.ttl = 2s});
+    const auto db = open_database(fixture->bank());
+    odb::transaction t(db->begin());
+    held.verify(t);
+    tell(std::system("sleep 30 <&- >&- 2>&- &") == 0 ? 1 : 0);
+    ::pause();
+  });
+  std::uint64_t started = 0;
+  REQUIRE(child.read(started));
+  CHECK(started == 1);
+  CHECK(child.kill());
+  CHECK_NOTHROW(locks.acquire("child", {.wait = 15s}).release());
 }
 
 TEST_CASE("mysql database: by a socket, and an error that names no password") {

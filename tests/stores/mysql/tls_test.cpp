@@ -4,13 +4,20 @@
 
 #include <fmt/format.h>
 
+#include <sys/socket.h>
+
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/calls.hpp"
+#include "support/forked_child.hpp"
 #include "support/own_server.hpp"
+
+#include "stores/mysql/client/client.hpp"
+#include "stores/mysql/client/native.hpp"
 
 namespace dlock::test {
 
@@ -148,6 +155,36 @@ TEST_CASE_METHOD(tls_fixture, "mysql tls: locks work, and an idle connection sta
   held.release();
   root.run(fmt::format("KILL {}", connection->identity().id));
   CHECK(eventually([&] { return !connection->alive(); }));
+}
+
+TEST_CASE_METHOD(tls_fixture,
+                 "mysql tls: a connection that broke raises no SIGPIPE in a program that does not ignore it") {
+  const auto to = url("tls=require");
+  const int end = in_child([&] {
+    auto here = open_store(to);
+    fault reason;
+    auto link = here->connect(5s, reason);
+    auto parsed = store_url::parse(to);
+    const auto application = stores::mysql::open_application_database(stores::mysql::mysql_settings::take(parsed));
+    auto used = application->connection();
+    if (link == nullptr) return 1;
+    std::signal(SIGPIPE, SIG_DFL);  // the client library had it ignored
+    link->interrupt();
+    link.reset();  // says farewell
+    auto* const handle = static_cast<odb::mysql::connection&>(*used).handle();
+    ::shutdown(stores::mysql::mysql_socket(handle), SHUT_RDWR);
+    try {
+      used->execute("SELECT 1");
+      return 2;
+    } catch (const odb::exception&) {
+      // The connection is gone, and the process is not.
+    }
+    used.reset();
+    sigset_t pending;
+    ::sigpending(&pending);
+    return ::sigismember(&pending, SIGPIPE) == 1 ? 3 : 0;
+  });
+  CHECK(end == 0);
 }
 
 }  // namespace dlock::test

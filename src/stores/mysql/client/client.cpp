@@ -22,9 +22,7 @@ namespace {
 class mysql_odb_connection final : public odb::mysql::connection {
  public:
   mysql_odb_connection(odb::mysql::database& database, mysql_handle handle, const statement_rewrite& rewrite)
-      : odb::mysql::connection(database, handle.get()), rewrite_(rewrite) {
-    handle.release();  // the base class closes it
-  }
+      : odb::mysql::connection(database, handle.release()), rewrite_(rewrite) {}  // the base class closes it
 
   using odb::mysql::connection::execute;
   unsigned long long execute(const char* statement, std::size_t length) override {
@@ -186,13 +184,13 @@ class connections_by_url final : public odb::mysql::connection_pool_factory {
     return nullptr;
   }
   pooled_connection_ptr adopt(mysql_handle handle) {
+    // The connection closes it, also where the rest of its constructor fails: from here on it is the connection's
+    // alone.
 #if LIBODB_VERSION < 2050000
-    pooled_connection_ptr connection(new (odb::details::shared) pooled_connection(*db_, handle.get()));
+    return pooled_connection_ptr(new (odb::details::shared) pooled_connection(*db_, handle.release()));
 #else
-    pooled_connection_ptr connection(new (odb::details::shared) pooled_connection(*this, handle.get()));
+    return pooled_connection_ptr(new (odb::details::shared) pooled_connection(*this, handle.release()));
 #endif
-    handle.release();  // the connection closes it
-    return connection;
   }
 
   const mysql_settings settings_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/io_bound.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -27,6 +28,8 @@ mysql_io_bound::~mysql_io_bound() { present = outer_; }
 int mysql_io_bound::wait(int socket, bool to_read, int timeout_ms) noexcept {
   using namespace std::chrono;
   const auto* const bound = present;
+  // The library makes the socket without it; this is the first that is seen of it, before TLS and the login.
+  if (bound != nullptr) ::fcntl(socket, F_SETFD, FD_CLOEXEC);
   const auto own_end = timeout_ms > 0 ? clock::now() + milliseconds{timeout_ms} : clock::time_point::max();
   const auto end = bound != nullptr ? std::min(own_end, bound->end_) : own_end;
   std::array<pollfd, 2> watched{{{socket, static_cast<short>(to_read ? POLLIN : POLLOUT), 0},

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/native.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
+#include "base/signals.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/io_bound.hpp"
+#include "stores/mysql/client/sigpipe.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -56,6 +60,9 @@ void set_options(MYSQL* handle, const mysql_settings& settings, microseconds lim
   mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   const unsigned protocol = settings.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
   mysql_options(handle, MYSQL_OPT_PROTOCOL, &protocol);
+  // Otherwise a server that is not what it seems may ask for any file that this process can read.
+  const unsigned files = 0;
+  mysql_options(handle, MYSQL_OPT_LOCAL_INFILE, &files);
   mysql_io_bound::apply(handle);
   set_tls(handle, settings);
   if (!settings.tls_ca.empty()) mysql_options(handle, MYSQL_OPT_SSL_CA, settings.tls_ca.c_str());
@@ -95,6 +102,8 @@ mysql_handle connected(const mysql_settings& settings, const store_url::endpoint
     return nullptr;
   }
   set_options(handle.get(), settings, limit, by);
+  std::optional<base::no_sigpipe> guard;
+  if (settings.tls != tls_mode::off) guard.emplace();
   // ODB needs CLIENT_FOUND_ROWS as well: rows are counted that matched, changed or not.
   if (mysql_real_connect(handle.get(), or_null(host.host), or_null(settings.user), settings.password.c_str(),
                          settings.database.c_str(), host.port, or_null(settings.socket),
@@ -105,8 +114,12 @@ mysql_handle connected(const mysql_settings& settings, const store_url::endpoint
     if (why.native == CR_SSL_CONNECTION_ERROR) why.transient = tls_may_succeed_later(mysql_error(handle.get()));
     return nullptr;
   }
+  // A program that is started on another thread before this gets the socket; mysql_io_bound keeps that time short.
+  ::fcntl(mysql_socket(handle.get()), F_SETFD, FD_CLOEXEC);
+  const bool encrypted = mysql_get_ssl_cipher(handle.get()) != nullptr;
+  if (encrypted) keep_sigpipe_from(handle.get());
   const bool must_encrypt = settings.tls == tls_mode::require || settings.tls == tls_mode::verify;
-  if (must_encrypt && mysql_get_ssl_cipher(handle.get()) == nullptr) {
+  if (must_encrypt && !encrypted) {
     why = make_own_fault(fmt::format("{}: TLS was asked for and the server does not offer it", doing), false, true);
     return nullptr;
   }
@@ -128,15 +141,13 @@ mysql_handle connect_mysql(const mysql_settings& settings, const store_url::endp
 mysql_handle connect_application(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit,
                                  fault& why) {
   auto handle = connected(settings, host, limit, user_of::application, why);
-#ifndef MARIADB_PACKAGE_VERSION
-  // MySQL's library asks for a collation that MariaDB does not have. That server takes its default character set then,
-  // and says nothing.
+  // What the client asked for in its handshake the server may not know, or not heed (character-set-client-handshake);
+  // it says nothing then.
   const auto doing = fmt::format("dlock: {}: setting the character set", settings.name);
-  if (handle && is_mariadb(handle.get()) && !run_mysql(handle.get(), "SET NAMES utf8mb4", doing, nullptr, why)) {
+  if (handle && !run_mysql(handle.get(), "SET NAMES utf8mb4", doing, nullptr, why)) {
     why.connection = true;
     return nullptr;
   }
-#endif
   return handle;
 }
 

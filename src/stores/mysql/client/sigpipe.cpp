@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/mysql/client/sigpipe.hpp"
+
+#include "base/signals.hpp"
+#include "stores/mysql/client/native.hpp"
+
+namespace dlock::stores::mysql {
+
+#if defined(MARIADB_PACKAGE_VERSION_ID) && MARIADB_PACKAGE_VERSION_ID >= 30300
+
+namespace {
+
+using methods = st_mariadb_methods;
+
+/// The library's own, which are the same for all connections.
+const methods* original = nullptr;
+
+template <auto Member, class Result, class... Arguments>
+Result guarded(Arguments... arguments) {
+  const base::no_sigpipe guard;
+  return (original->*Member)(arguments...);
+}
+
+template <auto Member, class Result, class... Arguments>
+void guard(methods& table, Result (*methods::*)(Arguments...)) {
+  if (original->*Member != nullptr) table.*Member = guarded<Member, Result, Arguments...>;
+}
+
+template <auto... Members>
+void guard_all(methods& table) {
+  (guard<Members>(table, Members), ...);
+}
+
+/// Whatever writes or reads passes through this table, by which the library lets plugins take its place.
+methods guarded_methods(const methods& all) {
+  original = &all;
+  methods table = all;
+  guard_all<&methods::db_close, &methods::db_command, &methods::db_skip_result, &methods::db_read_query_result,
+            &methods::db_read_rows, &methods::db_read_one_row, &methods::db_read_prepare_response,
+            &methods::db_read_stmt_result, &methods::db_stmt_get_result_metadata, &methods::db_stmt_get_param_metadata,
+            &methods::db_stmt_read_all_rows, &methods::db_stmt_fetch, &methods::db_stmt_flush_unbuffered,
+            &methods::db_read_execute_response>(table);
+  return table;
+}
+
+/// The table of another minor version may be longer.
+bool is_known_library() noexcept {
+  return version_in(mysql_get_client_info()) / 100 == MARIADB_PACKAGE_VERSION_ID / 100;
+}
+
+}  // namespace
+
+void keep_sigpipe_from(MYSQL* handle) noexcept {
+  static const bool known = is_known_library();
+  if (!known) return;
+  static const methods table = guarded_methods(*handle->methods);
+  if (handle->methods == original) handle->methods = &table;
+}
+
+#else
+
+void keep_sigpipe_from(MYSQL*) noexcept {}
+
+#endif
+
+}  // namespace dlock::stores::mysql

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// Connections that are made while memory runs out.
+
+#include "support/mysql_fixture.hpp"
+#include "support/scarce_memory.hpp"
+#include "support/test.hpp"
+
+#include "stores/mysql/client/client.hpp"
+
+namespace dlock::test {
+
+namespace {
+
+/// Calls it again and again, each time with one allocation more before memory runs out, until there is enough.
+template <class Body>
+void run_out_everywhere(Body body) {
+  for (std::size_t number = 0;; ++number) {
+    REQUIRE(number < 5'000);
+    const scarce_memory scarce(number);
+    const bool done = body();
+    if (scarce.ran_out()) continue;
+    CHECK(done);
+    return;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("mysql memory: a connection that is not made for want of memory is closed once") {
+  const mysql_fixture tables;
+  const auto store = tables.open("&tls=off");
+  run_out_everywhere([&] {
+    fault why;
+    return store->connect(5s, why) != nullptr;
+  });
+  auto url = store_url::parse(tables.url("&tls=off"));
+  url.take_param("prefix");
+  const auto settings = stores::mysql::mysql_settings::take(url);
+  run_out_everywhere([&] {
+    try {
+      const auto database = stores::mysql::open_application_database(settings);
+      auto connection = database->connection();
+      const ample_memory rest;  // ODB's pool, which takes it back, ends the program without memory
+      connection.reset();
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  });
+}
+
+}  // namespace dlock::test
