@@ -22,25 +22,25 @@ Result guarded(Arguments... arguments) {
 }
 
 template <auto Member, class Result, class... Arguments>
-void guard(methods& table, Result (*methods::*)(Arguments...)) {
-  if (original->*Member != nullptr) table.*Member = guarded<Member, Result, Arguments...>;
+void guard(methods& into, Result (*methods::*)(Arguments...)) {
+  if (original->*Member != nullptr) into.*Member = guarded<Member, Result, Arguments...>;
 }
 
 template <auto... Members>
-void guard_all(methods& table) {
-  (guard<Members>(table, Members), ...);
+void guard_all(methods& into) {
+  (guard<Members>(into, Members), ...);
 }
 
 /// Whatever writes or reads passes through this table, by which the library lets plugins take its place.
 methods guarded_methods(const methods& all) {
   original = &all;
-  methods table = all;
+  methods made = all;
   guard_all<&methods::db_close, &methods::db_command, &methods::db_skip_result, &methods::db_read_query_result,
             &methods::db_read_rows, &methods::db_read_one_row, &methods::db_read_prepare_response,
             &methods::db_read_stmt_result, &methods::db_stmt_get_result_metadata, &methods::db_stmt_get_param_metadata,
             &methods::db_stmt_read_all_rows, &methods::db_stmt_fetch, &methods::db_stmt_flush_unbuffered,
-            &methods::db_read_execute_response>(table);
-  return table;
+            &methods::db_read_execute_response>(made);
+  return made;
 }
 
 /// The table of another minor version may be longer.
@@ -53,8 +53,8 @@ bool is_known_library() noexcept {
 void keep_sigpipe_from(MYSQL* handle) noexcept {
   static const bool known = is_known_library();
   if (!known) return;
-  static const methods table = guarded_methods(*handle->methods);
-  if (handle->methods == original) handle->methods = &table;
+  static const methods made = guarded_methods(*handle->methods);
+  if (handle->methods == original) handle->methods = &made;
 }
 
 #else
