@@ -59,7 +59,7 @@ class by_hand final : public bench::annotated_service {
  public:
   by_hand(annotated_service& inner, lock_service& locks) : inner_(inner), locks_(locks) {}
   std::int64_t place(std::int64_t id, std::int64_t buyer) override {
-    DISTRIBUTED_LOCKED(locks_, key<"order:{id}:{buyer}">(id, buyer), {.ttl = 30s, .wait = 2s}) {
+    DISTRIBUTED_LOCKED(locks_, key<"order:{id}:{buyer}", "id", "buyer">(id, buyer), {.ttl = 30s, .wait = 2s}) {
       return inner_.place(id, buyer);
     }
   }

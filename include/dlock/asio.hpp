@@ -35,6 +35,7 @@
 /// Thread safety: any thread.
 
 #include <chrono>
+#include <concepts>
 #include <optional>
 #include <utility>
 
@@ -49,6 +50,9 @@ class service {
 
   /// `executor`: for handlers without an executor. Coroutines have theirs.
   service(lock_service& locks, executor_type executor) : locks_(&locks), executor_(std::move(executor)) {}
+  /// The executor of an execution context, such as an io_context.
+  template <std::derived_from<net::execution_context> Context>
+  service(lock_service& locks, Context& context) : service(locks, context.get_executor()) {}
 
   executor_type get_executor() const noexcept { return executor_; }
   /// Asks in the name of `me`, whatever owner_scope there is.

@@ -24,6 +24,8 @@
 /// | text                              | where the event has one               | for people                               |
 ///
 /// Several processes may write to one file of a local file system: each line is one write() to the file's end.
+///
+/// A file that was renamed or removed, as logrotate does, is made anew within a second of the next event.
 
 #include <chrono>
 #include <functional>
@@ -38,15 +40,17 @@ namespace DLOCK_EXPORT dlock {
 struct event_log_options {
   /// The field `service`, to tell several services of a process apart. Default: no such field.
   std::string service{};
+  /// As that of spdlog_observer_options: no key stands in the file as it is. Default false.
+  bool hash_keys = false;
   /// Only for tests: another clock. Default: the system's.
   std::function<std::chrono::system_clock::time_point()> now{};
 };
 
 /// Adds to the file, or makes it (mode 0640). A line that can't be written (a full disk) counts as
-/// event::kind::observer_failed.
+/// event::kind::observer_failed; so does a file that can't be made anew, and then the line is in the old one.
 /// Errors: std::system_error naming the path, it can't be opened.
 /// Thread safety: any thread.
-/// Cost: one write() for each event.
+/// Cost: one write() for each event, and one stat() in a second.
 DLOCK_EXPORT std::shared_ptr<observer> make_event_log(const std::string& path, event_log_options options = {});
 
 }  // namespace dlock

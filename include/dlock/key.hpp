@@ -11,17 +11,15 @@ namespace DLOCK_EXPORT dlock {
 
 /// Composes a key from a pattern, checked at compile time, and the values it names:
 ///
-///   key<"order:{o.id}:{u.name}">(o, u)            o is the first argument, u the second
-///   key<"order:{o.id}:{u.name}", "u", "o">(u, o)  the names say which argument is which
+///   key<"order:{o.id}:{u.name}", "o", "u">(o, u)  the listed names say which argument is which
 ///   key<"order:{id}">(o)                          id is a field of the only argument
 ///   key<"user:{id}">(42)                          id names the argument itself
 ///   key<"report:daily">()                         no values: the text
 ///
 /// A part in braces is a name, or a path of names separated by dots: an argument's name, then fields of
-/// aggregates (structs without private members, bases or constructors). Names bind to the arguments in order
-/// of first appearance, and there must be one for each; a list of names after the pattern fixes the order,
-/// "_" there skips an argument. With one argument and no list, a path begins in the argument when it is an
-/// aggregate that has such fields and is no key_part itself.
+/// aggregates (structs without private members, bases or constructors). The names of several arguments are listed
+/// after the pattern, in the order of the arguments; "_" there skips one. A single argument needs no list: a path then
+/// begins in the argument when it is an aggregate that has such fields and is no key_part itself.
 ///
 /// Text outside the braces is taken as it is; "{{" and "}}" stand for single braces. Values are written by
 /// append_part (append_part.hpp) and escaped, '%' as "%25" and ':' as "%3A", and two parts must have a ':' in

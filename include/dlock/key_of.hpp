@@ -126,7 +126,7 @@ template <std::size_t N>
 /// Keys for classes with private members, which key<"..."> cannot look into:
 ///
 ///   const auto order_key = key_of("order", arg<1>(&order::id), arg<2>(&user::name));
-///   order_key(o, u)    "order:<id>:<name>", as key<"order:{o.id}:{u.name}">(o, u) would be
+///   order_key(o, u)    "order:<id>:<name>", as key<"order:{o.id}:{u.name}", "o", "u">(o, u)
 ///
 /// The prefix is taken verbatim and must not be empty; values are escaped as key<"..."> escapes them, so different
 /// values never give the same key. The projections are copied.

@@ -10,8 +10,10 @@
 #include "dlock/detail/cxx20.hpp"
 //
 #include <chrono>
+#include <concepts>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "dlock/export.hpp"
 
@@ -51,16 +53,30 @@ enum class fairness {
 /// For lock_options::wait: no bound that anybody would see (100 years). Cancel it by lock_options::cancel or close().
 inline constexpr std::chrono::milliseconds wait_forever = std::chrono::hours{24 * 36'525};
 
+/// A time that may be left open.
+struct optional_time : std::optional<std::chrono::milliseconds> {
+  using std::optional<std::chrono::milliseconds>::optional;
+  constexpr optional_time(const std::optional<std::chrono::milliseconds>& time) noexcept : optional(time) {}
+  template <class T>
+  requires std::convertible_to<T&&, optional_time>
+  constexpr optional_time& operator=(T&& time) { return *this = optional_time(std::forward<T>(time)); }
+  // clang-format off
+  template <class T>
+  requires(!std::convertible_to<T&&, optional_time>)
+  optional_time& operator=(T&&) = delete;  // dlock: a time has a unit and is whole milliseconds: options.ttl = 30s;
+  // clang-format on
+};
+
 /// Pauses between two polls of a busy key: pause, pause * multiplier, ... up to max_pause, each shortened by a
 /// random part. A pause never runs past the end of the wait, nor past the moment the holder's lease can end.
 /// Where a release notifies the waiter (docs/waiting.md), only `limit` counts: with it the waiter polls all the same.
 struct retry_policy {
   /// First pause. Default 10 ms; 1 ms to 1 day.
-  std::optional<std::chrono::milliseconds> pause{};
+  optional_time pause{};
   /// Growth of each next pause. Default 2; 1 to 100.
   std::optional<double> multiplier{};
   /// Longest pause. Default 250 ms; not below pause, at most 1 day.
-  std::optional<std::chrono::milliseconds> max_pause{};
+  optional_time max_pause{};
   /// The random part, as a fraction of the pause. Default 0.5; 0 (none) to 1.
   std::optional<double> jitter{};
   /// Most retries after the first attempt; whichever of limit and wait ends first counts. An attempt that a
@@ -75,11 +91,11 @@ struct lock_options {
   /// How long the server lets the lease live without renewal: after a crash the key is free within ttl. Default 30 s.
   /// With renewal::automatic 1 s to 24 h, and the nearest of 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600 s
   /// that is not above it is used. Otherwise 10 ms to 30 days, exactly.
-  std::optional<std::chrono::milliseconds> ttl{};
+  optional_time ttl{};
   /// How long the call may wait for the key, all in all. Default 10 s; 0: one attempt; at most 365 days, or
   /// wait_forever. Calls that try (try_acquire() and all that have "try" or "skip" in their names) inherit nothing
   /// here: not set, they make one attempt.
-  std::optional<std::chrono::milliseconds> wait{};
+  optional_time wait{};
   /// What renews the lease. Default automatic.
   std::optional<dlock::renewal> renewal{};
   /// What asking again for a key one holds does. Default: allowed.
@@ -88,10 +104,10 @@ struct lock_options {
   retry_policy retry{};
   /// The key stays taken at least this long after the grant, even if released earlier (a crash ends it).
   /// For jobs that may not run twice in a while. Default 0: off; at most 30 days.
-  std::optional<std::chrono::milliseconds> min_hold{};
+  optional_time min_hold{};
   /// The lease is lost (reason max_hold) this long after the grant, whatever the holder does, and the key freed a
   /// service_options::margin later. Default 0: no cap; at most 365 days, not below min_hold.
-  std::optional<std::chrono::milliseconds> max_hold{};
+  optional_time max_hold{};
   /// The order in which processes that wait get the key. Default fairness::none.
   std::optional<dlock::fairness> fairness{};
   /// Ends the waiting with lock_refused (errc::cancelled) when requested; requested before the call, nothing is asked

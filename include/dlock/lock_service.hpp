@@ -164,6 +164,11 @@ class lock_service : private detail::wrong_calls {
   /// Cost: some mutexes, no statement.
   std::size_t held() const noexcept;
   std::size_t waiting() const noexcept;
+  /// For how long the oldest of each has been held, or has waited; 0: there is none. A holder that hangs and renews is
+  /// seen here alone.
+  /// Cost: looks at each of them; no statement.
+  std::chrono::microseconds oldest_hold() const noexcept;
+  std::chrono::microseconds oldest_wait() const noexcept;
   /// The capabilities of the store, such as rows, min_hold or fence (store_interface/store_types.hpp).
   capabilities caps() const noexcept;
   /// Statements sent for acquires, releases and inspection; renewals and background work not counted.

@@ -25,8 +25,8 @@
 /// A closing brace can't report that the lock was lost meanwhile (destructors do not throw): call
 /// held.ensure_held() before what matters, or use with_lock.
 ///
-/// A semicolon after the parenthesis locks and unlocks and guards nothing: DISTRIBUTED_LOCKED("k"); { ... }
-/// g++ warns of it (-Wempty-body, in -Wextra); clang has no warning for it.
+/// The body is a block in braces. Anything else does not compile, so DISTRIBUTED_LOCKED("k"); { ... }, whose block
+/// would run without the lock, is an error.
 
 #ifndef DLOCK_NO_MACROS
 
@@ -102,24 +102,45 @@ wrong_options<T> try_hold(const lock_key&, const T&);
 //     A lease for a key, a multi_lease for a list of keys.
 //   ::dlock::
 //     Right wherever the macro is used, also inside a namespace x::dlock.
+//   DLOCK_DETAIL_A_BLOCK_IN_BRACES_FOLLOWS
+//     Both branches of an `if consteval` must be in braces. In C++20 compilers have it as an extension, of which they
+//     warn; the warning is off up to there. A lock is no constant, so its first branch is never taken. g++ takes no
+//     pragma between the else and the brace, and without one there clang warns of an else that dangles.
 //   key_expr __VA_OPT__(, ) __VA_ARGS__
 //     Puts together again what the preprocessor took apart: the commas of {.ttl = 1s, .wait = 2s}, of
 //     {"a", "b"} and of key<"{o}:{u}", "o", "u">(o, u).
 
-/// Runs the statement that follows under the lock or locks; the lease is called `lease_name` in it.
+#if defined(__clang__)
+#define DLOCK_DETAIL_A_BLOCK_IN_BRACES_FOLLOWS                                                \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wc++2b-extensions\"") \
+      _Pragma("clang diagnostic ignored \"-Wdangling-else\"") if consteval {                  \
+    __builtin_unreachable();                                                                  \
+  }                                                                                           \
+  else _Pragma("clang diagnostic pop")
+#else
+#define DLOCK_DETAIL_A_BLOCK_IN_BRACES_FOLLOWS                                                           \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wc++23-extensions\"") if consteval { \
+    _Pragma("GCC diagnostic pop") __builtin_unreachable();                                               \
+  }                                                                                                      \
+  else
+#endif
+
+/// Runs the block that follows under the lock or locks; the lease is called `lease_name` in it.
 #define DISTRIBUTED_LOCKED_AS(lease_name, key_expr, ...)                                                             \
   if constexpr ([[maybe_unused]] const auto lease_name = ::dlock::detail::hold(key_expr __VA_OPT__(, ) __VA_ARGS__); \
                 false) {                                                                                             \
-  } else
+  } else                                                                                                             \
+    DLOCK_DETAIL_A_BLOCK_IN_BRACES_FOLLOWS
 
 /// The same where the lease needs no name.
 #define DISTRIBUTED_LOCKED(key_expr, ...) \
   DISTRIBUTED_LOCKED_AS(DLOCK_DETAIL_UNIQUE(dlock_lease_), key_expr __VA_OPT__(, ) __VA_ARGS__)
 
-/// One attempt, or what options.wait allows: runs the statement if the key was (all keys were) to be had, the one after
+/// One attempt, or what options.wait allows: runs the block if the key was (all keys were) to be had, the one after
 /// `else` (where there is one) if it was busy. A plain if: the else is the point, and the next one is always its own.
-#define DISTRIBUTED_TRY_LOCKED_AS(lease_name, key_expr, ...) \
-  if ([[maybe_unused]] const auto lease_name = ::dlock::detail::try_hold(key_expr __VA_OPT__(, ) __VA_ARGS__))
+#define DISTRIBUTED_TRY_LOCKED_AS(lease_name, key_expr, ...)                                                   \
+  if ([[maybe_unused]] const auto lease_name = ::dlock::detail::try_hold(key_expr __VA_OPT__(, ) __VA_ARGS__)) \
+  DLOCK_DETAIL_A_BLOCK_IN_BRACES_FOLLOWS
 
 /// The same where the lease needs no name.
 #define DISTRIBUTED_TRY_LOCKED(key_expr, ...) \

@@ -20,9 +20,13 @@
 /// | dlock_hold_seconds              | histogram | end: released, lost       | from the grant to the end of the lease      |
 /// | dlock_held_keys                 | gauge     | -                         | lock_service::held(), of watched services   |
 /// | dlock_waiting_calls             | gauge     | -                         | lock_service::waiting(), of watched services|
+/// | dlock_oldest_hold_seconds       | gauge     | -                         | lock_service::oldest_hold(), of the oldest  |
+/// | dlock_oldest_wait_seconds       | gauge     | -                         | lock_service::oldest_wait(), likewise       |
 ///
 /// No label depends on keys, so the number of time series is fixed: some 130. With metrics_options::service each has
-/// the label `service`, too.
+/// the label `service`, too. Several services that shall be told apart have a dlock::metrics each, and one text:
+///
+///   answer_scrape(dlock::metrics::text({orders, stock}));
 
 #include <array>
 #include <cstdint>
@@ -99,6 +103,11 @@ class metrics final : public observer {
   std::vector<metric_family> read() const;
   /// The same in Prometheus' text format, version 0.0.4 (Content-Type: text/plain; version=0.0.4).
   std::string text() const;
+
+  /// The same of several in one answer, which names each metric once.
+  /// Errors: std::invalid_argument, one is null, or two have the same metrics_options::service.
+  static std::vector<metric_family> read(const std::vector<std::shared_ptr<const metrics>>& of);
+  static std::string text(const std::vector<std::shared_ptr<const metrics>>& of);
 
  private:
   struct counters;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct event {
     release_failed,   ///< key, fence, text: left to the background
     outcome_unknown,  ///< key, text: an attempt without an answer; it is cancelled behind the scenes
     acquire_failed,   ///< key, text: the database failed during an acquire
-    deadlock,         ///< key, text: after `busy`: the wait would have closed that circle of threads that wait
+    deadlock,         ///< key, text, keys: after `busy`: the wait would have closed that circle of threads that wait
     in_transaction,   ///< key, text: acquired inside an open transaction, which may not see what holders before wrote
     blocked,          ///< key, fence, text: the holder is dead, but a transaction that it verified is still open
     session_opened,   ///< text: the session's id
@@ -46,6 +47,7 @@ struct event {
   bool taken_over = false;  ///< from a holder that died
   loss_reason reason = loss_reason::none;
   std::string_view text{};
+  std::span<const std::string_view> keys{};  ///< further keys, which `text` names as printable() writes them
 };
 
 /// "granted", "reentered", ...: for messages and labels.

@@ -15,6 +15,7 @@
 /// server.
 
 #include <memory>
+#include <vector>
 
 #include "dlock/export.hpp"
 #include "dlock/metrics.hpp"
@@ -30,5 +31,9 @@ namespace DLOCK_EXPORT dlock {
 /// Thread safety: any thread.
 DLOCK_EXPORT std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(
     std::shared_ptr<const metrics> from);
+/// Of several, as metrics::read() joins them: one collectable for all.
+/// Errors: as metrics::read().
+DLOCK_EXPORT std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(
+    std::vector<std::shared_ptr<const metrics>> from);
 
 }  // namespace dlock

@@ -31,7 +31,8 @@ class time_source;
 
 struct spdlog_observer_options {
   /// Write "sha256:" and 16 hex digits instead of keys, for keys with personal data: equal keys can still be
-  /// told to be equal. No secret is involved: a reader who can guess the key can check the guess. Default false.
+  /// told to be equal. In texts each key goes, and whatever else stands in quotes, such as a value in a database's
+  /// error. No secret is involved: a reader who can guess the key can check the guess. Default false.
   bool hash_keys = false;
   /// Most lines per second for each kind of event. What was left out is said: in a line "suppressed" by the
   /// next event after that second, at the latest when the observer is destroyed. Default 20; 0: no limit.

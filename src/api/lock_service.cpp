@@ -169,6 +169,11 @@ std::chrono::milliseconds close_limit(std::chrono::milliseconds limit) {
   throw std::invalid_argument("dlock: close: limit = " + std::to_string(limit.count()) + " ms: 0 or more");
 }
 
+std::chrono::microseconds since(const engine::service_context& of, instant begin) noexcept {
+  return begin == instant::max() ? std::chrono::microseconds{0}
+                                 : std::max(of.time.now() - begin, std::chrono::microseconds{0});
+}
+
 }  // namespace
 
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {
@@ -191,6 +196,13 @@ std::uint64_t lock_service::count(event::kind kind) const noexcept {
 
 std::size_t lock_service::held() const noexcept { return core_->forked() ? 0 : core_->all().table.size(); }
 std::size_t lock_service::waiting() const noexcept { return core_->forked() ? 0 : core_->all().queue.waiting(); }
+
+std::chrono::microseconds lock_service::oldest_hold() const noexcept {
+  return core_->forked() ? std::chrono::microseconds{0} : since(core_->shared(), core_->all().table.oldest_grant());
+}
+std::chrono::microseconds lock_service::oldest_wait() const noexcept {
+  return core_->forked() ? std::chrono::microseconds{0} : since(core_->shared(), core_->all().queue.oldest_wait());
+}
 
 capabilities lock_service::caps() const noexcept { return core_->where().caps(); }
 

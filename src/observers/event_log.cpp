@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <iterator>
@@ -58,13 +60,16 @@ std::string host_name() {
   return text.data();
 }
 
+using time_point = std::chrono::system_clock::time_point;
+
+int open_file(const std::string& path) noexcept {
+  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+}
+
 class event_log final : public observer {
  public:
   event_log(const std::string& path, event_log_options options)
-      : options_(std::move(options)),
-        path_(path),
-        host_(host_name()),
-        file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640)) {
+      : options_(std::move(options)), path_(path), host_(host_name()), file_(open_file(path)) {
     if (file_ < 0) fail("opening");
   }
   event_log(const event_log&) = delete;
@@ -72,13 +77,20 @@ class event_log final : public observer {
   ~event_log() override { ::close(file_); }
 
   void on(const event& event) override {
-    const auto text = compose(event);
+    const auto now = options_.now ? options_.now() : std::chrono::system_clock::now();
+    const auto text = compose(event, now);
+    int not_reopened = 0;
+    if (due(now)) not_reopened = reopen();
     // One call: what other processes write at the same time stands before it or behind it.
     const auto written = ::write(file_, text.data(), text.size());
     if (written < 0) fail("writing to");
     if (static_cast<std::size_t>(written) != text.size()) {
       errno = ENOSPC;
       fail("writing to");
+    }
+    if (not_reopened != 0) {
+      errno = not_reopened;
+      fail("reopening");
     }
   }
 
@@ -87,18 +99,41 @@ class event_log final : public observer {
     throw std::system_error(errno, std::generic_category(), fmt::format("dlock: {} the event log '{}'", doing, path_));
   }
 
-  std::string compose(const event& event) const {
-    const auto now = options_.now ? options_.now() : std::chrono::system_clock::now();
+  /// Whether this event looks after the file: one in a second. A clock that was set back counts as a second.
+  bool due(time_point now) noexcept {
+    auto before = looked_.load(std::memory_order_relaxed);
+    if (now >= before && now - before < std::chrono::seconds{1}) return false;
+    return looked_.compare_exchange_strong(before, now, std::memory_order_relaxed);
+  }
+
+  /// The file may have been renamed or removed. Gives an error number; 0: the file is the one of that path.
+  int reopen() const noexcept {
+    struct ::stat ours {
+    }, there{};
+    if (::fstat(file_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 && ours.st_dev == there.st_dev &&
+        ours.st_ino == there.st_ino) {
+      return 0;
+    }
+    const int made = open_file(path_);
+    if (made < 0) return errno;
+    // In one step: another thread writes to one file or the other.
+    const int failed = ::dup3(made, file_, O_CLOEXEC) < 0 ? errno : 0;
+    ::close(made);
+    return failed;
+  }
+
+  std::string compose(const event& event, time_point now) const {
     json_line out;
+    const detail::shown_texts shown(event, options_.hash_keys);
     out.add("time_us", std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()));
     out.add("host", host_);
     out.add("pid", std::int64_t{::getpid()});
     if (!options_.service.empty()) out.add("service", options_.service);
     out.add("event", to_string(event.what));
-    if (!event.key.empty()) out.add("key", event.key);
+    if (!event.key.empty()) out.add("key", std::string_view(shown.key));
     if (event.fence != 0) out.add("fence", event.fence);
     detail::add_details(out, event);
-    if (!event.text.empty()) out.add("text", event.text);
+    if (!event.text.empty()) out.add("text", std::string_view(shown.text));
     return std::move(out).end();
   }
 
@@ -106,6 +141,7 @@ class event_log final : public observer {
   const std::string path_;
   const std::string host_;
   const int file_;
+  std::atomic<time_point> looked_{time_point{}};
 };
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <bit>
 #include <iterator>
 #include <limits>
+#include <set>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -82,6 +84,10 @@ std::string number_text(double value) {
   if (value == std::numeric_limits<double>::infinity()) return "+Inf";
   return fmt::format("{}", value);
 }
+
+double seconds(std::chrono::microseconds time) { return std::chrono::duration<double>(time).count(); }
+
+std::string text_of(const std::vector<metric_family>& families);
 
 }  // namespace
 
@@ -212,21 +218,56 @@ std::vector<metric_family> metrics::read() const {
   put_histogram(sample("end", "lost"), &counters::lost);
 
   std::size_t held = 0, waiting = 0;
+  std::chrono::microseconds oldest_hold{0}, oldest_wait{0};
   {
     const base::lock_guard lock(watched_->mutex);
     for (const auto* each : watched_->services) {
       held += each->held();
       waiting += each->waiting();
+      oldest_hold = std::max(oldest_hold, each->oldest_hold());
+      oldest_wait = std::max(oldest_wait, each->oldest_wait());
     }
   }
-  family("dlock_held_keys", "Keys and rows that the service holds now", type::gauge);
-  sample(nullptr, {}).value = static_cast<double>(held);
-  family("dlock_waiting_calls", "Calls that wait for a key now", type::gauge);
-  sample(nullptr, {}).value = static_cast<double>(waiting);
+  const auto gauge = [&](const char* name, const char* help, double value) {
+    family(name, help, type::gauge);
+    sample(nullptr, {}).value = value;
+  };
+  gauge("dlock_held_keys", "Keys and rows that the service holds now", static_cast<double>(held));
+  gauge("dlock_waiting_calls", "Calls that wait for a key now", static_cast<double>(waiting));
+  gauge("dlock_oldest_hold_seconds", "Time since the grant of the key that is held longest", seconds(oldest_hold));
+  gauge("dlock_oldest_wait_seconds", "Time since the begin of the call that waits longest", seconds(oldest_wait));
   return all;
 }
 
-std::string metrics::text() const {
+std::vector<metric_family> metrics::read(const std::vector<std::shared_ptr<const metrics>>& of) {
+  std::set<std::string> services;
+  std::vector<metric_family> all;
+  for (const auto& each : of) {
+    if (each == nullptr) throw std::invalid_argument("dlock: metrics::read: one of the metrics is null");
+    if (!services.insert(each->options_.service).second) {
+      throw std::invalid_argument(fmt::format(
+          "dlock: metrics::read: two metrics have the service '{}': metrics_options::service tells them apart",
+          each->options_.service));
+    }
+    auto more = each->read();
+    if (all.empty()) {
+      all = std::move(more);
+      continue;
+    }
+    for (std::size_t i = 0; i != all.size(); ++i) {  // all have the same families
+      std::move(more[i].samples.begin(), more[i].samples.end(), std::back_inserter(all[i].samples));
+    }
+  }
+  return all;
+}
+
+std::string metrics::text() const { return text_of(read()); }
+
+std::string metrics::text(const std::vector<std::shared_ptr<const metrics>>& of) { return text_of(read(of)); }
+
+namespace {
+
+std::string text_of(const std::vector<metric_family>& families) {
   std::string out;
   const auto to = [&] { return std::back_inserter(out); };
   const auto labels = [](const std::vector<metric_family::label>& all, std::string_view more = {}) {
@@ -237,7 +278,7 @@ std::string metrics::text() const {
     if (!more.empty()) text += fmt::format("{}{}", text.empty() ? "" : ",", more);
     return text.empty() ? text : "{" + text + "}";
   };
-  for (const auto& family : read()) {
+  for (const auto& family : families) {
     const char* const type = family.kind == metric_family::type::counter ? "counter"
                              : family.kind == metric_family::type::gauge ? "gauge"
                                                                          : "histogram";
@@ -257,5 +298,7 @@ std::string metrics::text() const {
   }
   return out;
 }
+
+}  // namespace
 
 }  // namespace dlock

@@ -38,11 +38,11 @@ namespace {
 
 class collectable final : public ::prometheus::Collectable {
  public:
-  explicit collectable(std::shared_ptr<const metrics> from) : from_(std::move(from)) {}
+  explicit collectable(std::vector<std::shared_ptr<const metrics>> from) : from_(std::move(from)) {}
 
   std::vector<::prometheus::MetricFamily> Collect() const override {
     std::vector<::prometheus::MetricFamily> out;
-    for (const auto& family : from_->read()) {
+    for (const auto& family : metrics::read(from_)) {
       auto& made = out.emplace_back();
       made.name = family.name;
       made.help = family.help;
@@ -53,13 +53,19 @@ class collectable final : public ::prometheus::Collectable {
   }
 
  private:
-  const std::shared_ptr<const metrics> from_;
+  const std::vector<std::shared_ptr<const metrics>> from_;
 };
 
 }  // namespace
 
 std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(std::shared_ptr<const metrics> from) {
   if (from == nullptr) throw std::invalid_argument("dlock: make_prometheus_collectable: the metrics are null");
+  return make_prometheus_collectable(std::vector{std::move(from)});
+}
+
+std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(
+    std::vector<std::shared_ptr<const metrics>> from) {
+  static_cast<void>(metrics::read(from));  // what is wrong with them is said here, not at the first scrape
   return std::make_shared<collectable>(std::move(from));
 }
 

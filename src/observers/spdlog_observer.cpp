@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/detail/sha256.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "observers/event_details.hpp"
@@ -82,8 +81,6 @@ class line {
   }
   std::string text_;
 };
-
-std::string hashed(std::string_view key) { return "sha256:" + detail::sha256_hex(key).substr(0, 16); }
 
 class spdlog_observer final : public observer {
  public:
@@ -158,26 +155,18 @@ class spdlog_observer final : public observer {
 
   std::string compose(const event& event) const {
     line out(to_string(event.what));
+    const detail::shown_texts shown(event, options_.hash_keys);
     if (!event.key.empty()) {
-      out.add("key", options_.hash_keys ? hashed(event.key) : event.key);
+      out.add("key", std::string_view(shown.key));
       if (event.fence != 0) out.add("fence", event.fence);
     }
     detail::add_details(out, event);
-    if (!event.text.empty()) out.add("text", options_.hash_keys ? without_key(event) : event.text);
+    if (!event.text.empty()) out.add("text", std::string_view(shown.text));
     name_service(out);
     return out.text();
   }
   void name_service(line& out) const {
     if (!options_.service.empty()) out.add("service", std::string_view(options_.service));
-  }
-
-  // Error texts name their key, as it is or escaped.
-  static std::string without_key(const event& event) {
-    std::string text(event.text);
-    const std::string hash = hashed(event.key);
-    replace_all(text, event.key, hash);
-    replace_all(text, detail::printable_text(event.key), hash);
-    return text;
   }
 
   const std::shared_ptr<spdlog::logger> to_;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "dlock/lock_key.hpp"
+#include "observers/event_details.hpp"
 
 namespace dlock {
 
@@ -20,7 +20,8 @@ class trace_observer final : public observer {
 
   void on(const event& event) override {
     const auto now = options_.now ? options_.now() : std::chrono::system_clock::now();
-    const std::string key = detail::printable_text(event.key);
+    const detail::shown_texts shown(event, options_.hash_keys);
+    const std::string key = detail::printable_text(shown.key);
     std::vector<trace_attribute> attributes;
     if (!options_.system.empty()) attributes.push_back({"db.system.name", std::string_view(options_.system)});
     if (!options_.address.empty()) attributes.push_back({"server.address", std::string_view(options_.address)});
@@ -30,11 +31,11 @@ class trace_observer final : public observer {
     switch (event.what) {
       case kind::granted:
         attributes.push_back({"dlock.taken_over", event.taken_over});
-        return tell_acquire(event, "granted", now, attributes);
-      case kind::busy: return tell_acquire(event, "busy", now, attributes);
+        return tell_acquire(event, shown.text, "granted", now, attributes);
+      case kind::busy: return tell_acquire(event, shown.text, "busy", now, attributes);
       case kind::acquire_failed:
         attributes.push_back({"error.type", to_string(event.what)});
-        return tell_acquire(event, "failed", now, attributes);
+        return tell_acquire(event, shown.text, "failed", now, attributes);
       case kind::released: return tell_hold(event, now, attributes);
       case kind::lost:
         attributes.push_back({"error.type", to_string(event.reason)});
@@ -42,7 +43,7 @@ class trace_observer final : public observer {
       default: break;
     }
     if (event.reason != loss_reason::none) attributes.push_back({"error.type", to_string(event.reason)});
-    if (!event.text.empty()) attributes.push_back({"message", event.text});
+    if (!event.text.empty()) attributes.push_back({"message", std::string_view(shown.text)});
     to_->on_event("dlock." + std::string(to_string(event.what)), now, attributes);
   }
 
@@ -53,7 +54,7 @@ class trace_observer final : public observer {
     return now - std::chrono::duration_cast<time_point::duration>(time);
   }
 
-  void tell_acquire(const event& event, std::string_view result, time_point now,
+  void tell_acquire(const event& event, std::string_view text, std::string_view result, time_point now,
                     std::vector<trace_attribute>& attributes) {
     attributes.push_back({"dlock.result", result});
     to_->on_span({.name = "dlock.acquire",
@@ -61,7 +62,7 @@ class trace_observer final : public observer {
                   .begin = before(now, event.waited),
                   .end = now,
                   .failed = event.what == kind::acquire_failed,
-                  .description = event.text,
+                  .description = text,
                   .attributes = attributes});
   }
 

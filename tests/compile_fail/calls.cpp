@@ -71,3 +71,66 @@ const auto options_time_without_unit = dlock::default_service().acquire("k", {.t
 #else
 const auto options_time_without_unit = dlock::default_service().acquire("k", {.ttl = 30s, .wait = 5});
 #endif
+
+// fails: dlock: a time in lock_options has a unit and is whole milliseconds.*Its fields are ttl, wait
+#ifndef MISUSE_options_field_unknown
+const auto options_field_unknown = dlock::default_service().acquire("k", {.ttl = 30s, .wait = 2s});
+#else
+const auto options_field_unknown = dlock::default_service().acquire("k", {.ttl = 30s, .timeout = 2s});
+#endif
+
+// fails: dlock: a key is a text
+#ifndef MISUSE_acquire_number
+const auto acquire_number = dlock::default_service().acquire(dlock::key<"order:{id}">(42));
+#else
+const auto acquire_number = dlock::default_service().acquire(42);
+#endif
+
+// fails: dlock: a key is a text
+#ifndef MISUSE_with_lock_number
+const auto with_lock_number = dlock::default_service().with_lock("42", {.wait = 2s}, [] { return 1; });
+#else
+const auto with_lock_number = dlock::default_service().with_lock(42, {.wait = 2s}, [] { return 1; });
+#endif
+
+// fails: dlock: this call takes one key; a list of keys goes to acquire_all
+#ifndef MISUSE_acquire_vector
+const auto acquire_vector = dlock::default_service().try_acquire_all(std::vector<std::string>{"a", "b"});
+#else
+const auto acquire_vector = dlock::default_service().try_acquire(std::vector<std::string>{"a", "b"});
+#endif
+
+// fails: dlock: this call takes one key; a list of keys goes to acquire_all
+#ifndef MISUSE_with_lock_list
+const auto with_lock_list = dlock::default_service().with_locks({"a", "b"}, [] { return 1; });
+#else
+const auto with_lock_list = dlock::default_service().with_lock({"a", "b"}, [] { return 1; });
+#endif
+
+// fails: dlock: this call takes a list of keys
+#ifndef MISUSE_acquire_all_texts
+const auto acquire_all_texts = dlock::default_service().acquire_all({"a", "b"});
+#else
+const auto acquire_all_texts = dlock::default_service().acquire_all("a", "b");
+#endif
+
+// fails: dlock: this call takes a list of keys
+#ifndef MISUSE_with_locks_text
+const auto with_locks_text = dlock::default_service().with_locks({"a"}, {.wait = 2s}, [] { return 1; });
+#else
+const auto with_locks_text = dlock::default_service().with_locks("a", {.wait = 2s}, [] { return 1; });
+#endif
+
+// fails: dlock: a time has a unit and is whole milliseconds: options.ttl = 30s
+void options_assigned_number() {
+  dlock::lock_options options;
+#ifndef MISUSE_options_assigned_number
+  options.ttl = 30s;
+  options.ttl = std::nullopt;
+  options.ttl = {};
+  options.ttl = options.retry.pause;
+  options.ttl = std::optional<std::chrono::milliseconds>(5s);
+#else
+  options.ttl = 30;
+#endif
+}

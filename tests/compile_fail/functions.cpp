@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Functions that run under a lock.
+#include <future>
+
 #include "dlock/dlock.hpp"
 
 using namespace std::chrono_literals;
@@ -20,10 +22,10 @@ void locked_field_unknown() {
   place(order{42});
 }
 
-// fails: dlock: the key pattern names more or fewer arguments than the call passes
+// fails: dlock: which name of the key pattern is which of several arguments
 void locked_heads_mismatch() {
 #ifndef MISUSE_locked_heads_mismatch
-  const auto place = dlock::default_service().locked<"order:{o.id}:{user}">([](const order&, int) {});
+  const auto place = dlock::default_service().locked<"order:{o.id}:{user}", "o", "user">([](const order&, int) {});
 #else
   const auto place = dlock::default_service().locked<"order:{o.id}">([](const order&, int) {});
 #endif
@@ -161,6 +163,61 @@ void with_lock_returns_lease_reference() {
   dlock::default_service().with_lock("k", [](dlock::lease& held) -> dlock::lease& { return held; });
 #endif
 }
+
+// fails: dlock: the function returns a future, whose task may run on after the lock is released
+const auto with_lock_future = dlock::default_service().with_lock("k", [] {
+  auto job = std::async([] { return 1; });
+#ifndef MISUSE_with_lock_future
+  return job.get();
+#else
+  return job;
+#endif
+});
+
+// fails: dlock: the function returns a future, whose task may run on after the lock is released
+const auto with_locks_shared_future = dlock::default_service().try_with_locks({"a", "b"}, [] {
+  auto job = std::async([] { return 1; }).share();
+#ifndef MISUSE_with_locks_shared_future
+  return job.get();
+#else
+  return job;
+#endif
+});
+
+// fails: dlock: the function returns a future, whose task may run on after the lock is released
+void locked_future() {
+  const auto begin = [](int id) { return std::async([id] { return id; }); };
+#ifndef MISUSE_locked_future
+  dlock::default_service().locked_or_skip<"n:{id}">([&](int id) { return begin(id).get(); })(7);
+#else
+  dlock::default_service().locked_or_skip<"n:{id}">(begin)(7);
+#endif
+}
+
+// fails: dlock: the function returns a future, whose task may run on after the lock is released
+// As those of Boost, folly and HPX look. A type that only looks like one says so.
+struct foreign_future {
+  void wait();
+  int get();
+};
+#ifndef MISUSE_with_lock_foreign_future
+template <>
+inline constexpr bool dlock::runs_later<foreign_future> = false;
+#endif
+const auto with_lock_foreign_future = dlock::default_service().with_lock("k", [] { return foreign_future(); });
+
+// fails: dlock: the function returns a future, whose task may run on after the lock is released
+struct job_handle {
+  void on_end(void (*)());
+};
+#ifdef MISUSE_with_lock_named_future
+template <>
+inline constexpr bool dlock::runs_later<job_handle> = true;
+#endif
+const auto with_lock_named_future = dlock::default_service().with_lock("k", [] { return job_handle(); });
+
+// What has one of the two members is none.
+const auto with_lock_pointer = dlock::default_service().with_lock("k", [] { return std::make_unique<int>(1); });
 
 // fails: dlock: a time in lock_options has a unit and is whole milliseconds
 void with_lock_time_without_unit() {

@@ -46,7 +46,7 @@ const auto key_field_named_in_error = dlock::key<"order:{idd}">(order{42, "shoes
 
 // fails: dlock: a \{path\} of the key pattern names a field that the type does not have
 #ifdef MISUSE_key_field_unknown
-const auto key_field_unknown = dlock::key<"order:{o.idd}:{u}">(order{42, "shoes"}, 7);
+const auto key_field_unknown = dlock::key<"order:{o.idd}:{u}", "o", "u">(order{42, "shoes"}, 7);
 #endif
 
 // fails: dlock: braces of the key pattern take a name or a path of names
@@ -135,7 +135,7 @@ const auto key_part_unprintable = dlock::key<"order:{id}">(order_id(42));
 
 // fails: dlock: two \{parts\} of the key pattern have no .:. between them
 #ifdef MISUSE_key_parts_adjacent
-const auto key_parts_adjacent = dlock::key<"{a}-{b}">(1, 2);
+const auto key_parts_adjacent = dlock::key<"{a}-{b}", "a", "b">(1, 2);
 #endif
 
 // fails: dlock: a \{path\} of the key pattern goes on into a type that is not an aggregate
@@ -158,7 +158,12 @@ const auto key_pattern_empty = dlock::key<"">();
 const auto key_too_few_arguments = dlock::key<"order:{o.id}:{u}">(order{42, "shoes"});
 #endif
 
-// fails: dlock: the key pattern names more or fewer arguments than the call passes
+// fails: dlock: which name of the key pattern is which of several arguments
+#ifdef MISUSE_key_arguments_unnamed
+const auto key_arguments_unnamed = dlock::key<"order:{u.id}:{o.id}">(order{42, "shoes"}, order{7, "Ann"});
+#endif
+
+// fails: dlock: which name of the key pattern is which of several arguments
 #ifdef MISUSE_key_too_many_arguments
 const auto key_too_many_arguments = dlock::key<"order:{o}">(1, 2);
 #endif

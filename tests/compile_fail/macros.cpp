@@ -101,3 +101,27 @@ int macros_two_keys() {
 #endif
   return 0;
 }
+
+// fails: requires compound statement|expected \{
+int macros_stray_semicolon() {
+  int result = 0;
+#ifndef MISUSE_macros_stray_semicolon
+  DISTRIBUTED_LOCKED("k") { ++result; }
+#else
+  DISTRIBUTED_LOCKED("k");
+  { ++result; }
+#endif
+  return result;
+}
+
+// fails: requires compound statement|expected \{
+int macros_try_stray_semicolon() {
+  int result = 0;
+#ifndef MISUSE_macros_try_stray_semicolon
+  DISTRIBUTED_TRY_LOCKED("k") { ++result; }
+#else
+  DISTRIBUTED_TRY_LOCKED("k");
+  { ++result; }
+#endif
+  return result;
+}

@@ -303,7 +303,7 @@ TEST_CASE_METHOD(try_fixture, "try: with a wait each waits so long, and then say
   const auto theirs = rival->acquire("k", {.ttl = 1h});
   const lock_options patient{.wait = 100ms};
   const auto macro = [&] {
-    DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.wait = 100ms}) return true;
+    DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.wait = 100ms}) { return true; }
     return false;
   };
   const std::vector<std::pair<const char*, std::function<bool()>>> calls{
@@ -324,7 +324,7 @@ TEST_CASE_METHOD(try_fixture, "try: with a wait each waits so long, and then say
        }},
       {"DISTRIBUTED_TRY_LOCKED_AS", macro},
       {"DISTRIBUTED_TRY_LOCKED", [&] {
-         DISTRIBUTED_TRY_LOCKED("k", {.wait = 100ms}) return true;
+         DISTRIBUTED_TRY_LOCKED("k", {.wait = 100ms}) { return true; }
          return false;
        }}};
   for (const auto& [name, call] : calls) {

@@ -31,7 +31,7 @@ using net::awaitable;
 /// A loop that the test turns, on its own thread, between two moments of rest.
 struct asio_fixture : async_fixture {
   net::io_context io{};
-  dlock::asio::service locks{*home, io.get_executor()};
+  dlock::asio::service locks{*home, io};
 
   ~asio_fixture() {
     home->close(0ms);

@@ -96,6 +96,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: the thread whose wait closes it is ref
   CHECK_THAT(refused.deadlock, ContainsSubstring(" holds it and waits for 'b'; the calling thread holds 'b'"));
   CHECK(end_of(*first).granted);
   CHECK(seen->count(event::kind::deadlock) == 1);
+  CHECK(seen->keys_of(event::kind::deadlock) == std::vector<std::string>{"b"});  // for observers that show none
   CHECK(seen->count(event::kind::busy) == 1);
   CHECK(locks->waiting() == 0);
   CHECK(is_free("a"));

@@ -4,6 +4,7 @@
 
 #include "dlock/event_log.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -57,6 +58,44 @@ TEST_CASE("event log: each event is a line with the fields of its kind") {
   CHECK(rest(lines[4]) == "\"event\":\"session_lost\",\"reason\":\"unreachable\",\"text\":\"id\"}");
   CHECK(rest(lines[5]) == "\"event\":\"" + std::string(to_string(kind::cleanup)) + "\",\"rows\":3}");
   CHECK(rest(lines[6]) == "\"event\":\"renewal_late\",\"text\":\"say \\\"when\\\" \\\\\\\\ \\\\x01\"}");
+}
+
+TEST_CASE("event log: a file that was moved away is made anew, and no line is lost") {
+  const scratch_folder folder;
+  const auto path = folder / "log";
+  std::chrono::system_clock::time_point time{1'732'428'695s};
+  const auto log = make_event_log(path, {.now = [&] { return time; }});
+  log->on({.what = kind::busy, .key = "1"});
+  REQUIRE(std::rename(path.c_str(), (path + ".1").c_str()) == 0);
+  log->on({.what = kind::busy, .key = "2"});  // within the second
+  time += 1s;
+  log->on({.what = kind::busy, .key = "3"});
+  CHECK(lines_of(path + ".1").size() == 2);
+  REQUIRE(lines_of(path).size() == 1);
+  CHECK(rest(lines_of(path)[0]).find("\"3\"") != std::string::npos);
+  REQUIRE(::unlink(path.c_str()) == 0);
+  time -= 1h;  // a clock that was set back
+  log->on({.what = kind::busy, .key = "4"});
+  CHECK(lines_of(path).size() == 1);
+  // It can't be made: the line is in the file that there was, and the service counts it.
+  REQUIRE(std::rename(path.c_str(), (path + ".2").c_str()) == 0);
+  REQUIRE(::mkdir(path.c_str(), 0700) == 0);
+  time += 1s;
+  CHECK_THROWS_AS(log->on({.what = kind::busy, .key = "5"}), std::system_error);
+  CHECK(lines_of(path + ".2").size() == 2);
+}
+
+TEST_CASE("event log: with hashed keys the file has none") {
+  const scratch_folder folder;
+  const auto path = folder / "log";
+  const auto log = make_event_log(path, {.hash_keys = true});
+  const std::array<std::string_view, 1> others{"patient:SECRET-ONE"};
+  log->on({.what = kind::granted, .key = "SECRET"});
+  log->on({.what = kind::deadlock, .key = "k", .text = "waits for 'patient:SECRET-ONE'", .keys = others});
+  const auto lines = lines_of(path);
+  REQUIRE(lines.size() == 2);
+  for (const auto& each : lines) CHECK(each.find("SECRET") == std::string::npos);
+  CHECK(lines[0].find("\"key\":\"sha256:") != std::string::npos);
 }
 
 TEST_CASE("event log: threads and services write whole lines into one file, behind what is there") {

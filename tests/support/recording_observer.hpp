@@ -20,11 +20,13 @@ class recording_observer final : public observer {
     std::uint64_t fence;
     loss_reason reason;
     std::string text;
+    std::vector<std::string> keys;
   };
 
   void on(const event& event) override {
     const std::lock_guard guard(mutex_);
-    records_.push_back({event.what, std::string(event.key), event.fence, event.reason, std::string(event.text)});
+    records_.push_back({event.what, std::string(event.key), event.fence, event.reason, std::string(event.text),
+                        std::vector<std::string>(event.keys.begin(), event.keys.end())});
     noted_.notify_all();
   }
 
@@ -39,6 +41,13 @@ class recording_observer final : public observer {
     return noted_.wait_for(lock, std::chrono::seconds{20}, [&] { return count_locked(kind) >= times; });
   }
 
+  /// event::keys of the first of that kind.
+  std::vector<std::string> keys_of(event::kind kind) const {
+    for (const record& each : records()) {
+      if (each.what == kind) return each.keys;
+    }
+    return {};
+  }
   std::vector<record> records() const {
     const std::lock_guard guard(mutex_);
     return records_;

@@ -111,6 +111,7 @@ auto annotated_coroutine(lock_service& locks, Keys keys, lock_options options, B
   using coroutine = std::invoke_result_t<Body&, bool>;
   using result = awaited_t<coroutine>;
   using held_type = held_by<Keys>;
+  check_no_future<result>();
   static_assert(!std::is_reference_v<result>, "dlock: a coroutine under a lock gives a value, no reference");
   static_assert(Busy != busy_coroutine::skip || std::is_void_v<result> || std::is_default_constructible_v<result>,
                 "dlock: DLOCK_ON_BUSY(skip) on a coroutine: let it give nothing, or a std::optional");

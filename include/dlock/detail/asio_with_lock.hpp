@@ -78,6 +78,7 @@ template <class Held, class F, class Executor>
 auto with_lock(net::awaitable<Held, Executor> acquiring, F body)
     -> net::awaitable<typename body_traits<Held, F>::result, Executor> {
   using result_type = typename body_traits<Held, F>::result;
+  dlock::detail::check_no_future<result_type>();
   auto held = co_await net::awaitable<Held, Executor>(std::move(acquiring));
   std::exception_ptr failed;
   std::optional<std::conditional_t<std::is_void_v<result_type>, bool, result_type>> result;

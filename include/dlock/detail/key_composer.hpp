@@ -55,7 +55,7 @@ constexpr binding bind(const std::tuple<const Args&...>*) noexcept {
 // arguments of the function they wrap.
 template <fixed_string Pattern, fixed_string... Names>
 struct key_composer {
-  // How many arguments a call takes, where names are listed; zero says: as many as there are heads, or one.
+  // How many arguments a call takes, where names are listed; zero says: as many as there are heads, so one or none.
   static constexpr std::size_t named_arguments = sizeof...(Names);
 
   template <class... Args>
@@ -82,17 +82,21 @@ struct key_composer {
       return check_names<Pattern, Names...>() && Count == sizeof...(Names);
     } else {
       constexpr std::size_t heads = head_rank<Pattern>(parsed<Pattern>.count);
-      static_assert(Count == heads,
-                    "dlock: the key pattern names more or fewer arguments than the call passes: names bind to "
-                    "arguments in order of first appearance, so each argument needs one name");
-      return Count == heads;
+      // By their order alone, "{u.id}:{o.id}" would take the values of (o, u) for one another.
+      static_assert(Count < 2 || heads == 0,
+                    "dlock: which name of the key pattern is which of several arguments? List the names after the "
+                    "pattern, in the order of the arguments: key<\"{o.id}:{u.id}\", \"o\", \"u\">(o, u), "
+                    "locked<\"{o.id}\", \"o\", \"_\">(fn); \"_\" stands for one that the key leaves out");
+      static_assert(Count == heads || (Count >= 2 && heads != 0),
+                    "dlock: the key pattern names more or fewer arguments than the call passes");
+      return Count == heads && Count < 2;
     }
   }
 
   template <std::size_t Part>
   static constexpr std::size_t argument_index() noexcept {
     if constexpr (sizeof...(Names) == 0) {
-      return head_rank<Pattern>(Part);
+      return 0;
     } else {
       constexpr std::array<std::string_view, sizeof...(Names)> names{Names.view()...};
       std::size_t index = 0;

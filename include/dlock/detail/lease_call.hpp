@@ -9,10 +9,31 @@
 #include <utility>
 
 #include "dlock/detail/invoke.hpp"
+#include "dlock/export.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/maybe_bool.hpp"
 #include "dlock/multi_lease.hpp"
+
+namespace DLOCK_EXPORT dlock {
+
+namespace detail {
+// std::future, std::shared_future, and those of Boost, folly, HPX; a sender.
+template <class R>
+concept future_like = requires(R& result) {
+  result.wait();
+  result.get();
+}
+|| requires { typename R::sender_concept; };
+}  // namespace detail
+
+/// Whether a result stands for work that may go on after the function has returned, when the lock is gone: with_lock
+/// and the decorators refuse it. It is found by its members wait() and get(). Specialise it for a type that has others,
+/// or for one that is no future.
+template <class R>
+inline constexpr bool runs_later = detail::future_like<R>;
+
+}  // namespace dlock
 
 namespace dlock::detail {
 
@@ -69,17 +90,29 @@ void finish(Held& held) {
   if (held) held.release();
 }
 
-// The function's result, once the release has confirmed that the key was ours all the time.
 // The lease ends with the call.
 template <class Held, class R>
 concept dangles = std::is_reference_v<R> && std::same_as<std::remove_cvref_t<R>, Held>;
 
+template <class R>
+constexpr void check_no_future() noexcept {
+  static_assert(!runs_later<std::remove_cvref_t<R>>,
+                "dlock: the function returns a future, whose task may run on after the lock is released: wait for it "
+                "inside the function and return its value; a type that is no future specialises dlock::runs_later");
+}
+template <class R>
+constexpr void check_has_run() noexcept {
+  static_assert(!suspended<R>,
+                "dlock: the function returns a coroutine, which would run after the lock is released: co_await "
+                "async_with_lock() of dlock/asio.hpp, or hold the lease inside the coroutine");
+  if constexpr (!suspended<R>) check_no_future<R>();
+}
+
+// The function's result, once the release has confirmed that the key was ours all the time.
 template <class Held, class F, class... Args>
 result_under_t<Held, F, Args...> call_checked(Held held, F&& fn, Args&&... args) {
   using result = result_under_t<Held, F, Args...>;
-  static_assert(!suspended<result>,
-                "dlock: the function returns a coroutine, which would run after the lock is released: co_await "
-                "async_with_lock() of dlock/asio.hpp, or hold the lease inside the coroutine");
+  check_has_run<result>();
   static_assert(!dangles<Held, result>,
                 "dlock: the function returns a reference to the lease, which ends with this call: return a value, or "
                 "move the lease "

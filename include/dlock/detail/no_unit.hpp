@@ -7,8 +7,8 @@
 
 #include "dlock/lock_options.hpp"
 
-// {.wait = 5} is no lock_options, and compilers explain that by pages of overloads. What follows takes such lists, so
-// that one sentence says what is wrong.
+// {.wait = 5} and {.timeout = 5s} are no lock_options, and compilers explain that by pages of overloads. What follows
+// takes such lists, so that one sentence says what is wrong.
 namespace dlock::detail {
 
 struct any_time {
@@ -27,6 +27,22 @@ struct options_without_units {
   any_time max_hold = 0;
   std::optional<dlock::fairness> fairness{};
   std::optional<std::stop_token> cancel{};
+  // What other libraries call them.
+  any_time timeout = 0;
+  any_time wait_time = 0;
+  any_time wait_for = 0;
+  any_time max_wait = 0;
+  any_time expiry = 0;
+  any_time expires = 0;
+  any_time expiration = 0;
+  any_time lease = 0;
+  any_time lease_time = 0;
+  any_time duration = 0;
+  any_time time_to_live = 0;
+  any_time retries = 0;
+  any_time auto_renew = 0;
+  any_time reentrant = 0;
+  any_time fair = 0;
 };
 
 template <class T>
@@ -38,7 +54,8 @@ struct time_without_unit {
   static_assert(!without_units<T>,
                 "dlock: a time in lock_options has a unit and is whole milliseconds: write {.wait = 5s} or {.wait = "
                 "500ms}, not 5 "
-                "or 0.5s; with using namespace std::chrono_literals, or std::chrono::seconds{5}");
+                "or 0.5s; with using namespace std::chrono_literals, or std::chrono::seconds{5}. Its fields are ttl, "
+                "wait, renewal, reentry, retry, min_hold, max_hold, fairness and cancel");
 };
 
 }  // namespace dlock::detail

@@ -105,7 +105,7 @@ constexpr bool check_names() {
                 "for an argument that the key leaves out");
   static_assert(listed,
                 "dlock: the key pattern uses a name that is not listed after it: list the names of all "
-                "arguments in their order, or none");
+                "arguments in their order");
   return unique && used && listed;
 }
 

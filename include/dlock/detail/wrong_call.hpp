@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <type_traits>
 
 #include "dlock/detail/lease_call.hpp"
 #include "dlock/detail/no_unit.hpp"
+#include "dlock/detail/wrong_argument.hpp"
 #include "dlock/export.hpp"
 #include "dlock/lock_key.hpp"
 #include "dlock/lock_keys.hpp"
@@ -20,62 +20,6 @@ template <class... Results>
 class async_handler;
 
 namespace detail {
-
-template <class T>
-concept no_options = !std::convertible_to<const T&, lock_options>;
-
-template <class T>
-inline constexpr bool is_duration = false;
-template <class Rep, class Period>
-inline constexpr bool is_duration<std::chrono::duration<Rep, Period>> = true;
-
-template <class T>
-concept function_like = std::is_function_v<T> || std::is_member_pointer_v<T> || callable_under<lease, const T&> ||
-    callable_under<lease, T&> || requires {
-  &T::operator();
-};
-
-/// What stands where lock_options belong, and is none.
-template <class T>
-struct wrong_options : time_without_unit<T> {
-  static_assert(!is_duration<T>,
-                "dlock: options have names: write {.wait = 5s} for how long to wait, {.ttl = 5s} for the lease");
-  static_assert(!std::convertible_to<const T&, lock_key>,
-                "dlock: this call takes one key; several go into a list: acquire_all({\"a\", \"b\"}), "
-                "with_locks({\"a\", \"b\"}, fn)");
-  static_assert(
-      !function_like<T>,
-      "dlock: this call takes no function: write with_lock(key, fn), or async_acquire(key, options, handler)");
-  static_assert(is_duration<T> || std::convertible_to<const T&, lock_key> || function_like<T> || without_units<T>,
-                "dlock: behind the key stand lock_options: {.ttl = 30s, .wait = 2s}");
-};
-
-struct several_keys {};
-template <class T>
-struct wrong_keys {
-  static_assert(
-      !std::same_as<T, several_keys>,
-      "dlock: this call takes one key; a list of keys goes to acquire_all(), try_acquire_all(), with_locks() or "
-      "try_with_locks()");
-};
-
-/// A function that can't be called under the lock.
-template <class Held, class F>
-struct wrong_function {
-  static_assert(!std::convertible_to<const F&, lock_options>,
-                "dlock: the function that runs under the lock is missing: with_lock(key, options, fn)");
-  static_assert(!std::same_as<Held, lease> || std::convertible_to<const F&, lock_options>,
-                "dlock: the function under the lock takes nothing, or the lease: [](const dlock::lease& held) { ... }; "
-                "other values it captures");
-  static_assert(!std::same_as<Held, multi_lease> || std::convertible_to<const F&, lock_options>,
-                "dlock: the function under several locks takes nothing, or the leases: "
-                "[](const dlock::multi_lease& held) { ... }; other values it captures");
-};
-
-template <class F>
-struct wrong_order {
-  static_assert(std::same_as<F, void>, "dlock: options stand before the function: with_lock(key, {.wait = 2s}, fn)");
-};
 
 template <class Handler, class F>
 concept complete = requires {
@@ -102,9 +46,47 @@ class wrong_calls {
   template <no_options T = options_without_units>
   wrong_options<T> try_acquire_all(const lock_keys&, const T&);
   template <class T = several_keys>
-  wrong_keys<T> acquire(key_list, const lock_options& = {});
+  wrong_key<T> acquire(key_list, const lock_options& = {});
   template <class T = several_keys>
-  wrong_keys<T> try_acquire(key_list, const lock_options& = {});
+  wrong_key<T> try_acquire(key_list, const lock_options& = {});
+  template <class F, class T = several_keys>
+  wrong_key<T> with_lock(key_list, F&&);
+  template <class F, class T = several_keys>
+  wrong_key<T> with_lock(key_list, const lock_options&, F&&);
+  template <class F, class T = several_keys>
+  wrong_key<T> try_with_lock(key_list, F&&);
+  template <class F, class T = several_keys>
+  wrong_key<T> try_with_lock(key_list, const lock_options&, F&&);
+
+  template <no_key K>
+  wrong_key<K> acquire(const K&, const lock_options& = {});
+  template <no_key K>
+  wrong_key<K> try_acquire(const K&, const lock_options& = {});
+  template <no_key K, class F>
+  wrong_key<K> with_lock(const K&, F&&);
+  template <no_key K, class F>
+  wrong_key<K> with_lock(const K&, const lock_options&, F&&);
+  template <no_key K, class F>
+  wrong_key<K> try_with_lock(const K&, F&&);
+  template <no_key K, class F>
+  wrong_key<K> try_with_lock(const K&, const lock_options&, F&&);
+
+  template <no_keys K, class... More>
+  wrong_keys<K> acquire_all(const K&, const More&...);
+  template <no_keys K>
+  wrong_keys<K> acquire_all(const K&, const lock_options&);
+  template <no_keys K, class... More>
+  wrong_keys<K> try_acquire_all(const K&, const More&...);
+  template <no_keys K>
+  wrong_keys<K> try_acquire_all(const K&, const lock_options&);
+  template <no_keys K, class... More>
+  wrong_keys<K> with_locks(const K&, More&&...);
+  template <no_keys K, class F>
+  wrong_keys<K> with_locks(const K&, const lock_options&, F&&);
+  template <no_keys K, class... More>
+  wrong_keys<K> try_with_locks(const K&, More&&...);
+  template <no_keys K, class F>
+  wrong_keys<K> try_with_locks(const K&, const lock_options&, F&&);
 
   template <callable_under_lock F, no_options T = options_without_units>
   wrong_options<T> with_lock(const lock_key&, const T&, F&&);

@@ -50,19 +50,21 @@ lease hold_row_unread(odb::database& db, const row_id_of<T>& id, const lock_opti
 //   ::dlock::locked_row<type>, not const
 //     commit(), update() and a plain `row->member = ...` change it. It can be emptied in mid-body: that is its use.
 
-/// Runs the statement that follows under the lock on the row of `type` with that id; the locked_row is `row_name` in
+/// Runs the block that follows under the lock on the row of `type` with that id; the locked_row is `row_name` in
 /// it.
 #define DISTRIBUTED_LOCKED_ROW_AS(row_name, type, database, ...)                          \
   if constexpr ([[maybe_unused]] ::dlock::locked_row<type> row_name =                     \
                     ::dlock::detail::hold_row<type>(database __VA_OPT__(, ) __VA_ARGS__); \
                 false) {                                                                  \
-  } else
+  } else                                                                                  \
+    DLOCK_DETAIL_A_BLOCK_IN_BRACES_FOLLOWS
 
 /// The same where the entity is not needed: the row is locked, not loaded.
 #define DISTRIBUTED_LOCKED_ROW(type, database, ...)                                              \
   if constexpr ([[maybe_unused]] const ::dlock::lease DLOCK_DETAIL_UNIQUE(dlock_lease_) =        \
                     ::dlock::detail::hold_row_unread<type>(database __VA_OPT__(, ) __VA_ARGS__); \
                 false) {                                                                         \
-  } else
+  } else                                                                                         \
+    DLOCK_DETAIL_A_BLOCK_IN_BRACES_FOLLOWS
 
 #endif

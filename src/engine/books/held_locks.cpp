@@ -88,6 +88,15 @@ std::size_t held_locks::size() noexcept {
   return all;
 }
 
+instant held_locks::oldest_grant() noexcept {
+  auto oldest = instant::max();
+  for (auto& in : shards_) {
+    const base::lock_guard lock(in.mutex);
+    in.grants.for_each([&](const grant& each) { oldest = std::min(oldest, each.granted_at); });
+  }
+  return oldest;
+}
+
 held_locks::leave_result held_locks::leave(grant& grant, bool in_transaction) noexcept {
   auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);

@@ -43,6 +43,8 @@ class held_locks {
   /// How often that said yes. Counted here, because one atomic operation more would be felt.
   std::uint64_t entered() noexcept;
   std::size_t size() noexcept;
+  /// When the one was granted that is held longest; instant::max(): none is held.
+  instant oldest_grant() noexcept;
 
   enum class leave_result {
     inner,  ///< other leases are left

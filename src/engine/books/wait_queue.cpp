@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/books/wait_queue.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <new>
+#include <utility>
 
 #include "base/mutex.hpp"
 #include "engine/books/linked_table.hpp"
@@ -47,6 +50,7 @@ struct wait_shard {
   linked_table<key_queue> taken DLOCK_GUARDED_BY(mutex){};  // by whole key: keys never share a queue
   key_queue* spare DLOCK_GUARDED_BY(mutex) = nullptr;       // linked by same_bucket
   std::size_t spares DLOCK_GUARDED_BY(mutex) = 0;
+  waiting_call* newest DLOCK_GUARDED_BY(mutex) = nullptr;
 
   ~wait_shard() {
     while (spare != nullptr) delete std::exchange(spare, spare->same_bucket);
@@ -263,10 +267,47 @@ std::size_t wait_queue::queued() const noexcept {
   return all;
 }
 
-bool wait_queue::begin_waiting() noexcept {
-  if (waiters_.fetch_add(1, std::memory_order_relaxed) < most_waiters_) return true;
-  end_waiting();
-  return false;
+wait_shard& wait_queue::shard_of(const waiting_call& call) const noexcept {
+  return shards_[reinterpret_cast<std::uintptr_t>(&call) / 1024 % shard_count];
+}
+
+bool wait_queue::begin_waiting(waiting_call& call, instant since) noexcept {
+  if (waiters_.fetch_add(1, std::memory_order_relaxed) >= most_waiters_) {
+    waiters_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  call.since_ = since;
+  auto& shard = shard_of(call);
+  const base::lock_guard lock(shard.mutex);
+  call.behind_ = std::exchange(shard.newest, &call);
+  if (call.behind_ != nullptr) call.behind_->before_ = &call;
+  return true;
+}
+
+void wait_queue::end_waiting(waiting_call& call) noexcept {
+  auto& shard = shard_of(call);
+  {
+    const base::lock_guard lock(shard.mutex);
+    if (call.behind_ != nullptr) call.behind_->before_ = call.before_;
+    if (call.before_ != nullptr) {
+      call.before_->behind_ = call.behind_;
+    } else {
+      shard.newest = call.behind_;
+    }
+  }
+  call.before_ = call.behind_ = nullptr;
+  waiters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+instant wait_queue::oldest_wait() const noexcept {
+  auto oldest = instant::max();
+  for (std::size_t i = 0; i < shard_count; ++i) {
+    auto& shard = shards_[i];
+    const base::lock_guard lock(shard.mutex);
+    for (const auto* each = shard.newest; each != nullptr; each = each->behind_)
+      oldest = std::min(oldest, each->since_);
+  }
+  return oldest;
 }
 
 }  // namespace dlock::engine

@@ -100,6 +100,14 @@ class queue_waiter {
   queue_waiter* behind_ = nullptr;
 };
 
+/// A call that waits, in the queue or between two polls: what wait_queue counts.
+class waiting_call {
+  friend class wait_queue;
+  instant since_{};
+  waiting_call* before_ = nullptr;
+  waiting_call* behind_ = nullptr;
+};
+
 /// Threads of one process that want one key stand in the queue here, first come first served; only the first of them
 /// speaks to the database. A key must outlive the turn, and the wait, for which it was given: the queue has no copy of
 /// it. Thread safety: all functions from any thread.
@@ -123,15 +131,19 @@ class wait_queue {
   /// Takes it out of the queue. False: `turn` or `enter_again` was set meanwhile.
   bool leave(const lock_key& key, queue_waiter& waiter) noexcept;
 
-  /// Counts one waiter, in the queue or between two polls. False: there are too many.
-  bool begin_waiting() noexcept;
-  void end_waiting() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
+  /// Counts one waiter, in the queue or between two polls, which began then. False: there are too many.
+  bool begin_waiting(waiting_call& call, instant since) noexcept;
+  /// Precondition: begin_waiting() said yes.
+  void end_waiting(waiting_call& call) noexcept;
   std::size_t waiting() const noexcept { return waiters_.load(std::memory_order_relaxed); }
+  /// When the one of them began that has waited longest; instant::max(): none waits.
+  instant oldest_wait() const noexcept;
   /// Of them, those that stand in a queue.
   std::size_t queued() const noexcept;
 
  private:
   wait_shard& shard_of(const lock_key& key) const noexcept;
+  wait_shard& shard_of(const waiting_call& call) const noexcept;
 
   const std::size_t most_waiters_;
   std::atomic<std::size_t> waiters_{0};

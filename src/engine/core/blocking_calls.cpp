@@ -97,7 +97,9 @@ class circle_check final : public wait_check {
       held = next;
     }
     text += fmt::format("the calling thread holds {}", held);
-    core_.shared().notify({.what = event::kind::deadlock, .key = key_->view(), .text = text});
+    std::vector<std::string_view> keys;
+    for (const auto& each : circle_) keys.push_back(each.waits_for);
+    core_.shared().notify({.what = event::kind::deadlock, .key = key_->view(), .text = text, .keys = keys});
     throw lock_deadlock(fmt::format("key '{}': {}", printable(*key_), text));
   }
 

@@ -75,15 +75,16 @@ class waiter_slot {
   waiter_slot(const waiter_slot&) = delete;
   waiter_slot& operator=(const waiter_slot&) = delete;
   ~waiter_slot() {
-    if (in_ != nullptr) in_->end_waiting();
+    if (in_ != nullptr) in_->end_waiting(call_);
   }
-  /// False: too many wait. Once is enough.
-  bool take(wait_queue& in) noexcept {
-    if (in_ == nullptr && in.begin_waiting()) in_ = &in;
+  /// `since`: the call's begin. False: too many wait. Once is enough.
+  bool take(wait_queue& in, instant since) noexcept {
+    if (in_ == nullptr && in.begin_waiting(call_, since)) in_ = &in;
     return in_ != nullptr;
   }
 
  private:
+  waiting_call call_{};
   wait_queue* in_ = nullptr;
 };
 

@@ -38,7 +38,7 @@ class queue_wait final : private queue_waiter {
   /// turn: the lease that was passed on, not in the books yet; null: none was.
   std::shared_ptr<grant> take_passed() noexcept { return std::move(queue_waiter::passed); }
   /// Counts as a waiter from now on, until its end. False: there are too many waiters.
-  bool count() noexcept { return request_.counted || counted_.take(services_.queue); }
+  bool count() noexcept { return request_.counted || counted_.take(services_.queue, request_.begun); }
 
  private:
   void wake() noexcept override { woken_.wake(); }

@@ -73,7 +73,7 @@ TEST_CASE_METHOD(scene, "gen: parts that join to the same text are different key
   const account_id second("a:b");
   account a = ann();
   a.note = "b:c";
-  const auto theirs = others.acquire(key<"account:{id}:{note}">(std::string("a"), std::string("b:c")));
+  const auto theirs = others.acquire(key<"account:{id}:{note}", "id", "note">(std::string("a"), std::string("b:c")));
   CHECK_THROWS_AS(books.book(&first, a), dlock::lock_timeout);
   a.note = "c";
   CHECK_NOTHROW(books.book(&second, a));

@@ -34,7 +34,9 @@ inline std::unique_ptr<int> returned_move_only(int value) {
   }
 }
 
-inline int& returned_reference(int& value) { DISTRIBUTED_LOCKED_AS(held, "k") return value; }
+inline int& returned_reference(int& value) {
+  DISTRIBUTED_LOCKED_AS(held, "k") { return value; }
+}
 
 inline std::uint64_t returned_fence() {
   DISTRIBUTED_LOCKED_AS(held, "k") { return held.fencing_token(); }
@@ -50,7 +52,7 @@ inline int tried() {
 
 inline bool tried_without_else() {
   bool ran = false;
-  DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.ttl = 5s, .wait = 0s}) ran = true;
+  DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.ttl = 5s, .wait = 0s}) { ran = true; }
   return ran;
 }
 
@@ -63,7 +65,7 @@ inline int tried_unnamed(const order& o) {
 }
 inline bool tried_unnamed_without_else() {
   bool ran = false;
-  DISTRIBUTED_TRY_LOCKED("k") ran = true;
+  DISTRIBUTED_TRY_LOCKED("k") { ran = true; }
   return ran;
 }
 inline std::vector<int> tried_in_loop(int count) {
@@ -113,8 +115,9 @@ inline int left_by_break_of_switch(int which) {
 // The else is that of the outer if, braces or not.
 inline int outer_else(bool choice) {
   int result = 0;
-  if (choice)
-    DISTRIBUTED_LOCKED("k") result = 1;
+  if (choice) DISTRIBUTED_LOCKED("k") {
+      result = 1;
+    }
   else
     result = 2;
   if (choice) DISTRIBUTED_LOCKED_AS(held, "k") {
@@ -128,10 +131,11 @@ inline int outer_else(bool choice) {
 
 inline bool nested(bool& inner_again) {
   DISTRIBUTED_LOCKED_AS(outer, "k") {
-    DISTRIBUTED_LOCKED("l")
-    DISTRIBUTED_LOCKED_AS(inner, "k") {
-      inner_again = inner.reentered();
-      return outer.fencing_token() == inner.fencing_token();
+    DISTRIBUTED_LOCKED("l") {
+      DISTRIBUTED_LOCKED_AS(inner, "k") {
+        inner_again = inner.reentered();
+        return outer.fencing_token() == inner.fencing_token();
+      }
     }
   }
 }
@@ -144,7 +148,7 @@ inline std::string commas(const order& o, const std::string& user) {
   DISTRIBUTED_LOCKED_AS(held, dlock::key<"{u}:{o.id}", "o", "u">(o, user), {.ttl = 5s, .wait = 2s}) {
     keys += held.key();
   }
-  DISTRIBUTED_TRY_LOCKED_AS(held, dlock::key<"{o.customer}:{u}">(o, user), {.ttl = 5s, .wait = 2s}) {
+  DISTRIBUTED_TRY_LOCKED_AS(held, dlock::key<"{o.customer}:{u}", "o", "u">(o, user), {.ttl = 5s, .wait = 2s}) {
     keys += ' ' + std::string(held.key());
   }
   return keys;
@@ -167,17 +171,18 @@ inline std::string in_lambda() {
   return locked_call(7);
 }
 
-// A lock is no scope for jumps alone: declarations, statements without braces, empty blocks.
+// A lock is no scope for jumps alone: declarations, loops, empty blocks.
 inline int bodies() {
   int result = 0;
-  DISTRIBUTED_LOCKED("k")++ result;
+  DISTRIBUTED_LOCKED("k") { ++result; }
   DISTRIBUTED_LOCKED("k") {}
   DISTRIBUTED_LOCKED("k") {
     const int local = 5;
     result += local;
   }
-  DISTRIBUTED_LOCKED("k")
-  for (int i = 0; i != 3; ++i) result += 10;
+  DISTRIBUTED_LOCKED("k") {
+    for (int i = 0; i != 3; ++i) result += 10;
+  }
   return result;
 }
 
@@ -225,7 +230,9 @@ inline int from_variables(const std::string& name, const lock_options& options) 
 namespace shop::dlock {
 
 inline int in_namespace_of_that_name() {
-  DISTRIBUTED_LOCKED("k") { DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.ttl = std::chrono::seconds{5}}) return 1; }
+  DISTRIBUTED_LOCKED("k") {
+    DISTRIBUTED_TRY_LOCKED_AS(held, "k", {.ttl = std::chrono::seconds{5}}) { return 1; }
+  }
   DISTRIBUTED_LOCKED({"k", "l"}) { return 2; }
 }
 

@@ -15,6 +15,7 @@ using namespace dlock;
 using engine::owner_state;
 using engine::queue_turn;
 using engine::wait_queue;
+using engine::waiting_call;
 
 /// Somebody in the queue, who counts how often he was woken.
 struct waiter final : engine::queue_waiter {
@@ -183,13 +184,37 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: who leaves the line leaves no trace
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: waiters are bounded", "[T36]") {
   wait_queue two(2);
-  CHECK(two.begin_waiting());
-  CHECK(two.begin_waiting());
-  CHECK_FALSE(two.begin_waiting());
+  const instant begin{std::chrono::hours{1}};
+  waiting_call first, second, third;
+  CHECK(two.begin_waiting(first, begin));
+  CHECK(two.begin_waiting(second, begin));
+  CHECK_FALSE(two.begin_waiting(third, begin));
   CHECK(two.waiting() == 2);
-  two.end_waiting();
-  CHECK(two.begin_waiting());
+  two.end_waiting(first);
+  CHECK(two.begin_waiting(third, begin));
   CHECK(two.waiting() == 2);
+}
+
+TEST_CASE_METHOD(queue_fixture, "wait_queue: knows since when the oldest call waits") {
+  wait_queue all(100);
+  const instant begin{std::chrono::hours{1}};
+  CHECK(all.oldest_wait() == instant::max());
+  std::array<waiting_call, 40> calls{};
+  const auto since = [&](std::size_t i) { return begin + std::chrono::seconds{(i * 7) % 40}; };
+  for (std::size_t i = 0; i != calls.size(); ++i) CHECK(all.begin_waiting(calls[i], since(i)));
+  std::vector<bool> waits(calls.size(), true);
+  // In the middle, at the ends, and all.
+  for (const std::size_t step : {3U, 2U, 1U}) {
+    for (std::size_t i = 0; i < calls.size(); i += step) {
+      auto oldest = instant::max();
+      for (std::size_t j = 0; j != calls.size(); ++j) oldest = waits[j] ? std::min(oldest, since(j)) : oldest;
+      CHECK(all.oldest_wait() == oldest);
+      if (waits[i]) all.end_waiting(calls[i]);
+      waits[i] = false;
+    }
+  }
+  CHECK(all.oldest_wait() == instant::max());
+  CHECK(all.waiting() == 0);
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: says of a turn whether the key was freed with it") {

@@ -149,6 +149,55 @@ TEST_CASE("metrics: the gauges are those of the services that are watched, as lo
   CHECK(value(*numbers, "dlock_held_keys") == 0);
 }
 
+TEST_CASE("metrics: the ages of the oldest hold and of the oldest wait are gauges") {
+  dlock::stores::virtual_clock clock;
+  const auto numbers = std::make_shared<dlock::metrics>();
+  const auto database = std::make_shared<dlock::stores::memory_store>(clock);
+  dlock::lock_service one{database, {.time = &clock}}, two{database, {.time = &clock}};
+  const auto first = numbers->watch(one), second = numbers->watch(two);
+  CHECK(value(*numbers, "dlock_oldest_hold_seconds") == 0);
+  CHECK(value(*numbers, "dlock_oldest_wait_seconds") == 0);
+  auto old = one.acquire("a", {.ttl = 1h});
+  clock.advance(90s);
+  auto young = two.acquire("b", {.ttl = 1h});
+  clock.advance(10s);
+  CHECK(value(*numbers, "dlock_oldest_hold_seconds") == 100);
+  CHECK(one.oldest_hold() == 100s);
+  CHECK(two.oldest_hold() == 10s);
+  CHECK(two.oldest_wait() == 0s);
+  {
+    const std::jthread waiter([&] { static_cast<void>(two.try_acquire("a", {.wait = 60s})); });
+    CHECK(clock.at_rest({.callers = 1}));
+    clock.advance(20s);
+    CHECK(clock.at_rest({.callers = 1}));
+    CHECK(value(*numbers, "dlock_oldest_wait_seconds") == 20);
+    old.release();
+    clock.advance(1s);
+  }
+  CHECK(value(*numbers, "dlock_oldest_wait_seconds") == 0);
+  young.release();
+  CHECK(value(*numbers, "dlock_oldest_hold_seconds") == 0);
+}
+
+TEST_CASE("metrics: several services are one text, in which each metric is named once") {
+  const auto orders = std::make_shared<dlock::metrics>(dlock::metrics_options{.service = "orders"});
+  const auto stock = std::make_shared<dlock::metrics>(dlock::metrics_options{.service = "stock"});
+  orders->on({.what = kind::granted});
+  stock->on({.what = kind::granted});
+  stock->on({.what = kind::granted});
+  const auto text = dlock::metrics::text({orders, stock});
+  CHECK(text.find("dlock_events_total{service=\"orders\",event=\"granted\"} 1\n") != std::string::npos);
+  CHECK(text.find("dlock_events_total{service=\"stock\",event=\"granted\"} 2\n") != std::string::npos);
+  std::set<std::string> heads;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with('#')) CHECK(heads.insert(line.substr(0, line.find(' ', 7))).second);
+  }
+  CHECK(heads.size() == 2 * orders->read().size());
+  CHECK_THROWS_AS(dlock::metrics::text({orders, nullptr}), std::invalid_argument);
+  CHECK_THROWS_WITH(dlock::metrics::text({orders, orders}), Catch::Matchers::ContainsSubstring("'orders'"));
+}
+
 TEST_CASE("metrics: in Prometheus' text format, with a service and escaped labels") {
   dlock::metrics of{{.service = "a \"b\"\\\n"}};
   of.on({.what = kind::granted, .waited = 3ms});
@@ -280,4 +329,17 @@ TEST_CASE("trace: what is not known is no attribute, and a sink must be given") 
   dlock::make_trace_observer(sink)->on({.what = kind::released});
   CHECK(sink->spans.at(0).attributes.empty());
   CHECK_THROWS_AS(dlock::make_trace_observer(nullptr), std::invalid_argument);
+}
+
+TEST_CASE("trace: with hashed keys no attribute and no text has one") {
+  const auto sink = std::make_shared<recorder>();
+  const auto observer = dlock::make_trace_observer(sink, {.hash_keys = true, .now = [] { return now; }});
+  const std::array<std::string_view, 1> others{"patient:SECRET-ONE"};
+  observer->on({.what = kind::deadlock, .key = "SECRET", .text = "waits for 'patient:SECRET-ONE'", .keys = others});
+  observer->on({.what = kind::acquire_failed, .key = "SECRET", .text = "key 'SECRET' is gone"});
+  REQUIRE(sink->events.size() == 1);
+  CHECK(sink->events[0].second.at("dlock.key").starts_with("sha256:"));
+  CHECK(sink->events[0].second.at("message").starts_with("waits for 'sha256:"));
+  REQUIRE(sink->spans.size() == 1);
+  CHECK(sink->spans[0].description == "key '" + sink->spans[0].attributes.at("dlock.key") + "' is gone");
 }

@@ -52,3 +52,14 @@ TEST_CASE("prometheus: a scrape has every metric with its type, labels and value
   }
   CHECK_THROWS_AS(dlock::make_prometheus_collectable(nullptr), std::invalid_argument);
 }
+
+TEST_CASE("prometheus: several services are one collectable, in which each metric is one family") {
+  const auto a = std::make_shared<dlock::metrics>(dlock::metrics_options{.service = "a"});
+  const auto b = std::make_shared<dlock::metrics>(dlock::metrics_options{.service = "b"});
+  const auto scraped = dlock::make_prometheus_collectable({a, b})->Collect();
+  REQUIRE(scraped.size() == a->read().size());
+  CHECK(scraped.front().metric.size() == 2 * a->read().front().samples.size());
+  CHECK(scraped.front().metric.front().label.front().value == "a");
+  CHECK(scraped.front().metric.back().label.front().value == "b");
+  CHECK_THROWS_AS(dlock::make_prometheus_collectable({a, a}), std::invalid_argument);
+}

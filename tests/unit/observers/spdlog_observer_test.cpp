@@ -163,3 +163,24 @@ TEST_CASE_METHOD(log_fixture, "spdlog: it watches a service") {
 TEST_CASE("spdlog: a null logger is refused at once") {
   CHECK_THROWS_AS(dlock::make_spdlog_observer(nullptr), std::invalid_argument);
 }
+
+TEST_CASE_METHOD(log_fixture, "spdlog: with hashed keys no text names another key") {
+  const std::array<std::string_view, 2> others{"patient:SECRET-ONE", "b\nSECRET"};
+  const auto circle = line_of({.what = kind::deadlock,
+                               .key = "patient:SECRET",
+                               .text = "it waits for 'patient:SECRET-ONE'; that holds 'b\\x0aSECRET'",
+                               .keys = others},
+                              true);
+  CHECK(circle.find("SECRET") == std::string::npos);
+  CHECK(circle.find("it waits for 'sha256:") != std::string::npos);
+  // A database's error, and a handler's, which dlock has not composed.
+  const auto foreign = line_of({.what = kind::acquire_failed,
+                                .key = "k",
+                                .text = "can't insert: Duplicate entry 'o'SECRET's' for \"SECRET\": it isn't 'a' one"},
+                               true);
+  CHECK(foreign.find("SECRET") == std::string::npos);
+  CHECK(foreign.find("can't insert: Duplicate entry 'sha256:") != std::string::npos);
+  CHECK(foreign.find("it isn't 'sha256:") != std::string::npos);
+  // A key that is a part of another one, and of the hash.
+  CHECK(line_of({.what = kind::renewal_late, .key = "a", .text = "a: late"}, true).find("late") != std::string::npos);
+}

@@ -52,6 +52,7 @@ result_under_t<Held, F> call_verified(Held held, odb::database& db, F&& fn) {
   using result = result_under_t<Held, F>;
   static_assert(!suspended<result>,
                 "dlock: DLOCK_VERIFIED can't run a coroutine: a transaction of ODB belongs to one thread");
+  check_no_future<result>();
   verified_transaction in(db, held);
   if constexpr (std::is_void_v<result>) {
     call_under(held, std::forward<F>(fn));
