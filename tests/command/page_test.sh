@@ -29,6 +29,16 @@ if ! PATH=$scratch/bin:$PATH bash -eu script >output 2>&1; then
   failed=1
 fi
 
+# All other lines with dlock run, with their options and another command.
+export DLOCK_URL=sqlite:locks.db CI_JOB_URL=https://ci.example.com/1
+while IFS= read -r line; do
+  line=${line//--config \/etc\/mailer\/dlock.conf/}
+  if ! eval "$program run ${line%% -- *} -- true"; then
+    echo "page_test: $page: dlock run $line" >&2
+    failed=1
+  fi
+done < <(sed -n '/^```/,/^```/s/.*dlock run \([^|]* -- .*\)/\1/p' "$page")
+
 # The picture of the pages is what the command draws.
 pictures=$(dirname "$page")/pictures
 if ! "$program" timeline "$pictures/timeline.jsonl" | cmp - "$pictures/timeline.svg"; then

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "dlock/lock_service.hpp"
@@ -24,7 +27,8 @@ class dlock_program {
  public:
   using variables = std::map<std::string, std::string>;
 
-  /// `more`: of its environment. DLOCK_URL and DLOCK_CONFIG are those given here or none.
+  /// `more`: of its environment. DLOCK_URL and DLOCK_CONFIG are those given here or none. TEST_USER: the user that it
+  /// runs as.
   explicit dlock_program(std::vector<std::string> arguments, const variables& more = {})
       : words_(std::move(arguments)), out_(folder_ / "out"), error_(folder_ / "error") {
     words_.insert(words_.begin(), DLOCK_TEST_COMMAND);
@@ -37,6 +41,11 @@ class dlock_program {
     ::dup2(nothing, 0);
     // As of cron: no terminal, whatever the test has.
     ::setsid();
+    if (const auto user = more.find("TEST_USER"); user != more.end()) {
+      if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 ||
+          ::setuid(static_cast<uid_t>(std::stoul(user->second))) != 0)
+        ::_exit(98);
+    }
     ::unsetenv("DLOCK_URL");
     ::unsetenv("DLOCK_CONFIG");
     ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
@@ -227,13 +236,17 @@ inline std::vector<pid_t> pids_in(const std::string& path) {
   return all;
 }
 
-/// A zombie is gone: it runs no more.
+/// A zombie is gone, because it runs no more, unless it has other threads.
 inline bool process_gone(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   if (!std::getline(in, text)) return true;
   const auto end = text.rfind(')');
-  return end != std::string::npos && end + 2 < text.size() && (text[end + 2] == 'Z' || text[end + 2] == 'X');
+  if (end == std::string::npos || end + 2 >= text.size()) return false;
+  if (text[end + 2] == 'X') return true;
+  std::error_code ignored;
+  const auto tasks = std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", ignored);
+  return text[end + 2] == 'Z' && std::distance(begin(tasks), std::filesystem::directory_iterator{}) < 2;
 }
 
 inline bool all_gone(const std::vector<pid_t>& pids) {

@@ -4,6 +4,9 @@
 /// commands.
 
 #include <fcntl.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "command/program.hpp"
 
@@ -233,6 +236,154 @@ TEST_CASE_METHOD(run_scene, "dlock run: what the command leaves behind is ended,
   REQUIRE(left.size() == 1);
   CHECK_FALSE(process_gone(left[0]));
   ::kill(left[0], SIGKILL);
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run: a process whose main thread has ended is ended like any other") {
+  dlock_program program(
+      arguments({"--ttl", "1s"}, "\"" DLOCK_TEST_THREADS_ONLY "\" \"$SCENE/pids\" & touch \"$SCENE/begun\"; wait"),
+      environment);
+  const auto zombie = [&] {
+    const auto pids = pids_in(folder / "pids");
+    if (pids.empty()) return false;
+    return dlock_program::read("/proc/" + std::to_string(pids.front()) + "/stat").find(") Z ") != std::string::npos;
+  };
+  REQUIRE(eventually([&] { return there("begun") && zombie(); }));
+  const auto pid = pids_in(folder / "pids").front();
+  CHECK(dlock_does({"force", "job"}, environment).code == 0);
+  CHECK(program.code() == 79);
+  CHECK(process_gone(pid));
+  ::kill(pid, SIGKILL);
+}
+
+TEST_CASE_METHOD(run_scene,
+                 "dlock run: a process of another user is named at once, and in the end has an exit code of its own") {
+  if (::geteuid() != 0) SKIP("only root can run dlock as another user than its command");
+  // dlock as "nobody", whose command becomes root by a program with the setuid bit, as sudo is one.
+  const auto setpriv = folder / "setpriv";
+  std::filesystem::copy_file("/usr/bin/setpriv", setpriv);
+  REQUIRE(::chmod(setpriv.c_str(), 04755) == 0);
+  REQUIRE(::chmod((folder / "").c_str(), 0777) == 0);
+  auto as_nobody = environment;
+  as_nobody["TEST_USER"] = "65534";
+  const std::string script =
+      "\"$SCENE/setpriv\" --reuid 0 sh -c 'echo $$ >\"$SCENE/root\"; exec sleep 1000' & touch "
+      "\"$SCENE/begun\"; wait";
+  dlock_program program(arguments({"--ttl", "1s"}, script), as_nobody);
+  if (program.ended()) SKIP("the tests' folder does not allow setuid programs");
+  REQUIRE(eventually([&] { return pids_in(folder / "root").size() == 1; }));
+  const auto pid = pids_in(folder / "root").front();
+  const auto named = std::to_string(pid) + " sleep (root)";
+  REQUIRE(eventually([&] { return dlock_program::read("/proc/" + std::to_string(pid) + "/comm") == "sleep\n"; }));
+  CHECK(dlock_does({"force", "job"}, environment).code == 0);
+  CHECK(program.code() == 80);
+  CHECK_FALSE(process_gone(pid));
+  CHECK(program.error().find("SIGTERM does not reach " + named) != std::string::npos);
+  CHECK(program.error().find("could not end " + named) != std::string::npos);
+  CHECK(program.error().find("ended the command") == std::string::npos);
+  CHECK(::kill(pid, SIGKILL) == 0);
+  // The same in JSON, where it is the command's end that leaves the process behind.
+  ::unlink((folder / "root").c_str());
+  dlock_program second(
+      arguments({"--json", "--kill-after", "10ms"}, script.substr(0, script.find("& touch")) +
+                                                        "& until [ -s \"$SCENE/root\" ]; do sleep 0.02; done; exit 3"),
+      as_nobody);
+  CHECK(second.code() == 80);
+  const auto report = nlohmann::json::parse(second.error());
+  const auto left = pids_in(folder / "root").front();
+  CHECK(report.at("result") == "ran");
+  CHECK(report.at("command_exit_code") == 3);
+  CHECK(report.at("exit_code") == 80);
+  REQUIRE(report.at("left").size() == 1);
+  CHECK(report.at("left").at(0).at("pid") == left);
+  CHECK(report.at("left").at(0).at("user") == "root");
+  CHECK(free());
+  CHECK(::kill(left, SIGKILL) == 0);
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run: each end of the ranges in its help works") {
+  for (const std::vector<std::string>& each : std::vector<std::vector<std::string>>{
+           {"--ttl", "1s"},
+           {"--ttl", "31s"},
+           {"--ttl", "1m"},
+           {"--ttl", "24h"},
+           {"--wait", "1ms"},
+           {"--wait", "365d"},
+           {"--on-busy", "fail", "--wait", "0"},
+           {"--min-hold", "0"},
+           {"--max-hold", "0"},
+           {"--max-hold", "365d"},
+           {"--min-hold", "30d", "--max-hold", "30d", "--free-on-failure"},
+           {"--kill-after", "0"},
+           {"--ttl", "24h", "--kill-after", "15m"},
+       }) {
+    CAPTURE(each);
+    const bool keeps = each.front() == "--min-hold" && each.at(1) != "0";
+    const auto result = run(each, keeps ? "exit 7" : "true");
+    CHECK(result.error.empty());
+    CHECK(result.code == (keeps ? 7 : 0));
+  }
+  const auto wrong = run({"--ttl", "25h"}, "true");
+  CHECK(wrong.code == 64);
+  CHECK(wrong.error.find("--ttl: 25h must be 1s to 1d") != std::string::npos);
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run: with free-on-failure a min-hold counts after a success alone") {
+  CHECK(run({"--min-hold", "1h", "--free-on-failure"}, "exit 3").code == 3);
+  CHECK(free());
+  CHECK(run({"--min-hold", "1h", "--free-on-failure"}, "true").code == 0);
+  CHECK(run({"--on-busy", "fail"}, "true").code == 75);
+  const auto list = dlock_does({"list"}, environment).out;
+  CHECK(list.find("(ended)") != std::string::npos);
+  CHECK(run({"--free-on-failure"}, "true").code == 64);
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run: within a dlock run of the same key it says so, and does not wait") {
+  const std::string dlock = DLOCK_TEST_COMMAND;
+  for (const auto& script : {dlock + " run job -- true", dlock + " run other -- " + dlock + " run job -- true"}) {
+    CAPTURE(script);
+    const auto result = run({}, script);
+    CHECK(result.code == 64);
+    CHECK(result.error.find("'job' is held by") != std::string::npos);
+    CHECK(result.error.find("would never end") != std::string::npos);
+  }
+  CHECK(run({}, dlock + " run job --on-busy skip -- true").code == 0);
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run: with -v it says that it waits, and for whom") {
+  lock_service locks{url, {.label = "worker"}};
+  const auto held = locks.acquire("job");
+  dlock_program program(arguments({"-v"}, "true"), environment);
+  CHECK(eventually([&] { return program.error().find("waiting for 'job', held by ") != std::string::npos; }));
+  CHECK(program.error().find(std::to_string(::getpid()) + " worker") != std::string::npos);
+  CHECK(run({"--wait", "1ms"}, "true").error.find("waiting for") == std::string::npos);
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run: the command finds DLOCK_URL, with --hide-url it does not") {
+  CHECK(run({}, "echo \"$DLOCK_URL\"").out == url + "\n");
+  CHECK(run({"--hide-url"}, "echo \"$DLOCK_URL\"").out == "\n");
+}
+
+TEST_CASE_METHOD(run_scene, "dlock run: a missing key, a missing -- and a wrong option are named") {
+  const auto says = [&](strings arguments, const std::string& text) {
+    CAPTURE(arguments);
+    const auto result = dlock_does(std::move(arguments), environment);
+    CHECK(result.code == 64);
+    CAPTURE(result.error);
+    CHECK(result.error.find(text) != std::string::npos);
+  };
+  says({"run", "--", "make"}, "the key is missing before --");
+  says({"run", "--", "make", "deploy"}, "the key is missing before --");
+  says({"run", "job", "make", "-x"}, "-- is missing between the key and the command");
+  says({"run", "job", "make", "-v"}, "-- is missing between the key and the command");
+  says({"run", "job", "--"}, "there is no command after --");
+  says({"run", "job", "make", "--", "x"}, "'make' stands between the key and --");
+  says({"run", "job", "--onbusy", "skip", "--", "true"}, "no option '--onbusy'; did you mean --on-busy?");
+  says({"run", "job", "--min-hold", "2h", "--max-hold", "1h", "--", "true"},
+       "--max-hold 1h must not be below --min-hold 2h");
+  says({"lst"}, "'lst' is not a verb of dlock; did you mean list?");
+  says({"show", "a", "b"}, "'b' is one argument too many");
+  CHECK_FALSE(there("locks.db"));
+  CHECK(dlock_does({"run", "job", "--", "echo", "a", "--", "-v"}, environment).out == "a -- -v\n");
 }
 
 TEST_CASE_METHOD(run_scene, "dlock run: max-hold ends the command") {

@@ -2,6 +2,8 @@
 
 /// The verbs of the command dlock that look at locks, on an SQLite file.
 
+#include <sys/stat.h>
+
 #include "command/program.hpp"
 #include "dlock/event_log.hpp"
 #include "support/raw_sqlite.hpp"
@@ -41,6 +43,10 @@ TEST_CASE("dlock: the URL comes from --url, else DLOCK_URL, else a configuration
   CHECK(store({"--url", url("option.db")}, with_all).find("option.db") != std::string::npos);
   CHECK(store({}, with_all).find("variable.db") != std::string::npos);
   CHECK(store({}, with_file).find("file.db") != std::string::npos);
+  // What stands on the command line is stronger than the environment.
+  CHECK(store({"--config", folder / "given.conf"}, with_all).find("file.db") != std::string::npos);
+  CHECK(dlock_does({"--config", folder / "missing.conf", "list"}, with_all).code == 78);
+  CHECK(dlock_does({"--url", "", "list"}, with_all).code == 64);
   CHECK(store({"--config", folder / "given.conf"}, home).find("file.db") != std::string::npos);
   CHECK(store({}, home).find("home.db") != std::string::npos);
 }
@@ -57,6 +63,13 @@ TEST_CASE("dlock: no URL, a wrong one and a wrong file have an exit code each, a
   const auto wrong = dlock_does({"list", "--config", folder / "wrong.conf"});
   CHECK(wrong.code == 78);
   CHECK(wrong.error.find("wrong.conf:2") != std::string::npos);
+  std::ofstream(folder / "empty.conf") << "# url = sqlite:x\n";
+  const auto empty = dlock_does({"list", "--config", folder / "empty.conf"});
+  CHECK(empty.code == 78);
+  CHECK(empty.error.find("has no line 'url = ...'") != std::string::npos);
+  // Editors of Windows begin a file with a byte order mark.
+  std::ofstream(folder / "marked.conf") << "\xef\xbb\xbfurl = sqlite:" << (folder / "none.db") << "\r\n";
+  CHECK(dlock_does({"list", "--config", folder / "marked.conf"}).code == 69);
   // A file that is not there is not made by who only looks.
   const auto missing = dlock_does({"list", "--url", "sqlite:" + (folder / "none.db")});
   CHECK(missing.code == 69);
@@ -88,6 +101,13 @@ TEST_CASE_METHOD(file_scene, "dlock list: shows what is held, by whom, and leave
   CHECK(names(json({"list", "--limit", "1"}).at("keys")) == strings{"order:1"});
   CHECK(names(json({"list", "--after", "order:1"}).at("keys")) == strings{"order:2", "report:daily", "throttle"});
   CHECK(does({"list", "--keys", "--prefix", "rep"}).out == "report:daily\n");
+  // What is left out is said.
+  CHECK(json({"list", "--limit", "4"}).at("complete") == true);
+  CHECK(json({"list", "--limit", "3"}).at("complete") == false);
+  CHECK(does({"list", "--limit", "4"}).error.empty());
+  const auto cut = does({"list", "--limit", "3"});
+  CHECK(cut.code == 0);
+  CHECK(cut.error.find("more is held") != std::string::npos);
   const auto table = does({"list"}).out;
   CHECK(table.find("KEY") == 0);
   CHECK(table.find("lister") != std::string::npos);
@@ -137,6 +157,28 @@ TEST_CASE_METHOD(file_scene,
   CHECK(does({"show", "42", "--table", "customers"}).code == 69);
   CHECK(json({"force", "42", "--table", "orders"}).at("forced") == true);
   CHECK(json({"show", "42", "--table", "orders"}).at("holder").at("state") == "revoked");
+}
+
+TEST_CASE_METHOD(file_scene, "dlock show, force: take each key as list and as JSON has it") {
+  lock_service locks{url};
+  for (const std::string& each :
+       {std::string("App\\Jobs\\Send"), std::string("a\xff"), std::string("b\0c", 3), std::string(400, 'x')}) {
+    INFO(detail::printable_text(each));
+    auto held = locks.acquire(std::string_view(each));
+    auto printed = does({"list", "--keys"}).out;
+    printed.pop_back();
+    CHECK(does({"show", "--escaped", printed}).code == 0);
+    const auto listed = json({"list"}).at("keys").at(0);
+    if (listed.contains("key_escaped")) {
+      CHECK(json({"force", "--escaped", listed.at("key_escaped")}).at("forced") == true);
+    } else {
+      CHECK(listed.at("key") == held.key());
+      CHECK(json({"show", listed.at("key")}).at("key") == held.key());
+      CHECK(json({"force", listed.at("key")}).at("forced") == true);
+    }
+    held = {};
+    CHECK(eventually([&] { return does({"list", "--keys"}).out.empty(); }));
+  }
 }
 
 TEST_CASE_METHOD(file_scene, "dlock show: a held key is 0 and a free one is 1") {
@@ -264,6 +306,24 @@ TEST_CASE_METHOD(file_scene, "dlock doctor: a healthy file is 0; each finding sa
   const auto missing = dlock_does({"doctor", "--url", "sqlite:" + (folder / "none.db"), "--json"});
   CHECK(missing.code == 1);
   CHECK(nlohmann::json::parse(missing.out).at("ok") == false);
+}
+
+TEST_CASE_METHOD(file_scene,
+                 "dlock doctor: says how missing tables are made, and looks at the rights of the file that it used") {
+  std::ofstream(folder / "dlock.conf") << "url = " << url << "\n";
+  for (const auto& [mode, warns] : {std::pair{0644, true}, std::pair{0600, false}}) {
+    REQUIRE(::chmod((folder / "dlock.conf").c_str(), static_cast<mode_t>(mode)) == 0);
+    for (const auto& [arguments, variables] :
+         {std::pair<strings, dlock_program::variables>{{"--config", folder / "dlock.conf"}, {}},
+          {{}, {{"DLOCK_CONFIG", folder / "dlock.conf"}}},
+          {{}, {{"XDG_CONFIG_HOME", folder / ""}}}}) {
+      auto words = arguments;
+      words.emplace_back("doctor");
+      const auto out = dlock_does(words, variables).out;
+      CHECK((out.find("can be read by every user") != std::string::npos) == warns);
+      CHECK(out.find("dlock schema | sqlite3 FILE") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE_METHOD(file_scene, "dlock gc: deletes what is idle and nothing else, and only counts with --dry-run") {

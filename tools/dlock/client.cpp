@@ -117,13 +117,16 @@ std::shared_ptr<const row_table> client::table(const std::string& name) {
 }
 
 lock_key client::key_of(const key_options& named) {
+  const auto text = named.escaped ? unescaped(named.key) : named.key;
   if (named.table.empty()) {
-    if (named.key.empty()) throw failure(exit_code::usage, "the key is empty; a key has at least one byte");
-    return lock_key(std::string_view(named.key));
+    if (text.empty()) throw failure(exit_code::usage, "the key is empty; a key has at least one byte");
+    // What list shows of a long key is what the store holds; it must not be folded once more.
+    if (text.size() == lock_key::max_size && lock_key::from_stored(text).folded()) return lock_key::from_stored(text);
+    return lock_key(std::string_view(text));
   }
   const auto of = table(named.table);
   std::vector<row_value> id;
-  std::string_view rest = named.key;
+  std::string_view rest = text;
   for (std::size_t i = 0; i != of->id.size(); ++i) {
     // The last column takes the rest, which may hold ':'.
     const auto end = i + 1 == of->id.size() ? rest.size() : rest.find(':');

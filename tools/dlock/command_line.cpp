@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <chrono>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -14,20 +16,34 @@ namespace dlock::command {
 
 namespace {
 
+using namespace std::chrono_literals;
+constexpr milliseconds day = 24h, month = 30 * day, year = 365 * day;
+
+/// "(default 30s; 1s to 24h)"
+std::string with_range(const std::string& text, const std::string& standard, const std::string& least,
+                       const std::string& most) {
+  return fmt::format("{} (default {}; {} to {})", text, standard, least, most);
+}
+
 /// An option that takes a time with its unit.
 template <class Time>
-CLI::Option* add_time(CLI::App& to, const std::string& name, Time& into, const std::string& text) {
-  return to
-      .add_option_function<std::string>(
-          name,
-          [&into, name](const std::string& value) {
-            try {
-              into = parse_time(value);
-            } catch (const std::invalid_argument& wrong) {
-              throw CLI::ValidationError(name, wrong.what());
+void add_time(CLI::App& to, const std::string& name, Time& into, milliseconds least, milliseconds most,
+              const std::string& standard, const std::string& text) {
+  to.add_option_function<std::string>(
+        name,
+        [&into, name, least, most](const std::string& value) {
+          try {
+            const auto time = parse_time(value);
+            if (time < least || time > most) {
+              throw std::invalid_argument(
+                  fmt::format("{} must be {} to {}", value, option_time(least), option_time(most)));
             }
-          },
-          text)
+            into = time;
+          } catch (const std::invalid_argument& wrong) {
+            throw CLI::ValidationError(name, wrong.what());
+          }
+        },
+        with_range(text, standard, option_time(least), option_time(most)))
       ->type_name("TIME");
 }
 
@@ -51,11 +67,21 @@ void add_choice(CLI::App& to, const std::string& name, Into& into, const std::ma
 }
 
 /// How many.
-CLI::Option* add_count(CLI::App& to, const std::string& name, std::size_t& into, std::size_t least, std::size_t most,
-                       const std::string& text) {
-  return to.add_option(name, into, text)
-      ->type_name("NUMBER")
-      ->check(CLI::Range(static_cast<double>(least), static_cast<double>(most)).description(""));
+void add_count(CLI::App& to, const std::string& name, std::size_t& into, std::size_t least, std::size_t most,
+               const std::string& standard, const std::string& text) {
+  to.add_option_function<std::string>(
+        name,
+        [&into, name, least, most](const std::string& value) {
+          std::size_t number = 0;
+          const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
+          const bool whole = failed == std::errc{} && end == value.data() + value.size();
+          if (!whole || number < least || number > most) {
+            throw CLI::ValidationError(name, fmt::format("'{}' must be a number, {} to {}", value, least, most));
+          }
+          into = number;
+        },
+        with_range(text, standard, fmt::to_string(least), fmt::to_string(most)))
+      ->type_name("NUMBER");
 }
 
 CLI::App& add_verb(CLI::App& to, const std::string& name, const std::string& text) {
@@ -64,10 +90,13 @@ CLI::App& add_verb(CLI::App& to, const std::string& name, const std::string& tex
   return *verb;
 }
 
+void add_key_alone(CLI::App& to, key_options& into, const std::string& text) {
+  to.add_option("key", into.key, text)->type_name("KEY")->required();
+  to.add_flag("--escaped", into.escaped, "The key is written as list prints it, with escapes");
+}
+
 void add_key(CLI::App& to, key_options& into) {
-  to.add_option("key", into.key, "The key; with --table, the row's id (several columns: 7:name)")
-      ->type_name("KEY")
-      ->required();
+  add_key_alone(to, into, "The key; with --table, the row's id (several columns: 7:name)");
   to.add_option("--table", into.table, "A table whose rows are locked in place: orders, or shop.orders")
       ->type_name("TABLE");
 }
@@ -75,25 +104,29 @@ void add_key(CLI::App& to, key_options& into) {
 void add_run(CLI::App& app, run_options& into) {
   auto& verb = add_verb(app, "run", "Run a command while holding a key");
   verb.add_option("key", into.key, "The key to hold")->type_name("KEY")->required();
-  add_time(verb, "--ttl", into.ttl,
-           "After a crash of dlock or its host, the key is free within this time (default 30s; 1s to 24h)");
-  add_time(verb, "--wait", into.wait,
-           "How long to wait for a busy key (default: no limit, or 0 with --on-busy fail and skip)");
+  add_time(verb, "--ttl", into.ttl, 1s, 24h, "30s",
+           "After a crash of dlock or its host, the key is free within this time");
+  add_time(verb, "--wait", into.wait, 0s, year, "no limit, or 0 with --on-busy fail and skip",
+           "How long to wait for a busy key");
   add_choice<on_busy>(verb, "--on-busy", into.busy,
                       {{"wait", on_busy::wait}, {"fail", on_busy::fail}, {"skip", on_busy::skip}},
                       "What to do while another owner holds the key: wait (default), exit with 75, or exit with 0");
-  add_time(verb, "--min-hold", into.min_hold,
-           "Keep the key for at least this time after the grant, even if the command ends earlier (default 0)");
-  add_time(verb, "--max-hold", into.max_hold,
-           "End the command and release the key this time after the grant (default: no limit)");
-  add_time(verb, "--kill-after", into.kill_after,
-           "When the lock is lost, the time from SIGTERM to SIGKILL (default: three quarters of the margin, which is a "
-           "quarter of the ttl)");
+  add_time(verb, "--min-hold", into.min_hold, 0s, month, "0",
+           "Keep the key for at least this time after the grant, even if the command ends earlier");
+  verb.add_flag("--free-on-failure", into.free_on_failure,
+                "Let --min-hold count only if the command exits with 0: after a failure the key is free at once");
+  add_time(verb, "--max-hold", into.max_hold, 0s, year, "0, no limit",
+           "End the command and release the key this time after the grant");
+  add_time(verb, "--kill-after", into.kill_after, 0s, 6h, "three quarters of the margin",
+           "When the lock is lost, the time from SIGTERM to SIGKILL. At most the margin, a quarter of the ttl");
   verb.add_option("--label", into.label, "The holder's name, which operators see (default: the command's name)")
       ->type_name("TEXT");
+  verb.add_flag("--hide-url", into.hide_url,
+                "Take DLOCK_URL, which may have a password, out of the command's environment");
   verb.add_flag("--leave-children", into.leave_children,
                 "Do not end the processes that the command leaves behind when it exits; they run without the lock");
-  verb.add_flag("-v,--verbose", into.verbose, "Print what happens to the lock on the standard error");
+  verb.add_flag("-v,--verbose", into.verbose,
+                "Print on the standard error what happens to the lock, and who holds it while dlock waits");
   verb.add_option("command", into.command, "The command and its arguments, after --")
       ->type_name("COMMAND")
       ->required()
@@ -104,32 +137,32 @@ void add_lists(CLI::App& app, all_options& into) {
   auto& list = add_verb(app, "list", "List held keys and rows");
   list.add_option("--prefix", into.list.prefix, "Only keys that begin with this text")->type_name("TEXT");
   list.add_option("--after", into.list.after, "Only keys greater than this one, in byte order")->type_name("KEY");
-  add_count(list, "--limit", into.list.limit, 1, 1'000'000, "At most this many keys and this many rows (default 1000)");
+  add_count(list, "--limit", into.list.limit, 1, 1'000'000, "1000", "At most this many keys and this many rows");
   list.add_option("--table", into.list.table, "Only the rows of this table: orders, or shop.orders")
       ->type_name("TABLE");
   list.add_flag("--no-rows", into.list.no_rows, "Leave out rows that are locked in place");
-  list.add_flag("--keys", into.list.keys_only, "Print only the keys, one in each line");
+  list.add_flag("--keys", into.list.keys_only, "Print only the keys, one in each line, as --escaped takes them");
 
   add_key(add_verb(app, "show", "Show who holds a key"), into.show);
   auto& waiters = add_verb(app, "waiters", "Show which processes wait for a key");
-  waiters.add_option("key", into.waiters.key, "The key")->type_name("KEY")->required();
-  add_count(waiters, "--limit", into.waiters.limit, 1, 10'000, "Show at most this many (default 100)");
+  add_key_alone(waiters, into.waiters.key, "The key");
+  add_count(waiters, "--limit", into.waiters.limit, 1, 10'000, "100", "Show at most this many");
 
   add_key(add_verb(app, "force", "Take a key from its holder"), into.force);
 
   auto& watch = add_verb(app, "watch", "Print each change of a key's holder");
   add_key(watch, into.watch.key);
-  add_time(watch, "--interval", into.watch.interval, "Time between two polls (default 500ms)");
+  add_time(watch, "--interval", into.watch.interval, 1ms, day, "500ms", "Time between two polls");
   add_choice<until>(watch, "--until", into.watch.end, {{"free", until::free}, {"held", until::held}},
                     "Exit with 0 as soon as the key is free or held");
-  add_time(watch, "--for", into.watch.limit, "Exit after this time; with --until, exit with 1");
+  add_time(watch, "--for", into.watch.limit, 0s, year, "no limit", "Exit after this time; with --until, exit with 1");
 
   auto& top = add_verb(app, "top", "Show holders, sessions and rates on a live screen");
-  add_time(top, "--interval", into.top.interval, "Time between two refreshes (default 2s)");
-  add_count(top, "--rows", into.top.rows, 1, 10'000,
-            "Number of keys and sessions to show (default: as many as fit on the screen)");
-  add_count(top, "--refreshes", into.top.refreshes, 1, 1'000'000'000,
-            "Exit after this many refreshes; without a terminal, or with --json, the default is 1");
+  add_time(top, "--interval", into.top.interval, 1ms, day, "2s", "Time between two refreshes");
+  add_count(top, "--rows", into.top.rows, 1, 10'000, "as many as fit on the screen",
+            "Number of keys and sessions to show");
+  add_count(top, "--refreshes", into.top.refreshes, 1, 1'000'000'000, "no limit; 1 without a terminal, or with --json",
+            "Exit after this many refreshes");
 }
 
 void add_service(CLI::App& app, all_options& into) {
@@ -156,13 +189,14 @@ void add_service(CLI::App& app, all_options& into) {
       ->type_name("TABLE");
 
   auto& gc = add_verb(app, "gc", "Delete idle keys and dead sessions now");
-  add_time(gc, "--idle", into.gc.idle, "Delete free keys that were not granted for this time (default 1d); 0: no keys");
-  add_count(gc, "--step", into.gc.step, 1, 10'000, "Rows that one step deletes at most (default 100)");
+  add_time(gc, "--idle", into.gc.idle, 0s, year, "1d",
+           "Delete free keys that were not granted for this time, with 0 no keys");
+  add_count(gc, "--step", into.gc.step, 1, 10'000, "100", "Rows that one step deletes at most");
   gc.add_flag("--dry-run", into.gc.dry_run, "Count, and delete nothing");
 
   auto& bench = add_verb(
       app, "bench", "Measure this server: one lock, a hand-over, and the lower bounds of a statement and a commit");
-  add_time(bench, "--time", into.bench.time, "How long to measure (default 10s)");
+  add_time(bench, "--time", into.bench.time, 10ms, 24h, "10s", "How long to measure");
   bench.add_option("--prefix", into.bench.prefix, "The beginning of the keys that it locks (default dlock-bench:)")
       ->type_name("TEXT");
 
@@ -177,7 +211,7 @@ void add_service(CLI::App& app, all_options& into) {
   timeline.add_option("--from", t.from, "Only events from this time on: 2026-11-24T08:00:00Z, or seconds since 1970")
       ->type_name("TIMESTAMP");
   timeline.add_option("--to", t.to, "Only events up to this time")->type_name("TIMESTAMP");
-  add_count(timeline, "--keys", t.most_keys, 1, 10'000, "At most this many keys, the busiest ones (default 60)");
+  add_count(timeline, "--keys", t.most_keys, 1, 10'000, "60", "At most this many keys, the busiest ones");
 }
 
 }  // namespace
@@ -187,15 +221,19 @@ std::unique_ptr<CLI::App> make_command_line(all_options& into) {
   app->require_subcommand(1);
   app->set_version_flag("--version", std::string(library_version()), "Print the version");
   app->set_help_flag("-h,--help", "Print the options of dlock or of a verb");
-  app->add_option("--url", into.common.url,
-                  "The store. Every user of the host can read a command line, so write a URL that has a password into "
-                  "DLOCK_URL or the configuration file")
+  // As functions, because an empty text must not count as an option that is not given.
+  app->add_option_function<std::string>(
+         "--url", [&into](const std::string& url) { into.common.url = url; },
+         "The store. Every user of the host can read a command line, so write a URL that has a password into "
+         "DLOCK_URL or the configuration file")
       ->type_name("URL");
-  app->add_option("--config", into.common.config,
-                  "The configuration file (default: DLOCK_CONFIG, ~/.config/dlock.conf, /etc/dlock.conf)")
+  app->add_option_function<std::string>(
+         "--config", [&into](const std::string& path) { into.common.config = path; },
+         "The configuration file, instead of DLOCK_URL (default: DLOCK_CONFIG, ~/.config/dlock.conf, "
+         "/etc/dlock.conf)")
       ->type_name("FILE");
   app->add_flag("--json", into.common.json, "Print JSON");
-  add_time(*app, "--timeout", into.common.timeout, "Time limit of a question to the store (default 10s)");
+  add_time(*app, "--timeout", into.common.timeout, 1ms, day, "10s", "Time limit of a question to the store");
   add_run(*app, into.run);
   add_lists(*app, into);
   add_service(*app, into);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "exit_code.hpp"
@@ -38,14 +40,19 @@ void event_story::read(std::istream& from, const std::string& name) {
     const auto parsed = json::parse(line, nullptr, false);
     if (!parsed.is_object()) refuse(name, number, "is not a JSON object");
     try {
-      entry made{.at = parsed.at("time_us").get<std::int64_t>(), .event = parsed.at("event").get<std::string>()};
+      const auto time = [&](const char* field, std::int64_t value) {
+        if (value < 0 || value >= latest) refuse(name, number, fmt::format("{} is {}: no time", field, value));
+        return value;
+      };
+      entry made{.at = time("time_us", parsed.at("time_us").get<std::int64_t>()),
+                 .event = parsed.at("event").get<std::string>()};
       auto who = fmt::format("{}/{}", parsed.value("host", "?"), parsed.value("pid", std::int64_t{0}));
       if (const auto service = parsed.value("service", ""); !service.empty()) who += " " + service;
       made.holder = holder_called(who);
       made.key = parsed.value("key", "");
       made.fence = parsed.value("fence", std::uint64_t{0});
-      made.waited = parsed.value("waited_us", std::int64_t{0});
-      made.held = parsed.value("held_us", std::int64_t{0});
+      made.waited = time("waited_us", parsed.value("waited_us", std::int64_t{0}));
+      made.held = time("held_us", parsed.value("held_us", std::int64_t{0}));
       made.taken_over = parsed.value("taken_over", false);
       made.reason = parsed.value("reason", "");
       made.text = parsed.value("text", "");
@@ -60,16 +67,17 @@ void event_story::finish() {
   std::stable_sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) { return a.at < b.at; });
   for (const auto& each : entries_) tell(each);
   // Held at the end of the log, or by a process that died. Whoever got the key next shows which.
+  std::set<std::tuple<std::string_view, std::int64_t, std::uint64_t>> begins;
+  if (!open_.empty()) {
+    for (const auto& each : holds_) begins.emplace(each.key, each.begin, each.fence);
+  }
   for (const auto& [of, open_holds] : open_) {
     for (const auto index : open_holds) {
       auto& ends = holds_[index];
-      ends.end = end_;
-      for (const auto& next : holds_) {
-        if (&next == &ends || next.key != ends.key || next.begin < ends.begin || next.begin > ends.end) continue;
-        if (next.begin == ends.begin && next.fence <= ends.fence) continue;
-        ends.end = next.begin;
-        ends.how = end_of_hold::taken_over;
-      }
+      const auto next = begins.upper_bound({ends.key, ends.begin, ends.fence});
+      const bool another = next != begins.end() && std::get<0>(*next) == ends.key;
+      ends.end = another ? std::get<1>(*next) : end_;
+      if (another) ends.how = end_of_hold::taken_over;
     }
   }
   open_.clear();

@@ -43,6 +43,9 @@ class event_story {
     std::string text{};
   };
 
+  /// Times in a log are not negative, and before the year 10000.
+  static constexpr std::int64_t latest = 253'402'300'800'000'000;
+
   /// Reads a log. A last line without its end is left out: its writer died. Throws failure(exit_code::data), which
   /// names `name` and the line.
   void read(std::istream& from, const std::string& name);

@@ -18,6 +18,7 @@ enum class exit_code : int {
   busy = 75,
   config = 78,
   lost = 79,
+  left = 80,
   not_executable = 126,
   not_found = 127,
   by_signal = 128,
@@ -45,6 +46,9 @@ inline constexpr std::array exit_meanings{
     exit_meaning{exit_code::busy, "75", "Another owner held the key for the whole wait."},
     exit_meaning{exit_code::config, "78", "The configuration file can't be read."},
     exit_meaning{exit_code::lost, "79", "The lock was lost while the command ran, and dlock ended the command."},
+    exit_meaning{exit_code::left, "80",
+                 "dlock could not end processes that the command started. They run on without the lock; the standard "
+                 "error names them."},
     exit_meaning{exit_code::not_executable, "126", "The command can't be executed."},
     exit_meaning{exit_code::not_found, "127", "There is no such command."},
     exit_meaning{exit_code::by_signal, "128+N", "Signal N ended the command, or dlock while it waited."},

@@ -101,10 +101,10 @@ std::string usage(const CLI::App& verb) {
 constexpr const char* man_rest = R"(.SH ENVIRONMENT
 .TP
 .B DLOCK_URL
-The store, if there is no \fB\-\-url\fR.
+The store, if there is neither \fB\-\-url\fR nor \fB\-\-config\fR.
 .TP
 .B DLOCK_CONFIG
-The configuration file, if there is no \fB\-\-config\fR.
+The configuration file, if there is none of these three.
 .PP
 \fBrun\fR sets these for its command:
 .TP

@@ -2,6 +2,7 @@
 #include "guard.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -34,6 +35,9 @@ enum class word : char { variable = 'v', start = 's', pass_on = 'p', end = 'e' }
 
 std::chrono::microseconds now() noexcept { return boot_clock::now().time_since_epoch(); }
 
+/// A variable is an argument of dlock at most, and that has 128 KiB at most.
+constexpr std::size_t longest_message = 160 * 1024;
+
 /// Exit code of a guard that failed. No process reads its messages.
 constexpr int guard_failed = 70;
 
@@ -42,48 +46,56 @@ constexpr int guard_failed = 70;
 /// The guard, in its own process: one thread, no lock, no connection.
 class watcher {
  public:
-  watcher(int socket, const guard::plan& what, guard::shared_state& shared) noexcept
+  watcher(int socket, const guard::plan& what, guard::shared_state& shared)
       : socket_(socket), what_(what), shared_(shared) {
-    sigset_t children;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    children_ = ::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    children_ = ::signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (children_ < 0) fail("making the guard's signalfd");
+    // A terminal's Ctrl-Z stops the command and dlock. The guard must end the command in time all the same.
+    for (const int each : {SIGTSTP, SIGTTIN, SIGTTOU}) sigaddset(&blocked, each);
+    ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
   }
 
   [[noreturn]] void run() {
     for (;;) {
       wait();
-      if (!hear()) end_by_parent();
-      reap();
-      if (command_ > 0 && ending_ == clock::time_point::max() && now() >= trusted()) {
-        late_ = true;
+      if (!orphaned_ && !hear()) orphaned_ = true;
+      const bool children = reap();
+      if (command_ == 0) {
+        if (orphaned_) ::_exit(0);
+        continue;
+      }
+      // What the command leaves behind would run without the lock.
+      const bool leaves = over_ && children && !what_.leave_children;
+      const bool untrusted = now() >= trusted();
+      if (!ending() && (orphaned_ || untrusted || leaves)) {
+        late_ = untrusted;
         begin_to_end();
       }
-      if (command_ > 0 && clock::now() >= ending_) kill_all();
-      if (command_ > 0 && over_) tell_end();
+      if (over_ && (!children || !ending())) finish(false);
+      if (ending() && now() >= ending_) finish(!kill_all());
     }
   }
 
  private:
-  using clock = std::chrono::steady_clock;
-
   std::chrono::microseconds trusted() const noexcept {
     return std::chrono::microseconds{shared_.trusted_us.load(std::memory_order_relaxed)};
   }
+  bool ending() const noexcept { return ending_ != never; }
 
   /// Until something comes, or the end of trust, or the time for SIGKILL.
   void wait() const {
     int limit = -1;
     if (command_ > 0) {
-      auto left = trusted() - now();
-      if (ending_ != clock::time_point::max()) {
-        left = std::chrono::duration_cast<std::chrono::microseconds>(ending_ - clock::now());
-      }
-      // Trust grows while we wait, so no longer than is certain.
-      limit = static_cast<int>(std::clamp<std::int64_t>(left.count() / 1000 + 1, 1, 60'000));
+      const auto left = (ending() ? ending_ : trusted()) - now();
+      // Trust grows while we wait, so no longer than is certain. No longer than a second, because poll() does not
+      // count the time in which the machine is suspended.
+      limit = static_cast<int>(std::clamp<std::int64_t>(left.count() / 1000 + 1, 1, 1'000));
     }
-    pollfd both[2] = {{socket_, POLLIN, 0}, {children_, POLLIN, 0}};
+    pollfd both[2] = {{orphaned_ ? -1 : socket_, POLLIN, 0}, {children_, POLLIN, 0}};
     ::poll(both, 2, limit);
     signalfd_siginfo ignored;
     while (::read(children_, &ignored, sizeof ignored) > 0) {
@@ -93,7 +105,7 @@ class watcher {
   /// False: dlock is gone.
   bool hear() {
     for (;;) {
-      char text[65536];
+      char text[longest_message];
       const auto size = ::recv(socket_, text, sizeof text, MSG_DONTWAIT);
       if (size == 0) return false;
       if (size < 0) return errno == EAGAIN || errno == EINTR;
@@ -103,17 +115,23 @@ class watcher {
           const auto equals = rest.find('=');
           const std::string name(rest.substr(0, equals)), value(rest.substr(equals + 1));
           // One of an outer dlock run, which says nothing of this lock.
-          value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
+          if ((value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1)) != 0) {
+            fail("setting a variable of the command");
+          }
           break;
         }
         case word::start: start(); break;
-        case word::pass_on:
-          if (command_ > 0 && !over_) ::kill(command_, std::atoi(std::string(rest).c_str()));
-          break;
+        case word::pass_on: pass_on(std::atoi(std::string(rest).c_str())); break;
         case word::end:
-          if (ending_ == clock::time_point::max()) begin_to_end();
+          if (!ending()) begin_to_end();
           break;
       }
+    }
+  }
+
+  void pass_on(int signal) const noexcept {
+    if (command_ > 0 && !over_ && ::kill(command_, signal) != 0 && errno == EPERM) {
+      tell({.what = guard::report::kind::not_reached, .value = signal});
     }
   }
 
@@ -139,9 +157,9 @@ class watcher {
     }
     if (child < 0) why = errno;
     if (child > 0 && why != 0) ::waitpid(child, nullptr, 0);
-    if (why != 0) return tell({guard::report::kind::not_started, why, false});
+    if (why != 0) return tell({.what = guard::report::kind::not_started, .value = why});
     command_ = child;
-    tell({guard::report::kind::started, child, false});
+    tell({.what = guard::report::kind::started, .value = child});
   }
 
   /// False: there are no children. Then there are no descendants, because the orphans of a subreaper become its
@@ -158,41 +176,29 @@ class watcher {
   }
 
   void begin_to_end() {
-    ending_ = clock::now() + what_.kill_after;
-    signal_descendants(SIGTERM, over_ ? 0 : command_);
-  }
-
-  void kill_all() {
-    kill_descendants(over_ ? -1 : command_, status_);
-    over_ = true;
-  }
-
-  /// The command has exited. What it has left behind would run without the lock.
-  void tell_end() {
-    const bool ends = ending_ != clock::time_point::max();
-    if (ends || !what_.leave_children) {
-      if (!ends && reap()) begin_to_end();
-      while (clock::now() < ending_ && ending_ != clock::time_point::max() && reap()) wait();
-      kill_descendants(-1, status_);
+    // All of us may have stood still since the lock was certain. Then there is no time left.
+    ending_ = std::min(now(), trusted()) + what_.kill_after;
+    if (!signal_descendants(SIGTERM, over_ ? 0 : command_)) {
+      tell({.what = guard::report::kind::not_reached, .value = SIGTERM});
     }
-    tell({guard::report::kind::ended, status_, late_});
-    ::_exit(0);
   }
 
-  /// dlock was killed, so the lock ends by itself: nothing may be left by then.
-  [[noreturn]] void end_by_parent() {
-    if (command_ > 0) {
-      reap();
-      if (ending_ == clock::time_point::max()) begin_to_end();
-      // No longer than the lock is certain.
-      const auto certain = clock::now() + std::max(trusted() - now(), std::chrono::microseconds{0});
-      ending_ = std::min(ending_, std::max(certain, clock::now()));
-      while (clock::now() < ending_ && reap()) {
-        pollfd children{children_, POLLIN, 0};
-        ::poll(&children, 1, 20);
-      }
-      kill_all();
+  /// False: some are left.
+  bool kill_all() {
+    pid_t keep = over_ ? 0 : command_;
+    const bool none_left = kill_descendants(keep, status_);
+    over_ = keep == 0;
+    return none_left;
+  }
+
+  [[noreturn]] void finish(bool left) const {
+    if (left && orphaned_) {  // nobody else says it
+      std::fputs(fmt::format("dlock: dlock was killed, and its guard could not end: {}\n",
+                             names_of(descendants_of(::getpid())))
+                     .c_str(),
+                 stderr);
     }
+    tell({.what = guard::report::kind::ended, .value = status_, .late = late_, .left = left, .command_left = !over_});
     ::_exit(0);
   }
 
@@ -208,19 +214,22 @@ class watcher {
   bool over_ = false;
   bool late_ = false;
   int status_ = 0;
-  clock::time_point ending_ = clock::time_point::max();  // SIGKILL then
+  bool orphaned_ = false;  // dlock is gone
+  static constexpr auto never = std::chrono::microseconds::max();
+  std::chrono::microseconds ending_ = never;  // SIGKILL then, by boot_clock
 };
 
 void guard::watch(int socket, pid_t parent, const plan& what, shared_state& shared) {
   ::prctl(PR_SET_NAME, "dlock-guard");
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) ::_exit(guard_failed);
   // What a terminal sends to all of its group is for the command. dlock's mask, with all these blocked, is ours.
   if (::getppid() != parent) ::_exit(0);
   try {
     watcher(socket, what, shared).run();
   } catch (...) {
+    pid_t none = 0;
     int ignored = 0;
-    kill_descendants(-1, ignored);
+    kill_descendants(none, ignored);
     ::_exit(guard_failed);
   }
 }
@@ -230,7 +239,7 @@ guard::guard(plan what) {
   if (memory == MAP_FAILED) fail("making the guard's memory");
   shared_ = new (memory) shared_state;
   // If the guard is killed, what it has started becomes ours.
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) fail("becoming a subreaper");
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("making the guard's socket");
   const pid_t here = ::getpid();
@@ -247,6 +256,7 @@ guard::guard(plan what) {
 guard::~guard() {
   if (socket_ >= 0) {
     ::close(socket_);  // it ends the command, and itself
+    ::kill(pid_, SIGCONT);
     ::waitpid(pid_, nullptr, 0);
   }
   ::munmap(shared_, sizeof(shared_state));
@@ -254,34 +264,42 @@ guard::~guard() {
 
 namespace {
 
-void say(int socket, word what, const std::string& rest = {}) noexcept {
+/// False: it could not be said, though the guard lives.
+bool say(int socket, word what, const std::string& rest = {}) noexcept {
   std::string text(1, static_cast<char>(what));
   text += rest;
-  static_cast<void>(!::send(socket, text.data(), text.size(), MSG_NOSIGNAL));
+  return ::send(socket, text.data(), text.size(), MSG_NOSIGNAL) >= 0 || errno == EPIPE || errno == ECONNRESET;
 }
 
 }  // namespace
 
 void guard::start(const std::vector<std::pair<std::string, std::string>>& variables) {
-  for (const auto& [name, value] : variables) say(socket_, word::variable, name + "=" + value);
-  say(socket_, word::start);
+  for (const auto& [name, value] : variables) {
+    if (!say(socket_, word::variable, name + "=" + value)) fail(("passing on the variable " + name).c_str());
+  }
+  if (!say(socket_, word::start)) fail("starting the command");
 }
 
 void guard::pass_on(int signal) noexcept { say(socket_, word::pass_on, std::to_string(signal)); }
-void guard::end_command() noexcept { say(socket_, word::end); }
+void guard::end_command() noexcept {
+  ::kill(pid_, SIGCONT);  // a guard that was stopped must not let the command run on
+  say(socket_, word::end);
+}
 
 guard::report guard::next() {
   report what;
   for (;;) {
     const auto size = ::recv(socket_, &what, sizeof what, 0);
     if (size == sizeof what) return what;
-    if (size < 0 && errno == EINTR) continue;
+    // Reset: the guard has ended without reading all that dlock said. What it reported before is there all the same.
+    if (size < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     // Killed: what it has started is ours now.
+    pid_t none = 0;
     int ignored = 0;
-    kill_descendants(-1, ignored);
+    what = {.what = report::kind::guard_killed, .left = !kill_descendants(none, ignored)};
     ::close(socket_);
     socket_ = -1;
-    return {report::kind::guard_killed, 0, false};
+    return what;
   }
 }
 

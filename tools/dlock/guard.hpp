@@ -30,9 +30,17 @@ class guard {
   };
   /// How the command ended.
   struct report {
-    enum class kind : std::uint8_t { started, not_started, ended, guard_killed } what{};
-    int value = 0;      ///< pid; errno of execve(); wait status
-    bool late = false;  ///< the guard ended it, because the lock was not certain any more
+    enum class kind : std::uint8_t {
+      started,
+      not_started,
+      not_reached,  ///< the guard may not send a signal to the command, or to a process that the command started
+      ended,
+      guard_killed,
+    } what{};
+    int value = 0;              ///< pid; errno of execve(); the signal; wait status
+    bool late = false;          ///< the guard ended it, because the lock was not certain any more
+    bool left = false;          ///< processes run on that could not be ended
+    bool command_left = false;  ///< the command is one of them
   };
 
   /// Forks. Throws std::system_error.
@@ -49,12 +57,14 @@ class guard {
   void start(const std::vector<std::pair<std::string, std::string>>& variables);
   /// Passes a signal on to the command.
   void pass_on(int signal) noexcept;
-  /// Ends the command and all that it has started: SIGTERM, and SIGKILL after plan::kill_after. A report follows.
+  /// Ends the command and all that it has started: SIGTERM, and SIGKILL after plan::kill_after, or that long after the
+  /// lock was certain if that is earlier. A report follows.
   void end_command() noexcept;
 
+  pid_t pid() const noexcept { return pid_; }
   /// Can be read when there is a report.
   int descriptor() const noexcept { return socket_; }
-  /// Waits for one. guard_killed: the guard is gone, and nothing of the command is left.
+  /// Waits for one. guard_killed: the guard is gone, and what it started was killed.
   report next();
 
  private:

@@ -23,8 +23,8 @@ std::vector<std::string> row_of(const holder_info& holder) {
           state_of(holder)};
 }
 
-/// Held keys that begin with the prefix. They are asked for in pages.
-std::vector<holder_info> held_keys(client& with, const list_options& options) {
+/// At most `most` held keys that begin with the prefix. They are asked for in pages.
+std::vector<holder_info> held_keys(client& with, const list_options& options, std::size_t most) {
   constexpr std::size_t page = 1000;
   std::vector<holder_info> all;
   std::string after = options.after;
@@ -32,7 +32,7 @@ std::vector<holder_info> held_keys(client& with, const list_options& options) {
   if (!options.prefix.empty() && after < options.prefix) {
     after = options.prefix.substr(0, options.prefix.size() - 1);
   }
-  while (all.size() < options.limit) {
+  while (all.size() < most) {
     std::vector<holder_info> found;
     with.ask("list", [&](connection& on) { return with.admin().list(on, after, page, found); });
     if (found.empty()) break;
@@ -42,14 +42,14 @@ std::vector<holder_info> held_keys(client& with, const list_options& options) {
       if (!fits && each.key > options.prefix && !options.prefix.empty()) return all;
       if (!fits || each.key <= options.after) continue;
       all.push_back(std::move(each));
-      if (all.size() == options.limit) return all;
+      if (all.size() == most) return all;
     }
     if (found.size() < page) break;
   }
   return all;
 }
 
-std::vector<holder_info> held_rows(client& with, const list_options& options) {
+std::vector<holder_info> held_rows(client& with, const list_options& options, std::size_t most) {
   std::vector<std::shared_ptr<const row_table>> tables;
   if (!options.table.empty()) {
     tables.push_back(with.table(options.table));
@@ -59,8 +59,9 @@ std::vector<holder_info> held_rows(client& with, const list_options& options) {
   std::vector<holder_info> all;
   for (const auto& table : tables) {
     std::vector<held_row> found;
-    with.ask("list rows", [&](connection& on) { return with.admin().held_rows(on, table, options.limit, found); });
+    with.ask("list rows", [&](connection& on) { return with.admin().held_rows(on, table, most - all.size(), found); });
     for (auto& each : found) all.push_back(std::move(each.holder));
+    if (all.size() >= most) break;
   }
   return all;
 }
@@ -85,24 +86,29 @@ int list(const all_options& options) {
   client with(options.common);
   const auto& what = options.list;
   std::vector<holder_info> keys, rows;
-  if (what.table.empty()) keys = held_keys(with, what);
-  if (!what.no_rows) rows = held_rows(with, what);
+  // One more than is shown tells that there are more.
+  if (what.table.empty()) keys = held_keys(with, what, what.limit + 1);
+  if (!what.no_rows) rows = held_rows(with, what, what.limit + 1);
+  const bool complete = keys.size() <= what.limit && rows.size() <= what.limit;
+  for (auto* const each : {&keys, &rows}) each->resize(std::min(each->size(), what.limit));
   if (options.common.json) {
-    json out{{"keys", json::array()}, {"rows", json::array()}};
+    json out{{"keys", json::array()}, {"rows", json::array()}, {"complete", complete}};
     for (const auto& each : keys) out["keys"].push_back(to_json(each));
     for (const auto& each : rows) out["rows"].push_back(to_json(each));
     print_json(out);
     return code(exit_code::done);
   }
   keys.insert(keys.end(), std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
-  if (what.keys_only) {
-    for (const auto& each : keys) print_line(detail::printable_text(each.key));
-    return code(exit_code::done);
-  }
+  std::vector<std::string> lines;
   text_table table({"KEY", "HOLDER", "HELD", "EXPIRES IN", "FENCE", "KEPT BY", "STATE"});
-  for (const auto& each : keys) table.add(row_of(each));
-  if (table.empty()) return code(exit_code::done);
-  for (const auto& each : table.lines()) print_line(each);
+  for (const auto& each : keys) {
+    what.keys_only ? lines.push_back(detail::printable_text(each.key)) : table.add(row_of(each));
+  }
+  if (!table.empty()) lines = table.lines();
+  if (!lines.empty()) print_line(fmt::format("{}", fmt::join(lines, "\n")));
+  if (!complete) {
+    fmt::print(stderr, "dlock: more is held than is shown: --limit shows more, --after KEY what follows a key\n");
+  }
   return code(exit_code::done);
 }
 
@@ -111,7 +117,9 @@ int show(const all_options& options) {
   const auto key = with.key_of(options.show);
   const auto found = with.holders(key);
   if (options.common.json) {
-    json out{{"key", detail::printable_text(key.view())}, {"held", !found.empty()}};
+    json out = json::object();
+    add_key(out, key.view());
+    out["held"] = !found.empty();
     if (!found.empty()) out["holder"] = to_json(found.front());
     print_json(out);
   } else if (found.empty()) {
@@ -126,9 +134,9 @@ namespace {
 
 json to_json(const waiter_info& waiter) {
   json out = json::object();
-  if (!waiter.host.empty()) out["host"] = detail::printable_text(waiter.host);
+  if (!waiter.host.empty()) out["host"] = json_text(waiter.host);
   if (waiter.pid != 0) out["pid"] = waiter.pid;
-  out["label"] = detail::printable_text(waiter.label);
+  out["label"] = json_text(waiter.label);
   if (waiter.waited.count() != 0) out["waited_seconds"] = static_cast<double>(waiter.waited.count()) / 1e6;
   return out;
 }
@@ -144,7 +152,7 @@ std::string name_of(const waiter_info& waiter) {
 
 int waiters(const all_options& options) {
   client with(options.common);
-  const auto key = with.key_of({.key = options.waiters.key});
+  const auto key = with.key_of(options.waiters.key);
   waiter_overview found;
   with.ask("list waiters",
            [&](connection& on) { return with.admin().waiters(on, key.view(), options.waiters.limit, found); });
@@ -156,7 +164,10 @@ int waiters(const all_options& options) {
                     with.name()));
   }
   if (options.common.json) {
-    json out{{"key", detail::printable_text(key.view())}, {"count", found.count}, {"waiters", json::array()}};
+    json out = json::object();
+    add_key(out, key.view());
+    out["count"] = found.count;
+    out["waiters"] = json::array();
     for (const auto& each : found.first) out["waiters"].push_back(to_json(each));
     print_json(out);
   } else {
@@ -177,7 +188,9 @@ int force(const all_options& options) {
   const bool forced = !before.empty() && with.locks().force_release(key);
   const auto after = forced ? with.holders(key) : before;
   if (options.common.json) {
-    json out{{"key", detail::printable_text(key.view())}, {"forced", forced}};
+    json out = json::object();
+    add_key(out, key.view());
+    out["forced"] = forced;
     if (!before.empty()) out["holder"] = to_json(before.front());
     out["free"] = after.empty();
     print_json(out);

@@ -13,8 +13,8 @@ using milliseconds = std::chrono::milliseconds;
 
 /// Which store, and how answers are printed.
 struct common_options {
-  std::string url{};
-  std::string config{};
+  std::optional<std::string> url{};
+  std::optional<std::string> config{};
   bool json = false;
   milliseconds timeout{10'000};
 };
@@ -30,6 +30,8 @@ struct run_options {
   std::optional<on_busy> busy{};
   std::optional<milliseconds> kill_after{};
   std::string label{};
+  bool free_on_failure = false;  ///< min_hold counts after a success alone
+  bool hide_url = false;
   bool leave_children = false;
   bool verbose = false;
   std::vector<std::string> command{};
@@ -39,6 +41,7 @@ struct run_options {
 struct key_options {
   std::string key{};
   std::string table{};
+  bool escaped = false;  ///< the key is written as list prints it
 };
 
 struct list_options {
@@ -51,7 +54,7 @@ struct list_options {
 };
 
 struct waiters_options {
-  std::string key{};
+  key_options key{};
   std::size_t limit = 100;
 };
 

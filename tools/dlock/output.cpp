@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -28,9 +29,6 @@ std::size_t columns_of_first(std::string_view text) noexcept {
 }
 
 double seconds(std::chrono::microseconds time) { return static_cast<double>(time.count()) / 1e6; }
-
-/// JSON has no bytes: what is no UTF-8 is written as messages write it.
-std::string readable(std::string_view bytes) { return detail::printable_text(bytes); }
 
 }  // namespace
 
@@ -74,8 +72,13 @@ std::vector<std::string> text_table::lines(std::size_t width) const {
 }
 
 std::string who(const holder_info& holder) {
-  if (holder.host.empty()) return holder.label.empty() ? "?" : readable(holder.label);
-  return readable(fmt::format("{}/{}{}{}", holder.host, holder.pid, holder.label.empty() ? "" : " ", holder.label));
+  // A min_hold, or a lease with its own expiry, outlives its program and the program's session.
+  if (holder.host.empty() && holder.label.empty()) {
+    return holder.kind == lease_kind::expiring && holder.session ? "(ended)" : "?";
+  }
+  if (holder.host.empty()) return detail::printable_text(holder.label);
+  return detail::printable_text(
+      fmt::format("{}/{}{}{}", holder.host, holder.pid, holder.label.empty() ? "" : " ", holder.label));
 }
 
 std::string state_of(const holder_info& holder) {
@@ -93,15 +96,56 @@ const char* kind_of(const holder_info& holder) noexcept {
   return "unknown";
 }
 
+std::string json_text(std::string_view text) {
+  try {
+    static_cast<void>(json(text).dump());
+    return std::string(text);
+  } catch (const json::exception&) {  // no UTF-8
+    return detail::printable_text(text);
+  }
+}
+
+void add_key(json& to, std::string_view key) {
+  const bool is_text = json_text(key) == key;
+  if (is_text) to["key"] = key;
+  if (!is_text || key.find('\0') != std::string_view::npos) to["key_escaped"] = detail::printable_text(key);
+}
+
+std::string unescaped(std::string_view printed) {
+  std::string made;
+  while (!printed.empty()) {
+    if (printed[0] != '\\') {
+      made += printed[0];
+      printed.remove_prefix(1);
+      continue;
+    }
+    unsigned byte = '\\';
+    std::size_t size = printed.starts_with("\\\\") ? 2 : 0;
+    if (size == 0 && printed.size() >= 4 && printed[1] == 'x') {
+      const auto [end, failed] = std::from_chars(printed.data() + 2, printed.data() + 4, byte, 16);
+      if (failed == std::errc{} && end == printed.data() + 4) size = 4;
+    }
+    if (size == 0) {
+      throw failure(exit_code::usage, fmt::format("--escaped: '{}' does not begin with \\xHH or \\\\", printed));
+    }
+    made += static_cast<char>(byte);
+    printed.remove_prefix(size);
+  }
+  return made;
+}
+
 json to_json(const holder_info& holder) {
-  json out{{"key", readable(holder.key)}, {"state", state_of(holder)}, {"kind", kind_of(holder)}};
+  json out = json::object();
+  add_key(out, holder.key);
+  out["state"] = state_of(holder);
+  out["kind"] = kind_of(holder);
   if (holder.fence != 0) out["fence"] = holder.fence;
   if (holder.session) out["session"] = holder.session.hex();
   if (!holder.host.empty()) {
-    out["host"] = readable(holder.host);
+    out["host"] = json_text(holder.host);
     out["pid"] = holder.pid;
   }
-  out["label"] = readable(holder.label);
+  out["label"] = json_text(holder.label);
   if (holder.since.count() != 0) out["held_seconds"] = seconds(holder.since);
   if (holder.remaining.count() != 0) out["remaining_seconds"] = seconds(holder.remaining);
   if (holder.waiters) out["waiters"] = *holder.waiters;
@@ -109,8 +153,8 @@ json to_json(const holder_info& holder) {
 }
 
 json to_json(const session_info& session) {
-  json out{{"session", session.id.hex()}, {"host", readable(session.host)},
-           {"pid", session.pid},          {"label", readable(session.label)},
+  json out{{"session", session.id.hex()}, {"host", json_text(session.host)},
+           {"pid", session.pid},          {"label", json_text(session.label)},
            {"locks", session.locks},      {"state", session.dead ? "dead" : session.revoked ? "revoked" : "alive"}};
   if (session.ttl.count() != 0) out["ttl_seconds"] = seconds(session.ttl);
   if (session.age.count() != 0) out["age_seconds"] = seconds(session.age);
@@ -128,14 +172,20 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 std::string without_name(const std::string& text) { return text.starts_with("dlock: ") ? text.substr(7) : text; }
 
 void print_line(std::string_view text) {
-  fmt::print("{}\n", text);
-  if (std::fflush(stdout) == 0) return;
+  std::string line(text);
+  line += '\n';
+  if (std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0) return;
   if (errno == EPIPE) std::_Exit(static_cast<int>(exit_code::done));  // head(1) has seen enough
   throw failure(exit_code::internal, fmt::format("writing the answer: {}", std::strerror(errno)));
 }
 
 void print_json(const json& value) { print_line(text_of(value)); }
 
-std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string text_of(const json& value) {
+  constexpr auto replace = json::error_handler_t::replace;
+  auto text = value.dump(-1, ' ', false, replace);
+  const bool harmless = detail::printable_text(text) == replaced(text, "\\", "\\\\");
+  return harmless ? text : value.dump(-1, ' ', true, replace);
+}
 
 }  // namespace dlock::command

@@ -37,6 +37,13 @@ std::string who(const holder_info& holder);
 std::string state_of(const holder_info& holder);
 const char* kind_of(const holder_info& holder) noexcept;
 
+/// The text itself, where it is UTF-8; else as messages show it.
+std::string json_text(std::string_view text);
+/// "key", where it is UTF-8; and "key_escaped", which --escaped takes, where it is not or no argument can hold it.
+void add_key(json& to, std::string_view key);
+/// The bytes of a text that list has printed. Throws failure.
+std::string unescaped(std::string_view printed);
+
 json to_json(const holder_info& holder);
 json to_json(const session_info& session);
 
@@ -46,10 +53,10 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 /// An error's text without "dlock: " at its beginning.
 std::string without_name(const std::string& text);
 
-/// Prints to the standard output. Throws failure if that can't be written to.
+/// Prints a line or several, with one write, to the standard output. Throws failure if that can't be written to.
 void print_line(std::string_view text);
 void print_json(const json& value);
-/// In one line. What is no UTF-8 is replaced.
+/// In one line. What a terminal could take for a command is written as \uXXXX.
 std::string text_of(const json& value);
 
 }  // namespace dlock::command

@@ -2,72 +2,126 @@
 #include "process_tree.hpp"
 
 #include <dirent.h>
+#include <fmt/format.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <thread>
+
+#include "dlock/lock_key.hpp"
 
 namespace dlock::command {
 
 namespace {
 
-/// Parent of a process; 0: it is gone, or a zombie.
-pid_t parent_of(const char* pid) {
-  char path[300];
-  std::snprintf(path, sizeof path, "/proc/%s/stat", pid);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "re"), std::fclose);
-  if (file == nullptr) return 0;
-  char text[512];
+/// None: it is gone, or it executes nothing more.
+std::optional<process> process_of(const char* pid) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(fmt::format("/proc/{}/stat", pid).c_str(), "re"), std::fclose);
+  if (file == nullptr) return std::nullopt;
+  char text[1024];
   const auto size = std::fread(text, 1, sizeof text - 1, file.get());
   text[size] = '\0';
-  // "pid (name) state parent": the name may hold anything.
+  // "pid (name) state parent ...": the name may hold anything. The 20th field is the number of threads.
+  const char* const begin = std::strchr(text, '(');
   const char* const end = std::strrchr(text, ')');
+  if (begin == nullptr || end == nullptr) return std::nullopt;
   char state = 'Z';
   int parent = 0;
-  if (end == nullptr || std::sscanf(end + 1, " %c %d", &state, &parent) != 2) return 0;
-  return state == 'Z' || state == 'X' ? 0 : parent;
+  long threads = 0;
+  constexpr const char* fields = " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld";
+  if (std::sscanf(end + 1, fields, &state, &parent, &threads) != 3) return std::nullopt;
+  if (state == 'X' || (state == 'Z' && threads < 2)) return std::nullopt;
+  return process{std::atoi(pid), parent, std::string(begin + 1, end)};
 }
+
+/// False: it may not be sent to.
+bool send(pid_t to, int signal) noexcept { return ::kill(to, signal) == 0 || errno != EPERM; }
 
 }  // namespace
 
-std::vector<pid_t> descendants_of(pid_t root) {
-  std::multimap<pid_t, pid_t> children;
+std::vector<process> descendants_of(pid_t root) {
+  std::multimap<pid_t, process> children;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
   if (proc == nullptr) return {};
   while (const dirent* const entry = ::readdir(proc.get())) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    if (const auto parent = parent_of(entry->d_name); parent > 0) children.emplace(parent, std::atoi(entry->d_name));
+    if (auto found = process_of(entry->d_name)) children.emplace(found->parent, std::move(*found));
   }
-  std::vector<pid_t> found{root};
+  std::vector<process> found{{.pid = root}};
   for (std::size_t i = 0; i != found.size(); ++i) {
-    const auto [begin, end] = children.equal_range(found[i]);
+    const auto [begin, end] = children.equal_range(found[i].pid);
     for (auto at = begin; at != end; ++at) found.push_back(at->second);
   }
   found.erase(found.begin());
   return found;
 }
 
-std::size_t signal_descendants(int signal, pid_t one) {
-  auto all = descendants_of(::getpid());
-  if (all.empty() && one > 0) all.push_back(one);
-  for (const pid_t each : all) {
-    ::kill(each, signal);
-    ::kill(each, SIGCONT);  // one that stands still would not see it
+std::string user_of(pid_t pid) {
+  // The real id decides who may send signals.
+  std::ifstream in(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(in, line);) {
+    unsigned id = 0;
+    if (std::sscanf(line.c_str(), "Uid: %u", &id) != 1) continue;
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 16384> room{};
+    if (::getpwuid_r(id, &entry, room.data(), room.size(), &found) == 0 && found != nullptr) return found->pw_name;
+    return fmt::format("user {}", id);
   }
-  return all.size();
+  return "user unknown";
 }
 
-void kill_descendants(pid_t keep, int& status) {
+bool is_ancestor(pid_t pid) {
+  for (auto above = ::getppid(); above > 1;) {
+    if (above == pid) return true;
+    const auto found = process_of(std::to_string(above).c_str());
+    above = found ? found->parent : 0;
+  }
+  return false;
+}
+
+bool may_signal(const process& to) noexcept { return send(to.pid, 0); }
+
+std::string names_of(const std::vector<process>& all) {
+  if (all.empty()) return "a process that /proc does not show";
+  std::string names;
+  for (const auto& each : all) {
+    names += fmt::format("{}{} {} ({})", names.empty() ? "" : ", ", each.pid, detail::printable_text(each.name),
+                         user_of(each.pid));
+  }
+  return names;
+}
+
+bool signal_descendants(int signal, pid_t one) {
+  auto all = descendants_of(::getpid());
+  if (all.empty() && one > 0) all.push_back({.pid = one});
+  bool reached = true;
+  for (const auto& each : all) {
+    if (!send(each.pid, signal)) reached = false;
+    send(each.pid, SIGCONT);  // one that stands still would not see the signal
+  }
+  return reached;
+}
+
+bool kill_descendants(pid_t& keep, int& status) {
   using namespace std::chrono_literals;
-  for (auto pause = 1ms;; pause = std::min(2 * pause, std::chrono::milliseconds{20})) {
+  const auto limit = std::chrono::steady_clock::now() + 10s;
+  // False: there are no children.
+  const auto reap = [&] {
     int how = 0;
     pid_t ended = 0;
     while ((ended = ::waitpid(-1, &how, WNOHANG)) > 0) {
@@ -75,10 +129,17 @@ void kill_descendants(pid_t keep, int& status) {
       status = how;
       keep = 0;  // its number may be another's from now on
     }
-    if (ended < 0 && errno == ECHILD) return;
+    return ended == 0 || errno != ECHILD;
+  };
+  for (auto pause = 1ms;; pause = std::min(2 * pause, std::chrono::milliseconds{20})) {
+    if (!reap()) return true;
     // Without /proc there is no list; then its own death is all that can be had.
-    if (keep > 0) ::kill(keep, SIGKILL);
-    for (const pid_t each : descendants_of(::getpid())) ::kill(each, SIGKILL);
+    auto all = descendants_of(::getpid());
+    if (all.empty() && keep > 0) all.push_back({.pid = keep});
+    const auto denied =
+        std::count_if(all.begin(), all.end(), [](const process& each) { return !send(each.pid, SIGKILL); });
+    const bool all_denied = !all.empty() && static_cast<std::size_t>(denied) == all.size();
+    if (all_denied || std::chrono::steady_clock::now() >= limit) return !reap();
     std::this_thread::sleep_for(pause);
   }
 }

@@ -28,6 +28,7 @@
 #include "dlock/store_interface/store_url.hpp"
 #include "guard.hpp"
 #include "output.hpp"
+#include "process_tree.hpp"
 #include "times.hpp"
 #include "url_source.hpp"
 #include "verbs.hpp"
@@ -141,13 +142,13 @@ class wait_cancelled_by_signal {
   std::thread thread_;
 };
 
-/// What dlock reports at the end.
+/// What dlock reports.
 struct run_report {
   const all_options& options;
   json out{};
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
-  explicit run_report(const all_options& of) : options(of) { out["key"] = detail::printable_text(of.run.key); }
+  explicit run_report(const all_options& of) : options(of) { add_key(out, of.run.key); }
   double elapsed_ms() const {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
   }
@@ -156,6 +157,25 @@ struct run_report {
   }
   void warn(const std::string& text) const {
     if (!options.common.json) fmt::print(stderr, "dlock: {}\n", without_name(text));
+  }
+  /// Where they are processes of another user, the system refuses the signal.
+  void warn_not_reached(int signal, pid_t guard) const {
+    auto all = descendants_of(::getpid());
+    std::erase_if(all, [&](const process& each) { return each.pid == guard || may_signal(each); });
+    if (all.empty()) return;
+    warn(fmt::format("SIG{} does not reach {}: the system lets dlock send no signal to that user's processes",
+                     ::sigabbrev_np(signal), names_of(all)));
+  }
+  /// At the end: processes that the command has started run on.
+  void warn_left(pid_t guard) {
+    auto all = descendants_of(::getpid());
+    std::erase_if(all, [&](const process& each) { return each.pid == guard; });
+    out["left"] = json::array();
+    for (const auto& each : all) {
+      out["left"].push_back(
+          {{"pid", each.pid}, {"command", detail::printable_text(each.name)}, {"user", user_of(each.pid)}});
+    }
+    warn(fmt::format("dlock could not end {}: what is left runs on without the lock", names_of(all)));
   }
   int end(const char* result, int code) {
     out["result"] = result;
@@ -171,7 +191,7 @@ lock_options lock_options_of(const run_options& from, const std::stop_token& can
   const auto busy = from.busy.value_or(on_busy::wait);
   const auto wait = from.wait.value_or(busy == on_busy::wait ? wait_forever : 0ms);
   lock_options options{.ttl = from.ttl, .wait = wait, .cancel = cancel};
-  if (from.min_hold > 0ms) options.min_hold = from.min_hold;
+  if (from.min_hold > 0ms && !from.free_on_failure) options.min_hold = from.min_hold;
   if (from.max_hold > 0ms) options.max_hold = from.max_hold;
   return options;
 }
@@ -195,6 +215,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const lock_service
   const auto certain = options.max_hold > 0ms ? std::chrono::microseconds{options.max_hold} : held.remaining();
   const auto until = std::chrono::floor<std::chrono::seconds>(system_clock::now() + certain).time_since_epoch();
   all.emplace_back("DLOCK_DEADLINE", std::to_string(until.count()));
+  if (options.hide_url) all.emplace_back("DLOCK_URL", "");
   return all;
 }
 
@@ -206,8 +227,10 @@ int exit_code_of(int status) {
 /// While the command runs: signals are passed on, and it ends when the lock is lost.
 class running {
  public:
-  running(guard& below, const lease& held, const signal_queue& signals, milliseconds ttl, bool own_group)
-      : below_(below),
+  running(const run_report& report, guard& below, const lease& held, const signal_queue& signals, milliseconds ttl,
+          bool own_group)
+      : report_(report),
+        below_(below),
         held_(held),
         signals_(signals),
         beat_(std::min<milliseconds>(ttl / 20, 500ms)),
@@ -231,7 +254,11 @@ class running {
       }
       if (all[0].revents == 0) continue;
       const auto what = below_.next();
-      if (what.what != guard::report::kind::started) return what;
+      if (what.what == guard::report::kind::not_reached) {
+        report_.warn_not_reached(what.value, below_.pid());
+      } else if (what.what != guard::report::kind::started) {
+        return what;
+      }
     }
   }
 
@@ -242,6 +269,7 @@ class running {
   }
 
  private:
+  const run_report& report_;
   guard& below_;
   const lease& held_;
   const signal_queue& signals_;
@@ -267,55 +295,112 @@ int explain_busy(run_report& report, const run_options& options, const std::stri
   return report.end("busy", code(exit_code::busy));
 }
 
-int run_under(run_report& report, lock_service& locks, guard& below, const signal_queue& signals, bool own_group,
-              lease held) {
+/// Releases. Why the lock was lost; empty: it was not.
+std::string release(run_report& report, lock_service& locks, const lock_key& key, lease held, milliseconds min_hold) {
+  try {
+    // An inner lease of the same grant: its min_hold counts for the outer one.
+    if (min_hold > 0ms) locks.acquire(key, {.ttl = report.options.run.ttl, .min_hold = min_hold}).release();
+    held.release();
+    report.say("released");
+  } catch (const lock_lost& why) {
+    return why.what();
+  } catch (const store_error& why) {
+    report.warn(fmt::format("{}: the key is free within the ttl", why.what()));
+  }
+  return {};
+}
+
+int run_under(run_report& report, lock_service& locks, const lock_key& key, guard& below, const signal_queue& signals,
+              bool own_group, lease held) {
   const auto& options = report.options.run;
   if (locks.caps().fence) report.out["fence"] = held.fencing_token();
   report.out["waited_ms"] = report.elapsed_ms();
   report.say(fmt::format("holds '{}' after {}", detail::printable_text(options.key),
                          print_time(std::chrono::microseconds{static_cast<std::int64_t>(report.elapsed_ms() * 1e3)})));
-  running command(below, held, signals, options.ttl, own_group);
+  running command(report, below, held, signals, options.ttl, own_group);
   command.trust();
   below.start(variables_of(locks, held, options));
   const auto granted = std::chrono::steady_clock::now();
   const auto what = command.wait();
-  report.out["held_ms"] = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - granted).count();
+  const auto spent = std::chrono::steady_clock::now() - granted;
+  report.out["held_ms"] = std::chrono::duration<double, std::milli>(spent).count();
   if (what.what == guard::report::kind::not_started) return explain_start(report, what.value, options.command.front());
+  if (what.left) report.warn_left(below.pid());
   if (what.what == guard::report::kind::guard_killed) {
     report.out["error"] = "the guard process was killed";
     report.warn("the guard process was killed, so dlock killed the command");
-    return report.end("failed", code(exit_code::internal));
-  }
-  std::string lost = what.late ? "dlock was stopped until the lease's deadline had passed" : std::string{};
-  try {
-    held.release();
-    report.say("released");
-  } catch (const lock_lost& why) {
-    lost = why.what();
-  } catch (const store_error& why) {
-    report.warn(fmt::format("{}: the key is free within the ttl", why.what()));
+    return report.end("failed", code(what.left ? exit_code::left : exit_code::internal));
   }
   const int status = exit_code_of(what.value);
-  if (lost.empty()) return report.end("ran", status);
-  report.out["command_exit_code"] = status;
-  report.out["error"] = lost;
-  report.warn(lost + ": dlock ended the command");
-  return report.end("lost", code(exit_code::lost));
+  const bool succeeded = status == 0 && !what.command_left;
+  const auto rest =
+      options.free_on_failure && succeeded ? options.min_hold - std::chrono::floor<milliseconds>(spent) : 0ms;
+  auto lost = release(report, locks, key, std::move(held), rest);
+  if (lost.empty() && what.late) lost = "dlock was stopped until the lease's deadline had passed";
+  if (!what.command_left && (what.left || !lost.empty())) report.out["command_exit_code"] = status;
+  if (!lost.empty()) {
+    report.out["error"] = lost;
+    report.warn(what.left ? lost : lost + ": dlock ended the command");
+  }
+  const int exits = what.left ? code(exit_code::left) : lost.empty() ? status : code(exit_code::lost);
+  return report.end(lost.empty() ? "ran" : "lost", exits);
+}
+
+/// In a command that runs under this very lock: the wait would never end.
+void refuse_own(const holder_info& holder, const std::string& key) {
+  std::array<char, 256> host{};
+  if (std::getenv("DLOCK_KEY") == nullptr || ::gethostname(host.data(), host.size() - 1) != 0) return;
+  if (holder.host != host.data() || !is_ancestor(static_cast<pid_t>(holder.pid))) return;
+  throw failure(exit_code::usage,
+                fmt::format("'{}' is held by {}, a dlock run that executes this command: the wait would never end",
+                            detail::printable_text(key), who(holder)));
+}
+
+/// Waits for the key, and says so.
+lease wait_for(const run_report& report, lock_service& locks, const lock_key& key, lock_options options) {
+  const bool nested = std::getenv("DLOCK_KEY") != nullptr, says = !report.options.common.json;
+  const bool verbose = says && report.options.run.verbose, terminal = says && ::isatty(STDERR_FILENO) != 0;
+  const auto whole = options.wait.value_or(0ms);
+  const auto quiet = nested || verbose ? 0ms : 5s;
+  if (whole <= quiet || !(nested || verbose || terminal)) return locks.acquire(key, options);
+  options.wait = quiet;
+  try {
+    return locks.acquire(key, options);
+  } catch (const lock_timeout&) {  // it is busy, and the wait goes on
+  }
+  std::string holder;
+  try {
+    if (const auto found = locks.holder(key)) {
+      refuse_own(*found, report.options.run.key);
+      holder = fmt::format(", held by {}", who(*found));
+      if (found->since.count() != 0) holder += " for " + print_time(found->since);
+    }
+  } catch (const error& why) {
+    holder = fmt::format(", whose holder is unknown: {}", without_name(why.what()));
+  } catch (const std::logic_error&) {  // the store does not show the holders of its locks
+  }
+  if (verbose || terminal) report.warn(fmt::format("waiting for {}{}", key.explain(), holder));
+  options.wait = whole == wait_forever ? whole : whole - quiet;
+  return locks.acquire(key, options);
 }
 
 void check(const run_options& options) {
   const auto busy = options.busy.value_or(on_busy::wait);
-  if (options.ttl < 1s) throw failure(exit_code::usage, "--ttl must be at least 1s");
   const auto margin = margin_of(ttl_class(options.ttl));
+  const auto refuse = [](const std::string& why) { throw failure(exit_code::usage, why); };
   if (options.kill_after && *options.kill_after > margin) {
-    throw failure(
-        exit_code::usage,
+    refuse(
         fmt::format("--kill-after {} must be at most the margin, a quarter of the ttl ({}), or the command could "
                     "run on beside the next holder",
-                    print_time(*options.kill_after), print_time(margin)));
+                    option_time(*options.kill_after), option_time(margin)));
   }
+  if (options.max_hold > 0ms && options.max_hold < options.min_hold) {
+    refuse(fmt::format("--max-hold {} must not be below --min-hold {}", option_time(options.max_hold),
+                       option_time(options.min_hold)));
+  }
+  if (options.free_on_failure && options.min_hold == 0ms) refuse("--free-on-failure needs --min-hold");
   if (busy == on_busy::wait && options.wait == 0ms) {
-    throw failure(exit_code::usage, "--wait 0 makes one attempt: use --on-busy fail or skip");
+    refuse("--wait 0 makes one attempt: use --on-busy fail or skip");
   }
 }
 
@@ -341,11 +426,12 @@ int run(const all_options& all) {
   lock_service locks(
       url, {.label = options.label.empty() ? program_name(options.command.front()).substr(0, 64) : options.label,
             .connections = 1,
+            .defaults = {.ttl = options.ttl},
             .margin = margin,
             .cleanup_interval = 0ms});
   lease held;
   try {
-    held = locks.acquire(key, lock_options_of(options, cancelled.begin_wait()));
+    held = wait_for(report, locks, key, lock_options_of(options, cancelled.begin_wait()));
   } catch (const lock_timeout& busy) {
     return explain_busy(report, options, busy.what());
   } catch (const lock_refused&) {
@@ -358,7 +444,7 @@ int run(const all_options& all) {
     held.release();
     return report.end("cancelled", code(exit_code::by_signal) + signal);
   }
-  return run_under(report, locks, below, signals, own_group, std::move(held));
+  return run_under(report, locks, key, below, signals, own_group, std::move(held));
 }
 
 }  // namespace dlock::command

@@ -55,7 +55,7 @@ struct target {
 
 target target_of(const all_options& options) {
   target made;
-  if (const auto url = find_url(options.common); !url.empty()) {
+  if (const auto url = find_url(options.common).url; !url.empty()) {
     auto parsed = store_url::parse(url);
     made.database = parsed.scheme == "rediss" || parsed.scheme == "redlock" ? "redis" : parsed.scheme;
     made.scheme = parsed.scheme == "redlock" ? "setnx" : parsed.take_param("scheme");

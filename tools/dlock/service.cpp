@@ -7,6 +7,8 @@
 #include <map>
 
 #include "client.hpp"
+#include "dlock/error.hpp"
+#include "dlock/store_interface/store_url.hpp"
 #include "output.hpp"
 #include "url_source.hpp"
 #include "verbs.hpp"
@@ -37,18 +39,33 @@ json to_json(const store_finding& finding) {
 
 /// What the store can't see.
 void check_here(const all_options& options, std::vector<store_finding>& found) {
-  if (!options.common.url.empty() && options.common.url.find('@') != std::string::npos) {
+  if (options.common.url && options.common.url->find('@') != std::string::npos) {
     found.push_back({level::warning, "command line", "--url with a user",
                      "Every user of this host can read a command line and the password in it.",
                      "Write the URL into DLOCK_URL, or into a configuration file that only you may read."});
   }
-  if (options.common.config.empty()) return;
+  const auto file = find_url(options.common).file;
+  if (file.empty()) return;
   std::error_code ignored;
-  const auto rights = std::filesystem::status(options.common.config, ignored).permissions();
+  const auto rights = std::filesystem::status(file, ignored).permissions();
   if ((rights & std::filesystem::perms::others_read) != std::filesystem::perms::none) {
-    found.push_back({level::warning, "configuration file", options.common.config + " can be read by every user",
-                     "It may hold a password.", "chmod 640 " + options.common.config});
+    found.push_back({level::warning, "configuration file", file + " can be read by every user",
+                     "It may hold a password.", "chmod 640 " + file});
   }
+}
+
+/// What to do where the store does not start: lock tables are missing, or the error says it.
+std::string advice_for(const common_options& from, std::string_view text, int native) {
+  const auto says = [&](const char* words) { return text.find(words) != std::string_view::npos; };
+  if (says("schema=create") || says("there are no lock tables") || says("the lock tables have version")) {
+    const bool file = store_url::parse(need_url(from)).scheme == "sqlite";
+    return fmt::format(
+        "Start one program with schema=create (dlock run makes the tables, too), or let a DBA execute: dlock schema | "
+        "{}",
+        file ? "sqlite3 FILE" : "mariadb");
+  }
+  if (native != 0) return fmt::format("docs/errors.md explains the number {}.", native);
+  return "Change what the text names.";
 }
 
 void print(const store_finding& finding) {
@@ -76,13 +93,16 @@ int doctor(const all_options& options) {
                       "If that matters, use a store with fencing tokens: docs/stores.md."};
     }
   } catch (const store_error& wrong) {
-    found.push_back({level::problem, "connection", wrong.what(), "No program gets locks with this URL now.",
-                     "docs/errors.md explains the number."});
+    const bool unreachable = wrong.code() == errc::store_unreachable;
+    found.push_back({level::problem, "connection", without_name(wrong.what()),
+                     "No program gets locks with this URL now.",
+                     unreachable ? "Check host, port and firewall, and that the server runs."
+                                 : advice_for(options.common, wrong.what(), wrong.native_code())});
   } catch (const std::invalid_argument& wrong) {
     // A server that the store refuses, with what is to be changed. A wrong URL is wrong usage.
     if (std::string_view(wrong.what()).find("store URL:") != std::string_view::npos) throw;
-    found.push_back({level::problem, "connection", wrong.what(), "The store does not start on this server.",
-                     "Change the setting that the text names."});
+    found.push_back({level::problem, "connection", without_name(wrong.what()),
+                     "The store does not start on this server.", advice_for(options.common, wrong.what(), 0)});
   }
   std::map<level, int> count;
   for (const auto& each : found) ++count[each.severity];

@@ -26,7 +26,9 @@ std::int64_t moment_of(const char* option, const std::string& text) {
   }
   char* rest = nullptr;
   const double seconds = std::strtod(text.c_str(), &rest);
-  if (rest != nullptr && *rest == '\0' && seconds > 0) return static_cast<std::int64_t>(seconds * 1e6);
+  if (rest != nullptr && *rest == '\0' && seconds > 0 && seconds < event_story::latest / 1e6) {
+    return static_cast<std::int64_t>(seconds * 1e6);
+  }
   throw failure(exit_code::usage,
                 fmt::format("{} '{}': write 2026-11-24T08:00:00Z, or seconds since 1970", option, text));
 }
@@ -57,7 +59,7 @@ int timeline(const all_options& options) {
     if (what.out.empty()) out["svg"] = picture;
     print_json(out);
   } else if (what.out.empty()) {
-    fmt::print("{}", picture);
+    print_line(std::string_view(picture).substr(0, picture.size() - 1));  // it ends with a line end
   }
   return code(exit_code::done);
 }

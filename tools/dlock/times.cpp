@@ -33,6 +33,15 @@ milliseconds parse_time(std::string_view text) {
   return number * of_unit;
 }
 
+std::string option_time(milliseconds time) {
+  const auto ms = time.count();
+  if (ms == 0) return "0";
+  if (ms % 86'400'000 == 0) return fmt::format("{}d", ms / 86'400'000);
+  if (ms % 3'600'000 == 0) return fmt::format("{}h", ms / 3'600'000);
+  if (ms % 60'000 == 0) return fmt::format("{}m", ms / 60'000);
+  return ms % 1'000 == 0 ? fmt::format("{}s", ms / 1'000) : fmt::format("{}ms", ms);
+}
+
 std::string print_time(std::chrono::microseconds time) {
   const auto us = time.count();
   if (us < 0) return "0";

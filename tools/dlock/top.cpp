@@ -27,7 +27,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-volatile sig_atomic_t ended = 0;
+volatile sig_atomic_t ended = 0, suspended = 0;
 
 /// The whole screen, and keys as they are typed, until it is destroyed.
 class screen {
@@ -35,21 +35,13 @@ class screen {
   screen() {
     struct sigaction end {};
     end.sa_handler = [](int) { ended = 1; };
-    for (const int each : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(each, &end, nullptr);
-    if (::tcgetattr(STDIN_FILENO, &before_) == 0) {
-      termios raw = before_;
-      raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
-      raw_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
-    }
-    fmt::print("\x1b[?1049h\x1b[?25l");
+    for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaction(each, &end, nullptr);
+    stop_.sa_handler = [](int) { suspended = 1; };
+    take();
   }
   screen(const screen&) = delete;
   screen& operator=(const screen&) = delete;
-  ~screen() {
-    std::fputs("\x1b[?25h\x1b[?1049l", stdout);
-    std::fflush(stdout);
-    if (raw_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
-  }
+  ~screen() { give_back(); }
 
   struct size {
     std::size_t rows = 24;
@@ -72,9 +64,17 @@ class screen {
   }
 
   /// Until that time, or a key. False: the user is done.
-  static bool wait(clock::time_point until) {
+  bool wait(clock::time_point until) {
     for (;;) {
       if (ended != 0) return false;
+      if (suspended != 0) {  // Ctrl-Z: the shell gets its terminal as it was
+        suspended = 0;
+        give_back();
+        ::signal(SIGTSTP, SIG_DFL);
+        ::raise(SIGTSTP);
+        take();
+        return true;
+      }
       const auto left = std::chrono::ceil<milliseconds>(until - clock::now()).count();
       if (left <= 0) return true;
       pollfd typed{STDIN_FILENO, POLLIN, 0};
@@ -90,6 +90,23 @@ class screen {
   }
 
  private:
+  void take() {
+    ::sigaction(SIGTSTP, &stop_, nullptr);
+    raw_ = ::tcgetattr(STDIN_FILENO, &before_) == 0;
+    if (raw_) {
+      termios raw = before_;
+      raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+      raw_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+    }
+    fmt::print("\x1b[?1049h\x1b[?25l");
+  }
+  void give_back() const {
+    std::fputs("\x1b[?25h\x1b[?1049l", stdout);
+    std::fflush(stdout);
+    if (raw_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+
+  struct sigaction stop_ {};
   termios before_{};
   bool raw_ = false;
 };
@@ -220,7 +237,7 @@ int top(const all_options& options) {
   if (!live) return print_refreshes(options, std::max<std::size_t>(1, options.top.refreshes));
   viewer view(options);
   view.name();  // a wrong URL is said before the screen is taken
-  const screen on;
+  screen on;
   auto next = clock::now();
   for (std::size_t i = 0; options.top.refreshes == 0 || i != options.top.refreshes; ++i) {
     const auto room = screen::room();
@@ -234,7 +251,7 @@ int top(const all_options& options) {
       screen::show({view.name(), time_text() + "  " + why.what(), "dlock tries again."});
     }
     next = std::max(next + options.top.interval, clock::now());
-    if (!screen::wait(next)) break;
+    if (!on.wait(next)) break;
   }
   return code(exit_code::done);
 }

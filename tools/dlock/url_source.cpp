@@ -34,6 +34,7 @@ std::string url_in(const std::filesystem::path& path) {
   if (!in) throw failure(exit_code::config, fmt::format("the configuration file '{}' can't be read", path.string()));
   std::string url, line;
   for (int number = 1; std::getline(in, line); ++number) {
+    if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);  // a byte order mark
     const auto text = trimmed(line);
     if (text.empty() || text.front() == '#') continue;
     const auto refuse = [&](const std::string& why) {
@@ -62,23 +63,34 @@ std::vector<std::filesystem::path> usual_files() {
   return files;
 }
 
+/// Of a file that was named.
+found_url from_named(const std::string& path) {
+  auto url = url_in(path);
+  if (url.empty()) throw failure(exit_code::config, fmt::format("'{}' has no line 'url = ...'", path));
+  return {std::move(url), path};
+}
+
 }  // namespace
 
-std::string find_url(const common_options& from) {
-  if (!from.url.empty()) return from.url;
-  if (auto url = variable("DLOCK_URL"); !url.empty()) return url;
-  const auto named = !from.config.empty() ? from.config : variable("DLOCK_CONFIG");
-  if (!named.empty()) return url_in(named);
+found_url find_url(const common_options& from) {
+  const auto given = [](const char* option, const std::string& value) {
+    if (value.empty()) throw failure(exit_code::usage, fmt::format("{} is empty", option));
+    return value;
+  };
+  if (from.url) return {given("--url", *from.url), {}};
+  if (from.config) return from_named(given("--config", *from.config));
+  if (auto url = variable("DLOCK_URL"); !url.empty()) return {std::move(url), {}};
+  if (const auto named = variable("DLOCK_CONFIG"); !named.empty()) return from_named(named);
   for (const auto& each : usual_files()) {
     std::error_code ignored;  // a folder that may not be read has no file for us
     if (!std::filesystem::exists(each, ignored)) continue;
-    if (auto url = url_in(each); !url.empty()) return url;
+    if (auto url = url_in(each); !url.empty()) return {std::move(url), each.string()};
   }
   return {};
 }
 
 std::string need_url(const common_options& from) {
-  auto url = find_url(from);
+  auto url = find_url(from).url;
   if (!url.empty()) return url;
   throw failure(
       exit_code::usage,

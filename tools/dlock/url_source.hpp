@@ -7,12 +7,17 @@
 
 namespace dlock::command {
 
-/// The URL of the store: that of --url, or of DLOCK_URL, or of the first configuration file that there is: --config,
-/// DLOCK_CONFIG, $XDG_CONFIG_HOME/dlock.conf or ~/.config/dlock.conf, /etc/dlock.conf. Empty: none has one.
-/// Throws failure: a file that was named can't be read, or a line is wrong.
-std::string find_url(const common_options& from);
+struct found_url {
+  std::string url{};   ///< empty: there is none
+  std::string file{};  ///< the configuration file that it is from; empty: from none
+};
 
-/// The same. Throws failure if there is none.
+/// The URL of the store, from the first of these that there is: --url, the file of --config, DLOCK_URL, the file of
+/// DLOCK_CONFIG, $XDG_CONFIG_HOME/dlock.conf or ~/.config/dlock.conf, /etc/dlock.conf.
+/// Throws failure: an option is empty, a file that was named can't be read or has no URL, or a line is wrong.
+found_url find_url(const common_options& from);
+
+/// The URL alone. Throws failure if there is none.
 std::string need_url(const common_options& from);
 
 /// With schema=verify where the store has lock tables and the URL leaves it open: a program that only reads makes no

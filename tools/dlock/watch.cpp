@@ -38,7 +38,9 @@ std::string change(const std::optional<holder_info>& before, const std::optional
 
 void print(const std::string& what, const lock_key& key, const std::optional<holder_info>& holder, bool as_json) {
   if (as_json) {
-    json out{{"time", now_text()}, {"key", detail::printable_text(key.view())}, {"change", what}};
+    json out{{"time", now_text()}};
+    add_key(out, key.view());
+    out["change"] = what;
     if (holder) out["holder"] = to_json(*holder);
     return print_json(out);
   }
