@@ -65,6 +65,9 @@
 /// Options of all annotations in the class, which each of them may set otherwise; DLOCK_ON_BUSY and DLOCK_VERIFIED may
 /// stand beside it with the same meaning. Options: all of the above, and
 ///   .name = other_name   the name of the generated class; default: order_service_locked
-///   .form = wrapper      the generated class has an order_service and passes all calls to it (the default)
-///   .form = subclass     it is an order_service: calls of its methods on itself are locked as well
+///   .form = proxy        the generated class is no order_service: it has one, and passes calls on to it
+///
+/// Without .form, an abstract class gets a wrapper, which implements it and has an object that it passes calls on to; a
+/// class with virtual methods a subclass, which is the object; any other class a proxy. In the first two each annotated
+/// method must be virtual, and in an abstract class each public method.
 #define DLOCK_DEFAULTS(...) DLOCK_DETAIL_ANNOTATION("DLOCK_DEFAULTS(" #__VA_ARGS__ ")")

@@ -90,6 +90,10 @@ expect_file(out/service.locked.hpp "class service_locked")
 expect(0 "^$" include/types.hpp -o out ${flags})
 expect_file(out/types.locked.hpp "#include \"types.hpp\"")
 
+# Without libclang's own headers it says which package has them.
+file(WRITE "${WORK}/include/needs_stddef.hpp" "#include <stddef.h>\n")
+expect(1 "stddef.h' file not found: .*libclang-common-[0-9]+-dev" include/needs_stddef.hpp -o out ${flags} -nostdinc)
+
 # ---- a compilation database: with what a compiler gets that is not clang ------------------------------------------------
 list(JOIN FLAGS "\", \"" words)
 file(WRITE "${WORK}/include/service.cpp" "#include \"service.hpp\"\nvoid service::place(const order&) {}\n")
@@ -99,4 +103,4 @@ file(WRITE "${WORK}/database/compile_commands.json" "[{\"directory\": \"${WORK}\
 expect(0 "^$" -p database include/service.hpp -o from_database)
 expect_file(from_database/service.locked.hpp "class service_locked")
 expect(0 "\"function\": \"service::place" -p database --list)
-expect(0 "key     order:{o.id}" -p database --explain include/service.hpp)
+expect(0 "key +order:{o.id}" -p database --explain include/service.hpp)

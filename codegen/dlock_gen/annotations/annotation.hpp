@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +21,9 @@ struct annotation {
   annotation_kind kind = annotation_kind::locked;
   located_text arguments{};  ///< what stands in the parentheses
   location where{};          ///< of the macro's name
+  /// What names in the parentheses mean where the annotation stands: "patience" is "::shop::patience". Members of the
+  /// object have an empty text.
+  std::map<std::string, std::string> names{};
 
   std::size_t width() const noexcept { return macro_of(kind).size(); }
 };

@@ -140,7 +140,7 @@ class option_reader {
     } else if (!what.complete || what.value.text.empty()) {
       out_.error(what.where, fmt::format("write .{} = value", what.name), width);
     } else {
-      found_.push_back({what.name, what.value, what.where, from_.kind == annotation_kind::defaults});
+      found_.push_back({what.name, what.value, what.where, from_.kind == annotation_kind::defaults, from_.names});
       if (rule->time) check_time(found_.back(), *rule, out_);
     }
   }
@@ -185,6 +185,28 @@ std::vector<option> read_options(const annotation& from, const std::vector<argum
     if (!each.name.empty()) reader.read(each);
   }
   return reader.take();
+}
+
+std::string in_other_scope(const std::string& value, const std::map<std::string, std::string>& names,
+                           const std::vector<std::string>& parameters, const std::string& object) {
+  std::string made;
+  std::size_t copied = 0;
+  const auto tokens = split(value);
+  for (std::size_t at = 0; at < tokens.size(); ++at) {
+    const auto name = std::string(tokens[at].text);
+    const bool follows = at > 0 && (tokens[at - 1].is("::") || tokens[at - 1].is(".") || tokens[at - 1].is("->"));
+    if (follows || std::find(parameters.begin(), parameters.end(), name) != parameters.end()) continue;
+    const auto meaning = names.find(name);
+    if (meaning == names.end() && name != "this") continue;
+    made += value.substr(copied, tokens[at].begin - copied);
+    if (name == "this") {
+      made += object;
+    } else {
+      made += meaning->second.empty() ? object + "->" + name : meaning->second;
+    }
+    copied = tokens[at].end;
+  }
+  return made + value.substr(copied);
 }
 
 const option* find_option(const std::vector<option>& options, std::string_view name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,9 @@ std::vector<argument> split_arguments(const located_text& arguments);
 struct option {
   std::string name{};
   located_text value{};
-  location where{};       ///< of the '.'
-  bool of_class = false;  ///< from DLOCK_DEFAULTS
+  location where{};                            ///< of the '.'
+  bool of_class = false;                       ///< from DLOCK_DEFAULTS
+  std::map<std::string, std::string> names{};  ///< annotation::names
 };
 
 /// The fields of dlock::lock_options, in their order.
@@ -39,6 +41,11 @@ bool is_lock_option(std::string_view name);
 /// The options among the arguments of an annotation: known there, given once, with a value. Says what is wrong with
 /// others.
 std::vector<option> read_options(const annotation& from, const std::vector<argument>& arguments, diagnostics& out);
+
+/// The value as it is written in another scope: `names` say what its names mean, except `parameters`. `object`: what
+/// stands for `this`.
+std::string in_other_scope(const std::string& value, const std::map<std::string, std::string>& names,
+                           const std::vector<std::string>& parameters, const std::string& object);
 
 const option* find_option(const std::vector<option>& options, std::string_view name);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "annotations/options.hpp"
+#include "emit/code_writer.hpp"
 #include "emit/emit_function.hpp"
 
 namespace dlock_gen {
@@ -16,7 +17,7 @@ namespace dlock_gen {
 namespace {
 
 void add_line(std::string& to, std::string_view name, std::string_view text) {
-  to += fmt::format("  {:<8}{}\n", name, text);
+  to += fmt::format("  {:<9} {}\n", name, text);
 }
 
 std::string value_of(const option* given, std::string_view otherwise) {
@@ -60,8 +61,8 @@ std::string explained(const function_model& function, std::string_view generated
   const auto& lock = *function.lock;
   auto all = fmt::format("{}:{}:{}: {}\n", lock.where.file->path(), line, column, function.described());
   for (const auto& each : lock.keys) {
-    add_line(all, "key", each.shown());
-    add_line(all, "domain", each.domain());
+    add_line(all, "key", in_one_line(each.shown()));
+    add_line(all, "domain", in_one_line(each.domain()));
   }
   add_options(all, lock);
   add_line(all, "busy", busy_text(function));

@@ -76,7 +76,8 @@ class body_reader {
  private:
   void note_overridden(CXCursor function) {
     const auto usr = usr_of(function);
-    for (const auto& base : overridden_by(function)) {
+    for (const auto each : overridden_by(function)) {
+      const auto base = usr_of(each);
       into_.overridden[usr].insert(base);
       into_.overriders[base].insert(usr);
     }
@@ -132,7 +133,7 @@ void read_facts(const translation_unit& unit, code_facts& into, diagnostics& out
   auto headers = read_all_headers(unit);
   check_header(headers, read_candidates(unit, headers), out);
   headers.each_locked([&](const function_model& each, const class_model* owner) {
-    into.annotated.emplace(each.usr, listed(each, owner == nullptr || owner->form == class_form::wrapper));
+    into.annotated.emplace(each.usr, listed(each, owner == nullptr || owner->form != class_form::subclass));
   });
   body_reader(unit, into).read();
 }

@@ -115,13 +115,12 @@ catalogue_warning warning_of(const nested_locks& one, const nested_locks& other)
 }
 
 catalogue_warning warning_of(const bypass& what) {
-  return {
-      "own_object",
-      fmt::format(
-          "{} calls {} on its own object, which a wrapper does not see: no lock is taken (.form = subclass takes it)",
-          what.caller, what.callee),
-      what.place,
-      {}};
+  return {"own_object",
+          fmt::format("{} calls {} on its own object{}: no lock is taken", what.caller, what.callee,
+                      what.qualified ? " by its qualified name, which a subclass does not see"
+                                     : ", which a wrapper or proxy does not see"),
+          what.place,
+          {}};
 }
 
 std::string printed(const listed_place& place, const char* level, const std::string& text) {

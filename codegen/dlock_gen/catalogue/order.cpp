@@ -20,7 +20,7 @@ class order_finder {
       if (function.generated) continue;
       if (const auto* const lock = annotation_of(usr)) follow(*lock, usr);
       for (const auto& each : function.locks) follow(each, usr);
-      find_bypasses(function);
+      find_bypasses(usr, function);
     }
     return std::move(found_);
   }
@@ -105,13 +105,19 @@ class order_finder {
     if (known_.insert(name).second) found_.nested.push_back({holder, taker, chain});
   }
 
-  void find_bypasses(const listed_function& function) {
+  void find_bypasses(const std::string& usr, const listed_function& function) {
     for (const auto& each : function.calls) {
       const auto* const lock = annotation_of(each.callee);
-      if (lock != nullptr && lock->annotation && each.own_object && lock->wrapper) {
-        found_.bypasses.push_back({function.name, each.callee_name, each.place});
+      if (lock == nullptr || !lock->annotation || !each.own_object) continue;
+      // An override that calls what it overrides runs under the lock already.
+      if (lock->wrapper || (!each.dynamic && !overrides(usr, each.callee))) {
+        found_.bypasses.push_back({function.name, each.callee_name, each.place, !lock->wrapper});
       }
     }
+  }
+  bool overrides(const std::string& usr, const std::string& callee) const {
+    const auto known = facts_.overridden.find(usr);
+    return known != facts_.overridden.end() && known->second.contains(callee);
   }
 
   const code_facts& facts_;

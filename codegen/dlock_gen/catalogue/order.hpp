@@ -23,11 +23,12 @@ struct nested_locks {
   std::vector<chain_link> chain{};
 };
 
-/// An annotated function that is called on the object itself: a wrapper is passed by, and no lock is taken.
+/// An annotated function that is called on the object itself: what is generated is passed by, and no lock is taken.
 struct bypass {
   std::string caller{};
   std::string callee{};
   listed_place place{};
+  bool qualified = false;  ///< shop::place(): the call is of that class, not of what derives from it
 };
 
 struct order_findings {

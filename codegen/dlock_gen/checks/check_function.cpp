@@ -12,6 +12,16 @@ namespace dlock_gen {
 
 namespace {
 
+/// At its annotations, if they are its own.
+location place_of(const function_model& function) {
+  const bool own = !function.annotations.empty() && !function.home.inherited;
+  return own ? function.annotations.front().where : function.where;
+}
+std::size_t width_of(const function_model& function) {
+  const bool own = !function.annotations.empty() && !function.home.inherited;
+  return own ? function.annotations.front().width() : function.shape.name.size();
+}
+
 /// Why a function of this kind can't be locked; empty if it can.
 std::string why_not(const function_model& function) {
   const auto& shape = function.shape;
@@ -33,6 +43,18 @@ std::string why_not(const function_model& function) {
   if (shape.name.starts_with("operator") && !function.is_member() && function.is_operator) {
     return fmt::format("{} is an operator outside of a class, for which there is no name of a generated function",
                        name);
+  }
+  if (function.is_operator &&
+      (name == "operator=" || name.starts_with("operator new") || name.starts_with("operator delete")))
+    return fmt::format("{}() is called by the compiler itself, on objects without locks", name);
+  if (shape.is_volatile) return fmt::format("{}() is volatile, which dlock-gen can't pass on", name);
+  if (!function.contradicts.empty()) {
+    return fmt::format("{}() has the annotations of {}() and of {}(): write here which keys it takes",
+                       function.qualified, function.home.qualified, function.contradicts);
+  }
+  for (const auto& each : shape.parameters) {
+    if (each.named && each.name.starts_with("dlock_"))
+      return fmt::format("'{}' is a name of the generated code: give the parameter another one", each.name);
   }
   if (function.is_operator && shape.result.empty())
     return fmt::format("{}() is a conversion, which a program calls without naming it", name);
@@ -58,7 +80,7 @@ class lock_checker {
       : function_(function), shape_(function.shape), lock_(*function.lock), owner_(owner), others_(others), out_(out) {}
 
   void run() {
-    check_member();
+    if (owner_ != nullptr) check_member(owner_->form);
     check_exceptions();
     check_skip();
     check_verified();
@@ -66,30 +88,69 @@ class lock_checker {
   }
 
  private:
-  void refuse(std::string text) { out_.error(function_.where, std::move(text), shape_.name.size()); }
-  bool wraps() const { return owner_ != nullptr && owner_->form == class_form::wrapper; }
+  void refuse(std::string text) { out_.error(place_of(function_), std::move(text), width_of(function_)); }
 
-  void check_member() {
-    if (owner_ == nullptr) return;
-    if (function_.is_virtual && function_.is_final) {
-      refuse(fmt::format("{}() is final, so the generated class can't override it", shape_.name));
+  void check_member(class_form form) {
+    auto text = form == class_form::proxy ? why_not_by_proxy() : why_not_overridden(form);
+    if (text.empty()) text = why_not_declared(form);
+    if (!text.empty()) refuse_function(function_, *owner_, text, out_);
+  }
+  std::string why_not_by_proxy() const {
+    if (function_.hidden) {
+      return fmt::format("can't be called on a {}, which has another member of that name: rename one of them",
+                         owner_->name);
     }
-    if (wraps() && function_.access != visibility::is_public) {
-      refuse(fmt::format(
-          "{}() is not public, so a wrapper can't call it: annotate the public function that does, or write "
-          "DLOCK_DEFAULTS(.form = subclass)",
-          shape_.name));
+    if (function_.access != visibility::is_public)
+      return "is not public, so a proxy can't call it: annotate the public function that does";
+    return hands_out();
+  }
+  std::string hands_out() const {
+    if (function_.hands_out == handed_out::nothing) return {};
+    return fmt::format("returns {}, an object whose functions run without their locks: return something else",
+                       shape_.result);
+  }
+  /// In the other forms a caller may know only the class, so each annotated function must be one that they override.
+  std::string why_not_overridden(class_form form) const {
+    constexpr const char* bypassed =
+        "so a caller that knows only the class would call it without its lock: make it virtual, or write "
+        "DLOCK_DEFAULTS(.form = proxy) in the class";
+    if (function_.is_static) {
+      return "is static in a class with virtual functions, so a caller that knows only the class would call it without "
+             "its lock: make it a function outside of the class";
     }
-    if (wraps()) return;
-    if (function_.access == visibility::is_private) {
-      refuse(fmt::format("{}() is private, so a subclass can't call it: make it protected", shape_.name));
+    if (!function_.is_virtual)
+      return fmt::format("is not virtual and {} has virtual functions, {}", owner_->name, bypassed);
+    if (function_.is_final) {
+      return "is final, so the generated class can't override it: remove final, or write "
+             "DLOCK_DEFAULTS(.form = proxy) in the class";
     }
-    if (function_.is_pure) {
-      refuse(fmt::format(
-          "{}() is pure, so a subclass has nothing to call: let the class that implements it have the annotations, or "
-          "write DLOCK_DEFAULTS(.form = wrapper)",
-          shape_.name));
+    if (function_.hidden) {
+      return fmt::format(
+          "can't be called by its name, which another class has as well: override it in {}, or write a "
+          "using declaration for it there",
+          owner_->name);
     }
+    if (form == class_form::subclass && function_.access == visibility::is_private)
+      return "is private, so a subclass can't call it: make it protected";
+    if (form == class_form::subclass) return {};
+    if (function_.access != visibility::is_public)
+      return "is virtual and not public in an abstract class, so a wrapper can't call it: annotate the class that "
+             "implements it";
+    return hands_out();
+  }
+  std::string why_not_declared(class_form form) const {
+    if (function_.dependent) {
+      return fmt::format(
+          "belongs to a template, whose types dlock-gen can't write: override it in {}, which needs no "
+          "annotation again",
+          owner_->name);
+    }
+    const auto& access = function_.inaccessible_is;
+    if (access == visibility::is_private || (access == visibility::is_protected && form == class_form::proxy)) {
+      return fmt::format("names '{}', which the generated class can't use: make it {}", function_.inaccessible,
+                         form == class_form::proxy ? "public" : "protected");
+    }
+    return {};
   }
 
   void check_exceptions() {
@@ -141,10 +202,12 @@ class lock_checker {
     if (other.shape.result_type != shape_.result_type) return fmt::format("this one returns {}", other.shape.result);
     if (shape_.is_const && !other.shape.is_const && !other.is_static) return "this one is not const";
     if (function_.is_static && !other.is_static) return "this one is not static";
-    if (other.access == visibility::is_private || (wraps() && other.access != visibility::is_public)) {
+    const bool derives = owner_ != nullptr && owner_->form == class_form::subclass;
+    if (other.access == visibility::is_private || (!derives && other.access != visibility::is_public)) {
       return "the generated class can't call this one, which is not public";
     }
     if (other.usr == function_.usr) return "this is the function itself";
+    if (!other.annotations.empty()) return "this one is annotated, and would run without its own lock";
     return {};
   }
   void check_fallback() {
@@ -181,11 +244,19 @@ class lock_checker {
 
 }  // namespace
 
+void refuse_function(const function_model& function, const class_model& owner, const std::string& text,
+                     diagnostics& out) {
+  const bool elsewhere = place_of(function).file != owner.where.file;
+  out.error(
+      elsewhere ? owner.where : place_of(function),
+      fmt::format("{}() {}", function.owner == "::" + owner.qualified ? function.shape.name : function.qualified, text),
+      elsewhere ? owner.name.size() : width_of(function));
+}
+
 bool check_kind(const function_model& function, diagnostics& out) {
   auto text = why_not(function);
   if (text.empty()) return true;
-  const auto& first = function.annotations.front();
-  out.error(first.where, std::move(text), first.width());
+  out.error(place_of(function), std::move(text), width_of(function));
   return false;
 }
 

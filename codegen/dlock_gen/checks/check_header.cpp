@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "checks/check_header.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -33,27 +36,24 @@ class header_checker {
   void run() {
     for (auto& each : header_.classes) check(each);
     for (auto& each : header_.functions) check(each);
+    check_names();
   }
 
  private:
   void check(class_model& owner) {
     if (!check_kind(owner, out_)) return;
     const auto plan = plan_class(owner.annotations, out_);
-    if (const auto* const form = find_option(plan.options, "form"); form != nullptr && form->value.text == "subclass") {
-      owner.form = class_form::subclass;
-    }
+    settle_form(owner, plan);
     for (auto& each : owner.functions) {
-      if (!each.annotations.empty() && !is_unreachable(each) && check_kind(each, out_))
-        plan_function(each, plan, header_, out_);
+      if (each.annotations.empty() || !check_kind(each, out_)) continue;
+      plan_function(each, plan_class(each.home.of_class, out_), header_, out_);
     }
-    settle_form(owner, plan, out_);
+    check_form(owner, out_);
     for (const auto& each : owner.functions) {
       if (each.lock) check_lock(each, &owner, owner.functions, out_);
       finish(each, owner.databases);
     }
   }
-  /// What a class nearer to the annotated one hides can't be called by its name.
-  static bool is_unreachable(const function_model& function) { return function.hidden && !function.is_virtual; }
 
   void check(free_function_model& free) {
     auto& function = free.function;
@@ -61,6 +61,21 @@ class header_checker {
     plan_function(function, {}, header_, out_);
     if (function.lock) check_lock(function, nullptr, candidates_, out_);
     finish(function, free.databases);
+  }
+
+  void check_names() {
+    for (std::size_t at = 0; at < header_.classes.size(); ++at) {
+      const auto& each = header_.classes[at];
+      const auto same = [&](const class_model& other) {
+        return other.generated == each.generated && other.scopes == each.scopes;
+      };
+      if (std::none_of(header_.classes.begin(), header_.classes.begin() + static_cast<std::ptrdiff_t>(at), same))
+        continue;
+      out_.error(each.where,
+                 fmt::format("{} would be the generated class of another class, too: write DLOCK_DEFAULTS(.name = ...)",
+                             each.generated),
+                 each.name.size());
+    }
   }
 
   void finish(const function_model& function, std::vector<std::string>& databases) {

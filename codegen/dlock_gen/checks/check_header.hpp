@@ -12,12 +12,16 @@ namespace dlock_gen {
 
 /// Whether a class can be generated for it at all.
 bool check_kind(const class_model& owner, diagnostics& out);
-/// Decides what the generated class is, by the options of the class and what the class allows, and says what keeps it
-/// from that. Precondition: its functions have their locks.
-void settle_form(class_model& owner, const class_plan& plan, diagnostics& out);
-
+/// Decides what the generated class is, by the class and the options that stand in it.
+void settle_form(class_model& owner, const class_plan& plan);
+/// Says what keeps the generated class from being that.
+void check_form(const class_model& owner, diagnostics& out);
 /// Whether an annotated function is one that can be locked at all.
 bool check_kind(const function_model& function, diagnostics& out);
+/// Says what is wrong with a function of a class, at its annotations or its name; of one that another file declares, at
+/// the class. `text` follows its name.
+void refuse_function(const function_model& function, const class_model& owner, const std::string& text,
+                     diagnostics& out);
 /// Whether what its annotations ask for goes together with what it is. `owner`: its class, or null. `others`: functions
 /// that DLOCK_ON_BUSY(call, ...) may name.
 void check_lock(const function_model& function, const class_model* owner, const std::vector<function_model>& others,

@@ -124,7 +124,7 @@ class planner {
     const auto* const given = find_option(options, "prefix");
     if (given == nullptr) return {};
     if (given->value.text == "qualified_name") {
-      auto name = function_.qualified;
+      auto name = function_.home.qualified;
       for (auto at = name.find("::"); at != std::string::npos; at = name.find("::")) name.replace(at, 2, ".");
       return name;
     }
@@ -172,9 +172,9 @@ class planner {
 
   bool find_entity(row_plan& row, const std::vector<option>& options, const annotation& from) {
     if (const auto* const given = find_option(options, "row")) {
-      row.entity = given->value.text;
+      row.entity = in_other_scope(given->value.text, given->names, {}, "this");
       row.entity_at = given->value.where;
-      row.entity_exact = given->value.exact;
+      row.entity_exact = given->value.exact && row.entity == given->value.text;
       return true;
     }
     if (header_.lockable.size() == 1) {
@@ -311,10 +311,12 @@ class planner {
 };
 
 void check_words(const std::vector<option>& options, diagnostics& out) {
-  if (const auto* const form = find_option(options, "form")) {
-    if (form->value.text != "wrapper" && form->value.text != "subclass") {
-      out.error(form->value.where, ".form is wrapper or subclass", form->value.text.size());
-    }
+  if (const auto* const form = find_option(options, "form"); form != nullptr && form->value.text != "proxy") {
+    out.error(
+        form->value.where,
+        ".form has one value, proxy; without it an abstract class gets a wrapper, a class with virtual functions a "
+        "subclass, and any other class a proxy",
+        form->value.text.size());
   }
   if (const auto* const name = find_option(options, "name")) {
     if (!is_name(name->value.text))

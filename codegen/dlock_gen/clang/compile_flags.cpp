@@ -101,7 +101,12 @@ class flag_filter {
   std::vector<std::string> found_{};
 };
 
-/// "14.0.6" of "Debian clang version 14.0.6".
+}  // namespace
+
+std::vector<std::string> useful_flags(const std::vector<std::string>& arguments, const fs::path& folder) {
+  return flag_filter(arguments, folder).run();
+}
+
 std::string clang_version() {
   const auto text = text_of(clang_getClangVersion());
   constexpr std::string_view before = "version ";
@@ -109,12 +114,6 @@ std::string clang_version() {
   if (at == std::string::npos) return {};
   const auto begin = at + before.size();
   return text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin);
-}
-
-}  // namespace
-
-std::vector<std::string> useful_flags(const std::vector<std::string>& arguments, const fs::path& folder) {
-  return flag_filter(arguments, folder).run();
 }
 
 std::vector<std::string> resource_flags() {

@@ -14,6 +14,9 @@ namespace dlock_gen {
 /// C++20 unless they name one. Relative folders are made absolute from `folder`.
 std::vector<std::string> useful_flags(const std::vector<std::string>& arguments, const std::filesystem::path& folder);
 
+/// Of libclang: "14.0.6".
+std::string clang_version();
+
 /// The folder of the compiler's own headers that belongs to the libclang in use, as arguments; none if it finds them
 /// itself.
 std::vector<std::string> resource_flags();

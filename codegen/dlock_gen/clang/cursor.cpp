@@ -58,14 +58,17 @@ bool is_class(CXCursor cursor) {
 
 bool is_namespace(CXCursor cursor) { return kind_of(cursor) == CXCursor_Namespace; }
 
-std::vector<std::string> overridden_by(CXCursor function) {
+std::vector<CXCursor> overridden_by(CXCursor function) {
   CXCursor* all = nullptr;
   unsigned count = 0;
   clang_getOverriddenCursors(function, &all, &count);
-  std::vector<std::string> usrs;
-  for (unsigned at = 0; at < count; ++at) usrs.push_back(usr_of(all[at]));
+  std::vector<CXCursor> found(all, all + count);
   if (all != nullptr) clang_disposeOverriddenCursors(all);
-  return usrs;
+  for (unsigned at = 0; at < count; ++at) {
+    const auto further = overridden_by(found[at]);
+    found.insert(found.end(), further.begin(), further.end());
+  }
+  return found;
 }
 
 CXCursor parent_of(CXCursor cursor) {
@@ -104,6 +107,39 @@ CXCursor class_of(CXType type) {
 CXCursor template_of(CXCursor class_cursor) {
   const auto made_from = clang_getSpecializedCursorTemplate(class_cursor);
   return clang_Cursor_isNull(made_from) != 0 ? class_cursor : made_from;
+}
+
+CXCursor members_of(CXCursor class_cursor) {
+  const auto definition = clang_getCursorDefinition(class_cursor);
+  const auto made_from = clang_getSpecializedCursorTemplate(class_cursor);
+  if (clang_Cursor_isNull(made_from) != 0) return definition;
+  // What is made from a template stands where the template does, and libclang shows no members of it.
+  const auto pattern = clang_getCursorDefinition(made_from);
+  const bool specialized =
+      clang_Cursor_isNull(definition) == 0 && clang_Cursor_isNull(pattern) == 0 &&
+      clang_equalLocations(clang_getCursorLocation(definition), clang_getCursorLocation(pattern)) == 0;
+  return specialized ? definition : pattern;
+}
+
+bool is_inside_template(CXCursor class_cursor) {
+  for (auto at = class_cursor; is_class(at); at = parent_of(at)) {
+    const auto kind = kind_of(at);
+    if (kind == CXCursor_ClassTemplate || kind == CXCursor_ClassTemplatePartialSpecialization) return true;
+    if (clang_Cursor_isNull(clang_getSpecializedCursorTemplate(at)) == 0) return true;
+  }
+  return false;
+}
+
+std::set<std::string> class_and_bases(CXCursor class_cursor) {
+  std::set<std::string> found{usr_of(class_cursor)};
+  const auto members = members_of(class_cursor);
+  if (clang_Cursor_isNull(members) != 0) return found;
+  for (const auto each : children(members)) {
+    const auto base =
+        kind_of(each) == CXCursor_CXXBaseSpecifier ? class_of(clang_getCursorType(each)) : clang_getNullCursor();
+    if (clang_Cursor_isNull(base) == 0) found.merge(class_and_bases(base));
+  }
+  return found;
 }
 
 std::string described(CXCursor function) { return qualified_name(function) + "()"; }

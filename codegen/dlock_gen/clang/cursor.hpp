@@ -4,6 +4,7 @@
 #include <clang-c/Index.h>
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,8 @@ void each_below(CXCursor cursor, const std::function<bool(CXCursor)>& visit);
 
 bool is_class(CXCursor cursor);  ///< class, struct, or one of a template's
 bool is_namespace(CXCursor cursor);
-/// The functions of base classes that it overrides, by their USR.
-std::vector<std::string> overridden_by(CXCursor function);
+/// The functions of base classes that it overrides, and those that they override.
+std::vector<CXCursor> overridden_by(CXCursor function);
 /// Where it is a member: a class, a namespace, or the translation unit. "extern "C"" is no place.
 CXCursor parent_of(CXCursor cursor);
 
@@ -38,6 +39,13 @@ std::string spelled_fully(CXCursor cursor);
 CXCursor class_of(CXType type);
 /// The template that a class was made from, or the class itself.
 CXCursor template_of(CXCursor class_cursor);
+/// The definition whose children are the members of a class: its own, or of what is made from a template, the
+/// template's. A null cursor if there is none.
+CXCursor members_of(CXCursor class_cursor);
+/// Whether it is a class template, or stands in one.
+bool is_inside_template(CXCursor class_cursor);
+/// The USRs of a class and its bases, of those that have definitions.
+std::set<std::string> class_and_bases(CXCursor class_cursor);
 /// "shop::order_service::place()", for catalogues. Releases of libclang print parameters in different ways.
 std::string described(CXCursor function);
 

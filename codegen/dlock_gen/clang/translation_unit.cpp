@@ -46,6 +46,18 @@ std::string short_name(const std::string& file) {
   return name.starts_with(folder) ? name.substr(folder.size()) : name;
 }
 
+/// libclang's own headers, such as stddef.h, are in another package than libclang.
+std::string advice_for(const std::string& message) {
+  constexpr std::array<std::string_view, 7> own{"stddef.h", "stdarg.h", "stdbool.h",  "float.h",
+                                                "limits.h", "stdint.h", "immintrin.h"};
+  const bool missing = std::any_of(
+      own.begin(), own.end(), [&](const auto name) { return message == fmt::format("'{}' file not found", name); });
+  if (!missing) return {};
+  const auto version = clang_version();
+  return fmt::format(": libclang's own headers are missing (Debian: apt-get install libclang-common-{}-dev)",
+                     version.substr(0, version.find('.')));
+}
+
 severity severity_of(CXDiagnostic message) {
   switch (clang_getDiagnosticSeverity(message)) {
     case CXDiagnostic_Error:
@@ -191,7 +203,7 @@ bool translation_unit::report(diagnostics& out) const {
     clang_disposeDiagnostic(message);
     if (level == severity::error) {
       failed = true;
-      out.error(place, text);
+      out.error(place, text + advice_for(text));
     } else if (level == severity::note && failed) {
       out.note(place, text);
     }

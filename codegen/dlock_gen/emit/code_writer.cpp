@@ -63,4 +63,11 @@ std::string as_literal(std::string_view text) {
   return all + "\"";
 }
 
+std::string in_one_line(const std::string& text) {
+  const bool plain = std::none_of(text.begin(), text.end(), [](char each) {
+    return each == '\\' || static_cast<unsigned char>(each) < 0x20 || each == 0x7f;
+  });
+  return plain ? text : as_literal(text);
+}
+
 }  // namespace dlock_gen

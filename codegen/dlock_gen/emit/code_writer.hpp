@@ -39,5 +39,7 @@ class code_writer {
 
 /// A text as a C++ literal.
 std::string as_literal(std::string_view text);
+/// The text, or if it has line ends or the like a literal of it.
+std::string in_one_line(const std::string& text);
 
 }  // namespace dlock_gen

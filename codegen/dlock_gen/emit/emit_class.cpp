@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,24 +25,27 @@ std::string_view key_word_of(visibility access) {
 class class_writer {
  public:
   class_writer(code_writer& to, const class_model& from)
-      : to_(to), from_(from), wraps_(from.form == class_form::wrapper), original_("::" + from.qualified) {
+      : to_(to),
+        from_(from),
+        wraps_(from.form != class_form::subclass),
+        derives_(from.form != class_form::proxy),
+        original_("::" + from.qualified) {
     around_.locks = "*dlock_locks_";
     around_.object = wraps_ ? "dlock_inner_" : "this";
     around_.class_name = original_;
-    around_.generated = from.generated;
     around_.wraps = wraps_;
   }
 
   void write() {
-    const bool derives = from_.derives || !wraps_;
     to_.line(fmt::format("/// {}, whose annotated functions run under their locks.", from_.qualified));
-    to_.line(fmt::format("class {}{} {{", from_.generated, derives ? fmt::format(" : public {}", original_) : ""));
+    to_.line(fmt::format("class {}{} {{", from_.generated, derives_ ? fmt::format(" : public {}", original_) : ""));
     to_.line(" public:");
     to_.indent();
     if (wraps_) {
       write_wrapper_constructors();
     } else {
       write_subclass_constructors();
+      write_overloads();
     }
     for (const auto& each : from_.functions) write_function(each);
     if (wraps_) write_wrapped();
@@ -102,27 +106,27 @@ class class_writer {
 
   // ---- functions ----------------------------------------------------------------------------------------------------
 
-  void write_function(const function_model& function) {
-    if (function.lock) {
-      write_locked(function);
-    } else if (wraps_ && is_forwarded(function)) {
-      write_forwarded(function);
-    } else if (wraps_ && from_.derives && cannot_be_forwarded(function)) {
-      write_deleted(function);
+  /// A function of a subclass hides those of the same name.
+  void write_overloads() {
+    std::set<std::string> names;
+    for (const auto& each : from_.functions) {
+      if (each.lock) names.insert(each.shape.name);
+    }
+    for (const auto& name : names) {
+      const auto& all = from_.functions;
+      const bool others = std::any_of(all.begin(), all.end(), [&](const auto& each) {
+        return each.shape.name == name && !each.lock && !each.hidden;
+      });
+      if (others) to_.line(fmt::format("using {}::{};", original_, name));
     }
   }
 
-  bool is_forwarded(const function_model& function) const {
-    if (function.access != visibility::is_public || function.is_constructor || function.is_deleted) return false;
-    if (function.is_template || function.shape.variadic || function.shape.name == "operator=") return false;
-    if (function.is_static) return !from_.derives;
-    return function.is_virtual ? from_.derives || !function.hidden : !function.hidden;
-  }
-  /// A template, or one that ends in "...". In a class that derives, calling the inherited one would bypass the object.
-  static bool cannot_be_forwarded(const function_model& function) {
-    return function.access == visibility::is_public && !function.is_constructor && !function.is_operator &&
-           !function.is_static && !function.is_deleted && !function.hidden &&
-           (function.is_template || function.shape.variadic);
+  void write_function(const function_model& function) {
+    if (function.lock) {
+      write_locked(function);
+    } else if (wraps_ && passes_on(from_, function)) {
+      write_forwarded(function);
+    }
   }
 
   std::string declaration(const function_model& function, const std::string& result, bool locked) const {
@@ -134,14 +138,14 @@ class class_writer {
     if (!result.empty()) all += result + " ";
     all += shape.name + shape.parameter_list(true) + shape.qualifiers();
     if (!shape.exception.empty() && (!locked || function.is_virtual)) all += " " + shape.exception;
-    if (function.is_virtual && (from_.derives || !wraps_)) all += " override";
+    if (function.is_virtual && derives_) all += " override";
     return all;
   }
 
   void write_locked(const function_model& function) {
     if (function.access == access_) to_.line();
     go_to(function.access);
-    to_.line("// " + joined(function.lock->keys, [](const key_plan& each) { return each.shown(); }));
+    to_.line("// " + in_one_line(joined(function.lock->keys, [](const key_plan& each) { return each.shown(); })));
     to_.line(declaration(function, changes_result(function) ? "auto" : function.shape.result, true) + " {");
     to_.indent();
     emit_locked_body(to_, function, around_);
@@ -151,14 +155,12 @@ class class_writer {
 
   void write_forwarded(const function_model& function) {
     go_to(visibility::is_public);
-    to_.line(fmt::format("{} {{ return {}; }}", declaration(function, function.shape.result, false),
-                         call_of(function, function.shape.name, around_)));
-  }
-  void write_deleted(const function_model& function) {
-    if (!deleted_.insert(function.shape.name).second) return;
-    go_to(visibility::is_public);
-    to_.line("template <class... DlockArgs>");
-    to_.line(fmt::format("void {}(DlockArgs&&...) = delete;  // call it on dlock_wrapped()", function.shape.name));
+    const auto declared = declaration(function, function.shape.result, false);
+    if (function.is_deleted) {
+      to_.line(declared + " = delete;");
+    } else {
+      to_.line(fmt::format("{} {{ return {}; }}", declared, call_of(function, function.shape.name, around_)));
+    }
   }
 
   // ---- members ------------------------------------------------------------------------------------------------------
@@ -178,10 +180,10 @@ class class_writer {
   code_writer& to_;
   const class_model& from_;
   bool wraps_;
+  bool derives_;
   std::string original_;
   surroundings around_{};
   visibility access_ = visibility::is_public;
-  std::set<std::string> deleted_{};
 };
 
 }  // namespace

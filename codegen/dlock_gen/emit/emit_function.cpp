@@ -10,31 +10,16 @@ namespace dlock_gen {
 
 namespace {
 
-/// The object as a value, with the qualifiers of the function that is called on it.
-std::string object_for(const function_model& function, const surroundings& around) {
-  const auto& shape = function.shape;
-  std::string object;
-  if (shape.is_volatile) {  // in which a std::shared_ptr can't be used
-    object =
-        fmt::format("static_cast<{}volatile {}&>(*const_cast<const {}*>(this)->{})", shape.is_const ? "const " : "",
-                    function.hidden ? function.owner : around.class_name, around.generated, around.object);
-  } else if (function.hidden) {
-    object = fmt::format("static_cast<{}{}&>(*{})", shape.is_const ? "const " : "", function.owner, around.object);
-  } else {
-    object = shape.is_const ? fmt::format("std::as_const(*{})", around.object) : "*" + around.object;
-  }
-  if (shape.object == reference::rvalue) object = fmt::format("std::move({})", object);
-  return object;
-}
-
 std::string call_on_wrapped(const function_model& function, const std::string& name, const surroundings& around) {
-  const auto object = object_for(function, around);
-  if (object.starts_with("*")) return fmt::format("{}->{}", object.substr(1), name);
-  return fmt::format("{}.{}", object, name);
+  const auto& shape = function.shape;
+  const bool moves = shape.object == reference::rvalue;
+  if (!shape.is_const && !moves) return fmt::format("{}->{}", around.object, name);
+  const auto object = shape.is_const ? fmt::format("std::as_const(*{})", around.object) : "*" + around.object;
+  return moves ? fmt::format("std::move({}).{}", object, name) : fmt::format("{}.{}", object, name);
 }
 
 std::string call_on_itself(const function_model& function, const std::string& name, const surroundings& around) {
-  const auto scoped = fmt::format("{}::{}", function.hidden ? function.owner : around.class_name, name);
+  const auto scoped = fmt::format("{}::{}", around.class_name, name);
   if (function.shape.object == reference::rvalue) return fmt::format("std::move(*this).{}", scoped);
   return scoped;
 }
@@ -72,14 +57,17 @@ class body_writer {
     for (const auto& each : lock_.options) to_.author(each.where, fmt::format("{},", text_of(each)));
     to_.line("};");
   }
-  /// As the author wrote it, blanks and line ends too, so that its columns are right.
-  static std::string text_of(const option& what) {
+  /// As the author wrote it, blanks and line ends too, so that its columns are right; only names that mean something
+  /// else here are written fully.
+  std::string text_of(const option& what) const {
+    std::vector<std::string> parameters;
+    for (const auto& each : shape_.parameters) parameters.push_back(each.name);
+    const auto value = in_other_scope(what.value.text, what.names, parameters, around_.object);
     if (what.value.exact && what.value.where.file == what.where.file && what.value.where.offset > what.where.offset) {
       const auto text = what.where.file->text();
-      return std::string(
-          text.substr(what.where.offset, what.value.where.offset + what.value.text.size() - what.where.offset));
+      return std::string(text.substr(what.where.offset, what.value.where.offset - what.where.offset)) + value;
     }
-    return fmt::format(".{} = {}", what.name, what.value.text);
+    return fmt::format(".{} = {}", what.name, value);
   }
 
   // ---- functions that return when they are done ---------------------------------------------------------------------
@@ -196,7 +184,7 @@ std::string database_parameter(const std::string& name) { return fmt::format("dl
 std::string call_of(const function_model& function, const std::string& name, const surroundings& around) {
   const auto arguments = function.shape.arguments();
   if (!function.is_member()) return name + arguments;
-  if (function.is_static) return fmt::format("{}::{}{}", function.owner, name, arguments);
+  if (function.is_static) return fmt::format("{}::{}{}", around.class_name, name, arguments);
   return (around.wraps ? call_on_wrapped(function, name, around) : call_on_itself(function, name, around)) + arguments;
 }
 

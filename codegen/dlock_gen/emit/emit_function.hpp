@@ -14,7 +14,6 @@ struct surroundings {
   std::string locks{};       ///< the lock_service: "*dlock_locks_"
   std::string object{};      ///< a pointer to the object: "dlock_inner_", "this"; empty: there is none
   std::string class_name{};  ///< of the object, spelled fully
-  std::string generated{};   ///< of the generated class
   bool wraps = false;        ///< the object is not the generated one itself
 };
 

@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace dlock_gen {
 
 std::string parameter::forwarded() const { return movable ? fmt::format("std::move({})", name) : name; }
+
+std::string unnamed_parameter(std::size_t number) { return fmt::format("dlock_arg{}", number); }
 
 std::string signature::qualifiers() const {
   std::string all;
@@ -31,6 +35,26 @@ std::string signature::arguments() const {
 std::string signature::described() const { return name + parameter_list(false) + qualifiers(); }
 
 std::string function_model::described() const { return qualified + shape.described().substr(shape.name.size()); }
+
+bool can_pass_on(const class_model& owner, const function_model& function) {
+  const auto& shape = function.shape;
+  const bool of_the_class =
+      shape.name == "operator=" || shape.name.starts_with("operator new") || shape.name.starts_with("operator delete");
+  if (of_the_class || function.is_constructor || function.access != visibility::is_public) return false;
+  if (function.is_template || function.is_consteval || function.is_immediate_object) return false;
+  if (shape.variadic || shape.is_volatile || function.hidden || function.dependent) return false;
+  if (owner.form == class_form::wrapper) return function.is_virtual;  // what else there is, it inherits
+  return function.hands_out == handed_out::nothing && function.inaccessible.empty();
+}
+
+bool passes_on(const class_model& owner, const function_model& function) {
+  return can_pass_on(owner, function) &&
+         (owner.form == class_form::wrapper ||
+          std::all_of(owner.functions.begin(), owner.functions.end(), [&](const function_model& each) {
+            return each.shape.name != function.shape.name || each.access != visibility::is_public || each.hidden ||
+                   each.lock || can_pass_on(owner, each);
+          }));
+}
 
 void header_model::each_locked(
     const std::function<void(const function_model& function, const class_model* owner)>& visit) const {

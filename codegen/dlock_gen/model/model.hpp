@@ -36,6 +36,9 @@ struct parameter {
   std::string forwarded() const;
 };
 
+/// What the generated code calls a parameter without a name, counted from 1.
+std::string unnamed_parameter(std::size_t number);
+
 enum class result_kind { nothing, optional, other };
 
 /// What kind of coroutine the result is, if it is one.
@@ -132,6 +135,21 @@ struct scope {
   friend bool operator==(const scope&, const scope&) = default;
 };
 
+/// Whether the result of a member function is an object of its class, or leads to one.
+enum class handed_out {
+  nothing,
+  object,  ///< by reference, pointer or std::shared_ptr: it may be the object itself
+  copy,    ///< by value or in another template: it is another object
+};
+
+/// The declaration that annotations stand above. An override has the annotations of its base, which mean there what
+/// they mean in the base.
+struct annotation_home {
+  std::string qualified{};             ///< "shop::order_api::place"
+  std::vector<annotation> of_class{};  ///< those of its class
+  bool inherited = false;              ///< it is another declaration than that of the function
+};
+
 /// A function, or a member function of a class or of one of its bases.
 struct function_model {
   signature shape{};
@@ -152,8 +170,16 @@ struct function_model {
   bool is_explicit = false;
   bool is_consteval = false;
   bool is_immediate_object = false;  ///< has "this" as a parameter (C++23)
-  bool hidden = false;               ///< a class nearer to the annotated one has another member of that name
+  /// Of a member: a class nearer to the annotated one, or another base, has a member of that name, so a call by the
+  /// name doesn't reach it.
+  bool hidden = false;
+  bool dependent = false;      ///< its declaration names parameters of the class template that it is a member of
+  std::string inaccessible{};  ///< a name in its declaration that is a private or protected member of a class
+  visibility inaccessible_is = visibility::is_public;
+  handed_out hands_out = handed_out::nothing;
   std::vector<annotation> annotations{};
+  annotation_home home{};     ///< of the declaration that the annotations stand above
+  std::string contradicts{};  ///< another annotated function that it overrides, and whose annotations differ
   std::optional<lock_plan> lock{};
 
   bool is_member() const noexcept { return !owner.empty(); }
@@ -161,7 +187,11 @@ struct function_model {
   std::string described() const;
 };
 
-enum class class_form { wrapper, subclass };
+enum class class_form {
+  wrapper,   ///< of an abstract class: it implements the class, and passes calls on to another object
+  subclass,  ///< of a class with virtual functions: it is the object
+  proxy,     ///< of any other class: it passes calls on to an object, and is no object of the class
+};
 
 struct class_model {
   std::string name{};
@@ -171,18 +201,26 @@ struct class_model {
   location where{};
   std::size_t offset = 0;
   std::string usr{};
-  class_form form = class_form::wrapper;
+  class_form form = class_form::proxy;
   bool is_template = false;
   bool is_final = false;
   bool is_abstract = false;
   bool is_polymorphic = false;
   bool is_nameable = true;  ///< false: a private member of another class, or without a name
   bool default_constructible = true;
-  bool derives = false;  ///< the generated class is one of this
+  bool constructible = true;  ///< a class that derives from it can call one of its constructors, and the destructor
+  std::string state{};        ///< a data member of it or of a base: "shop::order_service::table_"
+  std::string unreadable{};   ///< a base class whose members can't be read
   std::vector<annotation> annotations{};
   std::vector<function_model> functions{};  ///< of it and its bases, each overridden one once
   std::vector<std::string> databases{};     ///< names of those that the generated class gets
 };
+
+/// Whether what is generated for a class that it passes calls on to has that function as well, and it is not annotated.
+/// It has all overloads of a name or none, as a call could mean another one otherwise.
+bool passes_on(const class_model& owner, const function_model& function);
+/// The first part of that, of this overload alone.
+bool can_pass_on(const class_model& owner, const function_model& function);
 
 struct free_function_model {
   function_model function{};

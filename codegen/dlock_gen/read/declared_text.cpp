@@ -32,16 +32,56 @@ bool names_something(CXCursorKind kind) {
 
 }  // namespace
 
-declared_text::declared_text(const translation_unit& unit, CXCursor function, bool other_namespace) : unit_(unit) {
+declared_text::declared_text(const translation_unit& unit, CXCursor function, bool other_namespace,
+                             const std::vector<std::string>& names)
+    : unit_(unit), parameter_names_(names) {
+  rename_parameters(function);
   const auto begin = unit.begin_of(function);
   const auto name = unit.where(function);
   const auto end = unit.end_of(function);
   file_ = name.file;
-  if (file_ == nullptr || begin.file != file_ || begin.offset > name.offset || unit.is_macro_use(name)) return;
-  const auto last = end.file == file_ && end.offset > name.offset ? end.offset : file_->text().size();
-  tokens_ = split(file_->text(), begin.offset, last);
-  find_parts(name.offset);
-  if (readable_) collect_names(function, other_namespace);
+  if (file_ != nullptr && begin.file == file_ && begin.offset <= name.offset && !unit.is_macro_use(name)) {
+    const auto last = end.file == file_ && end.offset > name.offset ? end.offset : file_->text().size();
+    tokens_ = split(file_->text(), begin.offset, last);
+    find_parts(name.offset);
+  }
+  collect_names(function, other_namespace);
+}
+
+std::string declared_text::name_of_parameter(CXCursor parameter, std::size_t number) const {
+  return parameter_names_.empty() ? name_of(parameter) : parameter_names_.at(number - 1);
+}
+
+void declared_text::rename_parameters(CXCursor function) {
+  if (parameter_names_.empty()) return;
+  for (int at = 0; at < clang_Cursor_getNumArguments(function); ++at) {
+    const auto each = clang_Cursor_getArgument(function, static_cast<unsigned>(at));
+    const auto& name = parameter_names_.at(static_cast<std::size_t>(at));
+    if (name_of(each).empty()) continue;
+    renamed_[unit_.where(each).offset] = name.empty() ? unnamed_parameter(static_cast<std::size_t>(at) + 1) : name;
+  }
+  names_ = renamed_;
+}
+
+void declared_text::look_at(CXCursor entity) {
+  if (clang_Cursor_isNull(entity) != 0) return;
+  const auto kind = kind_of(entity);
+  if (kind == CXCursor_TemplateTypeParameter || kind == CXCursor_NonTypeTemplateParameter ||
+      kind == CXCursor_TemplateTemplateParameter) {
+    dependent_ = true;
+    return;
+  }
+  if (kind == CXCursor_ParmDecl) return;
+  const auto home = home_of(entity);
+  if (!is_class(home)) return;
+  dependent_ = dependent_ || is_inside_template(home);
+  const auto access = clang_getCXXAccessSpecifier(entity);
+  const auto seen = access == CX_CXXPrivate     ? visibility::is_private
+                    : access == CX_CXXProtected ? visibility::is_protected
+                                                : visibility::is_public;
+  if (seen <= inaccessible_is_) return;
+  inaccessible_is_ = seen;
+  inaccessible_ = name_of(entity);
 }
 
 void declared_text::find_parts(std::size_t name_offset) {
@@ -72,12 +112,18 @@ void declared_text::collect_names(CXCursor function, bool other_namespace) {
   each_below(function, [&](CXCursor each) {
     if (kind_of(each) == CXCursor_CompoundStmt) return false;
     if (!names_something(kind_of(each))) return true;
+    look_at(clang_getCursorReferenced(each));
+    if (!readable_) return true;
     const auto place = unit_.where(each);
     const auto at = index_at(tokens_, place.offset);
     if (place.file != file_ || at == tokens_.size() || tokens_[at].begin != place.offset) return true;
     const bool qualified = at > 0 && (tokens_[at - 1].is("::") || tokens_[at - 1].is(".") || tokens_[at - 1].is("->"));
     const auto entity = clang_getCursorReferenced(each);
-    if (!qualified && tokens_[at].text == name_of(entity) && is_reference_to_other_scope(entity, other_namespace)) {
+    const auto renamed = renamed_.find(unit_.where(entity).offset);
+    if (kind_of(entity) == CXCursor_ParmDecl && renamed != renamed_.end()) {
+      names_[place.offset] = renamed->second;
+    } else if (!qualified && tokens_[at].text == name_of(entity) &&
+               is_reference_to_other_scope(entity, other_namespace)) {
       names_[place.offset] = spelled_fully(entity);
     }
     return true;

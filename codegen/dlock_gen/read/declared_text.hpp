@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "clang/translation_unit.hpp"
+#include "model/model.hpp"
 #include "source/lexer.hpp"
 
 namespace dlock_gen {
@@ -20,7 +21,9 @@ namespace dlock_gen {
 /// are written fully, so that they mean the same where the generated code stands.
 class declared_text {
  public:
-  declared_text(const translation_unit& unit, CXCursor function, bool other_namespace);
+  /// `names`: what the parameters are called instead; none: as they are here.
+  declared_text(const translation_unit& unit, CXCursor function, bool other_namespace,
+                const std::vector<std::string>& names);
 
   /// The type of the result. Nothing where the words alone don't say it, such as that of a function that gives a
   /// function.
@@ -33,6 +36,13 @@ class declared_text {
   bool has_word(std::string_view specifier) const;  ///< before the name, such as "consteval"
   bool is_volatile() const;
   bool has_object_parameter() const;  ///< of C++23: "this order_service& self"
+  /// Empty: it has none.
+  std::string name_of_parameter(CXCursor parameter, std::size_t number) const;
+  /// Whether it names something that depends on the arguments of a class template.
+  bool is_dependent() const noexcept { return dependent_; }
+  /// A private or protected member of a class that it names, if there is one; a private one first.
+  const std::string& inaccessible() const noexcept { return inaccessible_; }
+  visibility inaccessible_is() const noexcept { return inaccessible_is_; }
 
  private:
   struct words {
@@ -40,6 +50,8 @@ class declared_text {
     std::size_t to = 0;
   };
   void find_parts(std::size_t name_offset);
+  void rename_parameters(CXCursor function);
+  void look_at(CXCursor entity);
   void collect_names(CXCursor function, bool other_namespace);
   bool is_reference_to_other_scope(CXCursor to, bool other_namespace) const;
   std::optional<words> words_of(CXCursor parameter) const;
@@ -49,6 +61,11 @@ class declared_text {
   std::size_t past_other_words(std::size_t at) const;
 
   const translation_unit& unit_;
+  const std::vector<std::string>& parameter_names_;
+  std::map<std::size_t, std::string> renamed_{};  ///< parameters, by the offset of their names
+  bool dependent_ = false;
+  std::string inaccessible_{};
+  visibility inaccessible_is_ = visibility::is_public;
   const source_file* file_ = nullptr;
   std::vector<token> tokens_{};
   std::map<std::size_t, std::string> names_{};  ///< by offset: what a name is written as

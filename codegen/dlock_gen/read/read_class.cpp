@@ -6,73 +6,250 @@
 #include <vector>
 
 #include "clang/cursor.hpp"
+#include "read/name_lookup.hpp"
 #include "read/read_function.hpp"
 
 namespace dlock_gen {
 
 namespace {
 
-/// Walks from the class to its bases.
-class member_collector {
- public:
-  member_collector(const translation_unit& unit, const std::vector<scope>& target,
-                   const std::set<std::string>& coroutines)
-      : unit_(unit), target_(target), coroutines_(coroutines) {}
+bool is_constructor(CXCursor cursor) {
+  return kind_of(cursor) == CXCursor_Constructor || kind_of(cursor) == CXCursor_Destructor;
+}
 
-  void collect(CXCursor definition, visibility most) {
-    if (!seen_.insert(usr_of(definition)).second) return;
-    auto names = names_;  // those that hide what the bases have
-    for (const auto each : children(definition)) {
-      if (kind_of(each) == CXCursor_UsingDeclaration) shown_.insert(name_of(each));
-      if (!is_function(each)) continue;
-      if (!is_constructor(each)) names.insert(name_of(each));
-      add(each, most);
-    }
-    std::swap(names_, names);
-    for (const auto each : children(definition)) {
-      if (kind_of(each) == CXCursor_CXXBaseSpecifier) collect_base(each, most);
-    }
-    std::swap(names_, names);
+/// Names that a class hides from its bases, each with the classes whose members of that name it shows again by `using`.
+using hidden_names = std::map<std::string, std::set<std::string>>;
+
+/// A class, or a base of it, as the class sees it.
+struct part {
+  CXCursor members{};  ///< the definition that they are read from
+  std::string usr{};   ///< of the class; a template's members are those of many
+  visibility access = visibility::is_public;
+  hidden_names hidden{};
+  std::map<std::string, visibility> shown{};  ///< by `using`, with its access
+  bool twice = false;                         ///< objects have more than one of it
+};
+
+/// A class and its bases, each behind all that derive from it.
+class hierarchy {
+ public:
+  explicit hierarchy(CXCursor definition) {
+    visit({definition, usr_of(definition)}, true);
+    std::reverse(order_.begin(), order_.end());
   }
-  std::vector<function_model> take() { return std::move(found_); }
+
+  std::vector<const part*> parts() const {
+    std::vector<const part*> all;
+    for (const auto& usr : order_) all.push_back(&parts_.at(usr));
+    return all;
+  }
+  const std::string& unreadable() const noexcept { return unreadable_; }
 
  private:
-  static bool is_constructor(CXCursor cursor) {
-    return kind_of(cursor) == CXCursor_Constructor || kind_of(cursor) == CXCursor_Destructor;
-  }
-
-  void collect_base(CXCursor specifier, visibility most) {
-    const auto base = clang_getCursorDefinition(class_of(clang_getCursorType(specifier)));
-    if (clang_Cursor_isNull(base) != 0) return;
-    collect(base, std::max(most, visibility_of(specifier)));
-  }
-
-  void add(CXCursor function, visibility most) {
-    const auto usr = usr_of(function);
-    if (const auto nearer = nearest_.find(usr); nearer != nearest_.end()) {
-      inherit(nearer->second, function);
-    } else {
-      auto made = read_function(unit_, function, target_, coroutines_);
-      made.access = std::max(made.access, most);
-      made.hidden = names_.contains(name_of(function)) && !shown_.contains(name_of(function));
-      nearest_[usr] = found_.size();
-      found_.push_back(std::move(made));
+  void visit(const part& as_seen, bool is_virtual) {
+    const auto [known, is_new] = parts_.emplace(as_seen.usr, as_seen);
+    if (!is_new) {
+      auto& before = known->second;
+      before.access = std::min(before.access, as_seen.access);
+      before.hidden.merge(hidden_names(as_seen.hidden));
+      if (is_virtual) return;
+      before.twice = true;
     }
-    for (const auto& each : overridden_by(function)) nearest_.emplace(each, nearest_[usr]);
+    const auto below = seen_through(as_seen);
+    for (const auto each : children(as_seen.members)) {
+      if (kind_of(each) == CXCursor_CXXBaseSpecifier) visit_base(each, below);
+    }
+    if (is_new) order_.push_back(as_seen.usr);
   }
 
-  void inherit(std::size_t nearer, CXCursor from) {
-    if (found_[nearer].annotations.empty()) found_[nearer].annotations = unit_.annotations_of(from);
+  void visit_base(CXCursor specifier, part below) {
+    const auto base = class_of(clang_getCursorType(specifier));
+    below.members = clang_Cursor_isNull(base) != 0 ? base : members_of(base);
+    below.access = std::max(below.access, visibility_of(specifier));
+    if (clang_Cursor_isNull(below.members) != 0) {
+      unreadable_ = text_of(clang_getTypeSpelling(clang_getCursorType(specifier)));
+      return;
+    }
+    below.usr = usr_of(base);
+    visit(below, clang_isVirtualBase(specifier) != 0);
+  }
+
+  /// How the bases of a class are seen.
+  static part seen_through(part seen) {
+    for (const auto each : children(seen.members)) {
+      if (clang_isDeclaration(kind_of(each)) == 0 || is_constructor(each) || name_of(each).empty()) continue;
+      std::set<std::string> again;
+      if (kind_of(each) == CXCursor_UsingDeclaration) {
+        again = classes_of_using(each);
+        seen.shown.emplace(name_of(each), visibility_of(each));
+      }
+      seen.hidden[name_of(each)].merge(again);
+    }
+    return seen;
+  }
+  /// The class that a using declaration names, and its bases.
+  static std::set<std::string> classes_of_using(CXCursor declaration) {
+    auto named = clang_getNullCursor();
+    for (const auto each : children(declaration)) {
+      if (kind_of(each) == CXCursor_TypeRef) named = clang_getCursorReferenced(each);
+    }
+    const auto found = clang_Cursor_isNull(named) != 0 ? named : class_of(clang_getCursorType(named));
+    return clang_Cursor_isNull(found) != 0 ? std::set<std::string>{} : class_and_bases(found);
+  }
+
+  std::map<std::string, part> parts_{};
+  std::vector<std::string> order_{};
+  std::string unreadable_{};
+};
+
+/// Collects the functions of a class and its bases.
+class member_collector {
+ public:
+  member_collector(const translation_unit& unit, CXCursor definition, const std::vector<scope>& target,
+                   const std::set<std::string>& coroutines, name_lookup& names)
+      : unit_(unit),
+        definition_(definition),
+        target_(target),
+        coroutines_(coroutines),
+        names_(names),
+        family_(class_and_bases(definition)) {}
+
+  void collect(const part& from) {
+    for (const auto each : children(from.members)) {
+      if (is_function(each)) add(each, from);
+    }
+  }
+  std::vector<function_model> take() {
+    hide_ambiguous();
+    return std::move(found_);
+  }
+
+ private:
+  void add(CXCursor function, const part& from) {
+    auto annotations = unit_.annotations_of(function);
+    names_.resolve(annotations, from.members, definition_);
+    const auto name = key(from.usr, function);
+    auto nearer = nearest_.find(name);
+    if (nearer == nearest_.end()) nearer = nearest_.find(key({}, function));
+    if (nearer == nearest_.end()) {
+      auto made = read_function(unit_, function, target_, coroutines_);
+      made.access = access_of(made, from);
+      made.hidden = is_hidden(made.shape.name, from);
+      made.hands_out = handed_out_by(function);
+      nearer = nearest_.emplace(name, found_.size()).first;
+      found_.push_back(std::move(made));
+      cursors_.push_back(function);
+    }
+    const auto index = nearer->second;
+    const auto overridden = keys_overridden_by(function);
+    for (const auto& each : overridden) nearest_.emplace(each, index);
+    if (annotations.empty()) return;
+    inherit(index, function, std::move(annotations), from, name);
+    if (sources_[index].contains(name)) sources_[index].insert(overridden.begin(), overridden.end());
+  }
+
+  /// Names a function of a class. In a template the function is the same for all classes that are made from it.
+  static std::string key(const std::string& class_usr, CXCursor function) {
+    const auto made_from = clang_getSpecializedCursorTemplate(function);
+    return class_usr + "/" + usr_of(clang_Cursor_isNull(made_from) != 0 ? function : made_from);
+  }
+  /// Of a template that derives from another one, libclang doesn't say from which class: those functions have a name
+  /// without a class as well.
+  static std::set<std::string> keys_overridden_by(CXCursor function) {
+    std::set<std::string> keys;
+    for (const auto each : overridden_by(function)) {
+      keys.insert(key(usr_of(parent_of(each)), each));
+      if (clang_Cursor_isNull(clang_getSpecializedCursorTemplate(each)) == 0) keys.insert(key({}, each));
+    }
+    return keys;
+  }
+
+  static visibility access_of(const function_model& function, const part& from) {
+    const auto shown = from.shown.find(function.shape.name);
+    return shown != from.shown.end() ? shown->second : std::max(function.access, from.access);
+  }
+  bool is_hidden(const std::string& name, const part& from) const {
+    if (from.twice) return true;
+    const auto known = from.hidden.find(name);
+    return known != from.hidden.end() && !known->second.contains(from.usr);
+  }
+
+  void inherit(std::size_t index, CXCursor from, std::vector<annotation> annotations, const part& in,
+               const std::string& name) {
+    auto& function = found_[index];
+    auto& sources = sources_[index];
+    if (!function.annotations.empty()) {
+      if (!sources.contains(name)) function.contradicts = qualified_name(from);
+      return;
+    }
+    sources.insert(name);
+    function.home.inherited = clang_equalCursors(cursors_[index], from) == 0;
+    if (function.home.inherited) rename_parameters(function, cursors_[index], from);
+    function.annotations = std::move(annotations);
+    function.home.qualified = qualified_name(from);
+    function.home.of_class = unit_.annotations_of(in.members);
+    names_.resolve(function.home.of_class, in.members, definition_);
+  }
+  /// Keys and options are written with the names of the declaration that they stand above.
+  void rename_parameters(function_model& function, CXCursor own, CXCursor annotated) {
+    std::vector<std::string> names;
+    for (int at = 0; at < clang_Cursor_getNumArguments(annotated); ++at) {
+      names.push_back(name_of(clang_Cursor_getArgument(annotated, static_cast<unsigned>(at))));
+    }
+    function.shape = read_function(unit_, own, target_, coroutines_, names).shape;
+  }
+
+  handed_out handed_out_by(CXCursor function) const {
+    if (is_constructor(function)) return handed_out::nothing;
+    const auto result = clang_getCanonicalType(clang_getCursorResultType(function));
+    if (!names_family(result)) return handed_out::nothing;
+    if (result.kind == CXType_LValueReference || result.kind == CXType_RValueReference || result.kind == CXType_Pointer)
+      return handed_out::object;
+    const auto name = qualified_name(template_of(class_of(result)));
+    return name == "std::shared_ptr" || name == "std::weak_ptr" ? handed_out::object : handed_out::copy;
+  }
+  /// Whether the type is the class, a base of it, or a class derived from it, or has such a type in it.
+  bool names_family(CXType type) const {
+    auto bare = clang_getCanonicalType(type);
+    while (clang_getPointeeType(bare).kind != CXType_Invalid) bare = clang_getCanonicalType(clang_getPointeeType(bare));
+    for (int at = 0; at < clang_Type_getNumTemplateArguments(bare); ++at) {
+      const auto argument = clang_Type_getTemplateArgumentAsType(bare, static_cast<unsigned>(at));
+      if (argument.kind != CXType_Invalid && names_family(argument)) return true;
+    }
+    const auto found = class_of(bare);
+    if (clang_Cursor_isNull(found) != 0) return false;
+    return family_.contains(usr_of(found)) || class_and_bases(found).contains(usr_of(definition_));
+  }
+
+  /// A name that two bases have, neither of them derived from the other, means neither.
+  void hide_ambiguous() {
+    std::map<std::string, std::set<std::string>> owners;
+    for (const auto& each : found_) {
+      if (!each.hidden && !each.is_constructor) owners[each.shape.name].insert(each.owner);
+    }
+    for (std::size_t at = 0; at < found_.size(); ++at) {
+      auto& each = found_[at];
+      if (each.hidden || each.is_constructor || owners[each.shape.name].size() == 1) continue;
+      each.hidden = !is_shown(each.shape.name);
+    }
+  }
+  bool is_shown(const std::string& name) const {
+    const auto own = children(definition_);
+    return std::any_of(own.begin(), own.end(), [&](CXCursor each) {
+      return kind_of(each) == CXCursor_UsingDeclaration && name_of(each) == name;
+    });
   }
 
   const translation_unit& unit_;
+  CXCursor definition_;
   const std::vector<scope>& target_;
   const std::set<std::string>& coroutines_;
+  name_lookup& names_;
+  std::set<std::string> family_;
   std::vector<function_model> found_{};
-  std::map<std::string, std::size_t> nearest_{};  ///< by USR: which of them stands for it
-  std::set<std::string> names_{};
-  std::set<std::string> shown_{};  ///< by a using declaration
-  std::set<std::string> seen_{};
+  std::vector<CXCursor> cursors_{};                         ///< of what is found
+  std::map<std::string, std::size_t> nearest_{};            ///< by key: which of them stands for it
+  std::map<std::size_t, std::set<std::string>> sources_{};  ///< by key: what its annotations stand above, and overrides
 };
 
 /// The classes around it and its own name, joined: "outer_inner".
@@ -91,33 +268,62 @@ bool is_nameable(CXCursor definition) {
   return true;
 }
 
-bool inside_template(CXCursor definition) {
-  for (auto at = definition; is_class(at); at = parent_of(at)) {
-    const auto kind = kind_of(at);
-    if (kind == CXCursor_ClassTemplate || kind == CXCursor_ClassTemplatePartialSpecialization) return true;
-    if (clang_Cursor_isNull(clang_getSpecializedCursorTemplate(at)) == 0) return true;
-  }
-  return false;
+bool is_usable(CXCursor member) {
+  return clang_getCXXAccessSpecifier(member) != CX_CXXPrivate &&
+         clang_getCursorAvailability(member) != CXAvailability_NotAvailable;
 }
 
 /// Whether a class that derives from it can be made without arguments.
-bool is_default_constructible(const std::vector<CXCursor>& members) {
+bool is_default_constructible(CXCursor class_members) {
   bool any = false;
+  bool written = false;  // such a constructor has a body, which knows how to make the bases
   bool fits = false;
-  for (const auto each : members) {
-    const bool usable = clang_getCXXAccessSpecifier(each) != CX_CXXPrivate &&
-                        clang_getCursorAvailability(each) != CXAvailability_NotAvailable;
-    if (kind_of(each) == CXCursor_Destructor && !usable) return false;
+  for (const auto each : children(class_members)) {
     if (kind_of(each) != CXCursor_Constructor) continue;
     any = true;
-    fits = fits || (usable && clang_CXXConstructor_isDefaultConstructor(each) != 0);
+    if (!is_usable(each) || clang_CXXConstructor_isDefaultConstructor(each) == 0) continue;
+    fits = true;
+    written = clang_CXXMethod_isDefaulted(each) == 0;
+  }
+  if (any && !fits) return false;
+  if (written) return true;
+  const auto all = children(class_members);
+  return std::all_of(all.begin(), all.end(), [](CXCursor each) {
+    if (kind_of(each) != CXCursor_CXXBaseSpecifier) return true;
+    const auto base = class_of(clang_getCursorType(each));
+    const auto members = clang_Cursor_isNull(base) != 0 ? base : members_of(base);
+    return clang_Cursor_isNull(members) != 0 || is_default_constructible(members);
+  });
+}
+/// Whether a class that derives from it can be made, and ended, at all.
+bool is_constructible(CXCursor definition) {
+  bool any = false;
+  bool fits = false;
+  for (const auto each : children(definition)) {
+    if (kind_of(each) == CXCursor_Destructor && !is_usable(each)) return false;
+    const bool is_template = kind_of(each) == CXCursor_FunctionTemplate && name_of(each) == name_of(definition);
+    if (kind_of(each) != CXCursor_Constructor && !is_template) continue;
+    any = true;
+    fits = fits || is_usable(each);
   }
   return fits || !any;
 }
 
+/// A data member of its own, or of a class without a name in it.
+std::string data_member_of(CXCursor class_members) {
+  for (const auto each : children(class_members)) {
+    if (kind_of(each) == CXCursor_FieldDecl) return qualified_name(class_members) + "::" + name_of(each);
+    if (is_class(each) && clang_Cursor_isAnonymousRecordDecl(each) != 0) {
+      if (auto found = data_member_of(each); !found.empty()) return found;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-class_model read_class(const translation_unit& unit, CXCursor definition, const std::set<std::string>& coroutines) {
+class_model read_class(const translation_unit& unit, CXCursor definition, const std::set<std::string>& coroutines,
+                       name_lookup& names) {
   class_model made;
   made.name = name_of(definition);
   made.qualified = qualified_name(definition);
@@ -126,17 +332,23 @@ class_model read_class(const translation_unit& unit, CXCursor definition, const 
   made.where = unit.where(definition);
   made.offset = unit.begin_of(definition).offset;
   made.usr = usr_of(definition);
-  made.is_template = inside_template(definition);
+  made.is_template = is_inside_template(definition);
   made.is_final = has_child(definition, CXCursor_CXXFinalAttr);
   made.is_abstract = clang_CXXRecord_isAbstract(definition) != 0;
   made.is_nameable = is_nameable(definition);
   made.annotations = unit.annotations_of(definition);
-  member_collector members(unit, made.scopes, coroutines);
-  members.collect(definition, visibility::is_public);
+  const hierarchy parts(definition);
+  member_collector members(unit, definition, made.scopes, coroutines, names);
+  for (const auto* const each : parts.parts()) {
+    members.collect(*each);
+    if (made.state.empty()) made.state = data_member_of(each->members);
+  }
   made.functions = members.take();
+  made.unreadable = parts.unreadable();
   made.is_polymorphic = std::any_of(made.functions.begin(), made.functions.end(),
                                     [](const auto& each) { return each.is_virtual && !each.is_constructor; });
-  made.default_constructible = is_default_constructible(children(definition));
+  made.default_constructible = is_default_constructible(definition);
+  made.constructible = is_constructible(definition);
   return made;
 }
 

@@ -53,9 +53,9 @@ std::vector<scope> scopes_of(CXCursor entity) {
 }
 
 function_model read_function(const translation_unit& unit, CXCursor function, const std::vector<scope>& target,
-                             const std::set<std::string>& coroutines) {
+                             const std::set<std::string>& coroutines, const std::vector<std::string>& names) {
   function_model made;
-  const declared_text text(unit, function, scopes_of(function) != target);
+  const declared_text text(unit, function, scopes_of(function) != target, names);
   const auto kind = kind_of(function);
   made.is_template = kind == CXCursor_FunctionTemplate;
   made.is_constructor = kind == CXCursor_Constructor || kind == CXCursor_Destructor;
@@ -76,7 +76,9 @@ function_model read_function(const translation_unit& unit, CXCursor function, co
   made.is_explicit = text.has_word("explicit");
   made.is_consteval = text.has_word("consteval");
   made.is_immediate_object = text.has_object_parameter();
-  made.annotations = unit.annotations_of(function);
+  made.dependent = text.is_dependent();
+  made.inaccessible = text.inaccessible();
+  made.inaccessible_is = text.inaccessible_is();
   return made;
 }
 

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "clang/cursor.hpp"
 #include "read/read_function.hpp"
@@ -20,7 +22,7 @@ namespace {
 class header_reader {
  public:
   header_reader(const translation_unit& unit, diagnostics& out, bool all_files)
-      : unit_(unit), out_(out), all_files_(all_files), coroutines_(coroutine_templates(unit)) {}
+      : unit_(unit), out_(out), all_files_(all_files), coroutines_(coroutine_templates(unit)), names_(unit) {}
 
   header_model run() {
     made_.path = unit_.main().path();
@@ -46,7 +48,9 @@ class header_reader {
     const auto kind = kind_of(cursor);
     if (is_class(cursor)) {
       read_class_of_author(cursor);
-    } else if (is_function(cursor) && !is_class(parent_of(cursor))) {
+    } else if (is_function(cursor) && is_class(parent_of(cursor))) {
+      read_definition_of_member(cursor);
+    } else if (is_function(cursor)) {
       read_free_function(cursor);
     } else if (is_namespace(cursor) || kind == CXCursor_LinkageSpec || kind == CXCursor_UnexposedDecl) {
       read_all(cursor);
@@ -57,12 +61,15 @@ class header_reader {
 
   void read_class_of_author(CXCursor cursor) {
     if (clang_isCursorDefinition(cursor) == 0) {
-      refuse_other(cursor);
+      refuse(new_annotations(cursor), [&](const annotation& each) {
+        return fmt::format("{} stands in a forward declaration of '{}': write it where the class is defined",
+                           macro_of(each.kind), name_of(cursor));
+      });
       return;
     }
     find_lock_columns(cursor);
     if (is_annotated(unit_, cursor)) {
-      made_.classes.push_back(read_class(unit_, cursor, coroutines_));
+      made_.classes.push_back(read_class(unit_, cursor, coroutines_, names_));
       note_read(made_.classes.back().annotations);
       for (const auto& each : made_.classes.back().functions) note_read(each.annotations);
     }
@@ -75,23 +82,58 @@ class header_reader {
     }
   }
 
+  /// The definition of a member below its class has the annotations of the declaration in the class.
+  void read_definition_of_member(CXCursor cursor) {
+    refuse(new_annotations(cursor), [&](const annotation& each) {
+      return fmt::format("{} stands above the definition of {}(): write it above the declaration in the class",
+                         macro_of(each.kind), qualified_name(cursor));
+    });
+  }
+
   void read_free_function(CXCursor cursor) {
-    const auto annotations = unit_.annotations_of(cursor);
-    if (annotations.empty()) return;
-    note_read(annotations);
-    if (!known_.insert(usr_of(cursor)).second) return;
+    const bool declared = !declared_.insert(usr_of(cursor)).second;
+    const auto before = clang_getCanonicalCursor(cursor);
+    const bool annotated = clang_equalCursors(before, cursor) == 0 && !unit_.annotations_of(before).empty();
+    const auto added = new_annotations(cursor);
+    if (added.empty()) return;
+    if (declared || annotated) {
+      refuse(added, [&](const annotation& each) {
+        return fmt::format("{}() is declared before: write {} above its first declaration", qualified_name(cursor),
+                           macro_of(each.kind));
+      });
+      return;
+    }
+    note_read(added);
     const auto scopes = scopes_of(cursor);
     made_.functions.push_back({read_function(unit_, cursor, scopes, coroutines_), scopes, {}});
+    made_.functions.back().function.annotations = added;
+    made_.functions.back().function.home.qualified = qualified_name(cursor);
+  }
+
+  /// Those that no declaration before has. The compiler passes annotations on to later declarations.
+  std::vector<annotation> new_annotations(CXCursor cursor) {
+    auto& known = known_[usr_of(cursor)];
+    const auto add = [&](const std::vector<annotation>& all) {
+      for (const auto& each : all) known.insert({each.where.file, each.where.offset});
+    };
+    const auto first = clang_getCanonicalCursor(cursor);
+    if (clang_equalCursors(first, cursor) == 0) add(unit_.annotations_of(first));
+    auto all = unit_.annotations_of(cursor);
+    std::erase_if(all, [&](const annotation& each) { return known.contains({each.where.file, each.where.offset}); });
+    add(all);
+    return all;
   }
 
   /// Variables, fields, types without members: nothing that runs.
   void refuse_other(CXCursor cursor) {
-    for (const auto& each : unit_.annotations_of(cursor)) {
-      note_read({each});
-      out_.error(each.where,
-                 fmt::format("{} stands above {}, which is not a function", macro_of(each.kind), named(cursor)),
-                 each.width());
-    }
+    refuse(unit_.annotations_of(cursor), [&](const annotation& each) {
+      return fmt::format("{} stands above {}, which is not a function", macro_of(each.kind), named(cursor));
+    });
+  }
+  template <class Text>
+  void refuse(const std::vector<annotation>& all, const Text& text) {
+    note_read(all);
+    for (const auto& each : all) out_.error(each.where, text(each), each.width());
   }
   static std::string named(CXCursor cursor) {
     const auto name = name_of(cursor);
@@ -99,7 +141,9 @@ class header_reader {
   }
 
   void note_read(const std::vector<annotation>& annotations) {
-    for (const auto& each : annotations) read_.insert(each.where.offset);
+    for (const auto& each : annotations) {
+      if (each.where.file == &unit_.main()) read_.insert(each.where.offset);
+    }
   }
   /// What the compiler has put nowhere, such as an annotation in the body of a function.
   void report_unread() {
@@ -131,15 +175,29 @@ class header_reader {
   diagnostics& out_;
   bool all_files_;
   std::set<std::string> coroutines_;
-  std::set<std::string> known_{};
+  name_lookup names_;
+  std::map<std::string, std::set<std::pair<const source_file*, std::size_t>>> known_{};  ///< by USR: its annotations
+  std::set<std::string> declared_{};                                                     ///< free functions, by USR
   std::set<std::size_t> read_{};
   header_model made_{};
 };
+
+bool is_class_key(const token& word) { return word.is("class") || word.is("struct") || word.is("union"); }
+
+bool declares_type(const std::vector<token>& all, std::size_t at) {
+  if (!is_class_key(all[at]) && !all[at].is("enum")) return false;
+  for (; at < all.size() && !all[at].is("("); ++at) {
+    if (all[at].is("{") || all[at].is(";") || all[at].is(":")) return true;
+    if (all[at].is("alignas") || all[at].is("__attribute__")) at = closing(all, at + 1);
+  }
+  return false;
+}
 
 /// The first word behind the annotations that begin at `offset`, and the word before them.
 struct neighbours {
   token before{};
   token behind{};
+  bool declares_type = false;  ///< class x {, enum x; not struct x* function()
 };
 neighbours neighbours_of(const source_file& file, std::size_t offset) {
   neighbours found;
@@ -155,11 +213,11 @@ neighbours neighbours_of(const source_file& file, std::size_t offset) {
       break;
     }
   }
-  if (at < all.size()) found.behind = all[at];
+  if (at == all.size()) return found;
+  found.behind = all[at];
+  found.declares_type = declares_type(all, at);
   return found;
 }
-
-bool is_class_key(const token& word) { return word.is("class") || word.is("struct") || word.is("union"); }
 
 std::string misplaced(const macro_use& macro, const neighbours& words) {
   const auto name = macro_of(macro.kind);
@@ -175,7 +233,7 @@ std::string misplaced(const macro_use& macro, const neighbours& words) {
         "instead",
         name);
   }
-  if (is_class_key(words.behind) || words.behind.is("enum")) {
+  if (words.declares_type) {
     return fmt::format(
         "{} can't stand above a type: write it above the methods; DLOCK_DEFAULTS gives options to all of them", name);
   }
@@ -209,6 +267,7 @@ std::vector<function_model> read_candidates(const translation_unit& unit, const 
     if (is_namespace(each)) return !unit.in_system_header(each);
     if (kind_of(each) == CXCursor_FunctionDecl && names.contains(name_of(each))) {
       found.push_back(read_function(unit, each, scopes_of(each), coroutines));
+      found.back().annotations = unit.annotations_of(each);
     }
     return kind_of(each) == CXCursor_LinkageSpec || kind_of(each) == CXCursor_UnexposedDecl;
   });

@@ -34,16 +34,16 @@ std::string before_name(const std::string& type) {
 parameter read_parameter(CXCursor cursor, const declared_text& text, std::size_t number) {
   parameter made;
   const auto type = clang_getCursorType(cursor);
-  made.name = name_of(cursor);
+  made.name = text.name_of_parameter(cursor, number);
   made.named = !made.name.empty();
-  if (!made.named) made.name = fmt::format("dlock_arg{}", number);
+  if (!made.named) made.name = unnamed_parameter(number);
   made.type = canonical(type);
   made.how = passing_of(type);
   made.movable =
       made.how == passing::rvalue || (made.how == passing::value && clang_Cursor_isNull(class_of(type)) == 0 &&
                                       clang_isConstQualifiedType(clang_getCanonicalType(type)) == 0);
   const auto written = text.declaration_of(cursor);
-  if (written && made.named) {
+  if (written && !name_of(cursor).empty()) {
     made.declaration = *written;
   } else {
     made.declaration = fmt::format("{} {}", before_name(written.value_or(made.type)), made.name);
@@ -133,7 +133,10 @@ signature read_signature(CXCursor function, const declared_text& text, const std
   made.name = name_of(function);
   made.result_type = canonical(result);
   made.result = text.result().value_or(before_name(made.result_type));
-  if (kind_of(function) == CXCursor_ConversionFunction) made.result.clear();
+  if (kind_of(function) == CXCursor_ConversionFunction) {
+    made.name = "operator " + before_name(made.result_type);
+    made.result.clear();
+  }
   made.result_is = kind_of_result(result);
   read_coroutine(made, result, coroutines);
   std::size_t number = 0;

@@ -24,7 +24,7 @@ struct thing {
   int id() { return 1; }
 };
 
-class account {
+class DLOCK_DEFAULTS(.form = proxy) account {
  public:
   virtual ~account() = default;
 

@@ -2,7 +2,7 @@
 // clang-format off
 #include <dlock/annotations.hpp>
 
-class DLOCK_DEFAULTS(.form = proxy, .name = 3x, .prefix = 5, .until = 5s) options {
+class DLOCK_DEFAULTS(.form = subclass, .name = 3x, .prefix = 5, .until = 5s) options {
  public:
   DLOCK_LOCKED("a", .tll = 5s) void misspelled();
   DLOCK_LOCKED("a", .colour = 5s) void unknown();

@@ -25,19 +25,18 @@ class DLOCK_DEFAULTS(.ttl = 10s) order_service {
   virtual ~order_service() = default;
 
   DLOCK_LOCKED("order:{o.id}:{buyer.name}", .wait = 2s)
-  virtual receipt place(const order& o, const user& buyer);
+  virtual receipt place(const order& o, const user& buyer) = 0;
 
   DLOCK_LOCKED("order:{id}")
   DLOCK_ON_BUSY(skip)
-  virtual void expire(std::int64_t id);
+  virtual void expire(std::int64_t id) = 0;
 
-  DLOCK_LOCKED("order:{id}", .ttl = 60s)
+  DLOCK_LOCKED("order:{id}", .ttl = 60s, .min_hold = 1s, .fairness = dlock::fairness::none)
   DLOCK_ON_BUSY(call, find_cached)
-  virtual std::optional<receipt> find(std::int64_t id) const;
-  virtual std::optional<receipt> find_cached(std::int64_t id) const;
+  virtual std::optional<receipt> find(std::int64_t id) const = 0;
+  virtual std::optional<receipt> find_cached(std::int64_t id) const = 0;
 
   virtual int open_orders() const noexcept = 0;
-  int limit() const { return 100; }
 };
 
 DLOCK_LOCKED("order:{o.id}")

@@ -45,17 +45,22 @@ class counter {
   virtual size_type count(size_type from, std::string_view what = "all") const = 0;
   DLOCK_LOCKED("counter:{what}", .wait = 1s)
   virtual size_type reset(std::string_view what);
-  int plain(int n) { return n; }
-  int hidden() const { return 1; }
-
- protected:
-  virtual void protected_hook() {}
+  virtual explicit operator std::string() const = 0;
 };
 
 }  // namespace base
 
-class SHAPES_API depot : public base::counter {
+class SHAPES_API plain_base {
  public:
+  int plain(int n) { return n; }
+  int hidden() const { return 1; }
+  int shown() const { return 1; }
+};
+
+class SHAPES_API DLOCK_DEFAULTS(.form = proxy) depot : public base::counter, public plain_base, private part_id {
+ public:
+  depot() : part_id(1) {}
+  using part_id::get;
   using number = int;
   enum class color { red, green };
   static constexpr number limit = 7;
@@ -129,6 +134,7 @@ class SHAPES_API depot : public base::counter {
   // What is passed on.
   number number_of() const { return 3; }
   explicit operator bool() const { return true; }
+  explicit operator std::string() const override { return {}; }
   bool operator==(const depot& other) const { return this == &other; }
   static int helper() { return 2; }
   template <class T>
@@ -137,7 +143,10 @@ class SHAPES_API depot : public base::counter {
   }
   void hidden(int) {}
   int deleted() = delete;
-  virtual void volatile_one() volatile {}
+  depot& itself() { return *this; }
+  static consteval int early() { return 1; }
+  void* operator new(std::size_t size);
+  depot& operator=(int n);
   virtual number unnamed(number, color = color::green, void (*)(int) = nullptr) const { return 0; }
 
  private:
@@ -156,7 +165,7 @@ class outer {
   };
 };
 
-class DLOCK_DEFAULTS(.form = subclass, .name = guarded_meter) meter {
+class DLOCK_DEFAULTS(.name = guarded_meter) meter {
  public:
   explicit meter(int start) : value_(start) {}
   virtual ~meter() = default;
@@ -164,6 +173,7 @@ class DLOCK_DEFAULTS(.form = subclass, .name = guarded_meter) meter {
   virtual int add(int n);
   DLOCK_LOCKED("meter:{this->value_}")
   virtual int twice(int n) { return add(n) + add(n); }
+  double add(double n) { return n; }
   int id() const { return 1; }
 
  protected:

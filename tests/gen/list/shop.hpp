@@ -24,7 +24,7 @@ class orders {
   void audit(std::int64_t id);
 };
 
-class ledger {
+class DLOCK_DEFAULTS(.form = proxy) ledger {
  public:
   virtual ~ledger() = default;
   DLOCK_LOCKED("account:{id}")

@@ -90,3 +90,17 @@ TEST_CASE("gen options: those of a function come before those of its class") {
   CHECK(find_option(all, "wait")->value.text == "7s");
   CHECK(find_option(all, "wait")->of_class);
 }
+
+TEST_CASE("gen options: a value is written for another scope, except parameters and what follows a name") {
+  const std::map<std::string, std::string> names{
+      {"patience", "::shop::patience"}, {"pause", "::shop::pause"}, {"own", ""}, {"id", "::shop::id"}};
+  const auto written = [&](const std::string& value) {
+    return dlock_gen::in_other_scope(value, names, {"id"}, "dlock_inner_");
+  };
+  CHECK(written("patience") == "::shop::patience");
+  CHECK(written("2 * patience + patience") == "2 * ::shop::patience + ::shop::patience");
+  CHECK(written("{.pause = pause, .limit = 3}") == "{.pause = ::shop::pause, .limit = 3}");
+  CHECK(written("other::patience + id.patience + id->patience") == "other::patience + id.patience + id->patience");
+  CHECK(written("own() + this->own()") == "dlock_inner_->own() + dlock_inner_->own()");
+  CHECK(written("5s /* patience */") == "5s /* patience */");
+}

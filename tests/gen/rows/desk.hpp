@@ -66,7 +66,7 @@ class desk {
 };
 
 /// Its calls on itself are locked and verified in the transaction of the outer one.
-class DLOCK_DEFAULTS(.form = subclass) DLOCK_VERIFIED(db) cashier {
+class DLOCK_VERIFIED(db) cashier {
  public:
   virtual ~cashier() = default;
   DLOCK_LOCKED("till")

@@ -45,10 +45,10 @@ class base_ledger {
   DLOCK_LOCKED("ledger:{year}")
   virtual int close(int year) = 0;
   virtual std::string title() const { return "base"; }
-  int version() const { return 7; }
 };
 
-class ledger : public base_ledger {
+/// As a proxy: it has virtual functions, and others that are annotated.
+class DLOCK_DEFAULTS(.form = proxy) ledger : public base_ledger {
  public:
   ledger() = default;
   explicit ledger(stage& on) : on_(&on) {}
@@ -58,6 +58,7 @@ class ledger : public base_ledger {
     return year;
   }
   std::string title() const override { return "ledger"; }
+  int version() const { return 7; }
 
   // Overloads.
   DLOCK_LOCKED("account:{a.id.text()}")
@@ -187,7 +188,7 @@ class ledger : public base_ledger {
 };
 
 /// As a subclass, whose calls on itself are locked.
-class DLOCK_DEFAULTS(.form = subclass, .wait = 0s) till {
+class DLOCK_DEFAULTS(.wait = 0s) till {
  public:
   till(stage& on, int number) : on_(&on), number_(number) {}
   virtual ~till() = default;

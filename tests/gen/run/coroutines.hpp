@@ -125,7 +125,7 @@ struct gate {
   void await_resume() const noexcept {}
 };
 
-class service {
+class DLOCK_DEFAULTS(.form = proxy) service {
  public:
   virtual ~service() = default;
 

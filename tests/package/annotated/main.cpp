@@ -6,8 +6,7 @@
 
 int main() {
   dlock::lock_service locks("memory:");
-  shop::counters inner;
-  shop::counters_locked counters(inner, locks);
+  shop::counters_locked counters(locks);
   shop::counters& as_base = counters;
   return as_base.next("a") == 1 && as_base.next("a") == 2 && locks.held_keys().empty() ? 0 : 1;
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "read/name_lookup.hpp"
+
+#include <fmt/format.h>
+
+#include "clang/cursor.hpp"
+#include "source/lexer.hpp"
+
+namespace dlock_gen {
+
+namespace {
+
+bool is_open_enum(CXCursor cursor) {
+  return kind_of(cursor) == CXCursor_EnumDecl && clang_EnumDecl_isScoped(cursor) == 0;
+}
+
+/// Whether it needs an object.
+bool is_of_object(CXCursor entity) {
+  if (kind_of(entity) == CXCursor_FieldDecl) return true;
+  return kind_of(entity) == CXCursor_CXXMethod && clang_CXXMethod_isStatic(entity) == 0;
+}
+
+}  // namespace
+
+void name_lookup::resolve(std::vector<annotation>& annotations, CXCursor members, CXCursor seen_by) {
+  for (auto& each : annotations) {
+    const auto tokens = split(each.arguments.text);
+    for (std::size_t at = 0; at < tokens.size(); ++at) {
+      const bool follows = at > 0 && (tokens[at - 1].is("::") || tokens[at - 1].is(".") || tokens[at - 1].is("->"));
+      if (tokens[at].kind != token_kind::name || follows) continue;
+      const auto entity = find(tokens[at].text, members);
+      if (clang_Cursor_isNull(entity) != 0) continue;
+      auto home = parent_of(entity);
+      while (kind_of(home) == CXCursor_EnumDecl) home = parent_of(home);
+      auto& meaning = each.names[std::string(tokens[at].text)];
+      if (is_of_object(entity)) {
+        meaning.clear();
+      } else if (is_class(home) && is_inside_template(home)) {
+        meaning = fmt::format("{}::{}", spelled_fully(seen_by), tokens[at].text);
+      } else {
+        meaning = spelled_fully(entity);
+      }
+    }
+  }
+}
+
+CXCursor name_lookup::find(std::string_view name, CXCursor scope) {
+  if (namespaces_.empty()) {
+    namespaces_.emplace();  // not again where there is none
+    read_namespaces(unit_.root());
+  }
+  for (auto at = scope; is_class(at) || is_namespace(at); at = parent_of(at)) {
+    if (is_class(at)) {
+      const auto found = find_in_class(name, at);
+      if (clang_Cursor_isNull(found) == 0) return found;
+      continue;
+    }
+    const auto& table = namespaces_[usr_of(at)];
+    if (const auto found = table.find(name); found != table.end()) return found->second;
+  }
+  return clang_getNullCursor();
+}
+
+CXCursor name_lookup::find_in_class(std::string_view name, CXCursor members) {
+  const auto all = children(members);
+  for (const auto each : all) {
+    const auto kind = kind_of(each);
+    if (clang_isDeclaration(kind) == 0 || kind == CXCursor_UsingDeclaration || kind == CXCursor_Constructor) continue;
+    if (name_of(each) == name) return each;
+    if (!is_open_enum(each)) continue;
+    for (const auto constant : children(each)) {
+      if (name_of(constant) == name) return constant;
+    }
+  }
+  for (const auto each : all) {
+    if (kind_of(each) != CXCursor_CXXBaseSpecifier) continue;
+    const auto base = class_of(clang_getCursorType(each));
+    const auto base_members = clang_Cursor_isNull(base) != 0 ? base : members_of(base);
+    if (clang_Cursor_isNull(base_members) != 0) continue;
+    const auto found = find_in_class(name, base_members);
+    if (clang_Cursor_isNull(found) == 0) return found;
+  }
+  return clang_getNullCursor();
+}
+
+void name_lookup::read_namespaces(CXCursor parent) {
+  const auto in = is_namespace(parent) ? usr_of(parent) : std::string();
+  for (const auto each : children(parent)) {
+    if (unit_.in_system_header(each)) continue;
+    if (is_namespace(each) || kind_of(each) == CXCursor_LinkageSpec || kind_of(each) == CXCursor_UnexposedDecl) {
+      read_namespaces(each);
+    }
+    if (in.empty()) continue;  // what is in no namespace means the same everywhere
+    namespaces_[in].emplace(name_of(each), each);
+    if (!is_open_enum(each)) continue;
+    for (const auto constant : children(each)) namespaces_[in].emplace(name_of(constant), constant);
+  }
+}
+
+}  // namespace dlock_gen

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <clang-c/Index.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "clang/translation_unit.hpp"
+
+namespace dlock_gen {
+
+/// Says what names mean where an annotation stands. The generated code stands in another scope, where the same name may
+/// mean something else.
+class name_lookup {
+ public:
+  explicit name_lookup(const translation_unit& unit) : unit_(unit) {}
+
+  /// Sets annotation::names. `members`: of the class that they stand in. `seen_by`: the class that is generated from,
+  /// which is that one or derives from it.
+  void resolve(std::vector<annotation>& annotations, CXCursor members, CXCursor seen_by);
+
+ private:
+  using name_table = std::map<std::string, CXCursor, std::less<>>;
+
+  CXCursor find(std::string_view name, CXCursor scope);
+  static CXCursor find_in_class(std::string_view name, CXCursor members);
+  void read_namespaces(CXCursor parent);
+
+  const translation_unit& unit_;
+  std::map<std::string, name_table> namespaces_{};  ///< by USR; none of the system's
+};
+
+}  // namespace dlock_gen
