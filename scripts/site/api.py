@@ -4,6 +4,7 @@ import html
 import os
 import re
 import subprocess
+import sys
 import xml.etree.ElementTree as xml
 
 SETTINGS = """
@@ -23,8 +24,10 @@ OUTPUT_DIRECTORY = {output}
 AUTOLINK_SUPPORT = NO
 ENABLE_PREPROCESSING = YES
 MACRO_EXPANSION = NO
+HAVE_DOT = NO
 QUIET = YES
-WARNINGS = NO
+WARN_IF_UNDOCUMENTED = NO
+WARN_IF_INCOMPLETE_DOC = NO
 """
 
 
@@ -51,13 +54,20 @@ def inline(node):
             out += "\n"
         elif child.tag in BLOCKS:
             out += "\n\n" + block(child, 0) + "\n\n"
-        else:
+        elif child.tag in ("ref", "computeroutput"):
             out += inline(child)
+        else:
+            unknown(child)
         out += html.escape(child.tail or "", quote=False)
     return out
 
 
-BLOCKS = ("para", "itemizedlist", "orderedlist", "verbatim", "programlisting", "preformatted", "simplesect",
+def unknown(node):
+    """What would be left out, or come out of place, ends the build."""
+    sys.exit(f"site: Doxygen writes <{node.tag}>, which api.py does not know: {text_of(node)[:80]!r}")
+
+
+BLOCKS = ("para", "table", "itemizedlist", "orderedlist", "verbatim", "programlisting", "preformatted", "simplesect",
           "parameterlist", "detaileddescription", "briefdescription")
 
 
@@ -84,13 +94,28 @@ def block(node, depth):
                 space.text = " "
             lines.append(text_of(line))
         return fenced("\n".join(lines))
+    if node.tag == "table":
+        return table(node)
     return description(node)
+
+
+def table(node):
+    lines = []
+    for row in node:
+        cells = [" ".join(block(each, 0) for each in cell).replace("\n", " ").replace("|", "\\|") for cell in row]
+        lines.append("| " + " | ".join(cells) + " |")
+        if len(lines) == 1:
+            lines.append("|" + "---|" * len(cells))
+    return "\n".join(lines)
 
 
 def description(node):
     if node is None:
         return ""
-    return "\n\n".join(each for each in (block(child, 0) for child in node if child.tag in BLOCKS) if each)
+    for child in node:
+        if child.tag not in BLOCKS:
+            unknown(child)
+    return "\n\n".join(each for each in (block(child, 0) for child in node) if each)
 
 
 def described(member):
@@ -160,7 +185,9 @@ def pages(include, work, target):
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(work, "Doxyfile"), "w", encoding="utf-8") as out:
         out.write(SETTINGS.format(include=include, output=work, filter=os.path.join(here, "comments.py")))
-    subprocess.run(["doxygen", os.path.join(work, "Doxyfile")], check=True)
+    made = subprocess.run(["doxygen", os.path.join(work, "Doxyfile")], check=True, stderr=subprocess.PIPE, text=True)
+    if made.stderr:
+        sys.exit("site: Doxygen warns:\n" + made.stderr)
     compounds = {}
     for name in sorted(os.listdir(os.path.join(work, "xml"))):
         if name.endswith(".xml") and name != "index.xml":

@@ -32,7 +32,7 @@ def copy(relative, pages):
 
 
 def repository_pages():
-    for name in ("README.md", "README.zh-CN.md", "CHANGELOG.md", "CONTRIBUTING.md", "tests/README.md",
+    for name in ("README.md", "README.zh-CN.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md",
                  "tests/known_faults.md", "tests/mistakes.md"):
         yield name
     for folder in ("docs", "samples"):
@@ -82,7 +82,7 @@ use_directory_urls: false
 theme:
   name: material
   font: false
-  features: [navigation.tabs, navigation.sections, navigation.top, content.code.copy]
+  features: [navigation.tabs, navigation.sections, navigation.top, content.code.copy, toc.integrate]
   palette:
     - media: "(prefers-color-scheme: light)"
       scheme: default
@@ -107,9 +107,11 @@ markdown_extensions:
 """
 
 
-# Code of 120 columns fits, and links can be read on dark ground.
+# Code of 120 columns fits beside the navigation on a screen of 1280 points (its own column for the headings of a page
+# would take that room), and links can be read on dark ground.
 STYLE = """
 .md-grid { max-width: 80rem }
+.md-typeset pre > code { font-size: .76em }
 [data-md-color-scheme="slate"] { --md-typeset-a-color: #8ab4ff }
 """
 
@@ -160,6 +162,17 @@ def dead_links(folder):
     return sorted(set(dead))
 
 
+def lost_tables(folder):
+    """Pages of the reference that show fewer tables than the headers have."""
+    for where, _, names in os.walk(os.path.join(folder, "pages", "reference")):
+        for name in names:
+            page = os.path.join(where, name)
+            shown = os.path.relpath(page, os.path.join(folder, "pages"))[:-len(".md")] + ".html"
+            with open(page, encoding="utf-8") as file, open(os.path.join(folder, "html", shown), encoding="utf-8") as made:
+                if len(re.findall(r"^\|(---\|)+$", file.read(), flags=re.M)) != made.read().count("<table"):
+                    yield shown
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -180,7 +193,10 @@ def main():
     dead = dead_links(os.path.join(folder, "html"))
     for each in dead:
         print(f"site: dead link: {each}", file=sys.stderr)
-    if dead:
+    lost = sorted(lost_tables(folder))
+    for each in lost:
+        print(f"site: a table is no table: {each}", file=sys.stderr)
+    if dead or lost:
         sys.exit(1)
     print(f"site: {os.path.join(folder, 'html', 'index.html')}")
 
