@@ -4,15 +4,16 @@
 
 # dlock_pkg_config(<name> DESCRIPTION <text> [LIBS <flag>...] [CFLAGS <flag>...] [REQUIRES <name>...]
 #                  [PRIVATE_REQUIRES <name>...] [PRIVATE_LIBS <flag>...])
-# What is PRIVATE is for users of static libraries (pkg-config --static). A shared library names what it needs itself, so its users
-# don't need the files of a database's client, and its pkg-config file doesn't ask for them.
+# What is PRIVATE is for users of static libraries. A shared library names what it needs itself, so its users don't need the files of a
+# database's client, and its pkg-config file doesn't ask for them. Only one kind is installed, so one command is right for both:
+# static libraries name all they need without --static.
 function(dlock_pkg_config name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION" "LIBS;CFLAGS;REQUIRES;PRIVATE_REQUIRES;PRIVATE_LIBS")
-  if(BUILD_SHARED_LIBS)
-    set(arg_PRIVATE_REQUIRES "")
-    set(arg_PRIVATE_LIBS "")
+  if(NOT BUILD_SHARED_LIBS)
+    list(APPEND arg_REQUIRES ${arg_PRIVATE_REQUIRES})
+    list(APPEND arg_LIBS ${arg_PRIVATE_LIBS})
   endif()
-  foreach(list LIBS CFLAGS REQUIRES PRIVATE_REQUIRES PRIVATE_LIBS)
+  foreach(list LIBS CFLAGS REQUIRES)
     list(JOIN arg_${list} " " ${list})
   endforeach()
   set(folder "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

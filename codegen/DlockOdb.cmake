@@ -4,14 +4,15 @@
 # dlock_odb_generate(<target> HEADERS <file>... [DATABASES <mysql|sqlite>...] [OUTPUT_DIR <dir>] [OPTIONS <option>...])
 #
 # Maps the headers for <target>, which exists: an executable, or a library. For each x.hpp the build makes, in OUTPUT_DIR
-# (default: "generated" in the current build folder),
+# (default: "generated/<target>" in the current build folder),
 #   x-odb.hxx                        what the program includes
 #   x-<database>.sql                 makes the tables
 #   x-lock-columns-<database>.sql    adds the lock columns to tables that exist already
 # again whenever the header, or anything that it includes, changes. The sources that ODB generates become sources of the
 # target, with warnings off; their folder and those of the headers are added to its include path, and dlock::odb and ODB's
-# libraries are linked. What the headers include is found through the include path of the target. DATABASES: those of this
-# dlock, unless given. OPTIONS go to ODB's compiler as they are.
+# libraries are linked. What the headers include is found through the include path of the target. DATABASES: those
+# whose store, dlock::mysql or dlock::sqlite, the target links when this is called, by itself or through others; if it links neither,
+# those of this dlock. OPTIONS go to ODB's compiler as they are.
 #
 # What is generated registers itself before main(), so none of it may be left out. An archive leaves out what nobody calls:
 # let <target> be the program itself, a shared library, or an OBJECT library that each program links directly; a STATIC one
@@ -31,13 +32,25 @@ function(dlock_odb_generate target)
       "property DLOCK_LINKED_WHOLE, which ends this warning.")
   endif()
   if(NOT arg_DATABASES)
+    set(all "")
     foreach(database mysql sqlite)
       if(TARGET dlock::lock_columns_${database})
-        list(APPEND arg_DATABASES ${database})
+        list(APPEND all ${database})
+        set(links FALSE)
+        if(TARGET dlock::${database})
+          _dlock_links(links ${target} dlock::${database})
+        endif()
+        if(links)
+          list(APPEND arg_DATABASES ${database})
+        endif()
       endif()
     endforeach()
+    if(NOT arg_DATABASES)
+      set(arg_DATABASES ${all})
+    endif()
   endif()
-  _dlock_output_dir(arg_OUTPUT_DIR)
+  _dlock_output_dir(arg_OUTPUT_DIR ${target})
+  _dlock_claim_outputs(dlock_odb_generate ${target} "${arg_OUTPUT_DIR}" -odb.hxx ${arg_HEADERS})
   set(databases "")
   foreach(database IN LISTS arg_DATABASES)
     if(NOT TARGET dlock::lock_columns_${database})
@@ -63,7 +76,8 @@ function(_dlock_odb_lock_columns result output_dir databases headers)
   set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/lock_columns.cmake")
   set(scripts "")
   foreach(header IN LISTS headers)
-    cmake_path(GET header STEM name)
+    _dlock_header(of "${header}")
+    set(name "${of_name}")
     foreach(database IN LISTS databases)
       set(from "${output_dir}/${name}-${database}.sql")
       set(to "${output_dir}/${name}-lock-columns-${database}.sql")

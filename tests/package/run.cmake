@@ -53,12 +53,8 @@ if(DEFINED INSTALL_FROM)
     file(GLOB_RECURSE found ${WORK}/moved/*/dlock-core.pc)
     cmake_path(GET found PARENT_PATH folder)
     cmake_path(GET folder PARENT_PATH libraries)
-    set(static "")
-    if(NOT DEFINED SHARED_FROM)
-      set(static --static)
-    endif()
     set(ENV{PKG_CONFIG_PATH} "${folder}")
-    execute_process(COMMAND pkg-config --cflags --libs ${static} dlock-${PKG_CONFIG} RESULT_VARIABLE code
+    execute_process(COMMAND pkg-config --cflags --libs dlock-${PKG_CONFIG} RESULT_VARIABLE code
       OUTPUT_VARIABLE flags ERROR_VARIABLE output)
     if(NOT code EQUAL 0)
       message(FATAL_ERROR "pkg-config dlock-${PKG_CONFIG}: ${output}")

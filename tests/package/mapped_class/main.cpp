@@ -12,7 +12,7 @@
 #include <odb/transaction.hxx>
 #include <string>
 
-#include "ticket-odb.hxx"
+#include "ticket.entity-odb.hxx"
 
 int main(int argc, char** argv) {
   const std::string file = argc > 1 ? argv[1] : "rows.db";
