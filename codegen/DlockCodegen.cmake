@@ -6,7 +6,7 @@ cmake_policy(VERSION 3.25)  # of these functions, whatever the project around th
 # _dlock_check_call(<function> <target> "<its HEADERS>" "<arguments that it does not know>"): ends the run unless they make sense.
 function(_dlock_check_call function target headers unknown)
   if(NOT TARGET ${target})
-    message(FATAL_ERROR "${function}: '${target}' is no target; it is the first argument, made before")
+    message(FATAL_ERROR "${function}: there is no CMake target '${target}'. The first argument names one that add_executable() or add_library() has made")
   endif()
   if(NOT headers OR unknown)
     message(FATAL_ERROR "${function}(${target}): HEADERS <file>... is missing, or unknown: ${unknown}")

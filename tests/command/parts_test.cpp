@@ -116,6 +116,8 @@ TEST_CASE("guard: a signal that comes while it ends what the command left behind
   const auto reaped = "/proc/" + std::to_string(started.value);
   REQUIRE(test::eventually([&] { return ::access(reaped.c_str(), F_OK) != 0; }));
   below.pass_on(SIGWINCH);
+  siginfo_t ended{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(below.pid()), &ended, WEXITED | WNOWAIT) == 0);
   const auto what = below.next();
   CHECK(what.what == guard::report::kind::ended);
   CHECK(WEXITSTATUS(what.value) == 3);

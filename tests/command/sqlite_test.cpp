@@ -2,6 +2,8 @@
 
 /// The verbs of the command dlock that look at locks, on an SQLite file.
 
+#include <poll.h>
+#include <pty.h>
 #include <sys/stat.h>
 
 #include "command/program.hpp"
@@ -280,6 +282,73 @@ TEST_CASE_METHOD(file_scene, "dlock top: numbers, sessions and the keys held lon
   const auto text = does({"top"}).out;
   CHECK(text.find("SESSION OF") != std::string::npos);
   CHECK(text.find("holder") != std::string::npos);
+}
+
+namespace {
+
+/// The command on a terminal of its own, as an operator has it.
+class on_terminal {
+ public:
+  on_terminal(strings arguments, const std::string& url) {
+    arguments.insert(arguments.begin(), DLOCK_TEST_COMMAND);
+    winsize window{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+    pid_ = ::forkpty(&terminal_, nullptr, nullptr, &window);
+    REQUIRE(pid_ >= 0);
+    if (pid_ != 0) return;
+    ::setenv("DLOCK_URL", url.c_str(), 1);
+    std::vector<char*> all;
+    for (auto& each : arguments) all.push_back(each.data());
+    all.push_back(nullptr);
+    ::execv(all[0], all.data());
+    ::_exit(99);
+  }
+  on_terminal(const on_terminal&) = delete;
+  on_terminal& operator=(const on_terminal&) = delete;
+  ~on_terminal() {
+    ::close(terminal_);
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  void type(char key) const { REQUIRE(::write(terminal_, &key, 1) == 1); }
+  /// Reads until the text comes. False: it did not.
+  bool shows(const std::string& text) {
+    const auto limit = std::chrono::steady_clock::now() + 60s;
+    while (std::chrono::steady_clock::now() < limit) {
+      if (const auto at = seen_.find(text); at != std::string::npos) {
+        seen_.erase(0, at + text.size());
+        return true;
+      }
+      pollfd answer{terminal_, POLLIN, 0};
+      char buffer[4096];
+      if (::poll(&answer, 1, 60'000) != 1) return false;
+      const auto size = ::read(terminal_, buffer, sizeof buffer);
+      if (size <= 0) return false;
+      seen_.append(buffer, static_cast<std::size_t>(size));
+    }
+    return false;
+  }
+
+ private:
+  int terminal_ = -1;
+  pid_t pid_ = -1;
+  std::string seen_{};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(file_scene, "dlock top: gives the terminal back as it was, also at Ctrl-Z and at Ctrl-\\") {
+  { lock_service locks{url}; }
+  const std::string takes = "\x1b[?1049h", gives_back = "\x1b[?1049l";
+  on_terminal program({"top", "--interval", "10ms"}, url);
+  CHECK(program.shows(takes));
+  CHECK(program.shows("keys:"));
+  program.type('\x1a');
+  CHECK(program.shows(gives_back));
+  CHECK(program.shows(takes));  // no shell has stopped it here, because its session has none
+  CHECK(program.shows("keys:"));
+  program.type('\x1c');
+  CHECK(program.shows(gives_back));
 }
 
 TEST_CASE_METHOD(file_scene, "dlock doctor: a healthy file is 0; each finding says what it means and what to do") {

@@ -180,7 +180,7 @@ void throw_not_released(grant& grant, release_result result, const fault& why) {
   }
   const auto reason = grant.why(core.shared().time.now());
   throw lock_lost(
-      reason, fmt::format("key '{}': was not ours any more at the release: {}", printable(grant.key), explain(reason)));
+      reason, fmt::format("key '{}': the lease was lost before it was released: {}", printable(grant.key), explain(reason)));
 }
 
 }  // namespace dlock::engine
