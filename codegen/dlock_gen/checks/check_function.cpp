@@ -106,6 +106,8 @@ class lock_checker {
   }
   std::string hands_out() const {
     if (function_.hands_out == handed_out::nothing) return {};
+    if (function_.hands_out == handed_out::unknown)
+      return fmt::format("returns {}, which may be the object without its locks: write the type", shape_.result);
     return fmt::format("returns {}, an object whose functions run without their locks: return something else",
                        shape_.result);
   }

@@ -138,8 +138,9 @@ struct scope {
 /// Whether the result of a member function is an object of its class, or leads to one.
 enum class handed_out {
   nothing,
-  object,  ///< by reference, pointer or std::shared_ptr: it may be the object itself
-  copy,    ///< by value or in another template: it is another object
+  object,   ///< by reference, pointer or std::shared_ptr: it may be the object itself
+  copy,     ///< by value or in another template: it is another object
+  unknown,  ///< the result is deduced from a body
 };
 
 /// The declaration that annotations stand above. An override has the annotations of its base, which mean there what

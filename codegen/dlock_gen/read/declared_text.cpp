@@ -117,7 +117,9 @@ void declared_text::collect_names(CXCursor function, bool other_namespace) {
     const auto place = unit_.where(each);
     const auto at = index_at(tokens_, place.offset);
     if (place.file != file_ || at == tokens_.size() || tokens_[at].begin != place.offset) return true;
-    const bool qualified = at > 0 && (tokens_[at - 1].is("::") || tokens_[at - 1].is(".") || tokens_[at - 1].is("->"));
+    const bool is_type = kind_of(each) == CXCursor_TypeRef || kind_of(each) == CXCursor_TemplateRef;
+    const bool of_object = at > 0 && !is_type && (tokens_[at - 1].is(".") || tokens_[at - 1].is("->"));
+    const bool qualified = of_object || (at > 0 && tokens_[at - 1].is("::"));
     const auto entity = clang_getCursorReferenced(each);
     const auto renamed = renamed_.find(unit_.where(entity).offset);
     if (kind_of(entity) == CXCursor_ParmDecl && renamed != renamed_.end()) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "clang/cursor.hpp"
 #include "source/lexer.hpp"
 
@@ -12,6 +14,14 @@ namespace {
 
 bool is_open_enum(CXCursor cursor) {
   return kind_of(cursor) == CXCursor_EnumDecl && clang_EnumDecl_isScoped(cursor) == 0;
+}
+
+/// Whether a name that "::" follows, or that doesn't, can mean it.
+bool fits(CXCursor entity, bool before_scope) {
+  const auto kind = kind_of(entity);
+  return !before_scope || is_class(entity) || is_namespace(entity) || kind == CXCursor_EnumDecl ||
+         kind == CXCursor_TypedefDecl || kind == CXCursor_TypeAliasDecl || kind == CXCursor_NamespaceAlias ||
+         kind == CXCursor_TypeAliasTemplateDecl;
 }
 
 /// Whether it needs an object.
@@ -28,7 +38,8 @@ void name_lookup::resolve(std::vector<annotation>& annotations, CXCursor members
     for (std::size_t at = 0; at < tokens.size(); ++at) {
       const bool follows = at > 0 && (tokens[at - 1].is("::") || tokens[at - 1].is(".") || tokens[at - 1].is("->"));
       if (tokens[at].kind != token_kind::name || follows) continue;
-      const auto entity = find(tokens[at].text, members);
+      const bool before_scope = at + 1 < tokens.size() && tokens[at + 1].is("::");
+      const auto entity = find(tokens[at].text, members, before_scope);
       if (clang_Cursor_isNull(entity) != 0) continue;
       auto home = parent_of(entity);
       while (kind_of(home) == CXCursor_EnumDecl) home = parent_of(home);
@@ -44,29 +55,30 @@ void name_lookup::resolve(std::vector<annotation>& annotations, CXCursor members
   }
 }
 
-CXCursor name_lookup::find(std::string_view name, CXCursor scope) {
+CXCursor name_lookup::find(std::string_view name, CXCursor scope, bool before_scope) {
   if (namespaces_.empty()) {
     namespaces_.emplace();  // not again where there is none
     read_namespaces(unit_.root());
   }
   for (auto at = scope; is_class(at) || is_namespace(at); at = parent_of(at)) {
     if (is_class(at)) {
-      const auto found = find_in_class(name, at);
+      const auto found = find_in_class(name, at, before_scope);
       if (clang_Cursor_isNull(found) == 0) return found;
       continue;
     }
-    const auto& table = namespaces_[usr_of(at)];
-    if (const auto found = table.find(name); found != table.end()) return found->second;
+    const auto [begin, end] = namespaces_[usr_of(at)].equal_range(name);
+    const auto found = std::find_if(begin, end, [&](const auto& each) { return fits(each.second, before_scope); });
+    if (found != end) return found->second;
   }
   return clang_getNullCursor();
 }
 
-CXCursor name_lookup::find_in_class(std::string_view name, CXCursor members) {
+CXCursor name_lookup::find_in_class(std::string_view name, CXCursor members, bool before_scope) {
   const auto all = children(members);
   for (const auto each : all) {
     const auto kind = kind_of(each);
     if (clang_isDeclaration(kind) == 0 || kind == CXCursor_UsingDeclaration || kind == CXCursor_Constructor) continue;
-    if (name_of(each) == name) return each;
+    if (name_of(each) == name && fits(each, before_scope)) return each;
     if (!is_open_enum(each)) continue;
     for (const auto constant : children(each)) {
       if (name_of(constant) == name) return constant;
@@ -77,7 +89,7 @@ CXCursor name_lookup::find_in_class(std::string_view name, CXCursor members) {
     const auto base = class_of(clang_getCursorType(each));
     const auto base_members = clang_Cursor_isNull(base) != 0 ? base : members_of(base);
     if (clang_Cursor_isNull(base_members) != 0) continue;
-    const auto found = find_in_class(name, base_members);
+    const auto found = find_in_class(name, base_members, before_scope);
     if (clang_Cursor_isNull(found) == 0) return found;
   }
   return clang_getNullCursor();

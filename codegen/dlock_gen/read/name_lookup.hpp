@@ -23,10 +23,11 @@ class name_lookup {
   void resolve(std::vector<annotation>& annotations, CXCursor members, CXCursor seen_by);
 
  private:
-  using name_table = std::map<std::string, CXCursor, std::less<>>;
+  using name_table = std::multimap<std::string, CXCursor, std::less<>>;
 
-  CXCursor find(std::string_view name, CXCursor scope);
-  static CXCursor find_in_class(std::string_view name, CXCursor members);
+  /// `before_scope`: "::" follows it, so only what has names in it is meant.
+  CXCursor find(std::string_view name, CXCursor scope, bool before_scope);
+  static CXCursor find_in_class(std::string_view name, CXCursor members, bool before_scope);
   void read_namespaces(CXCursor parent);
 
   const translation_unit& unit_;

@@ -202,16 +202,29 @@ class member_collector {
   handed_out handed_out_by(CXCursor function) const {
     if (is_constructor(function)) return handed_out::nothing;
     const auto result = clang_getCanonicalType(clang_getCursorResultType(function));
+    if (is_deduced(result)) return handed_out::unknown;
     if (!names_family(result)) return handed_out::nothing;
     if (result.kind == CXType_LValueReference || result.kind == CXType_RValueReference || result.kind == CXType_Pointer)
       return handed_out::object;
     const auto name = qualified_name(template_of(class_of(result)));
     return name == "std::shared_ptr" || name == "std::weak_ptr" ? handed_out::object : handed_out::copy;
   }
+  static CXType behind_pointers(CXType type) {
+    for (;;) {
+      type = clang_getCanonicalType(type);
+      const auto pointee = clang_getPointeeType(type);
+      const auto element = clang_getArrayElementType(type);
+      if (pointee.kind == CXType_Invalid && element.kind == CXType_Invalid) return type;
+      type = pointee.kind == CXType_Invalid ? element : pointee;
+    }
+  }
+  /// Bodies aren't read, so nobody knows what "auto" is.
+  static bool is_deduced(CXType type) { return behind_pointers(type).kind == CXType_Auto; }
   /// Whether the type is the class, a base of it, or a class derived from it, or has such a type in it.
   bool names_family(CXType type) const {
-    auto bare = clang_getCanonicalType(type);
-    while (clang_getPointeeType(bare).kind != CXType_Invalid) bare = clang_getCanonicalType(clang_getPointeeType(bare));
+    const auto bare = behind_pointers(type);
+    const auto result = clang_getResultType(bare);
+    if (result.kind != CXType_Invalid && names_family(result)) return true;
     for (int at = 0; at < clang_Type_getNumTemplateArguments(bare); ++at) {
       const auto argument = clang_Type_getTemplateArgumentAsType(bare, static_cast<unsigned>(at));
       if (argument.kind != CXType_Invalid && names_family(argument)) return true;
