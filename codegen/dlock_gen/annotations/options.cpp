@@ -202,7 +202,7 @@ std::string in_other_scope(const std::string& value, const std::map<std::string,
     if (name == "this") {
       made += object;
     } else {
-      made += meaning->second.empty() ? object + "->" + name : meaning->second;
+      made += meaning->second.empty() ? fmt::format("{}->{}", object, name) : meaning->second;
     }
     copied = tokens[at].end;
   }

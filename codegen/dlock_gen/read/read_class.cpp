@@ -192,9 +192,9 @@ class member_collector {
   }
   /// Keys and options are written with the names of the declaration that they stand above.
   void rename_parameters(function_model& function, CXCursor own, CXCursor annotated) {
-    std::vector<std::string> names;
-    for (int at = 0; at < clang_Cursor_getNumArguments(annotated); ++at) {
-      names.push_back(name_of(clang_Cursor_getArgument(annotated, static_cast<unsigned>(at))));
+    std::vector<std::string> names(static_cast<std::size_t>(clang_Cursor_getNumArguments(annotated)));
+    for (std::size_t at = 0; at < names.size(); ++at) {
+      names[at] = name_of(clang_Cursor_getArgument(annotated, static_cast<unsigned>(at)));
     }
     function.shape = read_function(unit_, own, target_, coroutines_, names).shape;
   }
