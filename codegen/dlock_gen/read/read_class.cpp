@@ -190,8 +190,10 @@ class member_collector {
     function.home.of_class = unit_.annotations_of(in.members);
     names_.resolve(function.home.of_class, in.members, definition_);
   }
-  /// Keys and options are written with the names of the declaration that they stand above.
+  /// Keys and options are written with the names of the declaration that they stand above. That of a template may have
+  /// a pack where this one has parameters.
   void rename_parameters(function_model& function, CXCursor own, CXCursor annotated) {
+    if (clang_Cursor_getNumArguments(own) != clang_Cursor_getNumArguments(annotated)) return;
     std::vector<std::string> names(static_cast<std::size_t>(clang_Cursor_getNumArguments(annotated)));
     for (std::size_t at = 0; at < names.size(); ++at) {
       names[at] = name_of(clang_Cursor_getArgument(annotated, static_cast<unsigned>(at)));

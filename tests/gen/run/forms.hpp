@@ -91,13 +91,14 @@ inline int stock::put(int, int n) {
 }
 
 /// Its only virtual functions come from a template, one of whose annotated ones it overrides.
-class orders : public api::repository<std::string> {
+class orders : public api::repository<std::string>, public api::notifier<int, std::string> {
  public:
   explicit orders(stage& on) : on_(&on) {}
   void save(const std::string& name) override {
     on_->run();
     repository::save(name);
   }
+  void notify(int, std::string) override { on_->run(); }
 
   DLOCK_LOCKED("order:{id}")
   virtual int place(int id) {

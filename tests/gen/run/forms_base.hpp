@@ -22,4 +22,12 @@ class repository {
   int saved_ = 0;
 };
 
+template <class... Arguments>
+class notifier {
+ public:
+  virtual ~notifier() = default;
+  DLOCK_LOCKED("notify")
+  virtual void notify(Arguments... what) = 0;
+};
+
 }  // namespace api

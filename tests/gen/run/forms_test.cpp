@@ -128,6 +128,9 @@ TEST_CASE_METHOD(scene, "gen forms: an override of a function of a template is l
   CHECK(on.entered == 1);
   CHECK(as_base.saved() == 1);
   CHECK(shop.last == "a");
+  expect_held("notify");
+  static_cast<api::notifier<int, std::string>&>(shop).notify(1, "text");
+  CHECK(on.entered == 1);
   orders& as_class = shop;
   expect_held("order:7");
   CHECK(as_class.place(7) == 7);
