@@ -2,6 +2,7 @@
 #include "engine/statements/batch.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "engine/statements/statement_queue.hpp"
@@ -100,7 +101,9 @@ bool batch::wants_to_wait_alone(const statement& member) const noexcept {
 void batch::execute(store& where, connection& on, instant sent, const time_source& time,
                     const std::shared_ptr<doubt>& of_connection) noexcept {
   for (auto* member : members()) {
-    member->answer = {};
+    // As `answer = {}`, which would make a second reply and move all of it.
+    std::destroy_at(&member->answer);
+    std::construct_at(&member->answer);
     member->sent = true;
     member->sent_at = sent;
   }

@@ -184,10 +184,12 @@ void statement_executor::execute(slot& on, statement& first, const blocked_calle
   under_way_ += on.work.members().size();
   limit_.formed(on.work.members().size(), all, waiting_[from].size());
   on.limit = std::min(on.work.limit(on.since), ends_at_);
-  connect_more();  // for what stands behind them
   deferred_effects before(time_);
   before.tick_at = std::min(on.limit, limit_.waits_until(on.since));
-  wake_next(before);  // there may be another connection, and more to do
+  if (!waiting_.empty()) [[unlikely]] {  // a lone caller, who would feel every step, leaves nothing behind
+    connect_more();                      // for what stands behind them
+    wake_next(before);                   // there may be another connection, and more to do
+  }
   apply(before);
   mutex_.unlock();
   const bool alive = on.on->alive();
@@ -199,8 +201,10 @@ void statement_executor::execute(slot& on, statement& first, const blocked_calle
     effects.tick_at = limit_.waits_until(time_.now());
   }
   finish(on, alive, effects);
-  connect_more();  // in the place of what was closed
-  wake_next(effects);
+  if (!waiting_.empty()) [[unlikely]] {
+    connect_more();  // in the place of what was closed
+    wake_next(effects);
+  }
   apply(effects);
 }
 

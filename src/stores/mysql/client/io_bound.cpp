@@ -30,14 +30,15 @@ int mysql_io_bound::wait(int socket, bool to_read, int timeout_ms) noexcept {
   const auto* const bound = present;
   // The library makes the socket without it; this is the first that is seen of it, before TLS and the login.
   if (bound != nullptr) ::fcntl(socket, F_SETFD, FD_CLOEXEC);
-  const auto own_end = timeout_ms > 0 ? clock::now() + milliseconds{timeout_ms} : clock::time_point::max();
+  auto now = clock::now();
+  const auto own_end = timeout_ms > 0 ? now + milliseconds{timeout_ms} : clock::time_point::max();
   const auto end = bound != nullptr ? std::min(own_end, bound->end_) : own_end;
   std::array<pollfd, 2> watched{{{socket, static_cast<short>(to_read ? POLLIN : POLLOUT), 0},
                                  {bound != nullptr ? bound->wake_.descriptor() : -1, POLLIN, 0}}};
-  for (;;) {
+  for (;; now = clock::now()) {
     int remaining = -1;
     if (end != clock::time_point::max()) {
-      remaining = static_cast<int>(std::max<milliseconds::rep>(0, ceil<milliseconds>(end - clock::now()).count()));
+      remaining = static_cast<int>(std::max<milliseconds::rep>(0, ceil<milliseconds>(end - now).count()));
     }
     const int ready = ::poll(watched.data(), bound != nullptr ? 2 : 1, remaining);
     if (ready < 0 && errno == EINTR) continue;

@@ -29,9 +29,8 @@ void fill(lease_values& to, const request& from) noexcept {
   to.seen_fence = from.expected->fence;
 }
 
-/// LAST_INSERT_ID's value means something only if the condition held.
-reply granted(lease_connection& on, const lease_sql& statements, const request& asked, reply answer) {
-  if (answer.result != outcome::yes) return answer;
+/// Of a grant: a trigger keeps LAST_INSERT_ID from telling its fence.
+[[gnu::cold]] void read_fence(lease_connection& on, const lease_sql& statements, const request& asked, reply& answer) {
   tell_fence(
       on,
       [&] {
@@ -40,29 +39,44 @@ reply granted(lease_connection& on, const lease_sql& statements, const request& 
                                                                            {"nonce", std::to_string(asked.nonce)}});
       },
       answer);
-  return answer;
+}
+
+/// LAST_INSERT_ID's value means something only if the condition held.
+void complete_grant(lease_connection& on, const lease_sql& statements, const request& asked, reply& answer) {
+  if (answer.result == outcome::yes && answer.fence == 0) read_fence(on, statements, asked, answer);
 }
 
 reply granted(lease_connection& on, const lease_sql& statements, statement_id which, const request& asked) {
-  return granted(on, statements, asked, on.change(which, false));
+  reply answer = on.change(which, false);
+  complete_grant(on, statements, asked, answer);
+  return answer;
 }
 
-/// A user who may write in spite of read_only gets the answer that all others get from the server (1290). `ask`: a "no"
-/// may come of it.
-reply unless_demoted(lease_connection& on, reply answer, bool ask = true) {
-  if (answer.result != outcome::no || !ask) return answer;
+/// What a "no" becomes for a user who may write in spite of read_only: the answer that all others get from the server
+/// (1290).
+[[gnu::cold]] void refuse_if_demoted(lease_connection& on, reply& answer) {
   mysql_rows rows;
   fault why;
   ++answer.statements;
   if (on.query("SELECT CONCAT(@@global.read_only) IN ('0', 'OFF')", "read_only", &rows, nullptr, why) != outcome::yes ||
       rows.empty() || rows.at(0).at(0).value_or("1") != "0") {
-    return answer;
+    return;
   }
   constexpr unsigned read_only = 1290;
   answer.result = outcome::failed;
   answer.why =
       make_mysql_fault(read_only, "HY000", "read_only is on: this server is a replica or takes no writes", "lock");
   on.note_error(answer.why);
+}
+
+/// A take that follows a poll should have been granted: its "no" may come of that.
+void check_take(lease_connection& on, const request& asked, reply& answer) {
+  if (answer.result == outcome::no && asked.polled) refuse_if_demoted(on, answer);
+}
+
+reply take(lease_connection& on, const lease_sql& statements, const request& asked) {
+  reply answer = granted(on, statements, statement_id::take, asked);
+  check_take(on, asked, answer);
   return answer;
 }
 
@@ -77,7 +91,7 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
   if (asked.row != nullptr) return execute_on_row(on, rows, asked);
   fill(on.values(), asked);
   switch (asked.action) {
-    case verb::take: return unless_demoted(on, granted(on, statements, statement_id::take, asked), asked.polled);
+    case verb::take: return take(on, statements, asked);
     case verb::insert: return insert(on, statements, asked);
     case verb::poll: return on.poll();
     case verb::take_over: return granted(on, statements, statement_id::take_over, asked);
@@ -96,6 +110,10 @@ bool asks_first(const lease_connection& on, const request& asked) noexcept {
   if (!on.quick_prefix().empty()) return false;
   return asked.action == verb::take_over || (asked.action == verb::take && asked.polled) ||
          (asked.action == verb::extend && asked.no_wait);
+}
+
+[[gnu::cold]] reply refuse_key(std::size_t size) {
+  return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", size));
 }
 
 reply ask_for_row(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows, const request& asked) {
@@ -126,7 +144,9 @@ reply mysql_store::take_in_order(native& with, const request& asked) {
                                        {"bell", mysql_literal(tables_.waiters.bells().own())},
                                        {"registered", asked.registered ? "1" : "0"}});
   auto answer = with.change(text, "take in order");
-  return unless_demoted(with, granted(with, tables_.sql, asked, std::move(answer)), asked.polled);
+  complete_grant(with, tables_.sql, asked, answer);
+  check_take(with, asked, answer);
+  return answer;
 }
 
 /// Who is to have the key first matters only if somebody can have it.
@@ -205,7 +225,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
     const auto& asked = requests[i];
     replies[i] = reply_or_in_doubt(with, "lock", [&] {
       if (asked.row == nullptr && (asked.resource.empty() || asked.resource.size() > with.values().key.bytes.size())) {
-        return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", asked.resource.size()));
+        return refuse_key(asked.resource.size());
       }
       if (asked.action == verb::release && tables_.waiters.bells().looks(with, asked))
         return release_and_wake(with, asked);
@@ -237,7 +257,11 @@ reply mysql_store::session(connection& on, session_verb action, const session_re
         values.pid = of.pid;
         values.label.assign(clip_utf8(of.label, 64));
         return unless_there(with.change(statement_id::session_open, true));
-      case session_verb::renew: return unless_demoted(with, with.change(statement_id::session_renew, true));
+      case session_verb::renew: {
+        reply answer = with.change(statement_id::session_renew, true);
+        if (answer.result == outcome::no) refuse_if_demoted(with, answer);
+        return answer;
+      }
       case session_verb::remove_expired: return with.change(statement_id::session_remove_expired, true);
       case session_verb::close: return with.change(statement_id::session_close, true);
     }
