@@ -65,6 +65,7 @@ struct connection_pair {
   std::size_t answers = 0;  // that go through
   bool loses = false;       // the server's next answer; not all that a client sends has one
   bool cut = false;         // nothing goes through any more, and the server's side stays open
+  bool renumbered = false;  // in its greeting, which is still to come
   bool over = false;        // one side has closed it
   bool replaces = false;    // the server's answer, by `instead`, until the client sends the next thing
   std::string instead{};
@@ -89,6 +90,16 @@ bool forward(int from, int to, const std::pair<std::string, std::string>& rewrit
   for (std::size_t at = 0; !old.empty() && (at = bytes.find(old, at)) != std::string::npos; at += other.size()) {
     bytes.replace(at, old.size(), other);
   }
+  return send_all(to, bytes);
+}
+
+/// A greeting: its length, a byte for the protocol, the version's text, and the connection's number.
+bool forward_renumbered(int from, int to) {
+  std::array<char, 16'384> buffer;
+  const auto size = ::recv(from, buffer.data(), buffer.size(), 0);
+  if (size <= 0) return false;
+  std::string bytes(buffer.data(), static_cast<std::size_t>(size));
+  ++bytes.at(bytes.find('\0', 5) + 1);
   return send_all(to, bytes);
 }
 
@@ -120,7 +131,8 @@ struct tcp_proxy::state {
     auto server = make_socket();
     const auto address = local(server_ports[accepted % server_ports.size()]);
     if (::connect(*server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
-    pairs.push_back({.client = std::move(client), .server = std::move(server), .answers = answers});
+    pairs.push_back(
+        {.client = std::move(client), .server = std::move(server), .answers = answers, .renumbered = counts});
     ++accepted;
   }
 
@@ -186,7 +198,9 @@ struct tcp_proxy::state {
           each.over = !drop(*each.server) || !send_all(*each.client, std::exchange(each.instead, {})) || each.over;
           continue;
         }
-        each.over = !forward(*each.server, *each.client) || each.over;
+        const bool sent = std::exchange(each.renumbered, false) ? forward_renumbered(*each.server, *each.client)
+                                                                : forward(*each.server, *each.client);
+        each.over = !sent || each.over;
         if (each.answers != for_ever) --each.answers;
       }
       for (auto at = pairs.begin(); at != pairs.end();) {
@@ -210,6 +224,7 @@ struct tcp_proxy::state {
   std::list<connection_pair> severed{};
   std::size_t accepted = 0;
   std::size_t answers = for_ever;  // of new ones
+  bool counts = false;
   bool silent = false;
   bool is_cut = false;
   std::optional<loss> losing{};
@@ -269,6 +284,11 @@ void tcp_proxy::rewrite_requests(std::string from, std::string to) {
   if (from.size() != to.size()) throw std::invalid_argument("a message's length would be wrong");
   const std::lock_guard lock(state_->mutex);
   state_->rewritten = {std::move(from), std::move(to)};
+}
+
+void tcp_proxy::count_by_itself() {
+  const std::lock_guard lock(state_->mutex);
+  state_->counts = true;
 }
 
 void tcp_proxy::mend() {

@@ -42,6 +42,10 @@ class tcp_proxy {
   /// `from` that comes in two pieces it knows nothing. Throws std::invalid_argument.
   void rewrite_requests(std::string from, std::string to);
 
+  /// New connections get a number in the server's greeting that is the next one's at the server: as behind a proxy that
+  /// counts connections by itself.
+  void count_by_itself();
+
   /// How many clients have come.
   std::size_t accepted() const;
   /// How many of them are connected now.

@@ -435,4 +435,43 @@ TEST_CASE_METHOD(failover_fixture,
   CHECK(locks.try_acquire("k"));
 }
 
+TEST_CASE_METHOD(hosts_fixture, "mysql kill: at another server than the connection's nothing is killed") {
+  using stores::mysql::kill_result;
+  const own_server other("kill", "--skip-networking");
+  raw_mysql stranger(other.url()), root(other.root_url());
+  const auto id = stranger.id();
+  const auto waits = [&] {
+    return root.one(fmt::format(
+               "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {} AND STATE = 'User sleep'", id)) ==
+           "1";
+  };
+  auto sleeps = stranger.start("DO SLEEP(60)");
+  REQUIRE(eventually(waits));
+  connect(open(by({port()})), 5s);
+  REQUIRE(answers());
+  auto lost = connection->identity();  // leads to the tests' server
+  lost.id = id;
+  REQUIRE(connect(open(other.url()), 5s) < 5s);
+  REQUIRE(connection != nullptr);
+  auto& by_other = static_cast<stores::mysql::mysql_connection&>(*connection);
+  for (const auto what : {stores::mysql::kill_what::query, stores::mysql::kill_what::connection}) {
+    CHECK(kill(by_other, lost, what) == kill_result::out_of_reach);
+  }
+  CHECK(waits());
+
+  tcp_proxy proxy(port());
+  proxy.count_by_itself();
+  connect(open(by({proxy.port()})), 5s);
+  REQUIRE(connection != nullptr);
+  auto& by_proxy = static_cast<stores::mysql::mysql_connection&>(*connection);
+  CHECK(by_proxy.behind_proxy());
+  CHECK(kill(by_proxy, by_proxy.neighbour(id), stores::mysql::kill_what::query) == kill_result::out_of_reach);
+
+  connect(open(other.url()), 5s);
+  auto& again = static_cast<stores::mysql::mysql_connection&>(*connection);
+  CHECK(kill(again, again.neighbour(id), stores::mysql::kill_what::query) == kill_result::done);
+  CHECK_NOTHROW(sleeps.wait());
+  CHECK(kill(again, again.neighbour(4'000'000'000), stores::mysql::kill_what::query) == kill_result::gone);
+}
+
 }  // namespace dlock::test

@@ -13,7 +13,10 @@
 #include "contract/store/waiting_store.hpp"
 #include "dlock/multi_lease.hpp"
 #include "stores/mysql/on_connection.hpp"
+#include "stores/mysql/parked/parked_connection.hpp"
 #include "support/mysql_user.hpp"
+#include "support/recording_observer.hpp"
+#include "support/tcp_proxy.hpp"
 
 namespace dlock::test {
 
@@ -235,6 +238,37 @@ TEST_CASE_METHOD(wake_fixture, "wake: a process with wake=off wakes waiters of o
   held.reset();
   CHECK(kills() == before + 1);
   CHECK(waits.get());
+}
+
+TEST_CASE_METHOD(wake_fixture,
+                 "wake: by a proxy with connection numbers of its own no KILL is sent, and waiters poll") {
+  tcp_proxy proxy(fixture.tables.port());
+  proxy.count_by_itself();
+  const auto url = fixture.tables.url_by({proxy.port()});
+  auto observer = std::make_shared<recording_observer>();
+  lock_service far(url, {.observer = observer}), near(fixture.url(), patient());
+  const auto said = [&] { return observer->count(event::kind::waiters_poll) == 1; };
+  std::optional<lease> held = far.acquire("k");
+  auto waits = std::async(std::launch::async, [&] { return granted(near.acquire("k")); });
+  REQUIRE(eventually([&] { return near.waiters("k").count == 1; }));
+  const auto before = kills();
+  held.reset();
+  CHECK(eventually(said));
+  CHECK(kills() == before);  // the waiter finds it by itself
+  CHECK(waits.get());
+
+  held = near.acquire("l");
+  auto observer_of_next = std::make_shared<recording_observer>();
+  lock_service next(url, {.observer = observer_of_next});
+  waits = std::async(std::launch::async, [&] { return granted(next.acquire("l", {.wait = 60s})); });
+  CHECK(eventually([&] { return observer_of_next->count(event::kind::waiters_poll) == 1; }));
+  held.reset();
+  CHECK(waits.get());
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: what sleeps at the server is no slow query by the server's defaults") {
+  CHECK(static_cast<double>(stores::mysql::parked::parked_connection::slice.count()) <
+        std::stod(root.one("SELECT @@global.long_query_time")));
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a release with wake=off needs no waiter table, and says nothing of it") {

@@ -165,9 +165,7 @@ void blocking_waiters::end_wait(slot& of, const std::stop_token& stop) {
   try {
     if (connected(control_, stop)) {
       const base::unlocked others(mutex_);
-      fault why;
-      const auto sql = "KILL QUERY " + std::to_string(of.link->identity().id);
-      done = control_.link->query(sql, "end a wait", nullptr, nullptr, why) == outcome::yes;
+      done = kill(*control_.link, of.link->identity(), kill_what::query) == kill_result::done;
     }
   } catch (const std::exception&) {
     // No memory: it is not done.

@@ -230,8 +230,8 @@ bool is_on(const std::optional<std::string>& value) { return value && *value != 
 
 server_facts read_facts(mysql_connection& connection, const mysql_server& server, const std::string& store) {
   server_facts facts;
-  facts.cluster = server.id.starts_with("galera|");
-  facts.proxy = server.node == "proxy";
+  facts.cluster = is_cluster(server);
+  facts.proxy = is_behind_proxy(server);
   const auto ask = [&](const std::string& sql) { return read_rows(connection, store, sql, "checking the server"); };
   const auto row = ask("SELECT CONNECTION_ID(), CONCAT(@@version, ' ', @@version_comment)").at(0);
   facts.first = row.at(0).value_or("");

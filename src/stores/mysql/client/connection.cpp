@@ -67,6 +67,7 @@ mysql_connection::mysql_connection(mysql_opened from, mysql_hosts& hosts)
       quick_(can_refuse_to_wait(native_->handle())),
       cluster_(is_cluster(from.server)),
       encrypted_(mysql_get_ssl_cipher(native_->handle()) != nullptr),
+      behind_proxy_(is_behind_proxy(from.server)),
       where_(std::move(from.where)),
       identity_{from.server.id, incarnation_text(from.server), from.server.connection},
       socket_(own_descriptor(native_->handle())) {}
@@ -159,24 +160,32 @@ outcome mysql_connection::execute(mysql_statement& statement, mysql_done& done, 
   }
   const auto said = statement.execute(why);
   if (said != outcome::yes) return said;
+  table_was_there_ = true;
   done = statement.done();
   return row == nullptr ? said : statement.fetch(*row, why);
 }
 
 template <class Send>
-outcome mysql_connection::repeat(fault& why, Send send) {
+outcome mysql_connection::repeat(fault& why, Send send, bool table_was_there) {
   for (tries so_far;;) {
     if (!may_run(why)) return outcome::failed;
     why = {};
     const outcome said = send();
     if (said == outcome::yes || said == outcome::absent) return said;
     note_error(why);
-    if (!retry(why, so_far)) return said;
+    // Tools that change a table by a copy take it away for a moment.
+    if (table_was_there && why.native == static_cast<int>(mysql_no_such_table) &&
+        so_far.without_table++ != most_tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    } else if (!retry(why, so_far)) {
+      return said;
+    }
   }
 }
 
 outcome mysql_connection::run(mysql_statement& statement, mysql_done& done, fault& why) {
-  return repeat(why, [&] { return execute(statement, done, nullptr, why); });
+  return repeat(
+      why, [&] { return execute(statement, done, nullptr, why); }, table_was_there_);
 }
 
 reply mysql_connection::change(mysql_statement& statement, bool ours) {
@@ -195,7 +204,8 @@ reply mysql_connection::change(mysql_statement& statement, bool ours) {
 
 outcome mysql_connection::fetch(mysql_statement& statement, std::span<const mysql_field> row, fault& why) {
   mysql_done done;
-  return repeat(why, [&] { return execute(statement, done, &row, why); });
+  return repeat(
+      why, [&] { return execute(statement, done, &row, why); }, table_was_there_);
 }
 
 outcome mysql_connection::query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,
@@ -260,25 +270,41 @@ reply reply_of_exception(mysql_connection& connection, const char* doing) noexce
   return failed;
 }
 
-bool end_lost_connection(mysql_connection& by, const connection_identity& lost) noexcept {
-  if (lost.id == 0) return true;
+connection_identity mysql_connection::neighbour(std::uint64_t number) const {
+  auto found = identity_;
+  found.id = number;
+  // Where the server does not say when it was started, this connection knows only what it has read itself.
+  if (found.incarnation.starts_with('@')) found.incarnation.insert(0, fmt::format("connection {}", identity_.id));
+  return found;
+}
+
+kill_result kill(mysql_connection& by, const connection_identity& of, kill_what what) noexcept {
+  constexpr int not_owner = 1095, no_such_thread = mysql_no_such_thread;
   try {
-    switch (compare_servers(lost, by.identity())) {
-      case lost_connection::ended: return true;
-      case lost_connection::out_of_reach: return false;
+    switch (compare_servers(of, by.neighbour(0))) {
+      case lost_connection::ended: return kill_result::gone;
+      case lost_connection::out_of_reach: return kill_result::out_of_reach;
       case lost_connection::reachable: break;
     }
     fault why;
-    // Killed is not gone: a statement notices when it looks, and it rolls back first. Asked by KILL again, because the
-    // process list does not show other users' connections to everybody.
-    for (int tries = 0; tries != 100; ++tries) {
-      if (by.query(fmt::format("KILL {}", lost.id), "kill", nullptr, nullptr, why) != outcome::yes) {
-        return why.native == static_cast<int>(mysql_no_such_thread);
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds{tries < 10 ? 1 : 10});
-    }
-  } catch (...) {
-    return false;  // not certain: asked again later
+    const auto sql = fmt::format("KILL {}{}", what == kill_what::query ? "QUERY " : "", of.id);
+    if (by.query(sql, "kill", nullptr, nullptr, why) == outcome::yes) return kill_result::done;
+    return why.native == no_such_thread ? kill_result::gone
+           : why.native == not_owner    ? kill_result::refused
+                                        : kill_result::not_certain;
+  } catch (const std::exception&) {
+    return kill_result::not_certain;
+  }
+}
+
+bool end_lost_connection(mysql_connection& by, const connection_identity& lost) noexcept {
+  if (lost.id == 0) return true;
+  // Killed is not gone: a statement notices when it looks, and it rolls back first. Asked by KILL again, because the
+  // process list does not show other users' connections to everybody.
+  for (int tries = 0; tries != 100; ++tries) {
+    const auto result = kill(by, lost, kill_what::connection);
+    if (result != kill_result::done) return result == kill_result::gone;
+    std::this_thread::sleep_for(std::chrono::milliseconds{tries < 10 ? 1 : 10});
   }
   return false;
 }

@@ -42,6 +42,11 @@ class mysql_connection : public connection {
   bool alive() noexcept override;
   const connection_identity& identity() const noexcept override { return identity_; }
 
+  /// The connection that has this number at the same server, where this one has just read it.
+  connection_identity neighbour(std::uint64_t number) const;
+  /// Whether a proxy is in between that has connection numbers of its own: then kill() sends nothing.
+  bool behind_proxy() const noexcept { return behind_proxy_; }
+
   odb::mysql::connection& odb() noexcept { return *native_; }
   MYSQL* handle() noexcept { return native_->handle(); }
   /// Whether a statement can have the option not to wait for a locked row.
@@ -81,12 +86,14 @@ class mysql_connection : public connection {
   using columns = const std::span<const mysql_field>*;  // null: the statement shows no row
   struct tries {
     unsigned count = 0;
+    unsigned without_table = 0;
     std::chrono::steady_clock::time_point first{};
   };
 
-  /// Does what `send` does, again and again where retry() says so.
+  /// Does what `send` does, again and again where retry() says so. `table_was_there`: a table that is not
+  /// there now may come back.
   template <class Send>
-  outcome repeat(fault& why, Send send);
+  outcome repeat(fault& why, Send send, bool table_was_there = false);
   outcome execute(mysql_statement& statement, mysql_done& done, columns row, fault& why);
   outcome execute_as_text(const mysql_statement& statement, mysql_done& done, columns row, fault& why);
   bool ready(mysql_statement& statement, fault& why);
@@ -100,15 +107,29 @@ class mysql_connection : public connection {
   const bool quick_;
   const bool cluster_;
   const bool encrypted_;
+  const bool behind_proxy_;
   const std::string where_;
   connection_identity identity_;
   // A descriptor of our own for the same socket: the client library closes its one without telling, and the
   // number may then be that of another client.
   int socket_;
   std::atomic<bool> broken_{false};
-  bool checked_ = false;  // alive() has just seen that its server is there
-  unsigned as_text_ = 0;  // so many more are not tried to be prepared
+  bool checked_ = false;          // alive() has just seen that its server is there
+  bool table_was_there_ = false;  // a prepared statement has worked
+  unsigned as_text_ = 0;          // so many more are not tried to be prepared
 };
+
+enum class kill_result : std::uint8_t {
+  done,
+  gone,          ///< it has ended, or its server was started anew since
+  refused,       ///< it is another user's
+  out_of_reach,  ///< another server, or it is not certain which one; nothing was sent
+  not_certain
+};  ///< no answer, or no memory
+enum class kill_what : std::uint8_t { query, connection };
+
+/// Rule 6, and the only place that sends a KILL: at the server where the connection with that number is, or not at all.
+kill_result kill(mysql_connection& by, const connection_identity& of, kill_what what) noexcept;
 
 /// Ends what a lost connection still does at its server, and sees it gone. True only if that is certain. What
 /// store::terminate() asks.

@@ -28,6 +28,7 @@ constexpr unsigned mysql_lock_wait_timeout = 1205;
 constexpr unsigned mysql_deadlock = 1213;
 constexpr unsigned mysql_duplicate_key = 1062;
 constexpr unsigned mysql_no_such_thread = 1094;
+constexpr unsigned mysql_no_such_table = 1146;
 
 /// The server prepares no statement, or not this one: its text may be sent instead.
 bool goes_as_text(unsigned code) noexcept;

@@ -87,6 +87,8 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why) {
   return true;
 }
 
+bool is_behind_proxy(const mysql_server& server) noexcept { return server.node == behind_proxy; }
+
 bool is_cluster(const mysql_server& server) noexcept { return server.id.starts_with(of_cluster); }
 
 std::string incarnation_text(const mysql_server& server) { return fmt::format("{}@{}", server.start, server.node); }

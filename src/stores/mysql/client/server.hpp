@@ -27,6 +27,9 @@ bool read_server(MYSQL* handle, mysql_server& server, fault& why);
 /// What mysql_server::refusal is, by the row of that round trip.
 std::string mysql_refusal(const std::vector<std::optional<std::string>>& row);
 
+/// Whether something stands in between that gives its clients numbers of its own, by which it may read a KILL.
+bool is_behind_proxy(const mysql_server& server) noexcept;
+
 /// Whether it is a node of a Galera cluster, of which each takes writes.
 bool is_cluster(const mysql_server& server) noexcept;
 

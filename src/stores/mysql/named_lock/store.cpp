@@ -84,10 +84,11 @@ std::shared_ptr<lock_connection> named_lock_store::find(const id128& session) co
   return found == lock_connections_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<lock_connection> named_lock_store::find_connection(std::uint64_t id) const {
+std::shared_ptr<lock_connection> named_lock_store::find_connection(const connection_identity& of) const {
   const base::lock_guard lock(mutex_);
   for (const auto& [session, each] : lock_connections_) {
-    if (each->identity().id == id) return each;
+    const auto& here = each->identity();
+    if (here.server == of.server && here.incarnation == of.incarnation && here.id == of.id) return each;
   }
   return nullptr;
 }
@@ -181,13 +182,13 @@ void named_lock_store::change(waiting_connection& by, std::span<const request> r
   }
 }
 
-seen named_lock_store::holder(const std::string& name, std::uint64_t connection) const {
+seen named_lock_store::holder(const std::string& name, const connection_identity& connection) const {
   seen found{.holder = sql::foreign_owner,
-             .fence = connection,
-             .nonce = connection,
+             .fence = connection.id,
+             .nonce = connection.id,
              .kind = lease_kind::connection,
              .remaining = no_end,
-             .who = fmt::format("connection {} of the server", connection)};
+             .who = fmt::format("connection {} of the server", connection.id)};
   const auto ours = find_connection(connection);
   const auto nonce = ours == nullptr ? std::nullopt : ours->holds(name);
   if (!nonce) return found;
@@ -213,7 +214,9 @@ void named_lock_store::poll(waiting_connection& by, std::span<const request> req
     if (!value) {
       replies[i].result = outcome::absent;
     } else {
-      replies[i].holder = holder(names[i], unsigned_of(value));
+      auto holds = by.server();
+      holds.id = unsigned_of(value);
+      replies[i].holder = holder(names[i], holds);
     }
   }
   replies.front().statements = 1;
@@ -244,7 +247,9 @@ reply named_lock_store::inspect(connection& connection, const request& key, std:
     auto answer = by.read(sql, "inspect", &rows);
     if (answer.result != outcome::yes || rows.empty() || !rows[0].at(0)) return answer;
     const auto& row = rows[0];
-    const auto ours = find_connection(unsigned_of(row[0]));
+    auto holds = by.server();
+    holds.id = unsigned_of(row[0]);
+    const auto ours = find_connection(holds);
     auto& info = found.emplace_back(ours == nullptr ? holder_info{.kind = lease_kind::connection} : ours->holder());
     info.key = key.resource;
     if (ours != nullptr) return answer;

@@ -72,8 +72,8 @@ class named_lock_store final : public store, private store_admin {
   void change(waiting_connection& by, std::span<const request> requests, std::span<reply> replies);
   void poll(waiting_connection& by, std::span<const request> requests, std::span<reply> replies);
   std::shared_ptr<lock_connection> find(const id128& session) const;
-  std::shared_ptr<lock_connection> find_connection(std::uint64_t id) const;
-  seen holder(const std::string& name, std::uint64_t connection) const;
+  std::shared_ptr<lock_connection> find_connection(const connection_identity& of) const;
+  seen holder(const std::string& name, const connection_identity& connection) const;
 
   const named_lock_settings settings_;
   mysql_client client_;

@@ -42,18 +42,6 @@ bool broken(fault& why) {
 
 }  // namespace
 
-ring_result ring_sleeper(mysql_connection& by, std::uint64_t sleeper) noexcept {
-  constexpr int not_owner = 1095;
-  try {
-    fault why;
-    const auto said = by.query(fmt::format("KILL QUERY {}", sleeper), "wake a waiter", nullptr, nullptr, why);
-    if (said == outcome::yes) return ring_result::woken;
-    return why.native == not_owner ? ring_result::refused : ring_result::gone;
-  } catch (const std::exception&) {
-    return ring_result::gone;  // no memory: it looks by itself in a while
-  }
-}
-
 std::string parked_connection::bell_name(std::string_view suffix) const {
   auto digits = bell_.hex();
   std::transform(digits.begin(), digits.end(), digits.begin(),
@@ -74,6 +62,7 @@ bool parked_connection::connect(mysql_client& client, const std::stop_token& sto
   if (is_cluster(client.server())) {
     return fail(why, "the server is a node of a cluster, and a wake-up reaches one node");
   }
+  if (helper->behind_proxy() || parked->behind_proxy()) return fail(why, std::string(no_ring_by_proxy));
   const auto &one = helper->identity(), &other = parked->identity();
   // A fail-over between the two.
   if (one.server != other.server || one.incarnation != other.incarnation) return broken(why);

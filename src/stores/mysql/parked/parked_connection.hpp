@@ -12,9 +12,8 @@
 
 namespace dlock::stores::mysql::parked {
 
-/// Ends the sleep of a parked connection.
-enum class ring_result : std::uint8_t { woken, gone, refused };  // refused: this user may not
-ring_result ring_sleeper(mysql_connection& by, std::uint64_t sleeper) noexcept;
+inline constexpr std::string_view no_ring_by_proxy =
+    "a proxy stands between here and the server, and gives connections numbers of its own: no KILL QUERY is sent by it";
 
 /// Two connections to one server: one sleeps there while it has the process's bell, a named lock, until KILL QUERY ends
 /// that; the other one asks meanwhile. Functions that return false set `why`, whose `connection` says that new
@@ -22,8 +21,8 @@ ring_result ring_sleeper(mysql_connection& by, std::uint64_t sleeper) noexcept;
 class parked_connection {
  public:
   using clock = std::chrono::steady_clock;
-  /// The longest sleep.
-  static constexpr std::chrono::seconds slice{10};
+  /// The longest sleep; shorter than the default of long_query_time, so that no sleep is in the slow query log.
+  static constexpr std::chrono::seconds slice{9};
 
   /// New connections, and a new bell.
   bool connect(mysql_client& client, const std::stop_token& stop, fault& why);
@@ -37,8 +36,8 @@ class parked_connection {
   bool ask(const std::string& sql, const char* doing, mysql_rows* rows, fault& why) {
     return helper_->query(sql, doing, rows, nullptr, why) == outcome::yes;
   }
-  /// Ends the sleep of another process.
-  void ring(std::uint64_t sleeper) noexcept { ring_sleeper(*helper_, sleeper); }
+  /// Ends the sleep of another process, whose number ask() has just read.
+  void ring(std::uint64_t sleeper) noexcept { kill(*helper_, helper_->neighbour(sleeper), kill_what::query); }
   /// Whether ask() and ring() can still work: as far as they have shown, and as far as can be seen.
   bool usable() const noexcept { return helper_->usable(); }
   bool can_ask() noexcept { return helper_ != nullptr && helper_->alive(); }
@@ -54,7 +53,7 @@ class parked_connection {
   /// The sleep has ended.
   sleep_end read_end();
   void end_sleep() noexcept {
-    if (sleeps_) ring_sleeper(*helper_, parked_->identity().id);
+    if (sleeps_) ring(parked_->identity().id);
   }
 
   const id128& bell() const noexcept { return bell_; }

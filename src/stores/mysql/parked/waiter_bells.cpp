@@ -131,6 +131,7 @@ bool waiter_bells::lacks_table(const fault& why) {
 
 std::string waiter_bells::remedy(const fault& why) const {
   switch (why.native) {
+    case 3566: return "A proxy shares connections between clients.";
     case 1142:
     case 1143: return fmt::format("GRANT SELECT, INSERT, UPDATE, DELETE ON {} to the user.", sql_.table);
     case 1146: return fmt::format("Make the table {} by the statement that dlock schema prints.", sql_.table);
@@ -170,11 +171,16 @@ reply waiter_bells::examine_table(mysql_connection& by, std::vector<store_findin
 }
 
 bool waiter_bells::ring(mysql_connection& by, std::uint64_t sleeper) noexcept {
-  const auto said = ring_sleeper(by, sleeper);
-  if (said == ring_result::refused && !said_refused_.exchange(true)) {
+  const auto said = kill(by, by.neighbour(sleeper), kill_what::query);
+  if (said == kill_result::refused && !said_refused_.exchange(true)) {
     says_("a release may not wake a waiter whose connection is another user's");
   }
-  return said == ring_result::woken;
+  return said == kill_result::done;
+}
+
+bool waiter_bells::can_ring(const mysql_connection& by) {
+  if (by.behind_proxy() && !said_proxy_.exchange(true)) says_(std::string(no_ring_by_proxy));
+  return !by.behind_proxy();
 }
 
 void waiter_bells::ring_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,

@@ -74,10 +74,12 @@ class waiter_bells {
   bool can_read(const mysql_connection& by) const noexcept {
     return by.sync_prefix().empty() && !unreadable_.load(std::memory_order_relaxed);
   }
+  /// Whether it can wake a waiter by that connection. If not, it says so once.
+  bool can_ring(const mysql_connection& by);
   /// Whether it looks for a waiter, once it has freed the key.
-  bool looks(const mysql_connection& by, const request& asked) const noexcept {
+  bool looks(const mysql_connection& by, const request& asked) {
     const bool frees = asked.action == verb::release || asked.action == verb::cancel;
-    return frees && asked.wake && asked.min_hold.count() <= 0 && can_read(by);
+    return frees && asked.wake && asked.min_hold.count() <= 0 && can_read(by) && can_ring(by);
   }
   /// Whether that error says that the table is missing or lacks a column, or that this user lacks a right. Says it
   /// once.
@@ -89,7 +91,7 @@ class waiter_bells {
   void check_table(mysql_connection& by);
   /// The same for `dlock doctor`.
   reply examine_table(mysql_connection& by, std::vector<store_finding>& found) const;
-  /// Wakes a waiter. Whether that succeeded.
+  /// Wakes a waiter, whose number `by` has just read. Whether that succeeded.
   bool ring(mysql_connection& by, std::uint64_t sleeper) noexcept;
   /// Wakes the first waiter of each key that was released by another statement. `held_too`: also where somebody has it
   /// again, who may not know of waiters. What goes wrong here is no matter of the release.
@@ -112,6 +114,7 @@ class waiter_bells {
   std::atomic<bool> unreadable_{false};
   std::atomic<bool> said_lacks_{false};
   std::atomic<bool> said_refused_{false};  // of some waiter, whose connection is another user's
+  std::atomic<bool> said_proxy_{false};
 };
 
 }  // namespace dlock::stores::mysql::parked
