@@ -19,6 +19,8 @@
 /// |                   |                               | keeps out who can change packets on the way                  |
 /// | tls_ca            | a file, the system's          | certificates to trust                                        |
 /// | tls_cert, tls_key | files, none                   | our own certificate and its key                              |
+/// | credentials       | a name, none                  | set_mysql_credentials() says with which user and password    |
+/// |                   |                               | each connection logs in; the URL has none then               |
 /// | schema            | create, verify, none; create  | create: make missing tables, migrate older ones; needs       |
 /// |                   |                               | CREATE (ALTER to migrate) only when there is work to do.     |
 /// |                   |                               | verify: they must be there. none: don't look                 |
@@ -40,7 +42,9 @@
 /// UPDATE and DELETE on the tables; KILL of its own connections needs no privilege. Programs that wake each other share
 /// one user, or have the right to KILL the connections of others.
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "dlock/export.hpp"
 #include "dlock/store_interface/store_url.hpp"
@@ -50,5 +54,18 @@ namespace dlock::stores {
 /// Makes the store, which connects to nothing yet.
 /// Errors: std::invalid_argument, naming the parameter and its value.
 DLOCK_EXPORT std::shared_ptr<store> open_mysql(store_url url);
+
+struct mysql_login {
+  std::string user{};
+  std::string password{};
+};
+
+/// For passwords that change while the program runs: a URL with credentials=`name` asks the function at each login, of
+/// dlock's connections and of those of open_database(). It may be called from several threads at once; what it throws
+/// is the reason why that connection is not made. A second call with that name replaces the function.
+///
+/// Errors: std::invalid_argument, no name or no function.
+/// Thread safety: any thread.
+DLOCK_EXPORT void set_mysql_credentials(std::string name, std::function<mysql_login()> ask);
 
 }  // namespace dlock::stores

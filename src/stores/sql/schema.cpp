@@ -40,12 +40,13 @@ void set_version_table(odb::database& db, const table_names& names) {
   db.schema_version_table(names.quoted_table("schema_version"), table_names::schema);
 }
 
-void ensure_schema(odb::database& db, schema_mode mode, const table_names& names, const std::string& name) {
+void ensure_schema(odb::database& db, schema_mode mode, const table_names& names, const std::string& name,
+                   const written_version& there) {
   if (mode == schema_mode::none) return;
-  const auto present = db.schema_version(table_names::schema);
+  const auto present = there.version;
   const auto ours = odb::schema_catalog::current_version(db, table_names::schema);
   const auto table = names.table("schema_version");
-  if (db.schema_migration(table_names::schema)) {
+  if (there.migrating) {
     refuse(fmt::format("dlock: {}: a migration of the lock tables to version {} was begun and not finished (table {})",
                        name, present, table));
   }

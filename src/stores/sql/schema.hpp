@@ -46,10 +46,17 @@ bool take_wake(store_url& url, bool fallback);
 /// Tells `db` where its tables' version is written. Call it once, before ensure_schema().
 void set_version_table(odb::database& db, const table_names& names);
 
+/// How far the tables are, as the version table says it.
+struct written_version {
+  std::uint64_t version = 0;  ///< 0: there are none
+  bool migrating = false;
+};
+
 /// Does what `mode` says by ODB's schema catalogue. Throws store_error (missing, older, newer) and what ODB
 /// throws. Precondition: a transaction on `db` is current, on a connection that passes its statements through
 /// table_names::adapt(). `name` is the store's, for messages.
-void ensure_schema(odb::database& db, schema_mode mode, const table_names& names, const std::string& name);
+void ensure_schema(odb::database& db, schema_mode mode, const table_names& names, const std::string& name,
+                   const written_version& there);
 
 /// Where tables have lost their floor, a new one is so much above the fences that are still there: no one knows how
 /// high those were that clean-up has deleted.

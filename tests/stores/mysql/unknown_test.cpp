@@ -208,7 +208,6 @@ std::string server_name() {
 TEST_CASE("mysql refusals: where the server prepares nothing more, the statements are sent as text") {
   mysql_store_fixture fixture;
   fixture.open();
-  fixture.more = "&schema=none";  // how ODB asks for the schema is always prepared
   actor before(fixture);
   before.acquire("before");
   const global_setting none_left("max_prepared_stmt_count", "0");
@@ -239,8 +238,7 @@ TEST_CASE("mysql refusals: where the server prepares nothing more, the statement
   const reply over = b.take_over("own", b.at("own"));
   CHECK(over.fence == 3);
   CHECK(a.connection->usable());
-  // A service, too, as long as it need not begin.
-  lock_service locks(open_store(fixture.tables.url("&schema=none")), {.cleanup_interval = 0ms});
+  lock_service locks(fixture.url(), {.cleanup_interval = 0ms});
   auto lease = locks.acquire("service", {.ttl = 10s});
   CHECK(eventually([&] { return lease.remaining() > 8s; }));
   lease.release();

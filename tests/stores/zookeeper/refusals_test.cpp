@@ -37,7 +37,8 @@ TEST_CASE("zookeeper: where no server answers it is said so, and nothing is writ
   const int to = ::open(file.c_str(), O_WRONLY | O_CREAT, 0600);
   ::dup2(to, 2);
   CHECK_THROWS_MATCHES(lock_service(url), store_error, MessageMatches(ContainsSubstring("no server answers")));
-  CHECK_THROWS_AS(lock_service("zookeeper://no-such-host.invalid/?connect_timeout=300"), store_error);
+  CHECK_THAT(message_of([] { lock_service("zookeeper://no-such-host.invalid/?connect_timeout=300"); }),
+             ContainsSubstring("name service"));
   ::dup2(before, 2);
   ::close(before);
   ::close(to);

@@ -25,6 +25,13 @@ mysql_io_bound::mysql_io_bound(clock::time_point end, std::stop_token cancel)
 
 mysql_io_bound::~mysql_io_bound() { present = outer_; }
 
+bool mysql_io_bound::over() noexcept {
+  const auto* const bound = present;
+  if (bound == nullptr) return false;
+  pollfd cancelled{bound->wake_.descriptor(), POLLIN, 0};
+  return clock::now() >= bound->end_ || ::poll(&cancelled, 1, 0) > 0;
+}
+
 int mysql_io_bound::wait(int socket, bool to_read, int timeout_ms) noexcept {
   using namespace std::chrono;
   const auto* const bound = present;

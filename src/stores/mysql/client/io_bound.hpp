@@ -29,6 +29,8 @@ class mysql_io_bound {
 
   /// Has this connection's waits bounded wherever there is a mysql_io_bound. Before it connects.
   static void apply(MYSQL* handle) noexcept;
+  /// Whether the present one of this thread has ended, or its `cancel` was requested. False: there is none.
+  static bool over() noexcept;
   /// False: the client library has nothing to hook into.
   static bool works() noexcept;
 

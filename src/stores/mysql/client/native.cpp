@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include "base/signals.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/io_bound.hpp"
+#include "stores/mysql/client/login.hpp"
 #include "stores/mysql/client/sigpipe.hpp"
 
 namespace dlock::stores::mysql {
@@ -93,8 +95,8 @@ bool read_rows(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& w
   return true;
 }
 
-mysql_handle connected(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit, user_of by,
-                       fault& why) {
+mysql_handle log_in(const mysql_settings& settings, const mysql_login& login, const store_url::endpoint& host,
+                    microseconds limit, user_of by, fault& why) {
   const auto doing = fmt::format("dlock: {}: connecting to {}", settings.name, settings.where(host));
   mysql_handle handle(mysql_init(nullptr));
   if (!handle) {
@@ -105,7 +107,7 @@ mysql_handle connected(const mysql_settings& settings, const store_url::endpoint
   std::optional<base::no_sigpipe> guard;
   if (settings.tls != tls_mode::off) guard.emplace();
   // ODB needs CLIENT_FOUND_ROWS as well: rows are counted that matched, changed or not.
-  if (mysql_real_connect(handle.get(), or_null(host.host), or_null(settings.user), settings.password.c_str(),
+  if (mysql_real_connect(handle.get(), or_null(host.host), or_null(login.user), login.password.c_str(),
                          settings.database.c_str(), host.port, or_null(settings.socket),
                          CLIENT_FOUND_ROWS) == nullptr) {
     why = fault_of(handle.get(), doing);
@@ -123,6 +125,20 @@ mysql_handle connected(const mysql_settings& settings, const store_url::endpoint
     why = make_own_fault(fmt::format("{}: TLS was asked for and the server does not offer it", doing), false, true);
     return nullptr;
   }
+  return handle;
+}
+
+mysql_handle connected(const mysql_settings& settings, const store_url::endpoint& host, microseconds limit, user_of by,
+                       fault& why) {
+  const auto login = settings.login();
+  login_attempt attempt(fmt::format("{}\n{}\n{}\n{}", settings.name, settings.where(host), login.user,
+                                    std::hash<std::string>{}(login.password)));
+  if (attempt.refusal() != nullptr) {
+    why = *attempt.refusal();
+    return nullptr;
+  }
+  auto handle = log_in(settings, login, host, limit, by, why);
+  handle ? attempt.accepted() : attempt.failed(why);
   return handle;
 }
 
@@ -248,6 +264,7 @@ constexpr known_variable known[] = {
     {any_mariadb, {"query_cache_type", "0"}},
     {any_mariadb, {"wsrep_sync_wait", "0"}},
     {any_mariadb, {"wsrep_dirty_reads", "0"}},
+    {any_mariadb, {"sql_if_exists", "0"}},
 };
 
 on kind_of(MYSQL* handle) {

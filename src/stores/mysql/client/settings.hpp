@@ -10,6 +10,7 @@
 #include "base/mutex.hpp"
 #include "dlock/store_interface/store_types.hpp"
 #include "dlock/store_interface/store_url.hpp"
+#include "dlock/stores/mysql.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -20,6 +21,7 @@ struct mysql_settings {
   std::string name{};  ///< the URL without its password
   std::string user{};
   std::string password{};
+  std::string credentials{};                 ///< of set_mysql_credentials(), in the place of user and password
   std::vector<store_url::endpoint> hosts{};  ///< never empty; with a socket: one without a name
   std::string socket{};
   std::string database{};
@@ -33,6 +35,9 @@ struct mysql_settings {
   /// Takes its parameters out of the URL, so that those of a scheme are left. Throws std::invalid_argument naming the
   /// parameter and its value.
   static mysql_settings take(store_url& url);
+  /// By whom, and by which password, a connection that is made now logs in. Throws what the function of
+  /// set_mysql_credentials() throws.
+  stores::mysql_login login() const;
   /// "host:port" or the socket's path, for messages.
   std::string where(const store_url::endpoint& host) const;
 };

@@ -151,13 +151,8 @@ void ensure_floors(const probe& tables, sql::schema_mode mode, int above) {
                       "giving the lock tables an id");
 }
 
-/// How far the tables are, as the version table says it.
-struct written_version {
-  std::uint64_t version = 0;
-  bool migrating = false;
-};
-
-written_version read_version(const probe& tables) {
+/// Not by ODB, which prepares its statement: other programs may have used up max_prepared_stmt_count.
+sql::written_version read_version(const probe& tables) {
   constexpr int no_such_table = 1146;
   mysql_rows rows;
   fault why;
@@ -225,8 +220,9 @@ class schema_lock {
 };
 
 void run_schema(odb::mysql::database& database, sql::schema_mode mode, const probe& with) {
+  const auto there = read_version(with);
   sql::scoped_transaction scope(with.connection.odb());
-  sql::ensure_schema(database, mode, with.names, with.store);
+  sql::ensure_schema(database, mode, with.names, with.store, there);
   scope.commit();
 }
 

@@ -34,7 +34,7 @@ constexpr rule rules[] = {
     {SQLITE_INTERRUPT, true, true, false, ""},
     {SQLITE_READONLY_DBMOVED, false, true, false, "the file was moved or deleted"},
     {SQLITE_READONLY, false, true, false, "the file, its -wal, its -shm and its folder must be writable"},
-    {SQLITE_FULL, false, false, false, "no space left"},
+    {SQLITE_FULL, true, false, false, "no space left"},
     {SQLITE_IOERR, true, true, false, ""},
     {SQLITE_NOMEM, true, false, false, ""},
     {SQLITE_SCHEMA, true, false, false, ""},

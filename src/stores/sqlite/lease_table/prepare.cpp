@@ -129,7 +129,10 @@ void make_schema(lease_connection& connection) {
     // A transaction that reads first can't write any more once another connection has written.
     sql::scoped_transaction scope(create ? link.begin_immediate() : link.begin());
     const bool there = create && begin_anew(connection);
-    sql::ensure_schema(file.database(), file.schema, file.names, file.settings.name);
+    auto& database = file.database();
+    sql::ensure_schema(
+        database, file.schema, file.names, file.settings.name,
+        {database.schema_version(sql::table_names::schema), database.schema_migration(sql::table_names::schema)});
     if (const std::string why = unfit_tables(connection); !why.empty()) refuse_tables(file, why);
     if (create) {
       // Above what can be seen: if the row was lost, no one knows what has been given out and swept.

@@ -143,7 +143,9 @@ zookeeper_handle::zookeeper_handle(const zookeeper_settings& settings, std::chro
   const std::unique_lock lock(closing_);  // events come when it is known
   native_ = make_native(settings.servers, nullptr);
   if (native_ == nullptr) {
-    throw std::runtime_error(fmt::format("{}: {}", fmt::join(settings.servers, ","), std::strerror(errno)));
+    // What the library leaves where the name service knows none of the hosts.
+    const char* const reason = errno == ENOENT ? "the name service knows no host of that name" : std::strerror(errno);
+    throw std::runtime_error(fmt::format("{}: {}", fmt::join(settings.servers, ","), reason));
   }
 }
 
