@@ -389,7 +389,8 @@ TEST_CASE_METHOD(run_scene, "dlock run: a missing key, a missing -- and a wrong 
 TEST_CASE_METHOD(run_scene, "dlock run: max-hold ends the command") {
   const auto ended = run({"--max-hold", "300ms", "--kill-after", "100ms"}, "while :; do sleep 1000; done");
   CHECK(ended.code == 79);
-  CHECK(ended.error.find("max") != std::string::npos);
+  CHECK(ended.error.find("max hold of 300ms reached: dlock ended the command") != std::string::npos);
+  CHECK(free());
 }
 
 TEST_CASE_METHOD(run_scene, "dlock run: with --json it says on the standard error what it did") {

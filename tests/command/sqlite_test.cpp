@@ -66,6 +66,9 @@ TEST_CASE("dlock: no URL, a wrong one and a wrong file have an exit code each, a
   CHECK(wrong.code == 78);
   CHECK(wrong.error.find("wrong.conf:2") != std::string::npos);
   std::ofstream(folder / "empty.conf") << "# url = sqlite:x\n";
+  // A folder can be opened and not be read.
+  CHECK(dlock_does({"list", "--config", folder / ""}).error.find("can't be read") != std::string::npos);
+  CHECK(dlock_does({"timeline", folder / ""}).code == 65);
   const auto empty = dlock_does({"list", "--config", folder / "empty.conf"});
   CHECK(empty.code == 78);
   CHECK(empty.error.find("has no line 'url = ...'") != std::string::npos);

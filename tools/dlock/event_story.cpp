@@ -61,6 +61,7 @@ void event_story::read(std::istream& from, const std::string& name) {
       refuse(name, number, std::string("is not an event: ") + wrong.what());
     }
   }
+  if (from.bad()) throw failure(exit_code::data, fmt::format("'{}' can't be read", name));
 }
 
 void event_story::finish() {

@@ -290,7 +290,14 @@ guard::report guard::next() {
   report what;
   for (;;) {
     const auto size = ::recv(socket_, &what, sizeof what, 0);
-    if (size == sizeof what) return what;
+    if (size == sizeof what && what.what != report::kind::ended) return what;
+    if (size == sizeof what) {
+      // What it leaves behind is below dlock when it is gone.
+      ::waitpid(pid_, nullptr, 0);
+      ::close(socket_);
+      socket_ = -1;
+      return what;
+    }
     // Reset: the guard has ended without reading all that dlock said. What it reported before is there all the same.
     if (size < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     // Killed: what it has started is ours now.

@@ -27,7 +27,7 @@ namespace dlock::command {
 
 namespace {
 
-/// None: it is gone, or it executes nothing more.
+/// None: it is gone.
 std::optional<process> process_of(const char* pid) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       std::fopen(fmt::format("/proc/{}/stat", pid).c_str(), "re"), std::fclose);
@@ -44,8 +44,19 @@ std::optional<process> process_of(const char* pid) {
   long threads = 0;
   constexpr const char* fields = " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld";
   if (std::sscanf(end + 1, fields, &state, &parent, &threads) != 3) return std::nullopt;
-  if (state == 'X' || (state == 'Z' && threads < 2)) return std::nullopt;
-  return process{std::atoi(pid), parent, std::string(begin + 1, end)};
+  const bool runs = state != 'X' && (state != 'Z' || threads > 1);
+  return process{.pid = std::atoi(pid), .parent = parent, .name = std::string(begin + 1, end), .runs = runs};
+}
+
+std::map<pid_t, process> all_processes() {
+  std::map<pid_t, process> all;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
+  if (proc == nullptr) return all;
+  while (const dirent* const entry = ::readdir(proc.get())) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    if (auto found = process_of(entry->d_name)) all.emplace(found->pid, std::move(*found));
+  }
+  return all;
 }
 
 /// False: it may not be sent to.
@@ -54,20 +65,25 @@ bool send(pid_t to, int signal) noexcept { return ::kill(to, signal) == 0 || err
 }  // namespace
 
 std::vector<process> descendants_of(pid_t root) {
-  std::multimap<pid_t, process> children;
-  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
-  if (proc == nullptr) return {};
-  while (const dirent* const entry = ::readdir(proc.get())) {
-    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    if (auto found = process_of(entry->d_name)) children.emplace(found->parent, std::move(*found));
+  // A process that ended while /proc was read may be missing between another one and the root. Then it is read again.
+  for (int attempt = 0;; ++attempt) {
+    const auto all = all_processes();
+    std::multimap<pid_t, const process*> children;
+    bool whole = true;
+    for (const auto& [pid, each] : all) {
+      children.emplace(each.parent, &each);
+      whole = whole && (each.parent <= 1 || all.contains(each.parent));
+    }
+    if (!whole && attempt < 5) continue;
+    std::vector<process> found{{.pid = root}};
+    for (std::size_t i = 0; i != found.size(); ++i) {
+      const auto [begin, end] = children.equal_range(found[i].pid);
+      for (auto at = begin; at != end; ++at) found.push_back(*at->second);
+    }
+    found.erase(found.begin());
+    std::erase_if(found, [](const process& each) { return !each.runs; });
+    return found;
   }
-  std::vector<process> found{{.pid = root}};
-  for (std::size_t i = 0; i != found.size(); ++i) {
-    const auto [begin, end] = children.equal_range(found[i].pid);
-    for (auto at = begin; at != end; ++at) found.push_back(at->second);
-  }
-  found.erase(found.begin());
-  return found;
 }
 
 std::string user_of(pid_t pid) {
@@ -86,7 +102,7 @@ std::string user_of(pid_t pid) {
 }
 
 bool is_ancestor(pid_t pid) {
-  for (auto above = ::getppid(); above > 1;) {
+  for (auto above = ::getppid(); above > 0;) {
     if (above == pid) return true;
     const auto found = process_of(std::to_string(above).c_str());
     above = found ? found->parent : 0;

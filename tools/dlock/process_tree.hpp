@@ -8,15 +8,14 @@
 
 namespace dlock::command {
 
-/// A process that still executes something. One whose main thread has ended executes its other threads, though /proc
-/// shows it as a zombie.
 struct process {
   pid_t pid = 0;
   pid_t parent = 0;
   std::string name{};  ///< as /proc shows it, which cuts it at 15 bytes
+  bool runs = true;    ///< also if its main thread has ended, so that /proc shows a zombie, and others have not
 };
 
-/// All of them below that one, as they are now.
+/// All that run below that one, as they are now.
 std::vector<process> descendants_of(pid_t root);
 
 /// Whether the calling process is below that one.

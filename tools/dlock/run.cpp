@@ -167,9 +167,8 @@ struct run_report {
                      ::sigabbrev_np(signal), names_of(all)));
   }
   /// At the end: processes that the command has started run on.
-  void warn_left(pid_t guard) {
-    auto all = descendants_of(::getpid());
-    std::erase_if(all, [&](const process& each) { return each.pid == guard; });
+  void warn_left() {
+    const auto all = descendants_of(::getpid());
     out["left"] = json::array();
     for (const auto& each : all) {
       out["left"].push_back(
@@ -192,7 +191,6 @@ lock_options lock_options_of(const run_options& from, const std::stop_token& can
   const auto wait = from.wait.value_or(busy == on_busy::wait ? wait_forever : 0ms);
   lock_options options{.ttl = from.ttl, .wait = wait, .cancel = cancel};
   if (from.min_hold > 0ms && !from.free_on_failure) options.min_hold = from.min_hold;
-  if (from.max_hold > 0ms) options.max_hold = from.max_hold;
   return options;
 }
 
@@ -227,28 +225,33 @@ int exit_code_of(int status) {
 /// While the command runs: signals are passed on, and it ends when the lock is lost.
 class running {
  public:
-  running(const run_report& report, guard& below, const lease& held, const signal_queue& signals, milliseconds ttl,
-          bool own_group)
-      : report_(report),
-        below_(below),
-        held_(held),
-        signals_(signals),
-        beat_(std::min<milliseconds>(ttl / 20, 500ms)),
-        own_group_(own_group) {}
+  running(const run_report& report, guard& below, const lease& held, const signal_queue& signals, bool own_group)
+      : report_(report), below_(below), held_(held), signals_(signals), own_group_(own_group) {}
 
   guard::report wait() {
     const std::stop_callback lost(held_.lost_token(), [this] { lost_.raise(); });
+    const auto& options = report_.options.run;
+    const auto beat = std::min<milliseconds>(options.ttl / 20, 500ms);
+    // Not the max_hold of the lease, because that would be lost then, and free a margin later at best.
+    const auto cap = options.max_hold > 0ms ? std::chrono::steady_clock::now() + options.max_hold
+                                            : std::chrono::steady_clock::time_point::max();
     bool ended = false;
     for (;;) {
       std::array<pollfd, 3> all{{{below_.descriptor(), POLLIN, 0},
                                  {signals_.descriptor(), POLLIN, 0},
                                  {ended ? -1 : lost_.descriptor(), POLLIN, 0}}};
-      ::poll(all.data(), all.size(), static_cast<int>(beat_.count()));
+      const auto now = std::chrono::steady_clock::now();
+      if (!ended && now >= cap) {
+        capped_ = ended = true;
+        below_.end_command();
+      }
+      const auto pause = ended ? beat : std::min(beat, std::chrono::ceil<milliseconds>(cap - now));
+      ::poll(all.data(), all.size(), static_cast<int>(pause.count()));
       trust();
       while (const auto got = signals_.next()) {
         if (own_group_ || !got->of_terminal) below_.pass_on(got->number);
       }
-      if (all[2].revents != 0) {
+      if (!ended && all[2].revents != 0) {
         below_.end_command();
         ended = true;
       }
@@ -262,6 +265,9 @@ class running {
     }
   }
 
+  /// Whether it was ended because of max_hold.
+  bool capped() const noexcept { return capped_; }
+
   /// The guard ends the command itself if this is not called any more.
   void trust() noexcept {
     const auto remaining = held_.remaining();
@@ -273,8 +279,8 @@ class running {
   guard& below_;
   const lease& held_;
   const signal_queue& signals_;
-  const milliseconds beat_;
   const bool own_group_;
+  bool capped_ = false;
   event lost_{};
 };
 
@@ -317,7 +323,7 @@ int run_under(run_report& report, lock_service& locks, const lock_key& key, guar
   report.out["waited_ms"] = report.elapsed_ms();
   report.say(fmt::format("holds '{}' after {}", detail::printable_text(options.key),
                          print_time(std::chrono::microseconds{static_cast<std::int64_t>(report.elapsed_ms() * 1e3)})));
-  running command(report, below, held, signals, options.ttl, own_group);
+  running command(report, below, held, signals, own_group);
   command.trust();
   below.start(variables_of(locks, held, options));
   const auto granted = std::chrono::steady_clock::now();
@@ -325,7 +331,7 @@ int run_under(run_report& report, lock_service& locks, const lock_key& key, guar
   const auto spent = std::chrono::steady_clock::now() - granted;
   report.out["held_ms"] = std::chrono::duration<double, std::milli>(spent).count();
   if (what.what == guard::report::kind::not_started) return explain_start(report, what.value, options.command.front());
-  if (what.left) report.warn_left(below.pid());
+  if (what.left) report.warn_left();
   if (what.what == guard::report::kind::guard_killed) {
     report.out["error"] = "the guard process was killed";
     report.warn("the guard process was killed, so dlock killed the command");
@@ -337,6 +343,7 @@ int run_under(run_report& report, lock_service& locks, const lock_key& key, guar
       options.free_on_failure && succeeded ? options.min_hold - std::chrono::floor<milliseconds>(spent) : 0ms;
   auto lost = release(report, locks, key, std::move(held), rest);
   if (lost.empty() && what.late) lost = "dlock was stopped until the lease's deadline had passed";
+  if (lost.empty() && command.capped()) lost = fmt::format("max hold of {} reached", option_time(options.max_hold));
   if (!what.command_left && (what.left || !lost.empty())) report.out["command_exit_code"] = status;
   if (!lost.empty()) {
     report.out["error"] = lost;

@@ -49,6 +49,8 @@ std::string url_in(const std::filesystem::path& path) {
     if (!url.empty()) refuse("url is given twice");
     url = value;
   }
+  if (in.bad())
+    throw failure(exit_code::config, fmt::format("the configuration file '{}' can't be read", path.string()));
   return url;
 }
 
