@@ -30,7 +30,7 @@ if ! PATH=$scratch/bin:$PATH bash -eu script >output 2>&1; then
 fi
 
 # All other lines with dlock run, with their options and another command.
-export DLOCK_URL=sqlite:locks.db CI_JOB_URL=https://ci.example.com/1
+export DLOCK_URL=sqlite:locks.db CI_JOB_ID=1234567890
 while IFS= read -r line; do
   line=${line//--config \/etc\/mailer\/dlock.conf/}
   if ! eval "$program run ${line%% -- *} -- true"; then
