@@ -11,12 +11,15 @@
 #include "dlock/dlock.hpp"
 #include "dlock/store_interface/store_url.hpp"
 #include "harness.hpp"
+#include "placement.hpp"
 #include "raw_client.hpp"
 
 namespace {
 
 using dlock::bench::figures;
 using dlock::bench::need_env;
+using dlock::bench::placed;
+using dlock::bench::placement;
 using dlock::bench::raw_client;
 
 double cpu_seconds() {
@@ -45,7 +48,8 @@ void held_locks(dlock::lock_service& locks, raw_client& raw) {
   for (const auto& one : held) one.ensure_held();
 }
 
-void uncontended(const std::string& url, raw_client& raw) {
+void uncontended(const std::string& url, raw_client& raw, placement where) {
+  const placed here(where, need_env("DLOCK_TEST_MYSQL_SOCKET"));
   dlock::lock_service locks{url};
   const dlock::lock_options options;
   std::string raw_key = "raw:4711";
@@ -53,7 +57,7 @@ void uncontended(const std::string& url, raw_client& raw) {
   { const dlock::lease make_row = locks.acquire(raw_key, options); }
   { const dlock::lease make_row = locks.acquire(our_key, options); }
   dlock::bench::compare(
-      "MariaDB: acquire+release, 1 thread", 41, 300, [&] { raw.pair(raw_key); },
+      std::string("MariaDB: acquire+release, 1 thread, ") + text_of(where), 41, 300, [&] { raw.pair(raw_key); },
       [&] { const dlock::lease held = locks.acquire(our_key, options); }, {.at_least = 0.9});
 }
 
@@ -119,7 +123,7 @@ int main() {
   const std::string url = dlock::bench::by_socket(at);
   { dlock::lock_service makes_the_tables{url}; }
   raw_client raw(at);
-  uncontended(url, raw);
+  for (const auto where : {placement::a_processor_each, placement::one_processor}) uncontended(url, raw, where);
   count_statements(url, raw);
   dlock::lock_service locks{url};  // with one session, of the class that the held locks have
   held_locks(locks, raw);
