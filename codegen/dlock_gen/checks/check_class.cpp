@@ -71,6 +71,8 @@ class form_checker {
     }
     if (function.access != visibility::is_public)
       return "is virtual and not public, so a wrapper can't pass it on: annotate the class that implements it";
+    if (function.shape.name == "operator=")
+      return "is a virtual assignment, which a wrapper can't pass on: remove virtual";
     if (function.is_final) return "is final, so a wrapper can't pass it on: remove final";
     if (function.shape.variadic)
       return "takes any number of arguments by \"...\", so a wrapper can't pass it on: remove \"...\"";

@@ -139,7 +139,7 @@ struct scope {
 enum class handed_out {
   nothing,
   object,   ///< by reference, pointer or std::shared_ptr: it may be the object itself
-  copy,     ///< by value or in another template: it is another object
+  copy,     ///< by value or std::unique_ptr: it is another object
   unknown,  ///< the result is deduced from a body
 };
 

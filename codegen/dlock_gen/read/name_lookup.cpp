@@ -56,17 +56,13 @@ void name_lookup::resolve(std::vector<annotation>& annotations, CXCursor members
 }
 
 CXCursor name_lookup::find(std::string_view name, CXCursor scope, bool before_scope) {
-  if (namespaces_.empty()) {
-    namespaces_.emplace();  // not again where there is none
-    read_namespaces(unit_.root());
-  }
   for (auto at = scope; is_class(at) || is_namespace(at); at = parent_of(at)) {
     if (is_class(at)) {
       const auto found = find_in_class(name, at, before_scope);
       if (clang_Cursor_isNull(found) == 0) return found;
       continue;
     }
-    const auto [begin, end] = namespaces_[usr_of(at)].equal_range(name);
+    const auto [begin, end] = names_in(at).equal_range(name);
     const auto found = std::find_if(begin, end, [&](const auto& each) { return fits(each.second, before_scope); });
     if (found != end) return found->second;
   }
@@ -95,17 +91,22 @@ CXCursor name_lookup::find_in_class(std::string_view name, CXCursor members, boo
   return clang_getNullCursor();
 }
 
-void name_lookup::read_namespaces(CXCursor parent) {
-  const auto in = is_namespace(parent) ? usr_of(parent) : std::string();
+const name_lookup::name_table& name_lookup::names_in(CXCursor name_space) {
+  const auto [known, is_new] = namespaces_.emplace(usr_of(name_space), name_table());
+  if (is_new) read_parts(unit_.root(), false, usr_of(name_space), known->second);
+  return known->second;
+}
+
+/// A namespace may be opened many times. `inside`: `parent` is a part of it.
+void name_lookup::read_parts(CXCursor parent, bool inside, const std::string& usr, name_table& into) {
   for (const auto each : children(parent)) {
-    if (unit_.in_system_header(each)) continue;
-    if (is_namespace(each) || kind_of(each) == CXCursor_LinkageSpec || kind_of(each) == CXCursor_UnexposedDecl) {
-      read_namespaces(each);
-    }
-    if (in.empty()) continue;  // what is in no namespace means the same everywhere
-    namespaces_[in].emplace(name_of(each), each);
+    const auto kind = kind_of(each);
+    if (kind == CXCursor_LinkageSpec || kind == CXCursor_UnexposedDecl) read_parts(each, inside, usr, into);
+    if (is_namespace(each) && usr.starts_with(usr_of(each))) read_parts(each, usr_of(each) == usr, usr, into);
+    if (!inside || clang_isDeclaration(kind) == 0) continue;
+    into.emplace(name_of(each), each);
     if (!is_open_enum(each)) continue;
-    for (const auto constant : children(each)) namespaces_[in].emplace(name_of(constant), constant);
+    for (const auto constant : children(each)) into.emplace(name_of(constant), constant);
   }
 }
 

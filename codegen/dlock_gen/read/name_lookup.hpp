@@ -28,10 +28,11 @@ class name_lookup {
   /// `before_scope`: "::" follows it, so only what has names in it is meant.
   CXCursor find(std::string_view name, CXCursor scope, bool before_scope);
   static CXCursor find_in_class(std::string_view name, CXCursor members, bool before_scope);
-  void read_namespaces(CXCursor parent);
+  const name_table& names_in(CXCursor name_space);
+  static void read_parts(CXCursor parent, bool inside, const std::string& usr, name_table& into);
 
   const translation_unit& unit_;
-  std::map<std::string, name_table> namespaces_{};  ///< by USR; none of the system's
+  std::map<std::string, name_table> namespaces_{};  ///< by USR
 };
 
 }  // namespace dlock_gen

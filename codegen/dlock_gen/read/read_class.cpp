@@ -112,7 +112,7 @@ class member_collector {
         target_(target),
         coroutines_(coroutines),
         names_(names),
-        family_(class_and_bases(definition)) {}
+        family_(family_of(definition)) {}
 
   void collect(const part& from) {
     for (const auto each : children(from.members)) {
@@ -125,6 +125,26 @@ class member_collector {
   }
 
  private:
+  /// The class, and those bases that have annotated functions.
+  std::set<std::string> family_of(CXCursor definition) const {
+    std::set<std::string> found{usr_of(definition)};
+    add_annotated_bases(definition, found);
+    return found;
+  }
+  bool add_annotated_bases(CXCursor members, std::set<std::string>& found) const {
+    bool any = false;
+    for (const auto each : children(members)) {
+      any = any || (is_function(each) && !unit_.annotations_of(each).empty());
+      if (kind_of(each) != CXCursor_CXXBaseSpecifier) continue;
+      const auto base = class_of(clang_getCursorType(each));
+      const auto base_members = clang_Cursor_isNull(base) != 0 ? base : members_of(base);
+      if (clang_Cursor_isNull(base_members) != 0 || !add_annotated_bases(base_members, found)) continue;
+      found.insert(usr_of(base));
+      any = true;
+    }
+    return any;
+  }
+
   void add(CXCursor function, const part& from) {
     auto annotations = unit_.annotations_of(function);
     names_.resolve(annotations, from.members, definition_);
@@ -202,38 +222,31 @@ class member_collector {
   }
 
   handed_out handed_out_by(CXCursor function) const {
-    if (is_constructor(function)) return handed_out::nothing;
-    const auto result = clang_getCanonicalType(clang_getCursorResultType(function));
-    if (is_deduced(result)) return handed_out::unknown;
-    if (!names_family(result)) return handed_out::nothing;
-    if (result.kind == CXType_LValueReference || result.kind == CXType_RValueReference || result.kind == CXType_Pointer)
-      return handed_out::object;
-    const auto name = qualified_name(template_of(class_of(result)));
-    return name == "std::shared_ptr" || name == "std::weak_ptr" ? handed_out::object : handed_out::copy;
+    return is_constructor(function) ? handed_out::nothing : led_to_by(clang_getCursorResultType(function));
   }
-  static CXType behind_pointers(CXType type) {
-    for (;;) {
-      type = clang_getCanonicalType(type);
-      const auto pointee = clang_getPointeeType(type);
-      const auto element = clang_getArrayElementType(type);
-      if (pointee.kind == CXType_Invalid && element.kind == CXType_Invalid) return type;
-      type = pointee.kind == CXType_Invalid ? element : pointee;
+  /// Whether a value of the type is, or leads to, an object of the class, of a class that is derived from it, or of a
+  /// base with annotated functions.
+  handed_out led_to_by(CXType type) const {
+    type = clang_getCanonicalType(type);
+    if (type.kind == CXType_Auto) return handed_out::unknown;  // bodies aren't read
+    if (const auto pointee = clang_getPointeeType(type); pointee.kind != CXType_Invalid) {
+      const auto found = led_to_by(pointee);
+      return found == handed_out::copy ? handed_out::object : found;
     }
-  }
-  /// Bodies aren't read, so nobody knows what "auto" is.
-  static bool is_deduced(CXType type) { return behind_pointers(type).kind == CXType_Auto; }
-  /// Whether the type is the class, a base of it, or a class derived from it, or has such a type in it.
-  bool names_family(CXType type) const {
-    const auto bare = behind_pointers(type);
-    const auto result = clang_getResultType(bare);
-    if (result.kind != CXType_Invalid && names_family(result)) return true;
-    for (int at = 0; at < clang_Type_getNumTemplateArguments(bare); ++at) {
-      const auto argument = clang_Type_getTemplateArgumentAsType(bare, static_cast<unsigned>(at));
-      if (argument.kind != CXType_Invalid && names_family(argument)) return true;
+    for (const auto part : {clang_getArrayElementType(type), clang_getResultType(type)}) {
+      if (part.kind != CXType_Invalid) return led_to_by(part);
     }
-    const auto found = class_of(bare);
-    if (clang_Cursor_isNull(found) != 0) return false;
-    return family_.contains(usr_of(found)) || class_and_bases(found).contains(usr_of(definition_));
+    const auto of = class_of(type);
+    if (clang_Cursor_isNull(of) != 0) return handed_out::nothing;
+    if (family_.contains(usr_of(of)) || class_and_bases(of).contains(usr_of(definition_))) return handed_out::copy;
+    auto most = handed_out::nothing;
+    for (int at = 0; at < clang_Type_getNumTemplateArguments(type); ++at) {
+      const auto argument = clang_Type_getTemplateArgumentAsType(type, static_cast<unsigned>(at));
+      if (argument.kind != CXType_Invalid) most = std::max(most, led_to_by(argument));
+    }
+    const auto name = qualified_name(template_of(of));
+    const bool refers = name == "std::shared_ptr" || name == "std::weak_ptr" || name == "std::reference_wrapper";
+    return refers && most == handed_out::copy ? handed_out::object : most;
   }
 
   /// A name that two bases have, neither of them derived from the other, means neither.

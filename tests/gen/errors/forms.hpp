@@ -3,8 +3,10 @@
 // clang-format off
 #include <dlock/annotations.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bases.hpp"
 
@@ -31,7 +33,9 @@ class makes_copies {
   DLOCK_LOCKED("order:{id}") virtual int place(int id);
   makes_copies with(int buyer) const;
   virtual std::unique_ptr<makes_copies> clone() const;
+  std::vector<makes_copies> several() const;
   makes_copies& itself() { return *this; }
+  std::vector<makes_copies*> all() const;
   static makes_copies make();
 
  private:
@@ -98,6 +102,8 @@ class abstract {
   DLOCK_LOCKED("a") virtual const abstract* next() const = 0;
   virtual void print(const char* format, ...) = 0;
   virtual void unsteady() volatile = 0;
+  virtual std::vector<std::reference_wrapper<abstract>> all() = 0;
+  virtual abstract& operator=(int n) = 0;
 
  protected:
   virtual void hook() {}
@@ -158,6 +164,7 @@ class overloads {
   DLOCK_LOCKED("f:{i}") long f(long i);
   template <class T> T f(T x);
   DLOCK_LOCKED("g") overloads& g();
+  DLOCK_LOCKED("d") auto deduced();
   DLOCK_LOCKED("h") void h(int dlock_key);
   DLOCK_LOCKED("v") void v() volatile;
   DLOCK_LOCKED("k") overloads& operator=(int n);

@@ -6,9 +6,11 @@
 #include <dlock/lock_options.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "forms_api.hpp"
 #include "forms_base.hpp"
@@ -38,8 +40,10 @@ class web_orders : public api::order_api {
   stage* on_;
 };
 
+struct part {};
+
 /// The object itself, with data, friends, and functions that are not virtual.
-class stock {
+class stock : public part {
  public:
   explicit stock(stage& on, int count = 100) : count_(count), on_(&on) { ++made; }
   virtual ~stock() = default;
@@ -58,6 +62,9 @@ class stock {
     return *this;
   }
   int count() const { return count_; }
+  /// Parts without annotations, and others that may be the object itself.
+  std::vector<part> parts() const { return {}; }
+  std::vector<stock*> all() { return {this}; }
   friend int peek(const stock& from) { return from.count_; }
   friend bool operator==(const stock& left, const stock& right) { return left.count_ == right.count_; }
 
@@ -137,6 +144,7 @@ class DLOCK_DEFAULTS(.reentry = entering) counters : private counter_base {
   static constexpr auto hidden = 3;
 
  public:
+  using mode_name = std::string;
   static constexpr auto entering = dlock::reentry::refuse;
   explicit counters(stage& on) : on_(&on) {}
   using counter_base::shown;
@@ -165,6 +173,11 @@ class DLOCK_DEFAULTS(.reentry = entering) counters : private counter_base {
   void with_private_default(int = hidden) {}
   counters& itself() { return *this; }
   counters copy() const { return *this; }
+  auto& deduced() { return *this; }
+  std::function<counters&()> later() {
+    return [this]() -> counters& { return *this; };
+  }
+  auto trailing() const -> mode_name { return "trailing"; }
   template <class T>
   T log(T what) {
     return what;

@@ -51,6 +51,7 @@ TEST_CASE_METHOD(scene, "gen forms: a subclass has one object, whatever knows on
   const stock copy = shop;
   CHECK(copy.count() == 40);
   CHECK(&as_class.take_all(1) == &shop);
+  CHECK(as_class.all().front() == &shop);
   CHECK(on.entered == 2);
 }
 
@@ -186,6 +187,7 @@ TEST_CASE_METHOD(scene, "gen forms: a proxy is no object of the class, and hands
   CHECK(counters::allocated == 0);
   CHECK(static_cast<std::string>(*all) == "counters");
   CHECK(all->shown(1) == 2);
+  CHECK(all->trailing() == "trailing");
   CHECK(all->of_class(3) == 3);
 }
 
