@@ -380,6 +380,7 @@ TEST_CASE_METHOD(run_scene, "dlock run: a missing key, a missing -- and a wrong 
   says({"run", "job", "--onbusy", "skip", "--", "true"}, "no option '--onbusy'; did you mean --on-busy?");
   says({"run", "job", "--min-hold", "2h", "--max-hold", "1h", "--", "true"},
        "--max-hold 1h must not be below --min-hold 2h");
+  says({"run", "job", "--label", std::string(65, 'x'), "--", "true"}, "--label has 65 bytes, and may have 64");
   says({"lst"}, "'lst' is not a verb of dlock; did you mean list?");
   says({"show", "a", "b"}, "'b' is one argument too many");
   CHECK_FALSE(there("locks.db"));

@@ -388,7 +388,12 @@ lease wait_for(const run_report& report, lock_service& locks, const lock_key& ke
   }
   if (verbose || terminal) report.warn(fmt::format("waiting for {}{}", key.explain(), holder));
   options.wait = whole == wait_forever ? whole : whole - quiet;
-  return locks.acquire(key, options);
+  try {
+    return locks.acquire(key, options);
+  } catch (const lock_timeout& busy) {  // it counts from the beginning of this call
+    if (quiet == 0ms) throw;
+    throw lock_timeout(fmt::format("{}, {} after the first attempt", busy.what(), option_time(whole)));
+  }
 }
 
 void check(const run_options& options) {
@@ -404,6 +409,9 @@ void check(const run_options& options) {
   if (options.max_hold > 0ms && options.max_hold < options.min_hold) {
     refuse(fmt::format("--max-hold {} must not be below --min-hold {}", option_time(options.max_hold),
                        option_time(options.min_hold)));
+  }
+  if (options.label.size() > 64) {
+    refuse(fmt::format("--label has {} bytes, and may have 64", options.label.size()));
   }
   if (options.free_on_failure && options.min_hold == 0ms) refuse("--free-on-failure needs --min-hold");
   if (busy == on_busy::wait && options.wait == 0ms) {
