@@ -19,9 +19,10 @@ class time_source;
 struct service_options {
   /// Shown to operators as the holder, beside host and pid. At most 64 bytes. Default: the program's name.
   std::string label{};
-  /// Connections for acquires and releases, of several one for releases alone; one more serves renewal. No connection
-  /// is bound to a held lock. A session may have 32 + 2 x connections broken connections in doubt; more end it
-  /// (loss_reason::abandoned). Default 4; 1 to 256.
+  /// Connections for acquires and releases; one more serves renewal. No connection is bound to a held lock. At most
+  /// half of them wait for rows that another program has locked. With 1, a thread of yours that a debugger stops in the
+  /// middle of a statement stops all acquires and releases. A session may have 32 + 2 x connections broken connections
+  /// in doubt; more end it (loss_reason::abandoned). Default 4; 1 to 256.
   std::size_t connections = 4;
   /// What calls inherit for each field that they do not set themselves. Default: lock_options{}, the library's own.
   lock_options defaults{};

@@ -27,10 +27,10 @@ struct async_fixture : engine_fixture {
   engine::service_core& core_of_home() { return *detail::access::core_of(*home); }
   /// Threads and tasks that stand in the queue.
   std::size_t standing() { return core_of_home().all().queue.queued(); }
-  /// Of which takes use one at a time.
+  /// Takes use one at a time.
   service_options few_connections() {
     auto settings = options();
-    settings.connections = 2;
+    settings.connections = 1;
     return settings;
   }
   /// Until nothing goes on before time moves.

@@ -146,6 +146,11 @@ void checker::in_turn(const request& by, const lock_row& row) {
                    short_id(by.session), (world_.now() - *since) / millisecond, short_id(earlier.front().session)));
 }
 
+void checker::row_locked(const std::string& key, moment time) {
+  auto& at = state_of(key);
+  at.found_by = std::max(at.found_by, world_.now() + time + 3 * second);
+}
+
 process* checker::deleted(const std::string& key, const lock_row& row) {
   constexpr moment soon = 1'500'000;
   forced_[key].push_back({row.session, row.nonce, row.fence});
@@ -291,8 +296,8 @@ void checker::not_left_free(std::string_view key, const key_state& at, moment si
   if (plan_.has(hazard::several)) return;
   for (const auto& each : at.waiters) {
     if (each.by->dead() || (by != nullptr && each.by != by)) continue;
-    const auto free =
-        world_.now() - std::max({since, each.since, world_.quiet_from(), at.forced_at + noticed_after, at.found_by});
+    const auto free = world_.now() - std::max({since, each.since, world_.quiet_for_all_from(),
+                                               at.forced_at + noticed_after, at.found_by});
     if (free <= longest_free()) continue;
     fail("liveness", key,
          fmt::format("it is free for {} ms, {} waits for it, and nothing has failed", free / 1'000, each.by->name()));
@@ -375,7 +380,9 @@ void checker::ended(const std::string& key, const lock_row& row) {
 
 /// Where a release wakes one waiter, it wakes none then, and they look at the key every 4 s.
 void checker::kept(const request& by, moment time) {
-  if (plan_.caps().wakes_one) state_of(by.resource).found_by = world_.now() + time + 4 * second;
+  if (!plan_.caps().wakes_one) return;
+  auto& at = state_of(by.resource);
+  at.found_by = std::max(at.found_by, world_.now() + time + 4 * second);
 }
 
 void checker::extended(const request& by, const lock_row& row) {

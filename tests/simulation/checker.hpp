@@ -63,6 +63,8 @@ class checker final : public history {
   void revoked(const std::string& key, std::uint64_t fence) { revoked_[key] = {fence, world_.now()}; }
   bool is_forced(const std::string& key, std::uint64_t fence) const;
 
+  /// Another program has the key's row locked for so long. Only then may the key stay free while others wait for it.
+  void row_locked(const std::string& key, moment time);
   /// Somebody deletes the lock. The process that holds it is notified, and must know soon. Null: no process is known.
   process* deleted(const std::string& key, const lock_row& row);
 
@@ -95,7 +97,7 @@ class checker final : public history {
     std::vector<waiter> waiters{};
     std::vector<notified_loss> losses{};  // the last of each process
     moment forced_at = -1'000'000'000;
-    moment found_by = 0;  // that it is free, though no release has said so
+    moment found_by = 0;  // that it is free, though no release has said so, or its row is locked
   };
   key_state& state_of(std::string_view key);
   struct forced_grant {

@@ -31,7 +31,7 @@ std::uint64_t fitting(store_kind kind) {
     for (const auto each : those) made &= fits ? all_hazards : ~static_cast<std::uint64_t>(each);
   };
   only_if(caps.rows, {hazard::transactions, hazard::rows, hazard::columns, hazard::claims});
-  only_if(caps.rows || caps.extends_unlocked, {hazard::foreign});
+  only_if(traits_of(kind).locks_rows, {hazard::foreign});
   only_if(caps.expiring_leases, {hazard::unkept});
   only_if(caps.tells_free || caps.wakes_one, {hazard::late_notifications, hazard::broken_channels});
   // Those that wait in a queue at the server are never forgotten.
@@ -45,12 +45,6 @@ std::uint64_t fitting(store_kind kind) {
 }
 
 }  // namespace
-
-capabilities plan::caps() const noexcept {
-  auto made = traits_of(kind).caps;
-  made.extends_unlocked = made.extends_unlocked || extends_unlocked;
-  return made;
-}
 
 plan plan::of(std::uint64_t seed, const allowed& may) {
   random_source chance(seed ^ 0x5eedULL);
@@ -76,8 +70,7 @@ plan plan::of(std::uint64_t seed, const allowed& may) {
   made.mischief = chance.between(100, 3'000) * 1'000;
   made.first_pause = chance.chance(200'000) ? chance.between(1, 5) : chance.between(10, 60);
   made.often = chance.chance(300'000) ? static_cast<std::uint64_t>(chance.between(2, 12)) : 1;
-  made.take_waits = chance.chance(300'000) && (made.caps().rows || made.caps().extends_unlocked);
-  made.extends_unlocked = chance.chance(500'000) && made.caps().rows;
+  made.take_waits = chance.chance(300'000) && traits_of(made.kind).locks_rows;
   made.in_order = chance.chance(300'000) && made.caps().keeps_order;
   // Rows and lists have no order, and who asks for them overtakes.
   constexpr auto without_order = static_cast<std::uint64_t>(hazard::rows) | static_cast<std::uint64_t>(hazard::several);

@@ -137,17 +137,16 @@ struct plan {
   unsigned keys = 3;
   unsigned rounds = 40;  ///< of each thread
   unsigned connections = 2;
-  moment travel = 200;            ///< of a statement on the wire, at most
-  moment mischief = 700'000;      ///< between two of the rarer misfortunes, about
-  moment first_pause = 10;        ///< of a waiter, milliseconds
-  std::uint64_t often = 1;        ///< how much more often than usual faults come
-  bool take_waits = false;        ///< a take waits for row locks for up to a second
-  bool in_order = false;          ///< all ask with fairness::fifo
-  bool extends_unlocked = false;  ///< a renewal of a row need not wait for its lock
+  moment travel = 200;        ///< of a statement on the wire, at most
+  moment mischief = 700'000;  ///< between two of the rarer misfortunes, about
+  moment first_pause = 10;    ///< of a waiter, milliseconds
+  std::uint64_t often = 1;    ///< how much more often than usual faults come
+  bool take_waits = false;    ///< a statement waits for row locks for up to a second, unless row_wait::never
+  bool in_order = false;      ///< all ask with fairness::fifo
 
   static plan of(std::uint64_t seed, const allowed& may = {});
   bool has(hazard one) const noexcept { return (hazards & static_cast<std::uint64_t>(one)) != 0; }
-  capabilities caps() const noexcept;
+  capabilities caps() const noexcept { return traits_of(kind).caps; }
   /// Waiters rely on notifications, and don't poll.
   bool notifies() const noexcept { return caps().tells_free && !caps().others_release; }
   moment longest_travel() const noexcept { return has(hazard::distances) ? farthest * travel : travel; }

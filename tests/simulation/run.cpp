@@ -64,6 +64,7 @@ run::run(const plan& how, mistake wrong, bool with_story)
   world_.story.wanted = with_story;
   server_.data.wrong = server_.waiters.wrong = wrong;
   make_keys();
+  server_.locked = [this](const std::string& key, moment time) { checker_.row_locked(key, time); };
   server_.deleted = [this](const std::string& key, const lock_row& row) {
     const auto* const whose = checker_.deleted(key, row);
     for (const auto& each : applications_) {

@@ -170,14 +170,12 @@ void server::run_but(job& one, const std::function<bool(std::size_t)>& fails) {
 
 /// Those that meet a locked row, or all, are told so. False: they wait for it.
 bool server::fail_contended(job& one) {
-  const auto action = one.asks.front().action;
-  if (action == verb::extend && one.asks.front().no_wait) {
-    run_but(one, [&](std::size_t i) { return is_locked(one.asks[i]); });
-    return true;
-  }
-  const bool grants = action == verb::take || action == verb::take_over || action == verb::insert;
-  if (!one.gave_up_waiting && !(grants && !plan_.take_waits)) return false;
-  const bool pass_over = one.asks.size() > 1 && !plan_.has(hazard::contention);
+  const auto& asked = one.asks.front();
+  const bool alone = one.asks.size() == 1;
+  const bool waits =
+      asked.if_locked == row_wait::accept || (asked.if_locked == row_wait::avoid && alone && plan_.take_waits);
+  if (waits && !one.gave_up_waiting) return false;
+  const bool pass_over = !alone && (!plan_.has(hazard::contention) || asked.action == verb::extend);
   run_but(one, [&](std::size_t i) { return !pass_over || is_locked(one.asks[i]); });
   return true;
 }
@@ -342,18 +340,20 @@ void server::foreign() {
   for (const auto& [key, row] : data.locks()) {
     if (row.locked_by != 0) continue;
     if (row.by_column) all.push_back(key);
-    if (row.by_column || data.traits.caps.extends_unlocked) lockable.push_back(key);
+    if (data.traits.locks_rows) lockable.push_back(key);
   }
   if (!up_) return;
   if (!lockable.empty() && chance.chance(200'000)) {
     // Its transaction locks some rows, and frees them soon or late.
     const auto by = connect();
-    for (auto most = chance.between(1, 5); most > 0; --most) {
-      data.locks().at(lockable[chance.below(lockable.size())]).locked_by = by;
+    const auto time = chance.chance(100'000) ? chance.between(second, 8 * second) : chance.between(1'000, second / 3);
+    for (auto most = chance.between(1, 12); most > 0; --most) {
+      const auto& key = lockable[chance.below(lockable.size())];
+      data.locks().at(key).locked_by = by;
+      locked(key, time);
     }
     any_locked_ = true;
-    const auto time = chance.chance(100'000) ? chance.between(second, 4 * second) : chance.between(1'000, second / 3);
-    world_.disturb(time + 3 * second);
+    world_.disturb_some(time + 3 * second);  // all other keys go on
     world_.after(time, [this, by] { close(by); });
   }
   if (all.empty()) return;

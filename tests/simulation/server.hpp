@@ -168,6 +168,8 @@ class server {
 
   std::uint64_t faults = 0;
   bool calm = false;  ///< the faults of the plan are over
+  /// Told of each row that another program locks, and for how long.
+  std::function<void(const std::string& key, moment time)> locked{};
   /// Told of each connection that ends at the server.
   std::function<void(std::uint64_t)> closed{};
 

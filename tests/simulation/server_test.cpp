@@ -188,7 +188,12 @@ TEST_CASE_METHOD(server_fixture, "simulated server: a release waits for a row lo
                  "[simulation]") {
   const auto fence = insert(b, 1);
   const auto open_one = verified_by(b, fence);
-  const auto waits = sent({.action = verb::release, .session = b, .nonce = 1, .fence = fence});
+  const auto at_once = sent({.action = verb::release, .session = b, .nonce = 1, .fence = fence});
+  at.arrive(at_once);
+  REQUIRE(at_once->done);
+  CHECK(at_once->answers[0].why.contended);
+  const auto waits =
+      sent({.action = verb::release, .session = b, .nonce = 1, .fence = fence, .if_locked = row_wait::accept});
   at.arrive(waits);
   pass(second - 1);
   CHECK_FALSE(waits->done);

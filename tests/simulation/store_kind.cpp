@@ -7,6 +7,7 @@ store_traits traits_of(store_kind kind) noexcept {
   store_traits made;
   auto& caps = made.caps;
   caps.rows = kind == store_kind::lease_table || kind == store_kind::waiter_table;
+  made.locks_rows = caps.rows || kind == store_kind::state_row || kind == store_kind::t_lock;
   switch (kind) {
     case store_kind::lease_table: caps.passes_on = true; break;
     case store_kind::waiter_table: caps.passes_on = caps.wakes_one = caps.keeps_order = true; break;
@@ -34,7 +35,7 @@ store_traits traits_of(store_kind kind) noexcept {
     case store_kind::state_row:
     case store_kind::t_lock:
       caps.session_leases = caps.batch = caps.min_hold = false;
-      caps.renewed_leases = caps.extends_unlocked = true;
+      caps.renewed_leases = true;
       caps.request_ids = kind == store_kind::t_lock;
       caps.consecutive_fences = kind != store_kind::t_lock;
       break;

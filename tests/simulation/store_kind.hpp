@@ -48,6 +48,7 @@ constexpr std::uint32_t bit_of(store_kind kind) noexcept { return 1U << static_c
 struct store_traits {
   capabilities caps{.rows = true};
   bool keeps_rows = true;          ///< a key that was used has a row while it is free
+  bool locks_rows = false;         ///< transactions of other programs may have a row locked
   bool counts_waiters = false;     ///< the reply to a release says how many waiters were notified
   bool queues = false;             ///< a watch with a session takes a position in a queue at the server
   bool notices_deletions = false;  ///< the holder of a lock that somebody deletes is notified

@@ -92,8 +92,12 @@ class world {
 
   /// Something fails or is slow now. What follows from that is over after so long.
   void disturb(moment for_so_long) noexcept { quiet_from_ = std::max(quiet_from_, now_ + for_so_long); }
+  /// The same of something that some keys alone may notice.
+  void disturb_some(moment for_so_long) noexcept { some_quiet_from_ = std::max(some_quiet_from_, now_ + for_so_long); }
   /// From when on nothing has failed.
-  moment quiet_from() const noexcept { return quiet_from_; }
+  moment quiet_from() const noexcept { return std::max(quiet_from_, some_quiet_from_); }
+  /// From when on nothing has failed that all keys may notice.
+  moment quiet_for_all_from() const noexcept { return quiet_from_; }
 
   /// `text` is called if the line is wanted.
   template <class Text>
@@ -119,6 +123,7 @@ class world {
 
   moment now_ = 0;
   moment quiet_from_ = 0;
+  moment some_quiet_from_ = 0;
   std::uint64_t steps_ = 0;
   moment then_ = 0;            // when there had been so many steps that it is looked at
   std::vector<entry> heap_{};  // each has four children: half as many levels as with two

@@ -79,8 +79,10 @@ class faulty_store final : public store,
     blocker_ = connection;
     blocker_seen_ = can_be_seen;
   }
-  /// Another program's transaction has that key's row locked, until unlock_row(): an extension is contended, at once or
-  /// after it has waited for a second. Before that a service may know that by capabilities::extends_unlocked.
+  /// A statement can't be told not to wait for a row lock, unless it is row_wait::never. Before a service uses it.
+  void let_changes_wait() { changes_wait_ = true; }
+  /// Another program's transaction has that key's row locked, until unlock_row(): a statement that changes it is
+  /// contended, at once or after it has waited for a second.
   void lock_row(const lock_key& key) {
     const std::lock_guard lock(mutex_);
     locked_rows_.emplace(key.view());
@@ -89,7 +91,7 @@ class faulty_store final : public store,
     const std::lock_guard lock(mutex_);
     locked_rows_.erase(std::string(key.view()));
   }
-  /// The keys of which extensions have waited for a row lock, in that order.
+  /// The keys of which statements have waited for a row lock, in that order.
   std::vector<std::string> waited_for() const {
     const std::lock_guard lock(mutex_);
     return waited_for_;
@@ -351,7 +353,10 @@ class faulty_store final : public store,
 
   bool locked(const request* q) const {
     const std::lock_guard lock(mutex_);
-    return q != nullptr && q->action == verb::extend && locked_rows_.contains(std::string(q->resource));
+    return q != nullptr && q->action != verb::poll && locked_rows_.contains(std::string(q->resource));
+  }
+  bool waits(const request& q) const noexcept {
+    return q.if_locked == row_wait::accept || (changes_wait_ && q.if_locked == row_wait::avoid);
   }
 
   script find(statement of, microseconds ttl) {
@@ -409,11 +414,11 @@ class faulty_store final : public store,
       return unknown;
     }
     if (locked(q)) {
-      if (!q->no_wait) {
+      if (waits(*q)) {
         const std::lock_guard lock(mutex_);
         waited_for_.emplace_back(q->resource);
       }
-      if (!q->no_wait && !by.sleep(std::chrono::seconds{1})) {
+      if (waits(*q) && !by.sleep(std::chrono::seconds{1})) {
         by.broken = true;
         return unknown;
       }
@@ -439,6 +444,7 @@ class faulty_store final : public store,
   std::atomic<bool> takes_wait_{false};
   std::atomic<unsigned> waiters_{0};
   std::string unfit_{};
+  bool changes_wait_ = false;
   bool has_admin_ = true;
   bool has_transactions_ = true;
   std::atomic<bool> cut_{false};

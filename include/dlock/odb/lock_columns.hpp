@@ -59,9 +59,9 @@ class lock_columns {
 ///    WHERE id = 42 AND (lock_owner = '' OR lock_expire_time < now());               -- 1 row: locked
 ///   UPDATE t SET lock_owner = '', lock_expire_time = now() WHERE id = 42 AND lock_owner = 'me';
 ///
-/// The expiry column is what keeps such a lease, so it is renewed itself, every ttl/3. On MySQL and MariaDB up to 64
-/// rows share a statement, and on SQLite each row has its own. A transaction that has the row locked delays it. The
-/// version column is the fence. Columns lock_owner, lock_expire_time.
+/// The expiry column is what keeps such a lease, so it is renewed itself, every ttl/3. Up to 64 rows share a statement,
+/// and on SQLite a transaction. A transaction that has the row locked delays it. The version column is the fence.
+/// Columns lock_owner, lock_expire_time.
 class expiring_lock_columns {
  public:
   expiring_lock_columns() = default;

@@ -62,6 +62,14 @@ struct seen {
   std::string who{};          ///< "host/pid label", for messages; may be empty
 };
 
+/// What a store does about a row that a transaction of another program has locked. It never waits for longer than about
+/// a second, and answers fault::contended if it has not got the row by then.
+enum class row_wait : std::uint8_t {
+  avoid,   ///< it does not wait, if the server can be told so by the same statement
+  never,   ///< it does not wait, even if that costs a statement more
+  accept,  ///< it waits
+};
+
 /// One verb on one key, or on one row of the application's.
 struct request {
   verb action{};
@@ -83,9 +91,7 @@ struct request {
   /// registered too, and comes before those that registered later.
   bool in_order = false;
   bool registered = false;
-  /// extend, with capabilities::extends_unlocked: if another transaction has the row locked, the store does not wait
-  /// for it and answers fault::contended at once.
-  bool no_wait = false;
+  row_wait if_locked = row_wait::avoid;  ///< of verbs that change a row; a store without row locks ignores it
   /// release, cancel, with capabilities::wakes_others: somebody may be registered as a waiter, so the store looks for
   /// one and wakes it, which costs more than a plain release.
   bool wake = false;
@@ -154,10 +160,7 @@ struct capabilities {
   bool passes_on = false;
   bool keeps_order = false;  ///< request::in_order, or the store serves waiters in the order in which they came anyway
   bool request_ids = false;  ///< a caller with a request::request_id re-enters what it holds, from any process
-  /// Other transactions may have some of the rows locked, and the store keeps request::no_wait: then one of them delays
-  /// no renewal but its own. False: `extend` is always sent alone, and may wait.
-  bool extends_unlocked = false;
-  bool any_key = true;  ///< any 1 to 255 bytes are a separate key; false: unfit_key() is asked about each
+  bool any_key = true;       ///< any 1 to 255 bytes are a separate key; false: unfit_key() is asked about each
 };
 
 }  // namespace dlock

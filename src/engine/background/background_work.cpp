@@ -13,8 +13,9 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr microseconds timeout = 2s;  // of one statement
-/// Between two tries of one. The first is for releases whose caller would still be waiting.
-constexpr std::array<microseconds, 2> pauses{5ms, 500ms};
+/// Between two tries of one. The first is for releases whose caller would still be waiting, the second for those of
+/// them that have met a locked row.
+constexpr std::array<microseconds, 3> pauses{5ms, 50ms, 500ms};
 /// After nothing could be sent at all.
 constexpr microseconds unreachable_pause = 500ms;
 }  // namespace
@@ -74,9 +75,9 @@ void background_work::cancel_later(std::shared_ptr<grant> grant, std::shared_ptr
   grant->give_up = give_up;
   const bool tried = doubt != nullptr;
   grant->in_doubt = std::move(doubt);
-  grant->not_before = now + pauses[1];
+  grant->not_before = now + pauses.back();
   lock_type lock(mutex_);
-  (tried ? retries_[1] : now_).push_back(std::move(grant));
+  (tried ? retries_.back() : now_).push_back(std::move(grant));
   pump_and_tell(lock, now);
 }
 
@@ -280,7 +281,7 @@ void background_work::try_again(const std::shared_ptr<grant>& grant, bool answer
     hooks_.released(grant, release_result::later, why, now);
     mutex_.lock();
   }
-  const std::size_t level = soon ? 0 : 1;
+  const std::size_t level = !soon ? 2 : why.contended ? 1 : 0;
   grant->not_before = now + pauses[level];
   retries_[level].push_back(grant);
 }

@@ -76,7 +76,7 @@ class background_work final : public statement_owner {
     bool gone = false;  ///< before it was sent, the connection that is in doubt was
   };
   static constexpr std::size_t most_at_once = 64;
-  static constexpr std::size_t levels = 2;
+  static constexpr std::size_t levels = 3;
   using lock_type = base::unique_lock;
 
   bool has_room() const noexcept DLOCK_REQUIRES(mutex_) { return under_way_ * 2 <= most_at_once; }

@@ -14,14 +14,7 @@ constexpr int soon = 12;
 
 row_renewer::row_renewer(service_context& shared, statement_executor& statements, held_locks& grants, notifier& news,
                          hooks callbacks)
-    : shared_(shared),
-      statements_(statements),
-      grants_(grants),
-      news_(news),
-      hooks_(std::move(callbacks)),
-      passes_over_(statements.where().caps().extends_unlocked),
-      // Some connections must be left for everything else.
-      most_waits_(std::max<std::size_t>(1, shared.options.connections / 2)) {}
+    : shared_(shared), statements_(statements), grants_(grants), news_(news), hooks_(std::move(callbacks)) {}
 
 void row_renewer::make_room(grant& grant) { grant.renewal = std::make_unique<renewal_state>(grant); }
 
@@ -39,7 +32,6 @@ void row_renewer::remove(grant& grant) noexcept {
   if (grant.renewal == nullptr) return;
   const base::lock_guard lock(mutex_);
   due_.remove(*grant.renewal);
-  blocked_.remove(*grant.renewal);
 }
 
 // ---- what is sent ---------------------------------------------------------------------------------------------------
@@ -47,15 +39,12 @@ void row_renewer::remove(grant& grant) noexcept {
 instant row_renewer::tick(instant now) noexcept {
   const base::lock_guard lock(mutex_);
   send_due(now);
-  send_blocked(now);
-  return next_time(now);
+  return next_time();
 }
 
-instant row_renewer::next_time(instant now) const noexcept {
+instant row_renewer::next_time() const noexcept {
   // What is still in the books when it was stopped is never sent: its time must not keep the caller busy.
-  if (stop_) return instant::max();
-  if (!blocked_.empty() && waits_ < most_waits_) return now;
-  return due_.first();
+  return stop_ ? instant::max() : due_.first();
 }
 
 bool row_renewer::wanted(const std::shared_ptr<grant>& about, instant now) noexcept {
@@ -73,17 +62,10 @@ void row_renewer::send_due(instant now) noexcept {
   while (!stop_ && due_.first() <= now) {
     auto about = due_.take_first().of.alive();
     if (about == nullptr) continue;
-    const bool queued = about->renewal->blocked.set();
-    blocked_.remove(*about->renewal);
     const bool goes = wanted(about, now);
-    if (goes && passes_over_) {
-      out[count++] = &prepare(about, false, now);
-    } else if (goes) {
-      block(about, now);
-    }
-    if (goes && passes_over_ && !queued && count < out.size()) continue;
+    if (goes) out[count++] = &prepare(about, now);
+    if (goes && count < out.size()) continue;
     mutex_.unlock();
-    if (goes && queued) post_late(*about);
     if (count == out.size()) statements_.submit({out.data(), std::exchange(count, 0)});
     about.reset();  // its end may be the end of more, and takes the lock
     mutex_.lock();
@@ -94,34 +76,14 @@ void row_renewer::send_due(instant now) noexcept {
   mutex_.lock();
 }
 
-void row_renewer::send_blocked(instant now) noexcept {
-  while (!stop_ && waits_ < most_waits_ && !blocked_.empty()) {
-    auto about = blocked_.take_first().of.alive();
-    if (about == nullptr) continue;
-    due_.remove(*about->renewal);
-    statement* const send = wanted(about, now) ? &prepare(about, true, now) : nullptr;
-    if (send != nullptr) ++waits_;
-    mutex_.unlock();
-    if (send != nullptr) statements_.submit(*send);
-    about.reset();
-    mutex_.lock();
-  }
-}
-
-void row_renewer::block(const std::shared_ptr<grant>& about, instant now) noexcept {
-  blocked_.set(*about->renewal, now + about->own_end.remaining(now));
-}
-
-statement& row_renewer::prepare(const std::shared_ptr<grant>& about, bool waits, instant now) noexcept {
+statement& row_renewer::prepare(const std::shared_ptr<grant>& about, instant now) noexcept {
   auto& state = *about->renewal;
   auto& send = state.send;
   send.what = statement::kind::keyed;
   send.priority = priority::extends;
   send.ask = about->ask(verb::extend);
   send.ask.ttl = about->ttl;
-  send.ask.no_wait = !waits;
-  // Longer than those that wait keep a connection.
-  const auto limit = std::min(waits ? about->ttl / 6 : about->ttl / 4, about->own_end.remaining(now));
+  const auto limit = std::min(about->ttl / 4, about->own_end.remaining(now));
   send.in_background(*this, &state, now + limit, about->ttl / 6);
   state.under_way = about;
   return send;
@@ -134,8 +96,10 @@ void row_renewer::post_late(grant& about) noexcept {
 }
 
 instant row_renewer::judge(grant& about, instant now) noexcept {
-  const auto& sent = about.renewal->send;
+  auto& state = *about.renewal;
+  const auto& sent = state.send;
   const auto& answer = sent.answer;
+  const bool met_before = std::exchange(state.met_row_lock, answer.result == outcome::failed && answer.why.contended);
   if (answer.result == outcome::yes) {
     // Rule 4: from the sending. Told that it passed, it can't be moved.
     if (!about.own_end.extend(sent.sent_at + about.ttl - margin_for(about.ttl, shared_.options.margin)))
@@ -147,27 +111,21 @@ instant row_renewer::judge(grant& about, instant now) noexcept {
     if (about.own_end.remaining(now).count() > 0) hooks_.lost(about.shared_from_this(), loss_reason::taken_over, now);
     return instant::max();
   }
-  post_late(about);
+  // A row that is locked once is most often free when it is tried again.
+  if (met_before || !state.met_row_lock) post_late(about);
   return now + about.ttl / soon;
 }
 
 void row_renewer::answered(statement& statement) noexcept {
   const auto about = std::move(static_cast<renewal_state*>(statement.about)->under_way);
   const auto now = statement.answered_at;
-  const bool waited = !statement.ask.no_wait;
-  const bool locked = !waited && statement.answer.result == outcome::failed && statement.answer.why.contended;
-  auto again = instant::max();
-  if (about->state.load() == grant_state::held) again = locked ? now + about->ttl / soon : judge(*about, now);
+  const auto again = about->state.load() == grant_state::held ? judge(*about, now) : instant::max();
   auto next = instant::max();
   {
     const base::lock_guard lock(mutex_);
-    if (waited) --waits_;
     // Once its end has begun it is removed, now or before.
-    if (again != instant::max() && about->state.load() == grant_state::held) {
-      due_.set(*about->renewal, again);
-      if (locked) block(about, now);
-    }
-    next = next_time(now);
+    if (again != instant::max() && about->state.load() == grant_state::held) due_.set(*about->renewal, again);
+    next = next_time();
   }
   if (next != instant::max()) hooks_.sooner(next);
 }

@@ -13,12 +13,9 @@
 
 namespace dlock::engine {
 
-/// Renews rows and keys whose own expiry keeps their lease (lease_kind::column), each third of their ttl. Any
-/// transaction may have such a row locked (rule 7), and must not delay the renewals of others. So what is due is sent
-/// first without waiting, in as few batches as there may be. What was locked is sent once more, alone, and waits for
-/// its row: some connections are used for that, and the grant with the least time left goes first. Meanwhile it is
-/// tried without waiting again and again. A store that can't say `contended` at once (capabilities::extends_unlocked)
-/// gets the second kind alone. Thread safety: all functions from any thread.
+/// Renews rows and keys whose own expiry keeps their lease (lease_kind::column), each third of their ttl, in as few
+/// batches as there may be. Any transaction may have such a row locked (rule 7): the executor sees to it that this
+/// delays no others, and what was locked is tried again soon. Thread safety: all functions from any thread.
 class row_renewer final : public statement_owner {
  public:
   struct hooks {
@@ -45,13 +42,11 @@ class row_renewer final : public statement_owner {
   void answered(statement& statement) noexcept override;
   /// Whether it is to be renewed now. If only its own transaction forbids that, it is due again soon.
   bool wanted(const std::shared_ptr<grant>& about, instant now) noexcept DLOCK_REQUIRES(mutex_);
-  statement& prepare(const std::shared_ptr<grant>& about, bool waits, instant now) noexcept;
-  // These two open the lock meanwhile.
+  statement& prepare(const std::shared_ptr<grant>& about, instant now) noexcept;
+  /// Opens the lock meanwhile.
   void send_due(instant now) noexcept DLOCK_REQUIRES(mutex_);
-  void send_blocked(instant now) noexcept DLOCK_REQUIRES(mutex_);
-  void block(const std::shared_ptr<grant>& about, instant now) noexcept DLOCK_REQUIRES(mutex_);
   /// When tick() has something to do.
-  instant next_time(instant now) const noexcept DLOCK_REQUIRES(mutex_);
+  instant next_time() const noexcept DLOCK_REQUIRES(mutex_);
   void post_late(grant& about) noexcept DLOCK_EXCLUDES(mutex_);
   /// When it is due again; instant::max(): never.
   instant judge(grant& about, instant now) noexcept DLOCK_EXCLUDES(mutex_);
@@ -61,12 +56,8 @@ class row_renewer final : public statement_owner {
   held_locks& grants_;
   notifier& news_;
   const hooks hooks_;
-  const bool passes_over_;        // capabilities::extends_unlocked
-  const std::size_t most_waits_;  // statements that may wait for a row lock at the same time
   base::mutex mutex_;
   deadline_heap<renewal_state> due_ DLOCK_GUARDED_BY(mutex_){&renewal_state::due};
-  deadline_heap<renewal_state> blocked_ DLOCK_GUARDED_BY(mutex_){&renewal_state::blocked};
-  std::size_t waits_ DLOCK_GUARDED_BY(mutex_) = 0;
   bool stop_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 

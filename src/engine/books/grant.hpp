@@ -229,14 +229,14 @@ struct grant_deadline {
   deadline_heap<grant_deadline>::link link{};
 };
 
-/// The renewal of a grant whose own expiry keeps its lease. `due` and `blocked` are guarded by the mutex of
-/// row_renewer. The rest belongs to the renewal that is under way.
+/// The renewal of a grant whose own expiry keeps its lease. `due` is guarded by the mutex of row_renewer. The rest
+/// belongs to the renewal that is under way.
 struct renewal_state {
   explicit renewal_state(grant& whose) noexcept : of(whose) {}
 
   grant& of;
-  deadline_heap<renewal_state>::link due{};      ///< by the time of its next renewal
-  deadline_heap<renewal_state>::link blocked{};  ///< by its deadline, while its renewal is to wait for a row lock
+  deadline_heap<renewal_state>::link due{};  ///< by the time of its next renewal
+  bool met_row_lock = false;                 ///< the last one did
   statement send{};
   std::shared_ptr<grant> under_way{};  ///< until it is answered
 };

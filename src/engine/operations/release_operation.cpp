@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/operations/release_operation.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -9,7 +10,8 @@ namespace dlock::engine {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr microseconds between_tries = 5ms;
+constexpr microseconds shortest_pause = 5ms;
+constexpr microseconds longest_pause = 80ms;  // somebody may have the row locked for long
 }  // namespace
 
 action release_operation::start(instant now) {
@@ -130,10 +132,11 @@ action release_operation::resume(instant now) {
   for (auto& ended : all_) {
     if (ended.open) judge(ended, now);
   }
-  if (open_ == 0 || !soon_ || now + between_tries >= until_) return finish(now);
+  if (open_ == 0 || !soon_ || now + shortest_pause >= until_) return finish(now);
   if (at_once_) return send();
   pauses_ = true;
-  return action::wait(now + between_tries);
+  pause_ = std::clamp(2 * pause_, shortest_pause, longest_pause);
+  return action::wait(std::min(now + pause_, until_ - shortest_pause));
 }
 
 /// Before anybody else can have the key.

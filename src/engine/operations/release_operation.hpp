@@ -57,6 +57,7 @@ class release_operation final : public operation {
   bool soon_ = true;      // they may be answered the next time
   bool at_once_ = false;  // one of them is another statement than the one before
   bool pauses_ = false;
+  microseconds pause_{0};
 };
 
 }  // namespace dlock::engine

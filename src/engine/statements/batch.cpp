@@ -29,11 +29,11 @@ bool batch::serves_both(const statement& first, const statement& other) noexcept
   const request& a = first.ask;
   const request& b = other.ask;
   const bool same_table = a.row == nullptr ? b.row == nullptr : b.row != nullptr && a.row->table == b.row->table;
-  // A take-over, and an extension that may wait, are about one holder each. A take that follows a poll may meet a row
-  // that somebody has locked: it must not fail those of others. A poll locks no row.
+  // A take-over is about one holder. A take that follows a poll may meet a row that somebody has locked: it must not
+  // fail those of others. A poll locks no row.
   if (a.action != b.action || !same_table || a.in_order || b.in_order) return false;
   if (a.action != verb::insert && (a.polled || b.polled)) return false;
-  if (a.action == verb::take_over || (a.action == verb::extend && !(a.no_wait && b.no_wait))) return false;
+  if (a.action == verb::take_over) return false;
   if (a.action == verb::poll) return true;
   return a.session == b.session && a.kind == b.kind && a.ttl == b.ttl && a.min_hold == b.min_hold;
 }
@@ -91,11 +91,6 @@ void batch::execute_together(store& where, connection& on) noexcept {
   answers_.resize(size_);
   where.execute(on, asks_, answers_);
   for (std::size_t i = 0; i < size_; ++i) members_[i]->answer = std::move(answers_[i]);
-}
-
-bool batch::wants_to_wait_alone(const statement& member) const noexcept {
-  return size_ > 1 && member.ask.action != verb::take && !member.ask.no_wait &&
-         member.answer.result == outcome::failed && member.answer.why.contended;
 }
 
 void batch::execute(store& where, connection& on, instant sent, const time_source& time,

@@ -36,9 +36,6 @@ class batch {
   /// answer share `of_connection`.
   void execute(store& where, connection& on, instant sent, const time_source& time,
                const std::shared_ptr<doubt>& of_connection) noexcept;
-  /// It was not done, because another transaction has its row locked. A take is answered so, and its caller polls
-  /// first; a release waits for the row, where it delays no other statement.
-  bool wants_to_wait_alone(const statement& member) const noexcept;
   void clear() noexcept { size_ = 0; }
 
  private:

@@ -13,6 +13,13 @@ using enum connection_slot::state;
 namespace {
 /// Between attempts to connect while there are connections that work: the server may have no more to give.
 constexpr auto between_attempts = 200ms;
+/// A statement that takes longer waits for a locked row or table, as it seems. Those that dlock's statements lock are
+/// free again in less time.
+constexpr auto long_for_a_row = 250ms;
+/// So long after that other rows may be locked as well.
+constexpr auto suspicion = 5s;
+/// A store waits for a row for about that time. It must not be interrupted meanwhile: that would cost the connection.
+constexpr auto longest_row_wait = 1500ms;
 }  // namespace
 
 connection_slots::connection_slots(std::size_t connections) {
@@ -45,18 +52,11 @@ std::size_t connection_slots::busy_since(instant when) const noexcept {
       slots_.begin(), slots_.end() - 1, [when](const auto& slot) { return slot->is == busy && slot->since > when; }));
 }
 
-/// Whether one of so many is left for releases when that priority gets one more: they must not stand behind what is
-/// blocked.
-bool connection_slots::leaves_one(priority which, std::size_t connections) const noexcept {
-  return !may_be_blocked(which) || connections <= 1 || may_be_blocked_ + 1 < connections;
-}
-
 /// How many there are, or can be had as far as we know.
 std::size_t connection_slots::obtainable() const noexcept { return last_.full ? open() : slots_.size() - 1; }
 
 connection_slot* connection_slots::idle_for(priority which) noexcept {
   if (which == priority::renewals && renewals().is == idle) return &renewals();
-  if (!leaves_one(which, obtainable())) return nullptr;
   if (idle_.empty() && last_.full) give_up_renewals();
   return idle_.empty() ? nullptr : idle_.back();
 }
@@ -74,15 +74,12 @@ void connection_slots::give_up_renewals() noexcept {
   idle_.push_back(&to);
 }
 
-void connection_slots::begin(connection_slot& slot, priority which) noexcept {
+void connection_slots::begin(connection_slot& slot) noexcept {
   if (general(slot)) idle_.erase(std::find(idle_.begin(), idle_.end(), &slot));
   set(slot, busy);
-  slot.serves = which;
-  if (may_be_blocked(which)) ++may_be_blocked_;
 }
 
 void connection_slots::end(connection_slot& slot, closing& out) noexcept {
-  if (may_be_blocked(slot.serves)) --may_be_blocked_;
   slot.limit = instant::max();
   // The others most likely lead to where nothing answers as well. Whoever came next would find that out one by one.
   if (std::exchange(slot.hung, false)) distrust(out);
@@ -92,6 +89,58 @@ void connection_slots::end(connection_slot& slot, closing& out) noexcept {
     set(slot, idle);
     if (general(slot)) idle_.push_back(&slot);
   }
+}
+
+// ---- row locks ------------------------------------------------------------------------------------------------------
+
+template <class Wanted>
+std::size_t connection_slots::count_busy(Wanted wanted) const noexcept {
+  return static_cast<std::size_t>(std::count_if(slots_.begin(), slots_.end() - 1, [&](const auto& slot) {
+    if (slot->is != busy || slot->work.members().empty()) return false;
+    const auto& first = *slot->work.members().front();
+    return first.what == statement::kind::keyed && wanted(*slot, first);
+  }));
+}
+
+void connection_slots::executed(const statement& asked) noexcept {
+  const bool keyed = asked.what == statement::kind::keyed;
+  if (keyed && asked.answered_at - asked.sent_at >= long_for_a_row) suspects_until_ = asked.answered_at + suspicion;
+}
+
+bool connection_slots::suspects(instant now) const noexcept {
+  if (now < suspects_until_) return true;
+  const auto takes_long = [&](const auto& slot, const auto&) { return slot.since <= now - long_for_a_row; };
+  return busy_ > 1 && count_busy(takes_long) > 0;
+}
+
+row_wait connection_slots::first_wait(instant now) const noexcept {
+  const auto all = obtainable();
+  const bool last = all > 1 && busy_ >= all;
+  return last || suspects(now) ? row_wait::never : row_wait::avoid;
+}
+
+bool connection_slots::may_wait(const statement& asked, std::size_t queued) const noexcept {
+  const auto limit = asked.timeout > microseconds{0} ? asked.answered_at + asked.timeout : asked.queue_deadline;
+  // The last connection is left to others, which may be blocked already on the rest.
+  if (limit - asked.answered_at < longest_row_wait || busy_ >= obtainable()) return false;
+  // A renewal that has to wait is in more of a hurry than a release.
+  const auto half = obtainable() / 2;
+  const auto most = asked.priority == priority::extends ? half : (half + 1) / 2;
+  const auto waiting =
+      count_busy([](const auto&, const auto& first) { return first.ask.if_locked == row_wait::accept; });
+  return waiting + queued < most;
+}
+
+bool connection_slots::holds_back(const statement& asked, const time_source& time) const noexcept {
+  const bool inserts = asked.ask.action == verb::insert;
+  if (asked.what != statement::kind::keyed || (asked.ask.row == nullptr && !inserts)) return false;
+  const auto alike = count_busy([&](const auto&, const auto& first) {
+    if (inserts) return first.ask.action == verb::insert;
+    return first.ask.row != nullptr && first.ask.row->table == asked.ask.row->table;
+  });
+  if (alike == 0) return false;
+  const auto all = std::max<std::size_t>(obtainable(), 2);
+  return alike >= (suspects(time.now()) ? all / 2 : all - 1);
 }
 
 // ---- what is made ---------------------------------------------------------------------------------------------------
@@ -110,7 +159,6 @@ connection_slot* connection_slots::to_connect(priority which, std::size_t waitin
   }
   const bool idle_one = idle_for(which) != nullptr;
   if (last_.full && idle_one) return nullptr;
-  if (!leaves_one(which, slots_.size() - 1)) return nullptr;
   const auto had = (idle_one ? idle_.size() : 0) + connecting_;
   if (had >= waiting || now < put_off()) return nullptr;
   const auto found =

@@ -24,7 +24,6 @@ struct connection_slot {
   std::unique_ptr<connection> on{};
   std::shared_ptr<doubt> about{};  ///< of `on`: what gets no answer from it shares this
   batch work{};
-  priority serves{};               ///< busy: the priority of `work`
   std::uint64_t attempt = 0;       ///< that made `on`, or is under way; they count up
   instant since{};                 ///< busy
   instant limit = instant::max();  ///< busy: when it counts as hung. connecting: when the attempt must end
@@ -32,7 +31,8 @@ struct connection_slot {
   bool leave = false;              ///< busy: to be closed afterwards
 };
 
-/// The connections of an executor: which may be used for what, and when others are made. Guarded by its mutex.
+/// The connections of an executor: which may be used for what, how many may stand behind row locks of other programs,
+/// and when others are made. Guarded by its mutex.
 class connection_slots {
  public:
   /// Connections that were taken out, to be closed without the mutex.
@@ -51,9 +51,19 @@ class connection_slots {
   connection_slot& at(std::size_t number) noexcept { return *slots_[number]; }
   connection_slot& renewals() noexcept { return *slots_.back(); }
   const std::vector<std::unique_ptr<connection_slot>>& all() const noexcept { return slots_; }
-  void begin(connection_slot& slot, priority which) noexcept;  ///< idle -> busy
+  void begin(connection_slot& slot) noexcept;  ///< idle -> busy
   /// busy -> idle, or closed if it is of no more use.
   void end(connection_slot& slot, closing& out) noexcept;
+
+  // Row locks: statement_executor has the rule.
+  /// How a statement is sent the first time, on a connection that is busy with it by now.
+  row_wait first_wait(instant now) const noexcept;
+  /// Whether a statement that has met a locked row may wait for it. `queued`: so many others are about to.
+  bool may_wait(const statement& asked, std::size_t queued) const noexcept;
+  /// It was executed, whatever came of it.
+  void executed(const statement& asked) noexcept;
+  /// Not to be sent now, because enough connections are busy with rows of its table, or with inserts as it is one.
+  bool holds_back(const statement& asked, const time_source& time) const noexcept;
 
   // What is made.
   /// One that is closed and is to be connected now for what waits in that queue; null: none. `waiting`: statements that
@@ -87,8 +97,12 @@ class connection_slots {
   template <class Wanted>
   void close_idle(Wanted wanted, closing& out) noexcept;
   void drop(connection_slot& slot, closing& out) noexcept;
-  bool leaves_one(priority which, std::size_t connections) const noexcept;
   std::size_t obtainable() const noexcept;
+  /// Whether a statement has stood behind a locked row or table lately, or does so now, as it seems.
+  bool suspects(instant now) const noexcept;
+  /// How many are busy with a statement for which `wanted` says so.
+  template <class Wanted>
+  std::size_t count_busy(Wanted wanted) const noexcept;
   bool general(const connection_slot& slot) const noexcept { return slot.number + 1 < slots_.size(); }
   /// All changes of a slot's state go through this.
   void set(connection_slot& slot, connection_slot::state to) noexcept;
@@ -101,11 +115,11 @@ class connection_slots {
   std::vector<connection_slot*> idle_{};  // of the general ones, last in, first out
   std::size_t connecting_ = 0;            // of the general ones
   std::size_t busy_ = 0;                  // likewise
-  std::size_t may_be_blocked_ = 0;        // of the busy ones
   std::uint64_t attempts_ = 0;
   fault last_{};
   std::uint64_t failures_ = 0;
-  instant next_attempt_{};             // after a failure
+  instant next_attempt_{};  // after a failure
+  instant suspects_until_{};
   bool renewals_failed_ = false;       // the last attempt for renewals
   std::shared_ptr<const doubt> to_{};  // names the server to which connections lead
   std::uint64_t since_ = 0;            // the attempt that led there first

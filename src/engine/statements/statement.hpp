@@ -42,15 +42,10 @@ class statement_owner {
 /// Which statements go first.
 enum class priority : std::uint8_t {
   renewals,  ///< keep sessions alive: they have a connection of their own, and use any other that is idle at need
-  frees,     ///< releases and cancellations: one connection is always left for them
+  frees,     ///< releases and cancellations
   extends,   ///< move the expiry of one lease
   takes,     ///< everything else, in the order of arrival
 };
-
-/// What may stand behind row locks of other programs, for as long as it may last.
-constexpr bool may_be_blocked(priority which) noexcept {
-  return which == priority::extends || which == priority::takes;
-}
 
 /// All of them, the first first.
 inline constexpr std::array priorities{priority::renewals, priority::frees, priority::extends, priority::takes};
@@ -99,7 +94,7 @@ struct statement {
   enum class state : std::uint8_t { nowhere, queued, executing };
   state is = state::nowhere;
   bool once_more = false;      ///< its connection broke before it could be done; it has got another one
-  bool alone = false;          ///< somebody has its row locked: it does not share a batch again
+  bool alone = false;          ///< it has met a locked row, or its batch has: it does not share a batch again
   instant queued_at{};         ///< known once it has to wait
   std::uint64_t failures = 0;  ///< of attempts to connect, before it had to
   statement* next = nullptr;

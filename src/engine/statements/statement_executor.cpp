@@ -38,6 +38,7 @@ void statement_executor::enqueue(std::span<statement* const> all, blocked_caller
   for (auto* asked : all) {
     asked->is = statement::state::queued;
     asked->sent = asked->once_more = asked->alone = false;
+    asked->ask.if_locked = row_wait::avoid;
     asked->in_doubt.reset();
     asked->caller = of;
     asked->queued_at = since;
@@ -117,8 +118,12 @@ void statement_executor::submit(std::span<statement* const> all, std::span<state
 
 bool statement_executor::has_turn(const statement& of) const noexcept {
   const auto usable = slots_.usable(limit_, time_);
-  const bool alone = waiting_.size() == 1;  // most are
-  return usable > 0 && (alone || waiting_.has_turn(of, usable, time_.now()));
+  if (usable == 0 || slots_.holds_back(of, time_)) return false;
+  if (waiting_.size() == 1) return true;  // most are
+  return waiting_.has_turn(of, usable, time_.now(), [this](const statement& before) {
+    mutex_.assert_held();
+    return slots_.holds_back(before, time_);
+  });
 }
 
 bool statement_executor::combine(std::span<statement* const> own, blocked_caller& me) {
@@ -155,7 +160,10 @@ bool statement_executor::combine() {
     }
     auto now = instant::min();  // seldom needed
     auto* const first = waiting_[from].find([&](const statement& asked) {
-      if (renews || asked.caller == nullptr) return true;
+      if (renews) return true;
+      mutex_.assert_held();
+      if (slots_.holds_back(asked, time_)) return false;
+      if (asked.caller == nullptr) return true;
       if (asked.caller->missing_from() == instant::max()) return false;
       if (now == instant::min()) now = time_.now();
       return asked.caller->missing(now);
@@ -176,11 +184,15 @@ bool statement_executor::combine() {
 
 void statement_executor::execute(slot& on, statement& first, const blocked_caller* me) {
   const auto from = first.priority;
-  slots_.begin(on, from);
+  slots_.begin(on);
   const auto all = waiting_.size() + under_way_;
   on.since = time_.now();
   on.work.gather(first, waiting_[from], together_, on.since);
-  for (auto* asked : on.work.members()) asked->is = statement::state::executing;
+  const auto if_locked = slots_.first_wait(on.since);
+  for (auto* asked : on.work.members()) {
+    asked->is = statement::state::executing;
+    asked->ask.if_locked = std::max(asked->ask.if_locked, if_locked);
+  }
   under_way_ += on.work.members().size();
   limit_.formed(on.work.members().size(), all, waiting_[from].size());
   on.limit = std::min(on.work.limit(on.since), ends_at_);
@@ -212,6 +224,7 @@ void statement_executor::finish(slot& on, bool sent, deferred_effects& effects) 
   bool distrusted = false;
   const auto members = on.work.members();
   under_way_ -= members.size();
+  if (sent) slots_.executed(*members.front());
   for (auto at = members.rbegin(); at != members.rend(); ++at) {
     statement& asked = **at;
     const auto& answer = asked.answer;
@@ -223,8 +236,7 @@ void statement_executor::finish(slot& on, bool sent, deferred_effects& effects) 
     // Certainly not done: the connection had been dead, or leads to a server that can't do it. Once more, on another.
     const bool gone = answer.result == outcome::failed && answer.why.connection && !answer.why.contended;
     const bool more_time = !ended_for(asked) && asked.answered_at < std::min(asked.queue_deadline, ends_at_);
-    if (on.work.wants_to_wait_alone(asked) && more_time) {
-      asked.alone = true;
+    if (more_time && goes_on(asked, members.size() > 1)) {
       put_back(asked, effects);
     } else if (gone && !asked.once_more && more_time) {
       asked.once_more = distrusted = true;
@@ -244,6 +256,22 @@ void statement_executor::finish(slot& on, bool sent, deferred_effects& effects) 
   // A poll had not shown that this one was gone, so it may not show that of the others either.
   if (distrusted) slots_.distrust(effects.broken);
   slots_.end(on, effects.broken);
+}
+
+bool statement_executor::goes_on(statement& asked, bool shared) noexcept {
+  if (asked.what != statement::kind::keyed || asked.answer.result != outcome::failed || !asked.answer.why.contended) {
+    return false;
+  }
+  const auto action = asked.ask.action;
+  if (action == verb::take || action == verb::insert || action == verb::take_over || action == verb::poll) return false;
+  if (shared) return asked.alone = true;
+  std::size_t queued = 0;
+  for (const auto& in : waiting_) {
+    in.for_each([&](const statement& each) { queued += each.ask.if_locked == row_wait::accept ? 1 : 0; });
+  }
+  if (asked.ask.if_locked == row_wait::accept || !slots_.may_wait(asked, queued)) return false;
+  asked.ask.if_locked = row_wait::accept;
+  return asked.alone = true;
 }
 
 void statement_executor::put_back(statement& asked, deferred_effects& effects) noexcept {
@@ -282,9 +310,9 @@ void statement_executor::wake_next(deferred_effects& effects, const blocked_call
   bool worker = !waiting_[priority::renewals].empty() && slots_.idle_for(priority::renewals) != nullptr;
   waiting_.for_first(
       slots_.usable(limit_, time_),
-      [&](priority which) {
+      [this](const statement& asked) {
         mutex_.assert_held();
-        return slots_.idle_for(which) != nullptr;
+        return slots_.holds_back(asked, time_);
       },
       [&](const statement& asked) {
         if (asked.caller == nullptr) {

@@ -108,17 +108,20 @@ class executor_threads {
 ///   others' statements alone, because it would return late. Threads in serve() execute what no caller waits for;
 ///   more of them are started when they are needed, at most one for each connection. They also serve a caller that
 ///   was called and has not come within blocked_caller::grace, because its thread may be stopped.
-/// - Order: that of enum priority, then that of arrival. `extends` and `takes` may block behind row locks of other
-///   programs, so they leave one connection to the other priorities where there are several.
+/// - Order: that of enum priority, then that of arrival.
 /// - Batches: up to batch::most statements of one priority go out together if batch::may_share() each other and name
 ///   different keys.
 /// - Crowds: while there is a connection for each statement, and the server doesn't take much longer for many than for
 ///   one, each goes alone and at once. Otherwise concurrency_limit decides how many connections are used, so that what
 ///   arrives meanwhile shares the next batch.
-/// - Extensions: they go out first in a batch that does not wait for locked rows. One whose row was locked is sent
-///   again, alone, and waits for its row; at most half of the connections have such an extension under way.
-/// - A locked row: if it fails a batch of takes, all its callers poll first. The members of any other batch go back
-///   to their queue and are executed once more, alone.
+/// - Row locks of other programs: a statement is first sent so that it does not wait for a locked row, as far as that
+///   costs no statement more. Where it would, it is paid for if a statement has stood behind a row lock lately, and on
+///   the last connection. A take, take-over or insert that has met a locked row is answered so, and its caller polls.
+///   Anything else, if its batch has met one, is executed once more, alone. If it meets one alone, it waits for its
+///   row, but at most half of the connections are used for that, of several no more than half of these for releases,
+///   and never the last one. Others are answered so, and their owners pause and send them again.
+/// - A locked table: statements about rows of one table of the application's leave one connection to others where there
+///   are several, and half of them while one of these statements takes long. So do inserts, which may wait for rows.
 /// - In doubt: a batch that gets no answer is one doubt, however many keys it covers. Its connection is ended at the
 ///   server once, and then each attempt is cancelled (rule 6).
 /// - Retry: if a connection breaks before the server executed a statement, or the server cannot execute it, the
@@ -197,6 +200,8 @@ class statement_executor {
   void execute(slot& on, statement& first, const blocked_caller* me) DLOCK_REQUIRES(mutex_);
   /// `sent`: it was; otherwise the connection was dead before that.
   void finish(slot& on, bool sent, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
+  /// Whether it has met a locked row, and is to be executed once more. `shared`: it was in a batch.
+  bool goes_on(statement& asked, bool shared) noexcept DLOCK_REQUIRES(mutex_);
   /// It was certainly not done, and is first in the queue again.
   void put_back(statement& asked, deferred_effects& effects) noexcept DLOCK_REQUIRES(mutex_);
   bool ended_for(const statement& asked) const noexcept DLOCK_REQUIRES(mutex_) {

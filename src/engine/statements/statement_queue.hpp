@@ -104,26 +104,26 @@ class statement_queues {
   }
 
   /// Whether fewer statements go before it than there are idle connections. Those that the store can serve with it
-  /// don't count.
-  bool has_turn(const statement& of, std::size_t idle, instant now) const noexcept {
+  /// don't count, nor do those for which `waits` says so.
+  template <class Waits>
+  bool has_turn(const statement& of, std::size_t idle, instant now, Waits&& waits) const noexcept {
     for (const auto from : without_renewals) {
       const auto* const found = (*this)[from].find([&](const statement& before) {
         if (&before == &of || idle == 0) return true;
-        if (executable(before) && !batch::may_share(before, of, now)) --idle;
+        if (executable(before) && !batch::may_share(before, of, now) && !waits(before)) --idle;
         return false;
       });
       if (found != nullptr) break;
     }
     return idle > 0;
   }
-  /// Calls `use` with the first of them, one for each idle connection. `may`: whether those of a queue can get one now.
-  template <class May, class Use>
-  void for_first(std::size_t idle, May&& may, Use&& use) const {
+  /// Calls `use` with the first of them, one for each idle connection. But not with those for which `waits` says so.
+  template <class Waits, class Use>
+  void for_first(std::size_t idle, Waits&& waits, Use&& use) const {
     for (const auto from : without_renewals) {
       if (idle == 0) return;
-      if ((*this)[from].empty() || !may(from)) continue;
       (*this)[from].find([&](const statement& each) {
-        if (!executable(each)) return false;
+        if (!executable(each) || waits(each)) return false;
         use(each);
         return --idle == 0;
       });

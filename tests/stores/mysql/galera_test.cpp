@@ -165,8 +165,8 @@ TEST_CASE("galera: in a table of other programs too a node frees and extends wha
   busy_cluster nodes;
   const auto scheme = GENERATE(as<std::string>{}, "unique_insert", "state_row", "t_lock");
   const auto what = GENERATE(verb::release, verb::cancel, verb::extend);
-  const bool no_wait = what == verb::extend && GENERATE(false, true);
-  CAPTURE(scheme, no_wait);
+  const auto if_locked = GENERATE(row_wait::avoid, row_wait::accept);
+  CAPTURE(scheme, if_locked);
   const auto table = "galera_" + scheme;
   raw_mysql owner(busy_cluster::locks(nodes.first()));
   owner.run("CREATE OR REPLACE TABLE " + table + " " +
@@ -186,7 +186,7 @@ TEST_CASE("galera: in a table of other programs too a node frees and extends wha
                              .nonce = first.nonce,
                              .fence = fence,
                              .ttl = 2h,
-                             .no_wait = no_wait})) == outcome::yes);
+                             .if_locked = if_locked})) == outcome::yes);
     if (what == verb::extend) first.release("one", fence);
     return lagged;
   });

@@ -406,7 +406,6 @@ TEST_CASE_METHOD(row_batch,
     each.action = verb::extend;
     each.fence = 1;
     each.ttl = 60s;
-    each.no_wait = true;
   }
   const auto expiring = a.run(asked);  // a session keeps them: there is no expiry to be moved
   for (const auto& each : expiring) CHECK(answer(each) == no);

@@ -298,7 +298,7 @@ TEST_CASE("mysql schemes: a renewal that must not wait says at once that another
                         .fence = 7,
                         .kind = lease_kind::column,
                         .ttl = 60s,
-                        .no_wait = action == verb::extend};
+                        .if_locked = row_wait::never};
     const reply response = executed(*store, *connection, asked);
     INFO(response.why.text);
     CHECK((response.result != outcome::failed || response.why.contended));

@@ -533,7 +533,8 @@ struct request_verbs : request_scene {
                         .nonce = 1,
                         .kind = lease_kind::expiring,
                         .ttl = ttl,
-                        .request_id = java.me};
+                        .request_id = java.me,
+                        .if_locked = row_wait::accept};
     reply answer;
     on->execute(by, {&asked, 1}, {&answer, 1});
     return answer;

@@ -76,11 +76,15 @@ TEST_CASE_METHOD(one_row_actor, "mysql verify: the wait limit of one take is no 
   a.acquire(row);
   REQUIRE(answer(a.insert("k")) == outcome::yes);
   CHECK(answer(a.actor::take("k")) == outcome::no);
-  // A release still waits for a row that is locked for a moment.
+  // A release that may wait does so for a row that is locked for a moment.
   s.app->begin();
   s.app->run("SELECT * FROM locks." + tables_of(s).table("lock") + " WHERE lock_key='k' FOR UPDATE");
   auto root = raw_mysql::root();
-  auto release = std::async(std::launch::async, [&] { return a.actor::release("k", 1); });
+  CHECK(a.actor::release("k", 1).why.contended);
+  auto asked = a.about(verb::release, lock_key("k"));
+  asked.fence = 1;
+  asked.if_locked = row_wait::accept;
+  auto release = std::async(std::launch::async, [&] { return a.run(asked); });
   wait_until_blocked(root, connection_id(a));
   s.app->commit();
   CHECK(answer(release.get()) == outcome::yes);

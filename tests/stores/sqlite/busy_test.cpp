@@ -5,9 +5,12 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <filesystem>
+#include <future>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
+#include <thread>
 
+#include "dlock/lock_service.hpp"
 #include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
@@ -377,4 +380,32 @@ TEST_CASE("sqlite batch: what the application's trigger refuses for one row is d
   CHECK_THAT(replies[1].why.text, Catch::Matchers::ContainsSubstring("no!"));
   CHECK(replies[2].fence == 1);
   CHECK(raw.text("SELECT COUNT(*) FROM orders WHERE o IS NOT NULL") == "2");
+}
+
+TEST_CASE("sqlite busy: another program's write transaction costs no lease, and releases are done at its end") {
+  sqlite_file_fixture fixture;
+  lock_service locks(fixture.url(), {.release_limit = 60s});
+  constexpr int many = 8;  // there are four connections
+  std::vector<lease> released;
+  for (int i = 0; i < many; ++i) released.push_back(locks.acquire("released " + std::to_string(i)));
+  const auto kept = locks.acquire("kept", {.ttl = 30s});
+  raw_sqlite foreign(fixture.path);
+  foreign.run("BEGIN IMMEDIATE");
+  std::vector<std::future<std::string>> releases;
+  for (auto& each : released) {
+    releases.push_back(std::async(std::launch::async, [&each]() -> std::string {
+      try {
+        each.release();
+        return {};
+      } catch (const std::exception& e) {
+        return e.what();
+      }
+    }));
+  }
+  std::this_thread::sleep_for(1500ms);          // longer than a statement tries
+  CHECK(locks.held_keys().size() == many + 1);  // readers wait for nobody
+  foreign.run("ROLLBACK");
+  for (auto& each : releases) CHECK(each.get().empty());
+  CHECK(kept.loss() == loss_reason::none);
+  CHECK(locks.try_acquire("released 0"));
 }

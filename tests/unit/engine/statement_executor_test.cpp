@@ -327,66 +327,6 @@ TEST_CASE_METHOD(executor_of<1>, "statement_executor: releases go before extensi
   CHECK(seen.all() == order{"free", "extension", "take"});
 }
 
-TEST_CASE_METHOD(executor_of<3>,
-                 "statement_executor: takes and extensions leave one connection to releases, if there are several") {
-  const auto stop = std::make_shared<gate>();
-  std::deque<connection_call> calls;
-  std::deque<sent_statement> all;
-  std::deque<waiting_caller> callers;
-  for (const auto in : {priority::takes, priority::extends, priority::takes, priority::extends, priority::takes}) {
-    callers.emplace_back(*at, all.emplace_back(calls.emplace_back(stop).in(*this, in)));
-  }
-  REQUIRE(stop->reached(2));
-  REQUIRE(eventually([&] { return at->queued() == 3; }));
-  CHECK(at->queued() == 3);
-  clock.advance(engine::concurrency_limit::longest_hold + 1us);  // for so long a crowd waits to share a statement
-  auto freed = release();
-  at->run(freed);  // at once
-  CHECK(freed.sent);
-  CHECK(at->queued() == 3);
-  stop->open();
-  for (const auto& each : callers) CHECK(each.answered());
-}
-
-TEST_CASE_METHOD(executor_of<8>,
-                 "statement_executor: takes leave one connection to releases where the server has few to give") {
-  fill(at, 2);
-  store->allow_connections(2);
-  const auto attempts = at.attempts();
-  const auto stop = std::make_shared<gate>();
-  std::deque<connection_call> calls;
-  std::deque<sent_statement> all;
-  std::deque<waiting_caller> callers;
-  const auto take = [&] {
-    auto& patient = all.emplace_back(within(calls.emplace_back(stop).in(*this), 1h));
-    patient.timeout = 1h;
-    callers.emplace_back(*at, patient);
-  };
-  {
-    // All are in use, and there are no more.
-    const held_connection first(*this, at, priority::frees), second(*this, at, priority::frees);
-    take();
-    REQUIRE(eventually([&] { return at.attempts() > attempts; }));
-    take();
-    REQUIRE(clock.at_rest({.callers = 2}));
-  }
-  REQUIRE(stop->reached(1));
-  REQUIRE(clock.at_rest({.callers = 1, .busy = 1}));
-  auto freed = release();
-  at->run(freed);  // at once: they are no crowd
-  CHECK(freed.sent);
-  CHECK(at->queued() == 1);
-  store->allow_connections(8);  // the server has more again
-  clock.advance(200ms);
-  CHECK(stop->reached(2));
-  const auto connects = hold_connects();
-  take();  // so the idle one need not be saved
-  CHECK(stop->reached(3));
-  connects->open();
-  stop->open();
-  for (const auto& each : callers) CHECK(each.answered());
-}
-
 TEST_CASE_METHOD(executor_fixture,
                  "statement_executor: a caller whose thread is stopped keeps no connection from others") {
   const auto in = GENERATE(priority::takes, priority::frees);

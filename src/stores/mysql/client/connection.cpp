@@ -188,14 +188,25 @@ outcome mysql_connection::run(mysql_statement& statement, mysql_done& done, faul
       why, [&] { return execute(statement, done, nullptr, why); }, table_was_there_);
 }
 
-reply mysql_connection::change(mysql_statement& statement, bool ours) {
+std::string mysql_connection::synced(std::string text) const {
+  if (!cluster_) return text;
+  if (!quick_ || !text.starts_with(mysql::quick_prefix)) return std::string(mysql::sync_prefix) + text;
+  // One SET STATEMENT sets both.
+  return text.replace(0, mysql::quick_prefix.size(), mysql::quick_sync_prefix);
+}
+
+reply mysql_connection::change(mysql_statement& statement, bool ours, row_wait if_locked) {
+  if (if_locked == row_wait::accept) {
+    auto text = statement.written_out();
+    if (quick_ && text.starts_with(mysql::quick_prefix)) text.erase(0, mysql::quick_prefix.size());
+    return change(ours ? synced(std::move(text)) : text, statement.name());
+  }
   reply answer;
   mysql_done done;
   answer.result = run(statement, done, answer.why);
   if (ours && cluster_ && answer.result == outcome::yes && done.rows == 0) {
     ++answer.statements;
-    answer.result =
-        query(std::string(sync_prefix()) + statement.written_out(), statement.name(), nullptr, &done.rows, answer.why);
+    answer.result = query(synced(statement.written_out()), statement.name(), nullptr, &done.rows, answer.why);
   }
   if (answer.result == outcome::yes && done.rows == 0) answer.result = outcome::no;
   if (answer.result == outcome::yes) answer.fence = done.insert_id;

@@ -49,22 +49,36 @@ class mysql_connection : public connection {
 
   odb::mysql::connection& odb() noexcept { return *native_; }
   MYSQL* handle() noexcept { return native_->handle(); }
-  /// Whether a statement can have the option not to wait for a locked row.
-  bool quick() const noexcept { return quick_; }
-  /// What such a statement begins with; empty where the server has nothing for it.
+  /// What a statement begins with that is not to wait for a locked row; empty where the server has nothing for it.
   std::string_view quick_prefix() const noexcept { return quick_ ? mysql::quick_prefix : std::string_view(); }
+  /// Likewise, of a statement that is to do about a locked row what the request says.
+  std::string_view prefix_for(const request& asked) const noexcept {
+    return asked.if_locked == row_wait::accept ? std::string_view() : quick_prefix();
+  }
+  /// Whether a read that locks the row and does not wait for it (SELECT ... FOR UPDATE NOWAIT) goes before the change,
+  /// which can't be told not to wait. A row that was polled, or is taken over, may be locked by a transaction that a
+  /// dead holder has left open. An extension has little time.
+  bool asks_first(const request& asked) const noexcept {
+    if (quick_ || asked.if_locked == row_wait::accept) return false;
+    if (asked.action == verb::poll || asked.action == verb::insert) return false;
+    return asked.if_locked == row_wait::never || asked.polled || asked.action == verb::take_over ||
+           asked.action == verb::extend;
+  }
 
   /// What a statement begins with that must see all that other nodes of a Galera cluster have committed: a node applies
   /// that a little later, and until then its "no row" proves nothing. Empty where there are no other nodes.
   std::string_view sync_prefix() const noexcept { return cluster_ ? mysql::sync_prefix : std::string_view(); }
+  /// A statement with or without quick_prefix(), which begins so.
+  std::string synced(std::string text) const;
 
   /// Executes a statement of this connection, which is prepared at its first use. A deadlock, or a row that changed
   /// meanwhile, is tried again. yes: `done` says what it did. Else failed or unknown.
   outcome run(mysql_statement& statement, mysql_done& done, fault& why);
   /// Likewise one that changes rows: no if it changed none, otherwise the value of LAST_INSERT_ID as the fence. `ours`:
   /// of what is ours a "no" must be the truth, so it is asked again where sync_prefix() says so. A node that has not
-  /// seen our grant yet would report a loss that never was, or leave a key held.
-  reply change(mysql_statement& statement, bool ours);
+  /// seen our grant yet would report a loss that never was, or leave a key held. With row_wait::accept it waits for a
+  /// locked row, although it was prepared with quick_prefix().
+  reply change(mysql_statement& statement, bool ours, row_wait if_locked = row_wait::avoid);
   /// Likewise a SELECT: yes, and its first row in the columns' places, or absent.
   outcome fetch(mysql_statement& statement, std::span<const mysql_field> columns, fault& why);
   /// Likewise a statement whose text holds all its values. `rows` and `affected` may be null.

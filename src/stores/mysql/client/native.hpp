@@ -82,6 +82,8 @@ inline constexpr std::string_view quick_prefix = "SET STATEMENT innodb_lock_wait
 /// Galera: what a statement begins with that waits for all that was committed in the cluster before it. It has no
 /// effect in an open transaction (measured).
 inline constexpr std::string_view sync_prefix = "SET STATEMENT wsrep_sync_wait=7 FOR ";
+/// Both.
+inline constexpr std::string_view quick_sync_prefix = "SET STATEMENT wsrep_sync_wait=7,innodb_lock_wait_timeout=0 FOR ";
 /// Whether SELECT ... FOR UPDATE SKIP LOCKED is known: MariaDB since 10.6, MySQL since 8.0.1.
 bool can_skip_locked(MYSQL* handle);
 

@@ -273,13 +273,13 @@ void read_back(batch& b, batch_change& done) {
 }
 
 /// One locked row must neither make the others wait nor fail them. MariaDB is told not to wait, and does it once more
-/// without the locked rows if there are any; MySQL, which can't be told, passes over them at once. What knows neither
-/// waits. An extension is not done once more: its caller repeats it for each row. If a node of a cluster frees fewer
-/// than there are, it is asked again when it has seen what others have committed.
+/// without the locked rows if there are any; MySQL, which can't be told, passes over them at once. A server that knows
+/// no SKIP LOCKED fails the batch. An extension is not done once more: its caller repeats it for each row. If a node of
+/// a cluster frees fewer than there are, it is asked again when it has seen what others have committed.
 batch_change run_change(batch& b, bool can_skip) {
   batch_change done;
   const bool extends = b.action() == verb::extend;
-  const auto prefix = can_skip || !b.frees() ? b.on.quick_prefix() : std::string_view();
+  const auto prefix = b.on.quick_prefix();
   const auto run = [&](bool skip) {
     done.skipped = skip;
     const auto text = std::string(prefix) + change_text(b, skip);
@@ -298,7 +298,7 @@ batch_change run_change(batch& b, bool can_skip) {
   // A node that has not seen our grants yet frees those that it knows.
   if (done.said == outcome::yes && b.frees() && done.rows < b.requests.size() && !b.on.sync_prefix().empty()) {
     const auto freed = done.rows;
-    done.said = b.query(std::string(b.on.sync_prefix()) + change_text(b, done.skipped), "a batch", nullptr, &done.rows,
+    done.said = b.query(b.on.synced(std::string(prefix) + change_text(b, done.skipped)), "a batch", nullptr, &done.rows,
                         done.why);
     if (done.said == outcome::yes) done.rows += freed;
     if (done.said == outcome::failed && freed != 0) {  // not of all of them
@@ -407,7 +407,7 @@ bool one_statement_can(std::span<const request> requests) noexcept {
     if (each.action != action || table_of(each) != table || !can_be_named(each)) return false;
     if (action == verb::poll) return true;
     return each.session == first.session && (frees || (each.kind == first.kind && each.ttl == first.ttl)) &&
-           (action != verb::release || each.min_hold.count() <= 0) && (action != verb::extend || each.no_wait);
+           (action != verb::release || each.min_hold.count() <= 0);
   });
 }
 

@@ -57,7 +57,8 @@ lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, mysq
     : mysql_connection(std::move(from), hosts), prefix_(sql.names().prefix()) {
   statements_.reserve(statement_count);
   for (std::size_t i = 0; i != statement_count; ++i) {
-    statements_.push_back(make_statement(sql.statement(static_cast<statement_id>(i), quick()), values_));
+    const bool quick = !quick_prefix().empty();
+    statements_.push_back(make_statement(sql.statement(static_cast<statement_id>(i), quick), values_));
   }
 }
 

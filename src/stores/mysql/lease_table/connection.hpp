@@ -67,7 +67,9 @@ class lease_connection final : public mysql_connection {
   lease_values& values() noexcept { return values_; }
 
   using mysql_connection::change;
-  reply change(statement_id which, bool ours) { return change(statement(which), ours); }
+  reply change(statement_id which, bool ours, row_wait if_locked = row_wait::avoid) {
+    return change(statement(which), ours, if_locked);
+  }
   /// With what is in values().
   std::string written_out(statement_id which) { return statement(which).written_out(); }
   /// Who holds the key in values().

@@ -23,18 +23,17 @@ namespace {
 constexpr microseconds no_end = std::chrono::hours{1};
 
 /// Of what is ours, as with keys: a node that has not seen our grant yet is asked again when it has.
-/// `prefix`: of the first try alone. The second one has another.
-reply change_ours(lease_connection& connection, const std::string& sql, const char* doing,
-                  std::string_view prefix = {}) {
-  auto answer = connection.change(std::string(prefix) + sql, doing);
+reply change_ours(lease_connection& connection, const mysql_row_sql& sql, const request& request, const char* doing) {
+  const auto text = std::string(connection.prefix_for(request)) + sql.change(request);
+  auto answer = connection.change(text, doing);
   if (answer.result != outcome::no || connection.sync_prefix().empty()) return answer;
-  answer = connection.change(std::string(connection.sync_prefix()) + sql, doing);
+  answer = connection.change(connection.synced(text), doing);
   ++answer.statements;
   return answer;
 }
 
 reply grant(lease_connection& connection, const mysql_row_sql& sql, const request& request, const char* doing) {
-  reply answer = connection.change(std::string(connection.quick_prefix()) + sql.change(request), doing);
+  reply answer = connection.change(std::string(connection.prefix_for(request)) + sql.change(request), doing);
   if (answer.result == outcome::yes) {
     tell_fence(
         connection, [&] { return sql.fence_of(request); }, answer);
@@ -166,12 +165,9 @@ reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, con
     case verb::poll: return poll(connection, sql, request);
     // Rows are the application's: none is made by being locked.
     case verb::insert: return {.result = outcome::absent};
-    case verb::extend: {
-      const auto prefix = request.no_wait ? connection.quick_prefix() : std::string_view();
-      return change_ours(connection, sql.change(request), "extend a row's lock", prefix);
-    }
-    case verb::release: return change_ours(connection, sql.change(request), "release a row");
-    case verb::cancel: return change_ours(connection, sql.change(request), "cancel a row's lock");
+    case verb::extend: return change_ours(connection, sql, request, "extend a row's lock");
+    case verb::release: return change_ours(connection, sql, request, "release a row");
+    case verb::cancel: return change_ours(connection, sql, request, "cancel a row's lock");
     case verb::pass_on: break;  // of keys alone
   }
   return refuse("no such verb");

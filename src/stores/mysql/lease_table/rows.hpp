@@ -31,7 +31,7 @@ reply find_held_rows(lease_connection& connection, const mysql_row_sql& sql,
 // ---- several requests by one statement ------------------------------------------------------------------------------
 
 /// Whether execute_in_one() can do them: all about keys, or all about rows of one table; polls, or of one session with
-/// one ttl and no min_hold takes, releases, cancels, inserts of keys, or extensions of rows that don't wait.
+/// one ttl and no min_hold takes, releases, cancels, inserts of keys, or extensions of rows.
 bool one_statement_can(std::span<const request> requests) noexcept;
 
 /// One UPDATE, INSERT or SELECT for all. `can_skip`: the server knows SKIP LOCKED; then a row that somebody has locked

@@ -254,7 +254,9 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
       sql::make_statements<statement_id>({sql::shared_statements().first(statement_count)}, names_,
                                          std::span(sql::parameter_names).first(parameter_count), sql::marker::question);
   quick_ = statements_;
-  for (const auto id : {statement_id::take, statement_id::take_over}) {
+  // Not the insert: statements of dlock's own have the floor, or the same new key, locked for a moment.
+  for (const auto id : {statement_id::take, statement_id::take_over, statement_id::extend, statement_id::release,
+                        statement_id::release_min_hold, statement_id::cancel, statement_id::pass_on}) {
     quick_[static_cast<std::size_t>(id)].sql.insert(0, quick_prefix);
   }
   waiters_ = parked::make_waiter_sql(names_, look_sql);

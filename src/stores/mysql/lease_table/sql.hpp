@@ -47,7 +47,7 @@ class lease_sql {
   explicit lease_sql(sql::table_names names);
 
   const sql::table_names& names() const noexcept { return names_; }
-  /// `quick`: the server understands the prefix below.
+  /// `quick`: the server understands mysql::quick_prefix.
   const sql::statement_text& statement(statement_id which, bool quick = false) const noexcept {
     return (quick ? quick_ : statements_)[static_cast<std::size_t>(which)];
   }
@@ -56,9 +56,6 @@ class lease_sql {
     return (skip ? skipping_ : texts_)[static_cast<std::size_t>(which)];
   }
   const parked::waiter_sql& waiters() const noexcept { return waiters_; }
-
-  /// Before a take: a row that somebody's transaction has locked is busy at once, not after the lock wait timeout.
-  static constexpr std::string_view quick_prefix = mysql::quick_prefix;
 
  private:
   using text_list = std::array<std::string, static_cast<std::size_t>(text_id::count_)>;

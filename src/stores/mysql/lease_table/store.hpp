@@ -137,8 +137,7 @@ class mysql_store final : public store {
             .wakes_one = tables_.settings.wake,
             .wakes_others = true,
             .passes_on = true,
-            .keeps_order = tables_.settings.wake,
-            .extends_unlocked = true};
+            .keeps_order = tables_.settings.wake};
   }
   bool takes_wait() const noexcept override { return !tables_.client.can_refuse_to_wait(); }
   void prepare() override;

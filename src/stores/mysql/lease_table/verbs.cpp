@@ -47,7 +47,7 @@ void complete_grant(lease_connection& on, const lease_sql& statements, const req
 }
 
 reply granted(lease_connection& on, const lease_sql& statements, statement_id which, const request& asked) {
-  reply answer = on.change(which, false);
+  reply answer = on.change(which, false, asked.if_locked);
   complete_grant(on, statements, asked, answer);
   return answer;
 }
@@ -95,21 +95,15 @@ reply execute_one(lease_connection& on, const lease_sql& statements, const mysql
     case verb::insert: return insert(on, statements, asked);
     case verb::poll: return on.poll();
     case verb::take_over: return granted(on, statements, statement_id::take_over, asked);
-    case verb::extend: return on.change(statement_id::extend, true);
-    case verb::release:
-      return on.change(asked.min_hold.count() > 0 ? statement_id::release_min_hold : statement_id::release, true);
-    case verb::cancel: return on.change(statement_id::cancel, true);
+    case verb::extend: return on.change(statement_id::extend, true, asked.if_locked);
+    case verb::release: {
+      const bool later = asked.min_hold.count() > 0;
+      return on.change(later ? statement_id::release_min_hold : statement_id::release, true, asked.if_locked);
+    }
+    case verb::cancel: return on.change(statement_id::cancel, true, asked.if_locked);
     case verb::pass_on: return granted(on, statements, statement_id::pass_on, asked);
   }
   return refuse("no such verb");
-}
-
-/// A dead holder may have left a transaction open that has the row locked. MySQL can't bound the wait of an UPDATE
-/// below a second (MariaDB can, and its statements do), so it is asked first, by a read that locks and does not wait.
-bool asks_first(const lease_connection& on, const request& asked) noexcept {
-  if (!on.quick_prefix().empty()) return false;
-  return asked.action == verb::take_over || (asked.action == verb::take && asked.polled) ||
-         (asked.action == verb::extend && asked.no_wait);
 }
 
 [[gnu::cold]] reply refuse_key(std::size_t size) {
@@ -186,7 +180,7 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
                                                                             {"session", mysql_literal(asked.session)},
                                                                             {"fence", std::to_string(asked.fence)},
                                                                             {"bell", bell}});
-  auto answer = with.change(text, "release");
+  auto answer = with.change(std::string(with.prefix_for(asked)) + text, "release");
   if (answer.result == outcome::failed && tables_.waiters.bells().note_unreadable(answer.why)) {
     answer = execute_one(with, tables_.sql, tables_.row_sql, asked);
     ++answer.statements;
@@ -227,13 +221,13 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
       if (asked.row == nullptr && (asked.resource.empty() || asked.resource.size() > with.values().key.bytes.size())) {
         return refuse_key(asked.resource.size());
       }
-      if (asked.action == verb::release && tables_.waiters.bells().looks(with, asked))
-        return release_and_wake(with, asked);
-      if (asks_first(with, asked)) {
+      if (with.asks_first(asked)) {
         auto said = ask_for_row(with, tables_.sql, tables_.row_sql, asked);
         if (said.result != outcome::yes) return said;
         ++statements;
       }
+      if (asked.action == verb::release && tables_.waiters.bells().looks(with, asked))
+        return release_and_wake(with, asked);
       if (asked.in_order && tables_.knows_waiters(with)) return in_order(with, asked);
       return execute_one(with, tables_.sql, tables_.row_sql, asked);
     });

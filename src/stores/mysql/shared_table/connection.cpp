@@ -46,28 +46,25 @@ scheme_sql sql_of(const scheme_texts& texts, const layout& table, const column& 
 
 shared_connection::shared_connection(mysql_opened from, const scheme_sql& sql, mysql_hosts& hosts)
     : mysql_connection(std::move(from), hosts), verbs_(sql.verbs.size()) {
-  texts_.reserve(verbs_ + sql.others.size() + 1);
+  texts_.reserve(verbs_ + sql.others.size());
   statements_.reserve(texts_.capacity());
   const bool bytes = sql.key.type == column_type::bytes;
-  const auto add = [&](const sql::statement_text& statement, bool quick) {
-    texts_.push_back(std::string(quick ? quick_prefix() : std::string_view{}) + statement.sql);
+  const auto add = [&](const sql::statement_text& statement) {
+    // A new key may be locked for a moment by another process that makes it, too. A take that begins so polls then.
+    const bool waits = statement.sql.starts_with("INSERT") && !sql.inserts_first;
+    const bool plain = waits || statement.sql.starts_with("SELECT");
+    texts_.push_back(std::string(plain ? std::string_view() : quick_prefix()) + statement.sql);
     std::vector<mysql_field> fields;
     for (const auto parameter : statement.parameters) fields.push_back(values_.field(parameter, bytes));
     statements_.emplace_back(texts_.back(), statement.name, std::move(fields));
   };
-  for (const auto& each : sql.verbs) add(each, &each == &sql.verbs[static_cast<std::size_t>(verb::take)]);
-  for (const auto& each : sql.others) add(each.text, each.quick);
-  if (quick()) add(sql.verbs[static_cast<std::size_t>(verb::extend)], true);
+  for (const auto& each : sql.verbs) add(each);
+  for (const auto& each : sql.others) add(each);
   fault why;
   for (const auto& each : sql.at_start) {
     if (query(each, "setting up a connection", nullptr, nullptr, why) != outcome::yes)
       throw std::runtime_error(why.text);
   }
-}
-
-reply shared_connection::extend_quickly() {
-  auto answer = unless_there(mysql_connection::change(statements_.back(), false));
-  return answer.result == outcome::no && !sync_prefix().empty() ? change(verb::extend) : answer;
 }
 
 bool shared_connection::prepare_all(fault& why) {

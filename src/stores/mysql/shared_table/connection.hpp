@@ -30,17 +30,12 @@ struct shared_values {
   mysql_field field(std::size_t parameter, bool bytes) noexcept;
 };
 
-struct other_statement {
-  sql::statement_text text{};
-  bool quick = false;  ///< not to wait for a locked row, where the server has an option for that
-};
-
 /// The statements of a scheme for the table as it is.
 struct scheme_sql {
   /// In the order of `verb`; an empty one is not used.
   std::array<sql::statement_text, 7> verbs{};
   /// Others, that the scheme runs by their places here.
-  std::vector<other_statement> others{};
+  std::vector<sql::statement_text> others{};
   /// A free key has no row: verb::take begins with the INSERT.
   bool inserts_first = false;
   /// What operators see: key, holder's name, left, fence (or 0). A condition about the key follows.
@@ -88,16 +83,15 @@ class shared_connection final : public mysql_connection {
   shared_values& values() noexcept { return values_; }
   /// Runs the statement of a verb that writes. No row matched, or the key was there: no. What is ours may not have
   /// reached this node of a cluster yet, so a "no" about that is asked again.
-  reply change(verb action) {
-    return unless_there(mysql_connection::change(at(action), action == verb::extend || action == verb::release));
+  reply change(verb action, row_wait if_locked) {
+    const bool ours = action == verb::extend || action == verb::release;
+    return unless_there(mysql_connection::change(at(action), ours, if_locked));
   }
-  /// verb::extend, which does not wait for a locked row. Precondition: quick().
-  reply extend_quickly();
   /// Runs that of verb::poll.
   outcome poll(std::span<const mysql_field> row, fault& why) { return fetch(at(verb::poll), row, why); }
   /// The same for shared_statements::others.
-  reply change(std::size_t other, bool ours = false) {
-    return unless_there(mysql_connection::change(other_at(other), ours));
+  reply change(std::size_t other, row_wait if_locked, bool ours = false) {
+    return unless_there(mysql_connection::change(other_at(other), ours, if_locked));
   }
   outcome poll(std::size_t other, std::span<const mysql_field> row, fault& why) {
     return fetch(other_at(other), row, why);

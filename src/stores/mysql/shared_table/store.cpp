@@ -93,8 +93,7 @@ void shared_table_store::execute(connection& connection, std::span<const request
   std::transform(requests.begin(), requests.end(), replies.begin(), [&](const request& each) {
     return reply_or_in_doubt(with, "lock", [&] {
       if (each.action == verb::poll) return poll(with, each);
-      const bool asks_first = each.action == verb::extend && each.no_wait && !with.quick();
-      return asks_first ? extend_unlocked(with, each) : change(with, each);
+      return with.asks_first(each) ? change_unlocked(with, each) : change(with, each);
     });
   });
   auto* const others = waiters();
@@ -104,7 +103,7 @@ void shared_table_store::execute(connection& connection, std::span<const request
   others->note_done(requests, replies);
 }
 
-reply shared_table_store::extend_unlocked(native& with, const request& request) {
+reply shared_table_store::change_unlocked(native& with, const request& request) {
   const auto known = sql();
   auto answer = with.read(fmt::format("SELECT 1 FROM {} WHERE {}={} FOR UPDATE NOWAIT", known->table,
                                       known->key.quoted(), value_literal(known->key, request.resource)),
@@ -117,10 +116,11 @@ reply shared_table_store::extend_unlocked(native& with, const request& request) 
 }
 
 reply shared_table_store::take(native& with, const scheme_sql& sql, const request& request) {
-  if (!sql.inserts_first || request.polled) return with.change(verb::take);  // a poll has seen a row
-  reply made = with.change(verb::insert);
+  const auto take_row = [&] { return with.change(verb::take, request.if_locked); };
+  if (!sql.inserts_first || request.polled) return take_row();  // a poll has seen a row
+  reply made = with.change(verb::insert, request.if_locked);
   if (made.result != outcome::no) return made;
-  reply taken = with.change(verb::take);
+  reply taken = take_row();
   ++taken.statements;
   return taken;
 }
@@ -136,10 +136,9 @@ reply shared_table_store::change(native& with, const request& request) {
   }
   values.ttl = rounded_up(request.ttl, known->unit).count();
   // No other program writes our session and attempt, so both find the same row.
-  auto answer = request.action == verb::take      ? take(with, *known, request)
-                : request.action == verb::cancel  ? with.change(verb::release)
-                : request.no_wait && with.quick() ? with.extend_quickly()
-                                                  : with.change(request.action);
+  auto answer = request.action == verb::take
+                    ? take(with, *known, request)
+                    : with.change(request.action == verb::cancel ? verb::release : request.action, request.if_locked);
   if (answer.result == outcome::yes) tell_fence(with, request, answer);
   return answer;
 }

@@ -43,7 +43,6 @@ class shared_table_store : public store, private store_admin {
             .min_hold = false,
             .wakes_one = wakes(),
             .others_release = wakes(),
-            .extends_unlocked = true,
             .any_key = false};
   }
   bool takes_wait() const noexcept override { return !client_.can_refuse_to_wait(); }
@@ -102,7 +101,7 @@ class shared_table_store : public store, private store_admin {
   static reply take(native& with, const scheme_sql& sql, const request& request);
   /// An extension that must not wait, where the server has no option for that: first asks for the row, by a read that
   /// locks.
-  reply extend_unlocked(native& with, const request& request);
+  reply change_unlocked(native& with, const request& request);
   reply poll(native& with, const request& request) const;
   /// Where there are none to be seen, nothing is counted.
   reply count_waiters(connection& connection, std::vector<holder_info>& of) noexcept;

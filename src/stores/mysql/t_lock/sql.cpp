@@ -174,11 +174,9 @@ scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
                       {"remaining", remaining},
                       {"mine", mine}};
   auto made = sql_of(sql_texts, table, key, std::chrono::milliseconds{1}, parts);
-  made.others = {{.text = statement_of("read the clock", "SELECT {now}", parts)},
-                 {.text = statement_of("make a row", row_sql, parts)},
-                 {.text = statement_of("enter", enter_sql, parts), .quick = true},
-                 {.text = statement_of("stay", stay_sql, parts)},
-                 {.text = statement_of("leave", leave_sql, parts)}};
+  made.others = {statement_of("read the clock", "SELECT {now}", parts), statement_of("make a row", row_sql, parts),
+                 statement_of("enter", enter_sql, parts), statement_of("stay", stay_sql, parts),
+                 statement_of("leave", leave_sql, parts)};
   return made;
 }
 

@@ -111,7 +111,7 @@ reply t_lock_store::change(native& with, const request& request) {
     case verb::cancel: return leave(with, request);
     case verb::insert: {
       // As the other programs do: insert a free row, and then go on as with a row that was there.
-      auto made = with.change(other::row);
+      auto made = with.change(other::row, request.if_locked);
       if (made.result != outcome::yes) return made;
       auto answer = enter(with, request);
       answer.statements += made.statements;
@@ -137,7 +137,7 @@ reply t_lock_store::enter(native& with, const request& request) {
   values.until = *now + std::chrono::ceil<std::chrono::milliseconds>(request.ttl).count();
   holds_.expect(request, *now);
   try {
-    answer = with.change(other::enter);
+    answer = with.change(other::enter, request.if_locked);
   } catch (...) {
     holds_.forget(request);
     throw;
@@ -158,14 +158,14 @@ reply t_lock_store::stay(native& with, const request& request) {
   if (!until) return {.result = outcome::no, .statements = 0};
   values.until = *until;
   values.ttl = request.ttl.count();
-  auto answer = with.change(other::stay, true);
+  auto answer = with.change(other::stay, request.if_locked, true);
   if (answer.result != outcome::yes) return answer;
   auto stays_until = static_cast<std::int64_t>(std::exchange(answer.fence, 0));
   if (stays_until == 0) {
     // A trigger hides the time that it stays. So it stays once more, after a look at the clock.
     const auto now = server_time(with, answer.why);
     if (!now) return {.result = outcome::unknown, .why = answer.why, .statements = 2};
-    answer = with.change(other::stay, true);
+    answer = with.change(other::stay, request.if_locked, true);
     answer.statements = 3;
     stays_until = *now + values.ttl / 1000;
     if (answer.result != outcome::yes) return answer;
@@ -185,7 +185,7 @@ reply t_lock_store::leave(native& with, const request& request) {
   const auto until = holds_.use(request, true);
   if (!until) return {.result = outcome::no, .statements = 0};
   with.values().until = *until;
-  auto answer = with.change(other::leave, true);
+  auto answer = with.change(other::leave, request.if_locked, true);
   if (answer.result == outcome::failed)
     holds_.unspend(request);
   else if (answer.result != outcome::unknown)
