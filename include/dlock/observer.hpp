@@ -29,6 +29,7 @@ struct event {
     deadlock,         ///< key, text, keys: after `busy`: the wait would have closed that circle of threads that wait
     in_transaction,   ///< key, text: acquired inside an open transaction, which may not see what holders before wrote
     blocked,          ///< key, fence, text: the holder is dead, but a transaction that it verified is still open
+    unchecked,        ///< key, fence, text: a verified transaction was committed on a cluster without the last check
     session_opened,   ///< text: the session's id
     session_lost,     ///< text, reason
     renewal_late,     ///< text: a renewal failed; tried again until the local deadline

@@ -12,8 +12,8 @@
 ///
 /// Levels: debug for what happens all the time (granted, reentered, busy, released, cleanup), info for
 /// session_opened, warn for what dlock still deals with (release_failed, outcome_unknown, acquire_failed,
-/// renewal_late) and what it can only tell (deadlock, in_transaction, blocked, still_held, waiters_poll), error for
-/// what it can't repair (lost, split_brain, session_lost). An event below the logger's level costs nothing.
+/// renewal_late) and what it can only tell (deadlock, in_transaction, blocked, unchecked, still_held, waiters_poll),
+/// error for what it can't repair (lost, split_brain, session_lost). An event below the logger's level costs nothing.
 
 #include <memory>
 #include <string>

@@ -56,6 +56,7 @@ std::string_view to_string(event::kind kind) noexcept {
     case event::kind::deadlock: return "deadlock";
     case event::kind::in_transaction: return "in_transaction";
     case event::kind::blocked: return "blocked";
+    case event::kind::unchecked: return "unchecked";
     case event::kind::session_opened: return "session_opened";
     case event::kind::session_lost: return "session_lost";
     case event::kind::renewal_late: return "renewal_late";

@@ -33,6 +33,7 @@ spdlog::level::level_enum level_of(kind which) noexcept {
     case kind::deadlock:
     case kind::in_transaction:
     case kind::blocked:
+    case kind::unchecked:
     case kind::renewal_late:
     case kind::still_held:
     case kind::waiters_poll:

@@ -120,12 +120,30 @@ class claiming {
             true);
       }
       load_taken(keys);
+      if (application_.ends_unseen()) check_taken(in.connection(), about, keys.front());
       about.expect(keys);
     }
     std::vector<std::uint64_t> fences;
     for (const auto& row : rows_) fences.push_back(row.fence);
     in.commit(application_, [&] { about.commit_sent(true); });
     return fences;
+  }
+
+  /// Whether the transaction still has what it took, which one row shows: the cluster may have rolled it back while it
+  /// loaded the rows.
+  void check_taken(odb::connection& connection, const engine::row_adoption& about, const lock_key& one) const {
+    const auto check = application_.verification_of({.action = verb::poll,
+                                                     .resource = one.view(),
+                                                     .session = about.session(),
+                                                     .row = one.row(),
+                                                     .nonce = about.nonce(),
+                                                     .fence = rows_.front().fence});
+    if (connection.execute(check.text) == check.expected_rows) return;
+    throw store_error(errc::store_failed,
+                      fmt::format("rows of {} to be claimed: the cluster has rolled the transaction back for a write "
+                                  "of another node",
+                                  table_->table),
+                      1213, "40001", true);
   }
 
   void load_taken(const std::vector<lock_key>& keys) {

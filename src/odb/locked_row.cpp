@@ -10,6 +10,8 @@
 #include "dlock/odb/verify.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
 #include "odb/own_transaction.hpp"
+#include "odb/transaction_guard.hpp"
+#include "odb/verify_grant.hpp"
 
 namespace dlock::detail {
 
@@ -32,23 +34,34 @@ class until_committed {
 };
 
 /// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is
-/// written. False: it is unknown whether it was committed; `unknown` says why.
+/// written; on a cluster it is verified first, and freed last. False: it is unknown whether it was committed; `unknown`
+/// says why.
 bool try_commit(engine::service_core& home, odb::database& db, engine::grant& grant, const entity_write& write,
                 std::exception_ptr& unknown) {
   auto& application = application_of(home);
   const auto free = home.where().transactions()->release_of(grant.ask(verb::release));
-  own_transaction in(home, db, own_transaction::use::writes);
   const auto moved = [&] { leads_elsewhere_now(home.where()); };
-  if (execute_there(application, in.connection(), free.text, free.expected_rows, moved) != free.expected_rows) {
+  const auto free_row = [&](odb::connection& connection) {
+    if (execute_there(application, connection, free.text, free.expected_rows, moved) == free.expected_rows) return;
     throw lock_lost(engine::grant_lifecycle::not_ours(grant, home.shared().time.now()),
                     fmt::format("key '{}': commit: fence {} is not the holder's any more; nothing was written",
                                 printable(grant.key), grant.fence));
+  };
+  own_transaction in(home, db, own_transaction::use::writes);
+  if (application.ends_unseen()) {
+    const auto verify_row = [&](odb::connection& connection) { verify_grant(connection, grant); };
+    verify_row(in.connection());
+    guard_transaction(in.get(), application, &grant, verify_row);
+    check_at_commit(in.get(), free_row);
+  } else {
+    free_row(in.connection());
   }
   until_committed version(write);
   write.write();
   try {
     in.commit(application);
-  } catch (const store_error&) {
+  } catch (const store_error& error) {
+    if (error.code() != errc::outcome_unknown) throw;
     unknown = std::current_exception();
     return false;
   } catch (const std::logic_error&) {  // the row may have been freed, in the midst
@@ -113,8 +126,7 @@ void update_row(odb::transaction& in, const lease& held, const entity_write& wri
     });
     write.write();
     // What is written after an end in the midst would not be verified.
-    const auto& application = application_of(*access::grant_of(held)->home);
-    if (application.transaction_on(in.connection()) != stores::sql::transaction_state::open) ended_in_between();
+    ensure_open(application_of(*access::grant_of(held)->home), in.connection());
   } catch (...) {
     try {
       in.rollback();

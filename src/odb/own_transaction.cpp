@@ -38,11 +38,17 @@ void leads_elsewhere_now(const store& store) {
       "dlock: the rows' database leads to another place now than the locks, which live in {}", store.name()));
 }
 
-void ended_in_between() {
+void ensure_open(const stores::sql::application_database& application, odb::connection& connection) {
+  if (application.transaction_on(connection) == stores::sql::transaction_state::open) return;
+  if (application.ends_unseen()) {
+    throw store_error(errc::store_failed,
+                      "the transaction has ended before its commit: the cluster has rolled it back for a write of "
+                      "another node, or a statement that commits by itself (DDL, for example) has ended it; try again",
+                      1213, "40001", true);
+  }
   throw std::logic_error(
       "dlock: a statement that commits by itself (DDL, for example) has ended the transaction in which a locked row "
-      "was "
-      "written; what was written before it stays");
+      "was written; what was written before it stays");
 }
 
 own_transaction::own_transaction(engine::service_core& home, odb::database& db, use purpose)
@@ -75,8 +81,7 @@ own_transaction::~own_transaction() {
 }
 
 void own_transaction::commit(stores::sql::application_database& application, const std::function<void()>& unsure) {
-  if (purpose_ == use::writes && application.transaction_on(*connection_) != stores::sql::transaction_state::open)
-    ended_in_between();
+  if (purpose_ == use::writes) ensure_open(application, *connection_);
   try {
     mine_.commit();
   } catch (const odb::exception& error) {

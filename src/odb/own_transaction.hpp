@@ -25,8 +25,9 @@ void ensure_can_write(engine::service_core& home);
 
 /// Throws std::invalid_argument: a table was found in the place of the locks once, and is not there any more.
 [[noreturn]] void leads_elsewhere_now(const store& store);
-/// Throws std::logic_error: what was to be one transaction has been committed in the midst.
-[[noreturn]] void ended_in_between();
+/// Throws if what was to be one transaction has ended in the midst: store_error, to be tried again, where the server
+/// may have rolled it back unseen; otherwise std::logic_error.
+void ensure_open(const stores::sql::application_database& application, odb::connection& connection);
 
 /// A transaction on a separate connection, current as long as it lives. What was the caller's current transaction and
 /// session is neither used nor lost: the session's objects may be older than the lock.
@@ -43,7 +44,7 @@ class own_transaction {
 
   odb::transaction& get() noexcept { return mine_; }
   odb::connection& connection() noexcept { return *connection_; }
-  /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`; std::logic_error, if
+  /// Throws store_error (outcome_unknown) if there was no answer, after calling `unsure`; as ensure_open(), if
   /// something in between (DDL in a callback of ODB's, for example) has ended the transaction already.
   void commit(stores::sql::application_database& application, const std::function<void()>& unsure = {});
 

@@ -13,6 +13,8 @@
 #include "engine/books/transaction_watch.hpp"
 #include "engine/operations/lock_errors.hpp"
 #include "odb/own_transaction.hpp"
+#include "odb/transaction_guard.hpp"
+#include "odb/verify_grant.hpp"
 
 namespace dlock::detail {
 
@@ -54,7 +56,15 @@ const stores::sql::application_database& application_of(const engine::grant& gra
 }
 
 /// In autocommit the check would hold for its own statement only.
-[[noreturn]] void not_open(const engine::grant& grant) {
+[[noreturn]] void not_open(const stores::sql::application_database& application, const engine::grant& grant) {
+  if (application.ends_unseen()) {
+    throw store_error(errc::store_failed,
+                      fmt::format("key '{}': verify: no transaction is open on this connection: the cluster has rolled "
+                                  "it back for a write of another node, or it was not begun, or a statement that "
+                                  "commits by itself (DDL, for example) has ended it",
+                                  printable(grant.key)),
+                      1213, "40001", true);
+  }
   throw std::logic_error(fmt::format(
       "dlock: verify(): key '{}': no transaction is open on this connection: none was begun, or a statement "
       "that commits by itself (DDL, for example) has ended it",
@@ -75,10 +85,12 @@ const stores::sql::application_database& application_of(const engine::grant& gra
                               printable(grant.key), grant.fence));
 }
 
-void verify_one(odb::connection& connection, engine::grant& grant) {
+}  // namespace
+
+void verify_grant(odb::connection& connection, engine::grant& grant) {
   const auto& application = application_of(grant);
   if (application.glance(connection) == outcome::no) elsewhere(grant);
-  if (application.transaction_on(connection) == stores::sql::transaction_state::none) not_open(grant);
+  if (application.transaction_on(connection) == stores::sql::transaction_state::none) not_open(application, grant);
   const auto check = grant.home->where().transactions()->verification_of(grant.ask(verb::poll));
   unsigned long long rows = 0;
   try {
@@ -87,13 +99,15 @@ void verify_one(odb::connection& connection, engine::grant& grant) {
     failed(grant, application.fault_of(error));
   }
   if (rows != check.expected_rows) not_ours(grant);
-  if (application.transaction_on(connection) != stores::sql::transaction_state::open) not_open(grant);
+  if (application.transaction_on(connection) != stores::sql::transaction_state::open) not_open(application, grant);
 }
+
+namespace {
 
 void verify_each(odb::connection& connection, const std::vector<std::shared_ptr<engine::grant>>& all) {
   for (const auto& grant : all) {
     engine::ensure_held(*grant);
-    verify_one(connection, *grant);
+    verify_grant(connection, *grant);
   }
 }
 
@@ -102,6 +116,20 @@ void pin(odb::transaction& in, const std::vector<std::shared_ptr<engine::grant>>
     for (const auto& grant : all) engine::transaction_ended(grant);
   });
   for (const auto& grant : all) engine::outlive_transaction(*grant);
+}
+
+void guard(odb::transaction& in, const std::shared_ptr<engine::grant>& grant) {
+  guard_transaction(
+      in, application_of(*grant), grant.get(),
+      [grant](odb::connection& connection) { verify_grant(connection, *grant); },
+      [grant] {
+        grant->home->shared().notify(
+            {.what = event::kind::unchecked,
+             .key = grant->key.view(),
+             .fence = grant->fence_shown(),
+             .text = "a verified transaction was committed on a cluster without the check before its commit, because "
+                     "the program had replaced the tracer of the connection"});
+      });
 }
 
 void undo(odb::connection& connection, const std::vector<const lease*>& held,
@@ -146,6 +174,7 @@ void verify_all(odb::transaction& in, std::vector<const lease*> held) {
         const auto all = in_order(held);
         pin(in, all);  // before the check: a release on another thread must not come in between
         verify_each(*connection, all);
+        for (const auto& grant : all) guard(in, grant);
       });
 }
 

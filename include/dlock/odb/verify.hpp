@@ -11,7 +11,9 @@
 /// The check is one UPDATE of the lock's own row on the transaction's connection. If it finds the row ours, the row
 /// stays locked by this transaction: a take-over waits for the commit, whatever happens to this process or its clock.
 /// If it does not, or fails in any way, the transaction has been rolled back when verify() throws: nothing of it can be
-/// committed. That holds because writes go through the same database; it holds on Galera and under XA as well.
+/// committed. That holds because writes go through the same database; it holds under XA as well. A node of a Galera
+/// cluster may roll the transaction back unseen: there the check is repeated before the first write after a read and by
+/// t.commit(), which then may throw what verify() throws. On a transaction begun by hand, verify again at these points.
 ///
 /// The database must be the one that the lock lives in, and the application's user needs SELECT and UPDATE on the lock
 /// table. Renewal is not affected: it writes another table (on SQLite it waits for the transaction, like every writer).
@@ -22,7 +24,8 @@
 /// A savepoint: ROLLBACK TO one made before verify() may undo the check. Verify after the last savepoint you may go
 /// back to.
 /// Thread safety: as the transaction.
-/// Cost: one statement for each lease, and once for each database one that asks it who it is.
+/// Cost: one statement for each lease, and once for each database one that asks it who it is; on a Galera cluster one
+/// more before COMMIT, and one before the first write after a read.
 
 #include <concepts>
 #include <initializer_list>

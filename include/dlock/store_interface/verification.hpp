@@ -20,6 +20,11 @@ namespace DLOCK_EXPORT dlock {
 /// number, or fails in any way, roll back: nothing of the transaction may be committed (on MySQL, a transaction is
 /// still open after error 1205, and after 1213 each later write would commit by itself). Several leases: in the order
 /// of their keys, or two such transactions may deadlock.
+///
+/// On a Galera cluster a write of another node may roll the transaction back in the last moment of a SELECT. The error
+/// comes after the rows, so a program that does not read a result to its end misses it, and its next writes commit one
+/// by one. There execute `sql` once more before the first write that follows a read, and once more right before COMMIT,
+/// and look each time for `expected_rows` and for SERVER_STATUS_IN_TRANS in the answer.
 struct verification {
   struct bytes {
     std::string value{};

@@ -54,6 +54,10 @@ class application_database : public transactional_store {
   /// On a node of a cluster that may not have applied yet what another node has committed: waits until it has. Not in a
   /// transaction, where the server does not wait. Throws what ODB throws. Cost: one statement on a cluster, else none.
   virtual void catch_up(odb::connection& /*with*/) const {}
+  /// Whether the server may roll a transaction back without the program learning of it: a node of a Galera cluster,
+  /// where a write of another node can do that in the last moment of a SELECT. The error comes after the rows, and ODB,
+  /// which loads an object by its id, does not read on. No I/O.
+  virtual bool ends_unseen() const noexcept { return false; }
   /// Completes a table that is known by its name there: its database, its primary key. At most two statements. failed:
   /// `why` names what is missing. The store's own connections must be able to read and write it.
   virtual outcome describe(odb::connection& with, row_table& table, fault& why) const = 0;

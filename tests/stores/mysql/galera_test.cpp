@@ -3,15 +3,20 @@
 /// A Galera cluster, whose nodes apply what another one has committed a little later.
 
 #include <dlock/dlock.hpp>
+#include <dlock/odb/claim.hpp>
 #include <dlock/odb/database.hpp>
 #include <dlock/odb/lock_row.hpp>
 #include <dlock/odb/verify.hpp>
 
 #include <cstdlib>
+#include <odb/exceptions.hxx>
+#include <odb/tracer.hxx>
+#include <random>
 
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "odb/verify/bank.hpp"
+#include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
 #include "wallet-odb.hxx"
 
@@ -256,6 +261,218 @@ TEST_CASE("galera: behind a balancer that takes the nodes in turn every release 
   CHECK(lost == 0);
   CHECK(locks.count(event::kind::split_brain) == 0);
   CHECK(locks.held_keys(100).empty());
+}
+
+// ---- transactions that the cluster rolls back while they read -------------------------------------------------------
+
+namespace {
+
+/// One service and one bank at the first node; at the second another program, which is granted the key and frees it.
+struct aborted_scene {
+  busy_cluster nodes;
+  std::unique_ptr<odb::database> bank = open_bank(busy_cluster::bank(nodes.first()));
+  std::shared_ptr<recording_observer> observer = std::make_shared<recording_observer>();
+  lock_service locks{busy_cluster::locks(nodes.first()), {.observer = observer}};
+  raw_mysql first{busy_cluster::locks(nodes.first())};
+  raw_mysql second{busy_cluster::locks(nodes.second())};
+  const std::string key = "galera:aborted";
+
+  aborted_scene() {
+    make_bank(*bank, 4, 100);
+    locks.acquire(key).release();
+    first.run("SET SESSION wsrep_sync_wait=7");
+    second.run("SET SESSION wsrep_sync_wait=7");
+  }
+  /// What a take-over does to the row.
+  void grant_elsewhere() {
+    for (;;) {
+      try {
+        second.run("UPDATE galera_lock SET fence=fence+1, session_id=NULL WHERE lock_key='" + key + "'");
+        return;
+      } catch (const std::runtime_error&) {  // a deadlock with what the first node does
+      }
+    }
+  }
+  std::uint64_t verifies() {
+    return std::stoull(first.one("SELECT verifies FROM galera_lock WHERE lock_key='" + key + "'"));
+  }
+  std::uint64_t entries(const std::string& transfer) {
+    return std::stoull(first.one("SELECT COUNT(*) FROM app.verify_entry WHERE transfer='" + transfer + "'"));
+  }
+};
+
+/// Counts what it is shown.
+struct counting_tracer final : odb::tracer {
+  using odb::tracer::execute;
+  void execute(odb::connection&, const char* statement) override { seen.emplace_back(statement); }
+  int times(std::string_view text) const { return static_cast<int>(std::count(seen.begin(), seen.end(), text)); }
+  std::vector<std::string> seen{};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(aborted_scene,
+                 "galera: a transaction that reads after it verified is committed with its check, or not at all",
+                 "[T71]") {
+  std::mt19937 random(std::random_device{}());
+  std::chrono::microseconds length{5'000};
+  int committed = 0, refused = 0, unproven = 0, torn = 0;
+  for (int number = 0; number != 300; ++number) {
+    const auto before = verifies();
+    const auto transfer = std::to_string(number);
+    const int reads = static_cast<int>(random() % 400);
+    const std::chrono::microseconds after(random() % static_cast<unsigned long>(length.count() + 1));
+    auto held = locks.acquire(key, {.wait = 10s});
+    std::promise<void> verified;
+    auto other = std::async(std::launch::async, [&, begin = verified.get_future()] {
+      begin.wait();
+      std::this_thread::sleep_for(after);  // the moment of the abort: any will do
+      grant_elsewhere();
+    });
+    const auto from = std::chrono::steady_clock::now();
+    bool done = false;
+    try {
+      odb::transaction t(bank->begin());
+      held.verify(t);
+      verified.set_value();
+      for (int i = 0; i != reads; ++i) load(*bank, static_cast<std::uint64_t>(i % 4 + 1));
+      persist(*bank, {.wallet = 1, .transfer = transfer});
+      write(*bank, 1, number);
+      t.commit();
+      done = true;
+    } catch (const lock_lost&) {
+    } catch (const store_error& error) {
+      CHECK(error.transient());
+    } catch (const odb::deadlock&) {
+    } catch (const odb::database_exception&) {
+    }
+    length =
+        (7 * length + std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - from)) /
+        8;
+    other.get();
+    ++(done ? committed : refused);
+    if (done && verifies() == before) ++unproven;
+    if (entries(transfer) != (done ? 1U : 0U)) ++torn;
+    try {
+      held.release();
+    } catch (const error&) {  // it is another's by now
+    }
+  }
+  CAPTURE(committed, refused);
+  CHECK(refused > 20);
+  CHECK(unproven == 0);
+  CHECK(torn == 0);
+  CHECK(observer->count(event::kind::unchecked) == 0);
+}
+
+TEST_CASE_METHOD(aborted_scene, "galera: tracers of the program's see what they saw, and stay") {
+  counting_tracer of_connection, of_transaction;
+  auto held = locks.acquire(key);
+  const odb::connection_ptr connection(bank->connection());
+  connection->tracer(of_connection);
+  {
+    odb::transaction t(connection->begin());
+    t.tracer(of_transaction);
+    held.verify(t);
+    write(*bank, 1, 7);
+    t.commit();
+  }
+  CHECK(connection->tracer() == &of_connection);
+  CHECK(of_connection.times("BEGIN") == 1);
+  CHECK(of_connection.times("COMMIT") == 1);
+  CHECK(of_transaction.seen.size() == 2);  // the check and the write; the check at the commit belongs to the connection
+  CHECK(of_connection.seen.size() == 3);
+  {
+    odb::transaction t(connection->begin());
+    held.verify(t);
+    t.rollback();
+  }
+  CHECK(connection->tracer() == &of_connection);
+  connection->tracer(nullptr);
+}
+
+TEST_CASE_METHOD(aborted_scene, "galera: a program that replaces the tracer of the connection is told") {
+  counting_tracer mine;
+  auto held = locks.acquire(key);
+  {
+    odb::transaction t(bank->begin());
+    held.verify(t);
+    t.connection().tracer(mine);
+    write(*bank, 1, 7);
+    t.connection().tracer(nullptr);
+    t.commit();
+  }
+  CHECK(observer->count(event::kind::unchecked) == 1);
+  {
+    odb::transaction t(bank->begin());
+    held.verify(t);
+    t.tracer(mine);  // the connection's sees the commit all the same
+    write(*bank, 1, 8);
+    t.commit();
+  }
+  CHECK(observer->count(event::kind::unchecked) == 1);
+  CHECK(mine.times("COMMIT") == 0);
+}
+
+TEST_CASE_METHOD(aborted_scene, "galera: after a failed check nothing more can be done in the transaction") {
+  auto held = locks.acquire(key);
+  odb::transaction t(bank->begin());
+  held.verify(t);
+  load(*bank, 1);
+  grant_elsewhere();
+  verifies();  // until the first node has it, and has rolled the transaction back
+  CHECK_THROWS(write(*bank, 1, 666));
+  CHECK_THROWS(write(*bank, 2, 666));
+  CHECK_THROWS(t.commit());
+  CHECK(t.finalized());
+  CHECK(read(*bank, 1).balance == 100);
+  CHECK(read(*bank, 2).balance == 100);
+}
+
+TEST_CASE("galera: programs at two nodes that claim and write the same rows need no other node's luck") {
+  busy_cluster nodes;
+  const auto bank = open_bank(busy_cluster::bank(nodes.first()));
+  make_bank(*bank, 4, 0);
+  nodes.wait();
+  std::array<std::atomic<int>, 5> holders{};
+  std::atomic<int> twice{0}, misuse{0}, written{0}, claimed{0};
+  std::vector<std::thread> threads;
+  for (const auto port : {nodes.first(), nodes.second()}) {
+    threads.emplace_back([&, port] {
+      const auto here = open_bank(busy_cluster::bank(port));
+      lock_service locks(busy_cluster::locks(port));
+      using query = odb::query<wallet>;
+      for (int i = 0; i != 300; ++i) {
+        try {
+          for (auto& row : claim<wallet>(locks, *here, query(true) + "ORDER BY" + query::id, 2)) {
+            ++claimed;
+            const auto id = row->id;
+            if (holders[id].fetch_add(1) != 0) ++twice;
+            ++row->balance;
+            holders[id].fetch_sub(1);
+            row.commit();
+            ++written;
+          }
+        } catch (const store_error& error) {
+          if (!error.transient()) ++misuse;
+        } catch (const lock_lost&) {
+        } catch (const odb::exception&) {
+        } catch (const std::logic_error& error) {
+          ++misuse;
+          UNSCOPED_INFO(error.what());
+        }
+      }
+    });
+  }
+  for (auto& each : threads) each.join();
+  nodes.wait();
+  std::int64_t sum = 0;
+  for (const auto& each : all_wallets(*bank)) sum += each.balance;
+  CAPTURE(claimed);
+  CHECK(misuse == 0);
+  CHECK(twice == 0);
+  CHECK(written > 0);
+  CHECK(sum == written);
 }
 
 }  // namespace dlock::test

@@ -273,6 +273,12 @@ void mysql_application_database::catch_up(odb::connection& with) const {
   if (of_mysql(with) && is_cluster(tables_.client.server())) with.execute(std::string(sync_prefix) + "SELECT 1");
 }
 
+bool mysql_application_database::ends_unseen() const noexcept try {
+  return is_cluster(tables_.client.server());
+} catch (...) {
+  return true;  // no memory for the server's name
+}
+
 std::string mysql_application_database::and_here() const {
   const auto server = tables_.client.server();
   return server.id_sql.empty() ? "" : " AND " + server.id_sql + "=" + mysql_literal(server.id);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "odb/transaction_guard.hpp"
+
+#include <odb/database.hxx>
+#include <odb/statement.hxx>
+#include <odb/tracer.hxx>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "odb/own_transaction.hpp"
+#include "odb/statement_text.hpp"
+
+namespace dlock::detail {
+
+namespace {
+
+/// Is the tracer of the connection, which ODB asks at COMMIT, and that of the transaction, which takes precedence
+/// before. What it replaces goes on.
+class transaction_guard final : public odb::tracer {
+ public:
+  explicit transaction_guard(const stores::sql::application_database& application) : application_(application) {}
+
+  void install(odb::transaction& in) {
+    connection_.reset(odb::details::inc_ref(&in.connection()));
+    of_transaction_ = in.tracer();
+    of_connection_ = connection_->tracer();
+    in.tracer(this);
+    connection_->tracer(this);
+  }
+
+  void add(const void* about, transaction_check check, std::function<void()> missed) {
+    const auto same =
+        std::find_if(checks_.begin(), checks_.end(), [&](const auto& each) { return each.about == about; });
+    if (same != checks_.end()) return;
+    checks_.push_back({about, std::move(check), std::move(missed)});
+  }
+  void at_commit(transaction_check last) { last_ = std::move(last); }
+
+  /// The transaction has an outcome.
+  void ended(bool committed) {
+    const bool missed = committed && !over_;
+    let_go();
+    if (!missed) return;
+    for (const auto& each : checks_) {
+      if (each.missed) each.missed();
+    }
+  }
+
+  void prepare(odb::connection& connection, const odb::statement& statement) override {
+    if (auto* const to = theirs(connection)) to->prepare(connection, statement);
+  }
+  void execute(odb::connection& connection, const odb::statement& statement) override {
+    before(statement.text());
+    if (auto* const to = theirs(connection)) to->execute(connection, statement);
+  }
+  void execute(odb::connection& connection, const char* statement) override {
+    auto* const to = theirs(connection);  // before the end of the transaction lets them go
+    before(statement);
+    if (to != nullptr) to->execute(connection, statement);
+  }
+  void deallocate(odb::connection& connection, const odb::statement& statement) override {
+    if (auto* const to = theirs(connection)) to->deallocate(connection, statement);
+  }
+
+ private:
+  struct kept_check {
+    const void* about;
+    transaction_check check;
+    std::function<void()> missed;
+  };
+  enum class since { nothing, writes, reads };
+
+  odb::tracer* theirs(odb::connection& connection) const {
+    if (of_transaction_ != nullptr && connection.transaction_tracer() == this) return of_transaction_;
+    return of_connection_ != nullptr ? of_connection_ : connection.database().tracer();
+  }
+
+  void before(std::string_view statement) {
+    if (over_ || checking_) return;
+    const auto first = statement.find_first_not_of(" \t\r\n");
+    if (first != std::string_view::npos) statement.remove_prefix(first);
+    const auto is = [&](std::string_view word) { return is_word_at(statement, 0, word); };
+    if (is("ROLLBACK") && statement.find_first_of(" \t") == std::string_view::npos) return let_go();
+    if (failed_) std::rethrow_exception(failed_);
+    if (is("COMMIT")) {
+      if (last_) {
+        check([this] { last_(*connection_); });
+      } else if (since_ != since::nothing) {
+        check_all();
+      }
+      return let_go();
+    }
+    if (application_.transaction_on(*connection_) != stores::sql::transaction_state::open) check_all();
+    if (is("SELECT")) {
+      since_ = since::reads;
+      return;
+    }
+    if (since_ == since::reads) check_all();
+    constexpr std::array<std::string_view, 4> writes{"INSERT", "UPDATE", "DELETE", "REPLACE"};
+    since_ = std::any_of(writes.begin(), writes.end(), is) ? since::writes : since::reads;
+  }
+
+  template <class Work>
+  void check(Work work) {
+    checking_ = true;
+    try {
+      ensure_open(application_, *connection_);
+      work();
+      // The answer of the UPDATE is the first one that certainly says whether there is a transaction.
+      ensure_open(application_, *connection_);
+    } catch (...) {
+      failed_ = std::current_exception();
+      // Not odb::transaction::rollback(): it gives the connection back, which a statement of ODB's is using right now.
+      try {
+        connection_->execute("ROLLBACK");
+      } catch (...) {
+        application_.break_off(*connection_);
+      }
+      checking_ = false;
+      throw;
+    }
+    checking_ = false;
+    since_ = since::nothing;
+  }
+
+  void check_all() {
+    check([this] {
+      for (const auto& each : checks_) each.check(*connection_);
+    });
+  }
+
+  /// ODB may give the connection to another thread as soon as it has sent the COMMIT.
+  void let_go() noexcept {
+    over_ = true;
+    if (!connection_) return;
+    if (connection_->tracer() == this) connection_->tracer(of_connection_);
+    connection_.reset();
+  }
+
+  const stores::sql::application_database& application_;
+  odb::connection_ptr connection_{};
+  odb::tracer* of_transaction_ = nullptr;
+  odb::tracer* of_connection_ = nullptr;
+  std::vector<kept_check> checks_{};
+  transaction_check last_{};
+  std::exception_ptr failed_{};
+  since since_ = since::nothing;
+  bool checking_ = false;
+  bool over_ = false;
+};
+
+transaction_guard* guard_of(odb::transaction& in) {
+  if (auto* const of_transaction = dynamic_cast<transaction_guard*>(in.tracer())) return of_transaction;
+  return dynamic_cast<transaction_guard*>(in.connection().tracer());
+}
+
+}  // namespace
+
+void guard_transaction(odb::transaction& in, const stores::sql::application_database& application, const void* about,
+                       transaction_check check, std::function<void()> missed) {
+  if (!application.ends_unseen()) return;
+  auto* guard = guard_of(in);
+  if (guard == nullptr) {
+    const auto made = std::make_shared<transaction_guard>(application);
+    at_outcome(in, [made](unsigned short event) { made->ended(event == odb::transaction::event_commit); });
+    made->install(in);  // nothing throws any more
+    guard = made.get();
+  }
+  guard->add(about, std::move(check), std::move(missed));
+}
+
+void check_at_commit(odb::transaction& in, transaction_check last) {
+  if (auto* const guard = guard_of(in)) guard->at_commit(std::move(last));
+}
+
+}  // namespace dlock::detail
