@@ -57,7 +57,8 @@
 /// function returns, so a holder that has lost the lease can't commit. `db` names an odb::database: a parameter with
 /// its fields or getters, or a member of the object, beginning with `this->`. Any other name becomes a parameter of the
 /// generated class's constructor. If a transaction of that database is the current one, the function runs in it, and
-/// the owner of that transaction commits.
+/// the owner of that transaction commits. One that has read before the lock was taken may not see what the holders
+/// before have written: the call throws std::logic_error, unless it sees the grant.
 #define DLOCK_VERIFIED(...) DLOCK_DETAIL_ANNOTATION("DLOCK_VERIFIED(" #__VA_ARGS__ ")")
 
 /// class DLOCK_DEFAULTS(.option = value, ...) order_service { ... };

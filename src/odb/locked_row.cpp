@@ -116,7 +116,7 @@ void update_row(odb::database& db, const lease& held, const entity_write& write)
 }
 
 void update_row(odb::transaction& in, const lease& held, const entity_write& write) {
-  verify(in, held);
+  verify_all(in, {&held}, false);
   // ODB's functions act in the current transaction, whichever they are called for.
   const stores::sql::outer_transaction outer;
   odb::transaction::current(in);

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "api/access.hpp"
+#include "base/mutex.hpp"
 #include "dlock/store_interface/transactional_store.hpp"
 #include "engine/books/transaction_watch.hpp"
 #include "engine/operations/lock_errors.hpp"
@@ -19,6 +21,41 @@
 namespace dlock::detail {
 
 namespace {
+
+/// Which grants threads got inside of ODB's transactions that are open.
+class grants_inside {
+ public:
+  static grants_inside& all() {
+    static auto* const known = new grants_inside;  // never destroyed: threads may outlive main()
+    return *known;
+  }
+  void add(odb::transaction& in, const std::shared_ptr<engine::grant>& granted) {
+    bool known = false;
+    {
+      const base::lock_guard lock(mutex_);
+      known = grants_.contains(&in);
+    }
+    if (!known) at_outcome(in, [this, &in](unsigned short /*event*/) { forget(in); });
+    const base::lock_guard lock(mutex_);
+    grants_[&in].push_back(granted);
+  }
+  bool has(const odb::transaction& in, const std::shared_ptr<engine::grant>& granted) {
+    const base::lock_guard lock(mutex_);
+    const auto found = grants_.find(&in);
+    if (found == grants_.end()) return false;
+    return std::any_of(found->second.begin(), found->second.end(),
+                       [&](const auto& each) { return each.lock() == granted; });
+  }
+
+ private:
+  void forget(const odb::transaction& in) {
+    const base::lock_guard lock(mutex_);
+    grants_.erase(&in);
+  }
+
+  base::mutex mutex_;
+  std::map<const odb::transaction*, std::vector<std::weak_ptr<engine::grant>>> grants_ DLOCK_GUARDED_BY(mutex_);
+};
 
 /// In the global order of keys, each grant once.
 std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lease*>& held) {
@@ -118,6 +155,26 @@ void pin(odb::transaction& in, const std::vector<std::shared_ptr<engine::grant>>
   for (const auto& grant : all) engine::outlive_transaction(*grant);
 }
 
+/// What a holder before has written must be seen by a transaction that is to rely on the lock. In REPEATABLE READ one
+/// that has read before the grant sees what was there then. Asked before the verification: a transaction sees the row
+/// that it has written itself.
+void ensure_view(odb::transaction& in, const std::shared_ptr<engine::grant>& grant) {
+  if (!grants_inside::all().has(in, grant)) return;
+  const auto& application = application_of(*grant);
+  const auto sees = application.sees(grant->ask(verb::poll));
+  if (sees.empty()) return;
+  try {
+    if (in.connection().execute(sees) == 1) return;
+  } catch (const odb::exception& error) {
+    failed(*grant, application.fault_of(error));
+  }
+  throw std::logic_error(fmt::format(
+      "dlock: verify(): key '{}' was acquired inside this transaction, which had read before and does not see what "
+      "earlier holders have written{}; rolled back: take the lock first, then begin the transaction, or begin it in "
+      "READ COMMITTED",
+      printable(grant->key), application.ends_unseen() ? " (or this node of the cluster has not applied it yet)" : ""));
+}
+
 void guard(odb::transaction& in, const std::shared_ptr<engine::grant>& grant) {
   guard_transaction(
       in, application_of(*grant), grant.get(),
@@ -165,7 +222,7 @@ void or_roll_back(odb::connection& connection, const std::vector<const lease*>& 
 
 }  // namespace
 
-void verify_all(odb::transaction& in, std::vector<const lease*> held) {
+void verify_all(odb::transaction& in, std::vector<const lease*> held, bool reads) {
   if (in.finalized()) throw std::logic_error("dlock: verify(): the transaction has ended already");
   const odb::connection_ptr connection(odb::details::inc_ref(&in.connection()));  // longer than the transaction has it
   or_roll_back(
@@ -173,10 +230,15 @@ void verify_all(odb::transaction& in, std::vector<const lease*> held) {
       [&] {
         const auto all = in_order(held);
         pin(in, all);  // before the check: a release on another thread must not come in between
+        if (reads) {
+          for (const auto& grant : all) ensure_view(in, grant);
+        }
         verify_each(*connection, all);
         for (const auto& grant : all) guard(in, grant);
       });
 }
+
+void verify_all(odb::transaction& in, std::vector<const lease*> held) { verify_all(in, std::move(held), true); }
 
 void verify_all(odb::connection& connection, std::vector<const lease*> held) {
   if (odb::transaction::has_current() && &odb::transaction::current().connection() == &connection) {
@@ -202,6 +264,11 @@ class odb_watch final : public engine::transaction_watch {
     return application != nullptr && application->glance(odb::transaction::current().connection()) != outcome::no;
   } catch (...) {
     return false;
+  }
+
+  void granted_inside(const std::shared_ptr<engine::grant>& which) noexcept override try {
+    if (odb::transaction::has_current()) grants_inside::all().add(odb::transaction::current(), which);
+  } catch (...) {  // no memory: the observer was warned all the same
   }
 
   bool at_end(store& store, std::function<void()> ended) noexcept override try {

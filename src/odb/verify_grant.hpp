@@ -4,7 +4,11 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <odb/connection.hxx>
+#include <odb/transaction.hxx>
 
+#include <vector>
+
+#include "dlock/lease.hpp"
 #include "engine/books/grant.hpp"
 
 namespace dlock::detail {
@@ -12,5 +16,9 @@ namespace dlock::detail {
 /// Proves on a connection with a transaction open that the grant is still ours. Does not roll back.
 /// Errors: as dlock::verify(); the lease's own clock is not asked.
 void verify_grant(odb::connection& connection, engine::grant& grant);
+
+/// dlock::verify(). `reads`: what the transaction does rests on what it has read; not so where a version that was
+/// loaded under the lock guards the write.
+void verify_all(odb::transaction& in, std::vector<const lease*> held, bool reads);
 
 }  // namespace dlock::detail

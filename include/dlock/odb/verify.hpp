@@ -62,7 +62,9 @@ const lease& > ;
 
 /// Proves that all of them are ours, in an order that can't deadlock with another verify(). When it throws, the
 /// transaction has been rolled back.
-/// Precondition: there is a lease, none is empty, and the transaction is open; std::logic_error otherwise. Its
+/// Precondition: there is a lease, none is empty, and the transaction is open; and if a lease was acquired inside this
+/// transaction, it sees what was committed before the grant: it had not read before, or is READ COMMITTED (SQLite:
+/// store_error). std::logic_error otherwise. Its
 /// database is the one that the locks live in; std::invalid_argument otherwise.
 /// Errors: lock_lost, of the first that is not ours; store_error.
 template <std::same_as<lease>... More>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "dlock/export.hpp"
 #include "dlock/store_interface/store.hpp"
@@ -14,6 +15,8 @@ class transaction_impl;
 
 namespace dlock::engine {
 
+struct grant;
+
 /// What the engine wants to know of transactions that the application has open. dlock::odb knows ODB's; a program
 /// without it has none that could be known.
 class transaction_watch {
@@ -24,6 +27,9 @@ class transaction_watch {
   /// Calls `ended` once that transaction has an outcome, on the thread that ends it. False: there is none, or no
   /// memory.
   virtual bool at_end(store& store, std::function<void()> ended) noexcept = 0;
+  /// `which` was granted on the calling thread while that transaction was open: what the transaction reads may be
+  /// older.
+  virtual void granted_inside(const std::shared_ptr<grant>& /*which*/) noexcept {}
 };
 
 /// Set once, by dlock::odb when it is linked; never unset.

@@ -169,7 +169,10 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
   if (circle_check::needed(std::is_same_v<Keys, lock_keys>)) circles.emplace(core, driver);
   try {
     auto result = op.result(driver.run(op, begun));
-    if (in_transaction(core)) tell_in_transaction(core, result);
+    if (in_transaction(core)) {
+      note_in_transaction(result);
+      tell_in_transaction(core, result);
+    }
     return result;
   } catch (const lock_deadlock&) {
     circles->refuse();
@@ -376,7 +379,13 @@ std::vector<std::shared_ptr<grant>> adopt(service_core& core, const detail::lock
   op.check_pinned();
   const auto sent = driver.now();
   const auto fences = take(op);
-  return op.committed(fences, sent, driver.now());
+  auto granted = op.committed(fences, sent, driver.now());
+  if (in_transaction(core)) {
+    for (const auto& each : granted) {
+      if (each != nullptr) note_in_transaction(each);
+    }
+  }
+  return granted;
 }
 
 }  // namespace dlock::engine

@@ -146,6 +146,10 @@ void tell_in_transaction(service_core& core, const acquired_all& result) {
   if (first != result.held.end()) tell_in_transaction(core, first->held->key);
 }
 
+void note_in_transaction(const std::shared_ptr<grant>& granted) noexcept {
+  if (auto* const watch = watched_transactions()) watch->granted_inside(granted);
+}
+
 void transaction_over(const std::shared_ptr<grant>& grant, bool verified) noexcept {
   auto& core = *grant->home;
   if (core.forked()) return;

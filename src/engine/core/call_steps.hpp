@@ -50,6 +50,15 @@ bool leave(const std::shared_ptr<grant>& grant) noexcept;
 void tell_in_transaction(service_core& core, const acquired& result);
 void tell_in_transaction(service_core& core, const acquired_all& result);
 
+/// Of a grant that the calling thread got while in_transaction().
+void note_in_transaction(const std::shared_ptr<grant>& granted) noexcept;
+inline void note_in_transaction(const acquired& result) noexcept {
+  if (result.held != nullptr && !result.entered_again) note_in_transaction(result.held);
+}
+inline void note_in_transaction(const acquired_all& result) noexcept {
+  for (const auto& each : result.held) note_in_transaction(each);
+}
+
 /// A transaction that the grant had to outlive has ended. `verified`: it had verified the grant, and so had its row
 /// locked. On the thread that ends it, from inside it: this only queues what is to be done.
 void transaction_over(const std::shared_ptr<grant>& grant, bool verified) noexcept;

@@ -75,6 +75,10 @@ class application_database : public transactional_store {
   /// Whether what failed so may have been done all the same.
   virtual bool may_be_done(const fault& why) const noexcept = 0;
 
+  /// A SELECT that finds one row if the transaction in which it runs sees what was committed before the grant. Empty:
+  /// where that does not, its verification fails (SQLite).
+  virtual std::string sees(const request& /*grant*/) const { return {}; }
+
   // ---- SQL text ---------------------------------------------------------------------------------------------------
   /// Conditions, for a WHERE: the row has no holder; its holder may be dead (a hint, to be looked at row by row).
   virtual std::string free_rows(const row_table& table) const = 0;

@@ -74,6 +74,13 @@ WHERE {row}
   AND {ours}
 )";
 
+constexpr std::string_view sees = R"(
+SELECT 1
+FROM {table}
+WHERE {row}
+  AND {ours}
+)";
+
 // {row} says that the rows are free, too: other columns' names must be those of one table, these may be of several.
 constexpr std::string_view claim = R"(
 UPDATE {table}
@@ -136,6 +143,7 @@ std::string_view source_of(row_statement which) noexcept {
     case row_statement::cancel: return cancel;
     case row_statement::poll: return poll;
     case row_statement::verify: return verify_row;
+    case row_statement::sees: return sees;
     case row_statement::claim: break;
   }
   return claim;

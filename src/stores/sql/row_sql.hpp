@@ -53,6 +53,7 @@ enum class row_statement : unsigned char {
   cancel,
   poll,  ///< SQLite alone: {free_from}
   verify,
+  sees,
   claim,
 };
 /// The one that does what is asked. Not of an insert: no row is made by being locked.

@@ -28,6 +28,25 @@ void kill_connection(unsigned long number) {
 
 }  // namespace
 
+TEST_CASE_METHOD(verify_scene, "mysql verify: READ COMMITTED sees what the holder before wrote, so it may have read") {
+  const odb::connection_ptr connection(bank->connection());
+  connection->execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+  odb::transaction t(connection->begin());
+  CHECK(load(*bank, 1).balance == balance);
+  elsewhere([this] {
+    auto theirs = others.acquire("wallet:1", {.ttl = 5s});
+    odb::transaction in(begin(*bank));
+    theirs.verify(in);
+    write(*bank, 1, 97);
+    in.commit();
+    theirs.release();
+  });
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  mine.verify(t);
+  CHECK(load(*bank, 1).balance == 97);
+  t.commit();
+}
+
 TEST_CASE_METHOD(verify_scene, "mysql verify: renewal goes on while a verified transaction is open for twice the ttl",
                  "[T19]") {
   CHECK(at_some_pace([&](int slower) {

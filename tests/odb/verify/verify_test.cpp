@@ -8,7 +8,10 @@
 #include <odb/transaction.hxx>
 
 #include "dlock/odb/database.hpp"
+#include "dlock/odb/detail/annotated.hpp"
+#include "dlock/odb/lock_row.hpp"
 #include "odb/verify/verify_scene.hpp"
+#include "wallet-odb.hxx"
 
 namespace dlock::test {
 
@@ -532,6 +535,100 @@ TEST_CASE_METHOD(verify_scene, "verify: a lock that is taken inside an open tran
   t.commit();
   auto outside = locks.acquire("wallet:2", {.ttl = 5s});
   CHECK(observer->count(event::kind::in_transaction) == 1);
+}
+
+namespace {
+
+/// A transaction that has read, before another holder has written.
+struct older_view : verify_scene {
+  odb::transaction t{bank->begin()};
+  older_view() {
+    static_cast<void>(load(*bank, 1));
+    elsewhere([this] {
+      auto theirs = others.acquire("wallet:1", {.ttl = 5s});
+      odb::transaction in(begin(*bank));
+      theirs.verify(in);
+      write(*bank, 1, balance - 3);
+      in.commit();
+      theirs.release();
+    });
+  }
+  /// SQLite refuses that transaction's first write.
+  template <class F>
+  void refused(F call) {
+    if (is_sqlite(*bank)) {
+      CHECK_THROWS_AS(call(), store_error);
+    } else {
+      CHECK_THROWS_MATCHES(call(), std::logic_error,
+                           MessageMatches(ContainsSubstring("'wallet:1'") && ContainsSubstring("take the lock first")));
+    }
+    must_be_over(*this, t, 2);
+    CHECK(seen(1) == balance - 3);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(older_view, "verify: a transaction that does not see what the holder before wrote is refused") {
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  refused([&] { mine.verify(t); });
+}
+
+TEST_CASE_METHOD(older_view, "verify: an annotated function is not called in a transaction with an older view") {
+  bool called = false;
+  refused([&] { detail::call_verified(locks.acquire("wallet:1", {.ttl = 5s}), *bank, [&] { called = true; }); });
+  CHECK_FALSE(called);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a lease that was acquired in a transaction which had not read is as good") {
+  odb::transaction t(bank->begin());
+  elsewhere([this] {
+    auto theirs = others.acquire("wallet:1", {.ttl = 5s});
+    odb::transaction in(begin(*bank));
+    theirs.verify(in);
+    write(*bank, 1, 97);
+    in.commit();
+    theirs.release();
+  });
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  mine.verify(t);
+  CHECK(load(*bank, 1).balance == 97);
+  mine.verify(t);
+  t.commit();
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a lease from one transaction is verified in the next, also at its address") {
+  std::optional<odb::transaction> t;
+  t.emplace(bank->begin());
+  static_cast<void>(load(*bank, 1));
+  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
+  t->commit();
+  t->reset(bank->begin());
+  static_cast<void>(load(*bank, 2));
+  CHECK_NOTHROW(mine.verify(*t));
+  t->commit();
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: a row that was loaded under its lock is written in an older transaction too") {
+  odb::transaction t(bank->begin());
+  if (fixture->locks_rows()) static_cast<void>(load(*bank, 1));
+  auto row = lock_row<wallet>(locks, *bank, 2, {.ttl = 5s});
+  row->balance = 7;
+  CHECK_NOTHROW(row.update(t));  // its version guards the write
+  if (!t.finalized()) t.commit();
+  CHECK(seen(2) == 7);
+}
+
+TEST_CASE_METHOD(verify_scene, "verify: the lease of a row is refused in an older transaction, as that of a key") {
+  odb::transaction t(bank->begin());
+  static_cast<void>(load(*bank, 1));
+  auto row = lock_row<wallet>(locks, *bank, 2, {.ttl = 5s});
+  if (is_sqlite(*bank)) {
+    CHECK_THROWS_AS(row.held().verify(t), store_error);
+  } else {
+    CHECK_THROWS_AS(row.held().verify(t), std::logic_error);
+  }
+  CHECK(t.finalized());
 }
 
 // The application's database, from the URL of its locks.

@@ -279,6 +279,12 @@ bool mysql_application_database::ends_unseen() const noexcept try {
   return true;  // no memory for the server's name
 }
 
+std::string mysql_application_database::sees(const request& grant) const {
+  constexpr const char* key_seen =
+      "SELECT 1 FROM {lock} WHERE {lock.lock_key} = :key AND {lock.session_id} = :session AND {lock.fence} = :fence";
+  return (grant.row != nullptr ? tables_.row_sql.sees(grant) : about_key(grant, key_seen)).text;
+}
+
 std::string mysql_application_database::and_here() const {
   const auto server = tables_.client.server();
   return server.id_sql.empty() ? "" : " AND " + server.id_sql + "=" + mysql_literal(server.id);

@@ -289,6 +289,10 @@ verification mysql_row_sql::verify(const request& grant) const {
   return for_transaction(grant, row_statement::verify, session_zone::utc);
 }
 
+verification mysql_row_sql::sees(const request& grant) const {
+  return for_transaction(grant, row_statement::sees, session_zone::utc);
+}
+
 // ---- many rows of one table -----------------------------------------------------------------------------------------
 
 // Of each row the attempt, and for a release or an extension the grant. It names the primary key in each branch, so

@@ -68,6 +68,8 @@ class mysql_row_sql {
   verification release(const request& grant, session_zone in) const;
   /// Likewise: writes the owner in another way that means the same.
   verification verify(const request& grant) const;
+  /// Likewise: whether the row as it is seen there is ours.
+  verification sees(const request& grant) const;
 
   std::string free_rows(const row_table& table) const;
   std::string abandoned_rows(const row_table& table) const;

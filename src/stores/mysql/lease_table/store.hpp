@@ -66,6 +66,7 @@ class mysql_application_database final : public sql::application_database {
   std::string address(odb::database& of) const override;
   void catch_up(odb::connection& with) const override;
   bool ends_unseen() const noexcept override;
+  std::string sees(const request& grant) const override;
   outcome describe(odb::connection& with, row_table& table, fault& why) const override;
   std::unique_ptr<odb::database> open_database() const override;
   std::string unfit_id(const row_table& table, std::span<const row_value> values) const override;
