@@ -164,9 +164,10 @@ class claiming {
   void refuse_joins(std::string_view statement) const {
     if (!application_.locks_joined_rows() || !joins_tables(statement)) return;
     throw std::invalid_argument(fmt::format(
-        "dlock: claim: the query about {} follows a pointer to another table, whose rows would be locked and "
-        "passed over as well (MariaDB has no FOR UPDATE OF): say it by a sub-query, \"pointer IN (SELECT id "
-        "FROM other WHERE ...)\"",
+        "dlock: claim: the query about {} reads several tables, whose rows would be locked and passed over as well "
+        "(MariaDB has no FOR UPDATE OF). If it follows a pointer, say it by a sub-query, \"pointer IN (SELECT id FROM "
+        "other WHERE ...)\". If the class is derived from another mapped class, claim that one, and its discriminator "
+        "in the query",
         table_->table));
   }
 

@@ -33,9 +33,10 @@ void ensure_can_write(engine::service_core& home) {
   }
 }
 
-void leads_elsewhere_now(const store& store) {
-  throw std::invalid_argument(fmt::format(
-      "dlock: the rows' database leads to another place now than the locks, which live in {}", store.name()));
+void leads_elsewhere_now(const store& store, const std::string& why) {
+  throw std::invalid_argument(
+      fmt::format("dlock: the rows' database leads to another place now than the locks, which live in {}{}{}",
+                  store.name(), why.empty() ? "" : ": ", why));
 }
 
 void ensure_open(const stores::sql::application_database& application, odb::connection& connection) {
@@ -55,7 +56,9 @@ own_transaction::own_transaction(engine::service_core& home, odb::database& db, 
     : purpose_(purpose), session_(odb::session::current_pointer()), connection_(db.connection()) {
   if (purpose == use::writes) ensure_can_write(home);
   auto& application = application_of(home);
-  if (application.glance(*connection_) == outcome::no) leads_elsewhere_now(home.where());
+  if (application.glance(*connection_) == outcome::no) {
+    leads_elsewhere_now(home.where(), application.why_elsewhere(*connection_));
+  }
   application.catch_up(*connection_);
   mine_.reset(purpose == use::writes ? application.begin_to_write(*connection_) : connection_->begin(), false);
   odb::transaction::current(mine_);

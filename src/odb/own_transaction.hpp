@@ -24,7 +24,7 @@ stores::sql::application_database& application_of(engine::service_core& home);
 void ensure_can_write(engine::service_core& home);
 
 /// Throws std::invalid_argument: a table was found in the place of the locks once, and is not there any more.
-[[noreturn]] void leads_elsewhere_now(const store& store);
+[[noreturn]] void leads_elsewhere_now(const store& store, const std::string& why = {});
 /// Throws if what was to be one transaction has ended in the midst: store_error, to be tried again, where the server
 /// may have rolled it back unseen; otherwise std::logic_error.
 void ensure_open(const stores::sql::application_database& application, odb::connection& connection);

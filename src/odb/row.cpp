@@ -167,6 +167,9 @@ std::shared_ptr<const row_table> described(engine::service_core& home, stores::s
   switch (application.shares(*connection, why)) {
     case outcome::yes: break;
     case outcome::no: {
+      if (const auto why = application.why_elsewhere(*connection); !why.empty()) {
+        throw std::invalid_argument(fmt::format("dlock: rows of {} can't be locked in place: {}", table.table, why));
+      }
       auto address = application.address(db);
       // SQLite's begins with the numbers of its file, which mean nothing to a reader.
       if (db.id() == odb::id_sqlite) address = address.substr(std::min(address.find('/'), address.size()));

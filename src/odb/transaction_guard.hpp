@@ -18,7 +18,7 @@ using transaction_check = std::function<void(odb::connection&)>;
 /// Where the server may end a transaction without the program learning of it (application_database::ends_unseen()):
 /// makes `check` run again, in the transaction, before its first write after a read, and before its COMMIT. If the
 /// check throws, or the transaction turns out to have ended, it is rolled back, and each later statement of it and its
-/// commit throw the same. `about` tells checks apart: a second one about the same replaces the first. `missed` is
+/// commit throw the same. `about` tells checks apart: a second one about the same is left out. `missed` is
 /// called if the transaction was committed and nothing could be checked, because the program had replaced the
 /// connection's tracer. Elsewhere: does nothing.
 ///

@@ -86,10 +86,10 @@ const stores::sql::application_database& application_of(const engine::grant& gra
 }
 
 /// A copy of the lock's row would do as well, on a replica for example: it must be the row that take-overs go by.
-[[noreturn]] void elsewhere(const engine::grant& grant) {
+[[noreturn]] void elsewhere(const engine::grant& grant, const std::string& why) {
   throw std::invalid_argument(
-      fmt::format("dlock: verify(): the transaction's database is not the one that key '{}' lives in, {}",
-                  printable(grant.key), grant.home->where().name()));
+      fmt::format("dlock: verify(): the transaction's database is not the one that key '{}' lives in, {}{}{}",
+                  printable(grant.key), grant.home->where().name(), why.empty() ? "" : ": ", why));
 }
 
 /// In autocommit the check would hold for its own statement only.
@@ -126,12 +126,13 @@ const stores::sql::application_database& application_of(const engine::grant& gra
 
 void verify_grant(odb::connection& connection, engine::grant& grant) {
   const auto& application = application_of(grant);
-  if (application.glance(connection) == outcome::no) elsewhere(grant);
+  const auto leads_elsewhere = [&] { elsewhere(grant, application.why_elsewhere(connection)); };
+  if (application.glance(connection) == outcome::no) leads_elsewhere();
   if (application.transaction_on(connection) == stores::sql::transaction_state::none) not_open(application, grant);
   const auto check = grant.home->where().transactions()->verification_of(grant.ask(verb::poll));
   unsigned long long rows = 0;
   try {
-    rows = execute_there(application, connection, check.text, check.expected_rows, [&] { elsewhere(grant); });
+    rows = execute_there(application, connection, check.text, check.expected_rows, leads_elsewhere);
   } catch (const odb::exception& error) {
     failed(grant, application.fault_of(error));
   }

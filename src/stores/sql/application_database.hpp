@@ -44,6 +44,8 @@ class application_database : public transactional_store {
   /// What can be said of that without a statement. no: certainly elsewhere. unknown: only the server can tell, and the
   /// statements below match no row on another one.
   virtual outcome glance(odb::connection& with) const noexcept = 0;
+  /// Why glance() says no, if it is not that the address is another one. No I/O.
+  virtual std::string why_elsewhere(odb::connection& /*with*/) const { return {}; }
   /// As the client library has it from the last answer: no I/O. Precondition: glance() does not say no.
   virtual transaction_state transaction_on(odb::connection& with) const noexcept = 0;
   /// Ends the connection, and with it a transaction that could not be rolled back: nothing of it may be committed.

@@ -264,3 +264,31 @@ TEST_CASE_METHOD(parcels, "claim: entities with pointers are loaded with what th
   CHECK(claimed[0]->to->town == "Ulm");
   CHECK(claimed[1]->to->town == "Bern");
 }
+
+TEST_CASE_METHOD(rows, "claim: a class that is derived from another mapped class is claimed, or by its base class") {
+  for (int id = 1; id != 4; ++id) {
+    truck made;
+    made.id = id;
+    made.load = 10 * id;
+    add(made);
+  }
+  vehicle plain;
+  plain.id = 4;
+  add(plain);
+  using query = odb::query<truck>;
+  if (fixture->locks_joined_rows()) {
+    CHECK_THROWS_WITH(claim<truck>(locks, db, query(), 2), ContainsSubstring("derived from another mapped class"));
+  } else {
+    auto claimed = claim<truck>(locks, db, query("ORDER BY truck.id"), 2);
+    REQUIRE(claimed.size() == 2);
+    CHECK(claimed[1]->load == 20);
+    for (auto& row : claimed) row.release();
+  }
+  auto claimed = claim<vehicle>(locks, db, odb::query<vehicle>("typeid = 'dlock::test::truck' ORDER BY vehicle.id"), 5);
+  REQUIRE(claimed.size() == 3);
+  auto* const third = dynamic_cast<truck*>(&*claimed[2]);
+  REQUIRE(third != nullptr);
+  third->load = 31;
+  claimed[2].commit();
+  CHECK(load<truck>(3)->load == 31);
+}

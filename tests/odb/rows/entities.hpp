@@ -121,9 +121,26 @@ struct parcel {
   std::int32_t id = 0;
   #pragma db not_null
   std::shared_ptr<receiver> to{};
+  #pragma db column("mutex_")
   dlock::lock_columns lock{};
   #pragma db version
   std::uint32_t version = 0;
+};
+
+/// A class whose rows are in two tables.
+#pragma db object table("vehicle") optimistic polymorphic
+struct vehicle {
+  virtual ~vehicle() {}
+  #pragma db id
+  std::int32_t id = 0;
+  dlock::lock_columns lock{};
+  #pragma db version
+  std::uint32_t version = 0;
+};
+
+#pragma db object table("truck")
+struct truck : vehicle {
+  std::int32_t load = 0;
 };
 
 /// A table shared with programs that lock its rows by plain SQL.

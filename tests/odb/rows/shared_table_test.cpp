@@ -5,6 +5,8 @@
 #include <odb/connection.hxx>
 #include <odb/exceptions.hxx>
 
+#include <fstream>
+
 #include "dlock/odb/claim.hpp"
 #include "dlock/odb/database.hpp"
 #include "dlock/odb/lock_row.hpp"
@@ -93,6 +95,55 @@ TEST_CASE_METHOD(rows, "shared table: an update that keeps a row of such a table
   mine.commit();
   CHECK(load<job>(1)->state == "done");
   CHECK(try_lock_row<job>(others, db, 1));
+}
+
+namespace {
+
+/// What ALTER TABLE statements about that table add, in their order.
+std::vector<std::string> added_to(const std::string& table, const std::string& script) {
+  std::vector<std::string> columns;
+  for (std::size_t at = 0; at < script.size();) {
+    const auto end = std::min(script.find(';', at), script.size());
+    const auto statement = script.substr(at, end - at);
+    at = end + 1;
+    if (statement.find("ALTER TABLE " + table) == std::string::npos) continue;
+    const std::string add = "ADD COLUMN ";
+    for (auto from = statement.find(add); from != std::string::npos;) {
+      const auto next = statement.find(add, from + 1);
+      auto column = statement.substr(from + add.size(), next - from - add.size());
+      column.erase(column.find_last_not_of(" ,\n") + 1);
+      columns.push_back(column);
+      from = next;
+    }
+  }
+  return columns;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  REQUIRE(in);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(rows, "lock columns: the generated script, add_lock_columns_sql() and the file in sql/ say the same") {
+  const std::string database = fixture->is_sqlite() ? "sqlite" : "mysql";
+  const char quote = fixture->is_sqlite() ? '"' : '`';
+  const auto script = text_of(std::string(DLOCK_TEST_GENERATED) + "/entities-lock-columns-" + database + ".sql");
+  const auto generated = [&](const std::string& table) { return added_to(quote + table + quote, script); };
+  CHECK(generated("orders").size() == 3);
+  CHECK(generated("orders") == added_to(quote + std::string("orders") + quote, add_lock_columns_sql<order>(locks, db)));
+  CHECK(generated("job").size() == 2);
+  CHECK(generated("job") == added_to(quote + std::string("job") + quote, add_lock_columns_sql<job>(locks, db)));
+  // Renamed by column("mutex_").
+  CHECK(generated("parcel").size() == 3);
+  CHECK(generated("parcel") ==
+        added_to(quote + std::string("parcel") + quote, add_lock_columns_sql<parcel>(locks, db)));
+  CHECK_THAT(generated("parcel").at(0), ContainsSubstring("mutex_owner"));
+  CHECK(generated("wallet").size() == 3);  // beside a column of its own that is called owner
+  const auto for_people = text_of(std::string(DLOCK_TEST_SOURCES) + "/sql/lock-columns-" + database + ".sql");
+  CHECK(generated("orders") == added_to(quote + std::string("@TABLE@") + quote, for_people));
 }
 
 TEST_CASE_METHOD(rows, "lock columns: a table that exists without them gets them by one script") {

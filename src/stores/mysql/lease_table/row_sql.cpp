@@ -375,11 +375,13 @@ std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const ro
 }
 
 std::string mysql_row_sql::add_columns(const row_table& table) const {
-  auto text = fmt::format("ALTER TABLE {} ADD COLUMN {} VARCHAR(50) {}", table.table, table.owner,
+  // The types of dlock/odb/lock_columns.hpp.
+  auto text = fmt::format("ALTER TABLE {} ADD COLUMN {} VARCHAR(50) {}{}", table.table, table.owner,
+                          by_column(table) ? "" : "CHARACTER SET ascii COLLATE ascii_bin ",
                           table.owner_not_null ? "NOT NULL DEFAULT ''" : "NULL");
   // A default of its own: without one, older servers make the first TIMESTAMP follow every update.
   text += fmt::format(", ADD COLUMN {} {}", table.expires_at,
-                      by_column(table) ? "TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP" : "BIGINT NULL");
+                      by_column(table) ? "TIMESTAMP(0) NOT NULL DEFAULT '2000-01-01 00:00:00'" : "BIGINT NULL");
   if (sql::has_own_fence(table) || (table.version.empty() && !by_column(table))) {
     text += fmt::format(", ADD COLUMN {} BIGINT UNSIGNED NOT NULL DEFAULT 0", table.fence);
   }

@@ -114,6 +114,13 @@ verification about_row(const request& grant, const lease_file& file, sql::row_st
                         std::move(ids), row_literal);
 }
 
+/// Whether the name leads to another file than the one that the connection opened under it.
+bool has_moved(sqlite3* handle) noexcept {
+  int moved = 0;
+  ::sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0;
+}
+
 /// Whether a connection has a write transaction open in the file, be it its main database or an attached one.
 bool writes_to(sqlite3* handle, const file_id& file) noexcept {
 #if SQLITE_VERSION_NUMBER >= 3039000
@@ -186,10 +193,16 @@ outcome sqlite_application_database::glance(odb::connection& with) const noexcep
   if (theirs == nullptr) return outcome::no;
   const file_id ours = file_id::of(file_->settings.path.c_str());
   if (ours == file_id{} || file_id::of(::sqlite3_db_filename(theirs->handle(), "main")) != ours) return outcome::no;
-  // The name may lead to another file than the one that they opened under it.
-  int moved = 0;
-  ::sqlite3_file_control(theirs->handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  return moved != 0 ? outcome::no : outcome::yes;
+  return has_moved(theirs->handle()) ? outcome::no : outcome::yes;
+}
+
+std::string sqlite_application_database::why_elsewhere(odb::connection& with) const {
+  auto* const theirs = as_sqlite(with);
+  if (theirs == nullptr || !has_moved(theirs->handle())) return {};
+  return fmt::format(
+      "the file '{}' was replaced, moved or deleted since this connection opened it: open the database "
+      "and the lock service anew",
+      ::sqlite3_db_filename(theirs->handle(), "main"));
 }
 
 sql::transaction_state sqlite_application_database::transaction_on(odb::connection& with) const noexcept {
@@ -297,10 +310,10 @@ std::string sqlite_application_database::add_columns(const row_table& table) con
   const auto add = [&](const std::string& column, std::string_view type) {
     return fmt::format("ALTER TABLE {} ADD COLUMN {} {};\n", table.table, column, type);
   };
-  // A column that is added can't have CURRENT_TIMESTAMP as its default.
+  // The types of dlock/odb/lock_columns.hpp. A column that is added can't have CURRENT_TIMESTAMP as its default.
   const bool by_column = sql::by_column(table);
   std::string text = add(table.owner, table.owner_not_null ? "TEXT NOT NULL DEFAULT ''" : "TEXT NULL");
-  text += add(table.expires_at, by_column ? "TIMESTAMP NOT NULL DEFAULT '1970-01-01 00:00:00'" : "INTEGER NULL");
+  text += add(table.expires_at, by_column ? "TEXT NOT NULL DEFAULT '2000-01-01 00:00:00'" : "INTEGER NULL");
   if (sql::has_own_fence(table) || (table.version.empty() && !by_column))
     text += add(table.fence, "INTEGER NOT NULL DEFAULT 0");
   return text;

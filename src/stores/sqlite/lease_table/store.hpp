@@ -32,6 +32,7 @@ class sqlite_application_database final : public sql::application_database {
 
   outcome shares(odb::connection& with, fault& why) const override;
   outcome glance(odb::connection& with) const noexcept override;
+  std::string why_elsewhere(odb::connection& with) const override;
   sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
   std::string address(odb::database& database) const override;
   outcome describe(odb::connection& with, row_table& table, fault& why) const override;
