@@ -38,7 +38,7 @@ TEST_CASE("zookeeper: where no server answers it is said so, and nothing is writ
   ::dup2(to, 2);
   CHECK_THROWS_MATCHES(lock_service(url), store_error, MessageMatches(ContainsSubstring("no server answers")));
   CHECK_THAT(message_of([] { lock_service("zookeeper://no-such-host.invalid/?connect_timeout=300"); }),
-             ContainsSubstring("name service"));
+             ContainsSubstring("name service") && !ContainsSubstring("No such file"));
   ::dup2(before, 2);
   ::close(before);
   ::close(to);
