@@ -7,7 +7,7 @@
 -- Another prefix than dlock_ (prefix= in the URL) replaces it in the names of the tables; the value 'dlock' stays.
 
 CREATE TABLE `dlock_schema_version` (
-  `name` VARCHAR(255) NOT NULL PRIMARY KEY,
+  `name` VARCHAR(255) CHARACTER SET ascii NOT NULL PRIMARY KEY,
   `version` BIGINT UNSIGNED NOT NULL,
   `migration` TINYINT(1) NOT NULL)
  ENGINE=InnoDB;

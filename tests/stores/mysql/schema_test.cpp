@@ -13,6 +13,7 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "support/mysql_global_setting.hpp"
 #include "support/mysql_user.hpp"
 #include "support/sql_file.hpp"
 
@@ -224,6 +225,21 @@ TEST_CASE("mysql schema: a missing privilege is said in words") {
   CHECK_THAT(said, ContainsSubstring("lacks the right UPDATE") || ContainsSubstring("lacks the right INSERT"));
   user.grant("UPDATE, DELETE ON " + tables);
   CHECK_THAT(complaint(url), ContainsSubstring("lacks the right INSERT"));
+}
+
+TEST_CASE("mysql schema: the tables can be made where a server that was upgraded has short index columns") {
+  struct long_texts {
+    long_texts() { root.run("ALTER DATABASE CHARACTER SET utf8mb4"); }
+    ~long_texts() { root.run("ALTER DATABASE CHARACTER SET " + before); }
+    raw_mysql root = raw_mysql::root();
+    const std::string before =
+        root.one("SELECT DEFAULT_CHARACTER_SET_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = DATABASE()");
+  };
+  const long_texts of_the_database;
+  const global_setting old("innodb_default_row_format", "'compact'");
+  mysql_store_fixture fixture;
+  actor who(fixture);
+  CHECK(who.acquire("k") == 1);
 }
 
 TEST_CASE("mysql schema: two prefixes in one database know nothing of each other") {

@@ -23,11 +23,24 @@
 
 namespace dlock::stores::mysql::lease_table {
 
+namespace {
+
+/// Of a statement of ODB's: its own table has an index over a text in the database's character set, which is too long
+/// for the row formats of older servers, and of servers that kept their settings.
+std::string with_short_index(std::string generated) {
+  constexpr std::string_view type = "VARCHAR(255) ", rest = "NOT NULL PRIMARY KEY";
+  const auto found = generated.find(fmt::format("{}{}", type, rest));
+  if (found != std::string::npos) generated.insert(found + type.size(), "CHARACTER SET ascii ");
+  return generated;
+}
+
+}  // namespace
+
 lease_tables::lease_tables(lease_settings from)
     : settings(std::move(from)),
       sql(sql::make_table_names<odb::id_mysql>(settings.prefix, '`')),
       row_sql(sql.names(), settings.database),
-      client(settings, [this](std::string_view generated) { return sql.names().adapt(generated); }),
+      client(settings, [this](std::string_view generated) { return with_short_index(sql.names().adapt(generated)); }),
       waiters(client, sql.waiters(), [this](const std::string& why) {
         if (settings.wake) listeners.waiters_poll(why);  // otherwise they are meant to
       }) {
