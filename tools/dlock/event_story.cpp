@@ -40,19 +40,31 @@ void event_story::read(std::istream& from, const std::string& name) {
     const auto parsed = json::parse(line, nullptr, false);
     if (!parsed.is_object()) refuse(name, number, "is not a JSON object");
     try {
-      const auto time = [&](const char* field, std::int64_t value) {
-        if (value < 0 || value >= latest) refuse(name, number, fmt::format("{} is {}: no time", field, value));
-        return value;
+      // The library would convert 1e30 to any whole number.
+      const auto whole = [&](const char* field, const char* otherwise = "no whole number") -> std::uint64_t {
+        const auto found = parsed.find(field);
+        if (found == parsed.end()) return 0;
+        if (!found->is_number_unsigned()) {
+          refuse(name, number, fmt::format("{} is {}: {}", field, found->dump(), otherwise));
+        }
+        return found->get<std::uint64_t>();
       };
-      entry made{.at = time("time_us", parsed.at("time_us").get<std::int64_t>()),
-                 .event = parsed.at("event").get<std::string>()};
-      auto who = fmt::format("{}/{}", parsed.value("host", "?"), parsed.value("pid", std::int64_t{0}));
+      const auto time = [&](const char* field) {
+        const auto value = whole(field, "no time");
+        if (value >= static_cast<std::uint64_t>(latest)) {
+          refuse(name, number, fmt::format("{} is {}: no time", field, value));
+        }
+        return static_cast<std::int64_t>(value);
+      };
+      if (!parsed.contains("time_us")) refuse(name, number, "has no time_us");
+      entry made{.at = time("time_us"), .event = parsed.at("event").get<std::string>()};
+      auto who = fmt::format("{}/{}", parsed.value("host", "?"), whole("pid"));
       if (const auto service = parsed.value("service", ""); !service.empty()) who += " " + service;
       made.holder = holder_called(who);
       made.key = parsed.value("key", "");
-      made.fence = parsed.value("fence", std::uint64_t{0});
-      made.waited = time("waited_us", parsed.value("waited_us", std::int64_t{0}));
-      made.held = time("held_us", parsed.value("held_us", std::int64_t{0}));
+      made.fence = whole("fence");
+      made.waited = time("waited_us");
+      made.held = time("held_us");
       made.taken_over = parsed.value("taken_over", false);
       made.reason = parsed.value("reason", "");
       made.text = parsed.value("text", "");
