@@ -59,9 +59,7 @@ struct access {
   }
   /// The same of all, the last first.
   static void take_grants(multi_lease& held, std::vector<std::shared_ptr<engine::grant>>& into) {
-    multi_lease mine(std::move(held));
-    held.keys_.clear();
-    held.leases_.clear();
+    multi_lease mine = std::exchange(held, multi_lease{});
     for (auto at = mine.leases_.rbegin(); at != mine.leases_.rend(); ++at) into.push_back(take_grant(*at));
     mine.leases_.clear();
   }
