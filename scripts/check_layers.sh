@@ -51,7 +51,7 @@ done < <(sources include src)
 # A layer of a public header, as a number; nothing for the headers that belong to no layer.
 layer() {
   case $1 in
-    dlock/error.hpp | dlock/store_interface/id128.hpp | dlock/store_interface/clock.hpp | dlock/version.hpp | dlock/store_interface/row_table.hpp | dlock/store_interface/lease_kind.hpp) echo 1 ;;
+    dlock/error.hpp | dlock/runs_later.hpp | dlock/store_interface/id128.hpp | dlock/store_interface/clock.hpp | dlock/version.hpp | dlock/store_interface/row_table.hpp | dlock/store_interface/lease_kind.hpp) echo 1 ;;
     dlock/lock_options.hpp | dlock/service_options.hpp) echo 2 ;;
     dlock/append_part.hpp | dlock/key.hpp | dlock/key_of.hpp | dlock/lock_key.hpp | dlock/lock_keys.hpp | dlock/lock_key_formatter.hpp) echo 3 ;;
     dlock/store_interface/*.hpp) echo 4 ;;

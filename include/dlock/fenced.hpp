@@ -13,11 +13,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "dlock/detail/invoke.hpp"
 #include "dlock/error.hpp"
 #include "dlock/export.hpp"
+#include "dlock/runs_later.hpp"
 
 namespace DLOCK_EXPORT dlock {
 
@@ -62,6 +64,7 @@ class fence_gate {
   bool admit(std::string_view resource, std::uint64_t token, F&& write) {
     const passage alone(*this, resource, token);
     if (!alone.admitted()) return false;
+    check_writes<std::invoke_result_t<F>>();
     static_cast<void>(detail::invoke(std::forward<F>(write)));
     return true;
   }
@@ -70,6 +73,7 @@ class fence_gate {
   template <std::invocable F>
   decltype(auto) require(std::string_view resource, std::uint64_t token, F&& write) {
     const passage alone(*this, resource, token);
+    check_writes<std::invoke_result_t<F>>();
     if (!alone.admitted()) alone.refuse(resource, token);
     return detail::invoke(std::forward<F>(write));
   }
@@ -88,6 +92,12 @@ class fence_gate {
   std::uint64_t seen(std::string_view resource = {}) const;
 
  private:
+  template <class R>
+  static constexpr void check_writes() noexcept {
+    static_assert(!detail::suspended<R> && !runs_later<std::remove_cvref_t<R>>,
+                  "dlock: the write returns a coroutine or a future, which may write when a newer holder has written: "
+                  "wait for it inside the function");
+  }
   struct entry;
   struct entries;
   // While it lives, no other caller passes with that resource.

@@ -216,6 +216,16 @@ inline constexpr bool dlock::runs_later<job_handle> = true;
 #endif
 const auto with_lock_named_future = dlock::default_service().with_lock("k", [] { return job_handle(); });
 
+// fails: dlock: the write returns a coroutine or a future, which may write when a newer holder has written
+void fenced_future() {
+  dlock::fence_gate gate;
+#ifndef MISUSE_fenced_future
+  gate.require("report", 7, [] { return std::async([] {}).get(); });
+#else
+  gate.require("report", 7, [] { return std::async([] {}); });
+#endif
+}
+
 // What has one of the two members is none.
 const auto with_lock_pointer = dlock::default_service().with_lock("k", [] { return std::make_unique<int>(1); });
 

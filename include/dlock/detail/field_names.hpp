@@ -89,6 +89,15 @@ constexpr std::string_view field_name() noexcept {
   return last_name(spelled<field_pointer{&boost::pfr::get<I>(fake_object<T>.value)}>());
 }
 
+// Pointers to the fields of a type, which compilers print with the fields' names.
+template <auto... Fields>
+struct pointers_to_fields {};
+template <class T, std::size_t... I>
+constexpr auto point_to_fields(std::index_sequence<I...>) noexcept {
+  return pointers_to_fields<field_pointer{&boost::pfr::get<I>(fake_object<T>.value)}...>();
+}
+#define DLOCK_DETAIL_POINTERS_TO_FIELDS
+
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif

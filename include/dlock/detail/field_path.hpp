@@ -50,6 +50,15 @@ template <fixed_string Text>
 struct shown_text {};
 #endif
 
+// The fields of T in an error: where texts would be single characters, pointers, such as &fake_object.value.id.
+#if defined(__clang__) && __clang_major__ < 16 && defined(DLOCK_DETAIL_POINTERS_TO_FIELDS)
+template <class T>
+using shown_fields = decltype(point_to_fields<T>(std::make_index_sequence<boost::pfr::tuple_size_v<T>>()));
+#else
+template <class T>
+using shown_fields = shown_text<fields_of<T>>;
+#endif
+
 // Ends the compilation unless the field was found.
 template <class T, bool Found, class Name, class FieldsThereAre>
 constexpr bool check_field() noexcept {
@@ -66,7 +75,7 @@ constexpr std::size_t first_field() noexcept {
   constexpr std::size_t size = head_of(Path.view()).size();
   constexpr std::size_t index = field_index<T>({Path.chars, size});
   if constexpr (index == no_field) {
-    check_field<T, false, shown_text<slice<Path, 0, size>()>, shown_text<fields_of<T>>>();
+    check_field<T, false, shown_text<slice<Path, 0, size>()>, shown_fields<T>>();
   }
   return index;
 }

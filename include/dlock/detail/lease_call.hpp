@@ -9,31 +9,11 @@
 #include <utility>
 
 #include "dlock/detail/invoke.hpp"
-#include "dlock/export.hpp"
 #include "dlock/lease.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/maybe_bool.hpp"
 #include "dlock/multi_lease.hpp"
-
-namespace DLOCK_EXPORT dlock {
-
-namespace detail {
-// std::future, std::shared_future, and those of Boost, folly, HPX; a sender.
-template <class R>
-concept future_like = requires(R& result) {
-  result.wait();
-  result.get();
-}
-|| requires { typename R::sender_concept; };
-}  // namespace detail
-
-/// Whether a result stands for work that may go on after the function has returned, when the lock is gone: with_lock
-/// and the decorators refuse it. It is found by its members wait() and get(). Specialise it for a type that has others,
-/// or for one that is no future.
-template <class R>
-inline constexpr bool runs_later = detail::future_like<R>;
-
-}  // namespace dlock
+#include "dlock/runs_later.hpp"
 
 namespace dlock::detail {
 
@@ -65,15 +45,6 @@ using locks_result_t = result_under_t<multi_lease, F>;
 // locked(key, options) is not about a callable.
 template <class F>
 concept not_options = !std::same_as<std::remove_cvref_t<F>, lock_options>;
-
-// A coroutine has not run when it returns: the lock would be gone before the work begins.
-template <class R>
-concept suspended = requires(R& result) {
-  result.await_ready();
-}
-|| requires(R&& result) { static_cast<R&&>(result).operator co_await(); }
-|| requires(R&& result) { operator co_await(static_cast<R&&>(result)); }
-|| requires { typename std::remove_cvref_t<R>::promise_type; };
 
 template <class Held, class F, class... Args>
 decltype(auto) call_under(Held& held, F&& fn, Args&&... args) {
