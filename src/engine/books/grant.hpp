@@ -80,6 +80,8 @@ struct grant : std::enable_shared_from_this<grant> {
   std::uint32_t verified = 0;      // of them: those that verified it, and have the row locked
   std::thread::id verified_on{};   // the last of these
   grant* same_bucket = nullptr;
+  grant* next_of_owner = nullptr;
+  grant** link_of_owner = nullptr;  // what points to this one
 
   // Guarded by the mutex of session_keeper:
   grant* previous = nullptr;

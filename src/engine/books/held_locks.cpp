@@ -7,10 +7,26 @@
 
 namespace dlock::engine {
 
+grant*& held_locks::list_of(shard& shard, const owner_state& owner) noexcept {
+  const auto hash = reinterpret_cast<std::uintptr_t>(&owner) * 0x9E3779B97F4A7C15U;
+  return shard.by_owner[(hash >> 32U) % shard.by_owner.size()];
+}
+
+template <class Use>
+void held_locks::for_each_of(shard& shard, const owner_state& owner, const Use& use) {
+  for (auto* each = list_of(shard, owner); each != nullptr; each = each->next_of_owner) {
+    if (each->owner.get() == &owner && each->leases != 0) use(*each);
+  }
+}
+
 void held_locks::add(grant& grant) noexcept {
   auto& in = shard_of(grant.key);
   const base::lock_guard lock(in.mutex);
   in.grants.add(grant);
+  auto*& first = list_of(in, *grant.owner);
+  grant.next_of_owner = std::exchange(first, &grant);
+  grant.link_of_owner = &first;
+  if (grant.next_of_owner != nullptr) grant.next_of_owner->link_of_owner = &grant.next_of_owner;
   grant.listed = true;
   ++grant.owner->grants;
 }
@@ -18,6 +34,8 @@ void held_locks::add(grant& grant) noexcept {
 bool held_locks::unlist(shard& shard, grant& grant) noexcept {
   if (!std::exchange(grant.listed, false)) return false;
   shard.grants.remove(grant);
+  *grant.link_of_owner = grant.next_of_owner;
+  if (grant.next_of_owner != nullptr) grant.next_of_owner->link_of_owner = grant.link_of_owner;
   --grant.owner->grants;
   return true;
 }
@@ -159,8 +177,8 @@ void held_locks::abandon(const owner_state& owner, const std::function<bool(cons
         for (; at < all.size(); ++at) unlist(from, *all[at]);
       }
     } done{in, mine, mine.size()};
-    in.grants.for_each([&](grant& each) {
-      if (each.owner.get() != &owner || each.leases == 0 || each.transactions > 0 || !wanted(each)) return;
+    for_each_of(in, owner, [&](grant& each) {
+      if (each.transactions > 0 || !wanted(each)) return;
       if (auto alive = each.alive()) mine.push_back(std::move(alive));
     });
   }
@@ -188,8 +206,7 @@ bool held_locks::pinned_by_transaction(grant& grant) noexcept {
 void held_locks::find_own(const owner_state& owner, std::vector<std::shared_ptr<grant>>& all) {
   for (auto& in : shards_) {
     const base::lock_guard lock(in.mutex);
-    in.grants.for_each([&](grant& each) {
-      if (each.owner.get() != &owner || each.leases == 0) return;
+    for_each_of(in, owner, [&](grant& each) {
       if (each.freed_by_time()) return;
       const auto* const anchor = each.anchor.load(std::memory_order_relaxed);
       if (anchor != &grant::by_mutex && !on_own_stack(anchor)) return;

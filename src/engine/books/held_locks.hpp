@@ -16,8 +16,8 @@
 namespace dlock::engine {
 
 /// The books: which owner of this process holds which key, by how many leases, and which transactions it must outlive.
-/// Adding one can't fail, and finding one among 100,000 of one owner takes as long as among ten. Thread safety: all
-/// functions from any thread.
+/// Adding one can't fail. Finding one among 100,000 of one owner takes as long as among ten, and so does finding all of
+/// one owner among those of others. Thread safety: all functions from any thread.
 class held_locks {
  public:
   void add(grant& grant) noexcept;
@@ -79,11 +79,16 @@ class held_locks {
   struct shard {
     base::mutex mutex{};
     linked_table<grant> grants DLOCK_GUARDED_BY(mutex){};
+    std::array<grant*, 64> by_owner DLOCK_GUARDED_BY(mutex){};  // lists, by a hash
     std::uint64_t entered DLOCK_GUARDED_BY(mutex) = 0;
   };
 
   shard& shard_of(const lock_key& key) noexcept { return shards_[(key.hash() >> 32U) % shards_.size()]; }
+  static grant*& list_of(shard& shard, const owner_state& owner) noexcept DLOCK_REQUIRES(shard.mutex);
   static bool unlist(shard& shard, grant& grant) noexcept DLOCK_REQUIRES(shard.mutex);
+  /// Calls it for those of that owner that have leases.
+  template <class Use>
+  static void for_each_of(shard& shard, const owner_state& owner, const Use& use) DLOCK_REQUIRES(shard.mutex);
 
   std::array<shard, 16> shards_{};
 };

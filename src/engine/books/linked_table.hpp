@@ -9,9 +9,21 @@
 
 namespace dlock::engine {
 
-/// A hash table that links through its members, `T* same_bucket` of each, by `std::uint64_t T::hash() const`. Adding
-/// one can't fail: without memory for more buckets they get longer. Owns nothing. Thread safety: none.
-template <class T>
+/// Where linked_table finds hash and link of a member: `std::uint64_t T::hash() const`, `T* same_bucket`.
+struct linked_by_bucket {
+  template <class T>
+  static std::uint64_t hash(const T& of) noexcept {
+    return of.hash();
+  }
+  template <class T>
+  static T*& next(T& of) noexcept {
+    return of.same_bucket;
+  }
+};
+
+/// A hash table that links through its members. Adding one can't fail: without memory for more buckets they get longer.
+/// Owns nothing. Thread safety: none.
+template <class T, class Links = linked_by_bucket>
 class linked_table {
  public:
   /// The first with that hash for which `is` says so; null: none. Of those with one hash the one added last comes
@@ -19,26 +31,26 @@ class linked_table {
   template <class Is>
   T* find(std::uint64_t hash, Is&& is) const {
     T* at = buckets_[bucket_of(hash)];
-    while (at != nullptr && !(at->hash() == hash && is(*at))) at = at->same_bucket;
+    while (at != nullptr && !(Links::hash(*at) == hash && is(*at))) at = Links::next(*at);
     return at;
   }
   template <class Use>
   void for_each(Use&& use) const {
     for (T* each : buckets_) {
-      for (; each != nullptr; each = each->same_bucket) use(*each);
+      for (; each != nullptr; each = Links::next(*each)) use(*each);
     }
   }
   std::size_t size() const noexcept { return size_; }
   void add(T& member) noexcept {
     if (size_ == buckets_.size()) grow();
-    member.same_bucket = std::exchange(buckets_[bucket_of(member.hash())], &member);
+    Links::next(member) = std::exchange(buckets_[bucket_of(Links::hash(member))], &member);
     ++size_;
   }
   /// Precondition: it is in the table.
   void remove(T& member) noexcept {
-    T** at = &buckets_[bucket_of(member.hash())];
-    while (*at != &member) at = &(*at)->same_bucket;
-    *at = std::exchange(member.same_bucket, nullptr);
+    T** at = &buckets_[bucket_of(Links::hash(member))];
+    while (*at != &member) at = &Links::next(**at);
+    *at = std::exchange(Links::next(member), nullptr);
     --size_;
   }
 
@@ -53,10 +65,10 @@ class linked_table {
       before.swap(buckets_);
       for (T* each : before) {
         T* turned = nullptr;  // turned round twice, a bucket keeps its order
-        while (each != nullptr) turned = std::exchange(each, std::exchange(each->same_bucket, turned));
+        while (each != nullptr) turned = std::exchange(each, std::exchange(Links::next(*each), turned));
         while (turned != nullptr) {
-          T* const after = turned->same_bucket;
-          turned->same_bucket = std::exchange(buckets_[bucket_of(turned->hash())], turned);
+          T* const after = Links::next(*turned);
+          Links::next(*turned) = std::exchange(buckets_[bucket_of(Links::hash(*turned))], turned);
           turned = after;
         }
       }

@@ -16,6 +16,7 @@ void pause::answered(statement&) noexcept {
   const base::lock_guard lock(in_.mutex_);
   state_ = state::polled;
   wake();
+  if (in_.awaited_ > 0) in_.time_.notify(in_.answered_);
 }
 
 void pause::shorten(instant until) noexcept {
@@ -39,6 +40,15 @@ bool poll_scheduler::leave(pause& pause) noexcept {
   pauses_.remove(pause);
   pause.state_ = pause::state::outside;
   return true;
+}
+
+void poll_scheduler::leave_for_good(pause& pause) noexcept {
+  base::unique_lock lock(mutex_);
+  ++awaited_;
+  while (pause.state_ == pause::state::polling) time_.wait_until(answered_, lock.native(), instant::max());
+  --awaited_;
+  pauses_.remove(pause);
+  pause.state_ = pause::state::outside;
 }
 
 std::size_t poll_scheduler::due(instant now, polls& found) noexcept {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <cstddef>
 
 #include "base/mutex.hpp"
@@ -52,9 +53,13 @@ class poll_scheduler {
   static constexpr std::size_t most_polls = 63;
   using polls = std::array<statement*, most_polls>;
 
+  explicit poll_scheduler(time_source& time) noexcept : time_(time) {}
+
   void enter(pause& pause, instant now, instant until) noexcept;
   /// False: another one has sent its poll, and the answer will wake it. Otherwise the pause is over.
   bool leave(pause& pause) noexcept;
+  /// The same, but waits for an answer that is under way: nobody uses the pause and its poll any more.
+  void leave_for_good(pause& pause) noexcept;
   /// Takes out those that end now, or soon; `found` gets their polls, which the caller must send. Returns how many.
   std::size_t due(instant now, polls& found) noexcept;
   /// When it ends, as it stands now.
@@ -64,7 +69,10 @@ class poll_scheduler {
 
  private:
   friend class pause;
+  time_source& time_;
   mutable base::mutex mutex_;
+  std::condition_variable answered_{};
+  std::size_t awaited_ DLOCK_GUARDED_BY(mutex_) = 0;  // pauses that are to leave for good
   // Those with a poll, by the earliest time at which they may end.
   deadline_heap<pause> pauses_ DLOCK_GUARDED_BY(mutex_){&pause::timer_};
 };

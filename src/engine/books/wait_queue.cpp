@@ -12,15 +12,26 @@
 
 namespace dlock::engine {
 
+/// What linked_table finds waiters by: their owner and key.
+struct waiters_by_owner {
+  static std::uint64_t hash_of(const owner_state* owner, const lock_key& key) noexcept {
+    return key.hash() ^ (reinterpret_cast<std::uintptr_t>(owner) * 0x9E3779B97F4A7C15U);
+  }
+  static std::uint64_t hash(const queue_waiter& of) noexcept { return hash_of(of.owner, *of.waits_for_); }
+  static queue_waiter*& next(queue_waiter& of) noexcept { return of.next_of_owner_; }
+};
+
 /// The waiters for a key whose turn is taken.
 struct key_queue {
   const lock_key* key = nullptr;  // of the caller that has the turn
   queue_waiter* first = nullptr;
   queue_waiter* last = nullptr;
-  pause* between_polls = nullptr;    // of the one whose turn it is
-  queue_turn* spared = nullptr;      // the turn, while a single attempt may take it
-  std::unique_ptr<fault> trouble{};  // of the one whose turn it is, or was before
-  bool answered = false;             // the store has said something about the key
+  std::chrono::microseconds shortest_pause{0};  // that one of them wants
+  std::size_t with_shortest = 0;                // how many do
+  pause* between_polls = nullptr;               // of the one whose turn it is
+  queue_turn* spared = nullptr;                 // the turn, while a single attempt may take it
+  std::unique_ptr<fault> trouble{};             // of the one whose turn it is, or was before
+  bool answered = false;                        // the store has said something about the key
   key_queue* same_bucket = nullptr;
 
   std::uint64_t hash() const noexcept { return key->hash(); }
@@ -32,7 +43,9 @@ struct key_queue {
       each = behind;
     }
   }
-  void add(queue_waiter& waiter) noexcept {
+  void add(queue_waiter& waiter, const lock_key& of) noexcept {
+    waiter.waits_for_ = &of;
+    note_pause(waiter.longest_pause);
     waiter.before_ = waiter.first ? nullptr : last;
     waiter.behind_ = waiter.first ? first : nullptr;
     (waiter.before_ == nullptr ? first : waiter.before_->behind_) = &waiter;
@@ -42,13 +55,23 @@ struct key_queue {
     (waiter.before_ == nullptr ? first : waiter.before_->behind_) = waiter.behind_;
     (waiter.behind_ == nullptr ? last : waiter.behind_->before_) = waiter.before_;
     waiter.waits_for_ = nullptr;
+    if (waiter.longest_pause != shortest_pause || --with_shortest > 0) return;
+    for_each([this](const queue_waiter& each) { note_pause(each.longest_pause); });
+  }
+
+ private:
+  void note_pause(std::chrono::microseconds wanted) noexcept {
+    if (with_shortest > 0 && wanted > shortest_pause) return;
+    with_shortest = with_shortest > 0 && wanted == shortest_pause ? with_shortest + 1 : 1;
+    shortest_pause = wanted;
   }
 };
 
 struct wait_shard {
   base::mutex mutex{};
   linked_table<key_queue> taken DLOCK_GUARDED_BY(mutex){};  // by whole key: keys never share a queue
-  key_queue* spare DLOCK_GUARDED_BY(mutex) = nullptr;       // linked by same_bucket
+  linked_table<queue_waiter, waiters_by_owner> owned DLOCK_GUARDED_BY(mutex){};  // those that have an owner
+  key_queue* spare DLOCK_GUARDED_BY(mutex) = nullptr;                            // linked by same_bucket
   std::size_t spares DLOCK_GUARDED_BY(mutex) = 0;
   waiting_call* newest DLOCK_GUARDED_BY(mutex) = nullptr;
 
@@ -57,6 +80,14 @@ struct wait_shard {
   }
   key_queue* find(const lock_key& key) const DLOCK_REQUIRES(mutex) {
     return taken.find(key.hash(), [&](const key_queue& each) { return *each.key == key; });
+  }
+  void add(key_queue& to, queue_waiter& waiter, const lock_key& key) noexcept DLOCK_REQUIRES(mutex) {
+    to.add(waiter, key);
+    if (waiter.owner != nullptr) owned.add(waiter);
+  }
+  void remove(key_queue& from, queue_waiter& waiter) noexcept DLOCK_REQUIRES(mutex) {
+    if (waiter.owner != nullptr) owned.remove(waiter);
+    from.remove(waiter);
   }
   /// The queue of that key, and whether it was made now.
   std::pair<key_queue&, bool> queue_of(const lock_key& key) DLOCK_REQUIRES(mutex) {
@@ -117,7 +148,7 @@ void queue_turn::give_to(queue_waiter& next) noexcept {
   queue.spared = nullptr;
   queue.between_polls = nullptr;
   queue.key = next.waits_for_;
-  queue.remove(next);
+  in_->remove(queue, next);
   next.turn = queue_turn(*in_, queue);
   queue_.store(nullptr);
   next.wake();
@@ -146,13 +177,13 @@ void queue_turn::granted(const lock_key& key, const owner_state* owner) noexcept
   queue->key = &key;
   queue->trouble.reset();
   queue->answered = true;
-  if (owner == nullptr) return;
-  queue->for_each([&](queue_waiter& waiter) {
-    if (waiter.owner != owner) return;
-    queue->remove(waiter);
-    waiter.enter_again = true;
-    waiter.wake();
-  });
+  if (owner == nullptr || queue->first == nullptr) return;
+  const auto is = [&](const queue_waiter& each) { return each.owner == owner && *each.waits_for_ == key; };
+  while (auto* const waiter = in_->owned.find(waiters_by_owner::hash_of(owner, key), is)) {
+    in_->remove(*queue, *waiter);
+    waiter->enter_again = true;
+    waiter->wake();
+  }
 }
 
 void queue_turn::begins_pause(pause& pause, instant now) noexcept {
@@ -160,7 +191,7 @@ void queue_turn::begins_pause(pause& pause, instant now) noexcept {
   auto* const queue = queue_.load();
   if (queue == nullptr) return;
   queue->between_polls = &pause;
-  queue->for_each([&](const queue_waiter& waiter) { pause.shorten(now + waiter.longest_pause); });
+  if (queue->first != nullptr) pause.shorten(now + queue->shortest_pause);
 }
 
 void queue_turn::ends_pause() noexcept {
@@ -224,8 +255,7 @@ bool wait_queue::enter(const lock_key& key, queue_waiter& waiter, instant now) {
     waiter.turn = queue_turn(shard, queue);
     return true;
   }
-  waiter.waits_for_ = &key;
-  queue.add(waiter);
+  shard.add(queue, waiter, key);
   // The one before would poll less often than this one wants to.
   if (queue.between_polls != nullptr) queue.between_polls->shorten(now + waiter.longest_pause);
   return false;
@@ -253,7 +283,7 @@ bool wait_queue::leave(const lock_key& key, queue_waiter& waiter) noexcept {
   auto& shard = shard_of(key);
   const base::lock_guard lock(shard.mutex);
   if (waiter.turn || waiter.enter_again) return false;
-  if (waiter.waits_for_ != nullptr) shard.find(key)->remove(waiter);
+  if (waiter.waits_for_ != nullptr) shard.remove(*shard.find(key), waiter);
   return true;
 }
 

@@ -95,9 +95,11 @@ class queue_waiter {
   friend class queue_turn;
   friend class wait_queue;
   friend struct key_queue;
+  friend struct waiters_by_owner;
   const lock_key* waits_for_ = nullptr;  // while it is in the queue
   queue_waiter* before_ = nullptr;
   queue_waiter* behind_ = nullptr;
+  queue_waiter* next_of_owner_ = nullptr;  // in the bucket of its owner
 };
 
 /// A call that waits, in the queue or between two polls: what wait_queue counts.

@@ -127,7 +127,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   work_loop completing_;  // these, too
   statement_executor statements_;
   wait_queue queue_;
-  poll_scheduler pauses_{};
+  poll_scheduler pauses_{shared_.time};
   held_locks table_{};
   notifier news_;
   session_keeper sessions_;

@@ -21,10 +21,10 @@ class acquisition final : public operation {
   /// yet.
   struct at_store {
     at_store(engine_services& services, waker& woken) : pause(services, woken), watch(services, pause) {}
-    poll_wait pause;
-    release_subscription watch;
-    queue_turn no_turn{};
     base::late_object<key_attempt> attempt;
+    queue_turn no_turn{};
+    poll_wait pause;  // may wait in its destructor for the attempt's poll
+    release_subscription watch;
   };
   using room = base::late_object<at_store>;
 

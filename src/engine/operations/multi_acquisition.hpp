@@ -87,9 +87,9 @@ class multi_acquisition final : public operation {
   reentry_attempt again_;
   queue_wait queue_wait_;
   queue_turn no_turn_{};
-  poll_wait pause_;
-  release_subscription watch_;
   statement poll_{};  // ends a pause
+  poll_wait pause_;   // may wait in its destructor for that
+  release_subscription watch_;
   batch_attempt round_;
   std::optional<acquisition> single_{};
   std::optional<extension> extension_{};

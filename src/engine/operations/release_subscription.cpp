@@ -18,6 +18,13 @@ action poll_wait::start(queue_turn& turn, statement* then, instant until, instan
   return action::wait(services_.pauses.end_of(*this));
 }
 
+poll_wait::~poll_wait() {
+  auto* const turn = std::exchange(turn_, nullptr);
+  if (turn == nullptr) return;
+  if (*turn) turn->ends_pause();
+  services_.pauses.leave_for_good(*this);
+}
+
 void poll_wait::tell() noexcept {
   notified_ = true;
   shorten(instant::min());

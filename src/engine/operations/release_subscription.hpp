@@ -19,7 +19,8 @@ class poll_wait final : private pause {
   poll_wait(engine_services& services, waker& woken) : pause(services.pauses), services_(services), woken_(woken) {}
   poll_wait(const poll_wait&) = delete;
   poll_wait& operator=(const poll_wait&) = delete;
-  ~poll_wait() { end(); }
+  /// However its operation ends, its poll may be under way in another one's batch, whose thread works with it.
+  ~poll_wait();
 
   /// Pauses until `until`, then sends `then`; null: nothing. `turn`: of the key; those in the queue may shorten the
   /// pause. Finished: the poll has been answered, or the time has come, or it was interrupted.

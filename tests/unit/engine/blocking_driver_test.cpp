@@ -3,6 +3,7 @@
 
 #include "dlock/stores/memory.hpp"
 #include "engine/core/service_core.hpp"
+#include "engine/operations/release_subscription.hpp"
 #include "support/calls.hpp"
 #include "support/faulty_store.hpp"
 #include "support/test.hpp"
@@ -187,4 +188,26 @@ TEST_CASE_METHOD(driver_fixture,
   CHECK_FALSE(later.woken);
   CHECK(pauses.leave(ends));
   CHECK(pauses.leave(later));
+}
+
+TEST_CASE_METHOD(driver_fixture, "poll_wait: its end waits for the answer to a poll that another thread has sent") {
+  auto& pauses = core->all().pauses;
+  blocking_driver driver(core->all());
+  engine::queue_turn turn;
+  engine::statement poll;
+  std::optional<engine::poll_wait> wait;
+  wait.emplace(core->all(), driver.signal());
+  wait->start(turn, &poll, clock.now() + 10s, clock.now());
+  engine::poll_scheduler::polls sent;
+  REQUIRE(pauses.due(clock.now() + 10s, sent) == 1);
+  REQUIRE(sent[0] == &poll);
+  std::atomic<bool> ended{false};
+  std::thread ends([&] {
+    wait.reset();
+    ended = true;
+  });
+  CHECK(test::eventually([&] { return ended || clock.at_rest({.callers = 1}, 5ms); }));
+  CHECK_FALSE(ended);
+  poll.owner->answered(poll);
+  ends.join();
 }

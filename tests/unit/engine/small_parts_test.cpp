@@ -2,8 +2,10 @@
 
 #include "engine/books/deadline_heap.hpp"
 #include "engine/books/grant.hpp"
+#include "engine/books/held_locks.hpp"
 #include "engine/machines/backoff.hpp"
 #include "engine/statements/concurrency_limit.hpp"
+#include "support/processor_time.hpp"
 #include "support/test.hpp"
 
 using namespace dlock::engine;
@@ -211,4 +213,38 @@ TEST_CASE("deadline heap: whoever leaves and comes, the first deadline is at the
   }
   CHECK(remaining == 0);
   CHECK(heap.first() == instant::max());
+}
+
+TEST_CASE("held_locks: what an owner holds is found as quickly beside what others hold") {
+  const auto owner_of = [] { return std::make_shared<engine::owner_state>(); };
+  const auto time_beside = [&](std::size_t others) {
+    engine::held_locks table;
+    std::vector<std::shared_ptr<engine::grant>> all;
+    const auto add = [&](const std::shared_ptr<engine::owner_state>& owner) {
+      all.push_back(std::make_shared<engine::grant>(nullptr, lock_key("k" + std::to_string(all.size()))));
+      all.back()->owner = owner;
+      all.back()->anchor = &engine::grant::by_mutex;
+      table.add(*all.back());
+    };
+    const auto mine = owner_of();
+    for (int i = 0; i != 3; ++i) add(mine);
+    for (std::size_t i = 0; i != others; ++i) add(owner_of());
+    add(mine);
+    const auto found_all = [&] {
+      std::vector<std::shared_ptr<engine::grant>> found;
+      table.find_own(*mine, found);
+      CHECK(found.size() == 4);
+    };
+    const auto time = test::processor_time(found_all);
+    table.abandon(
+        *mine, [](const auto&) { return true; }, all);
+    CHECK(mine->grants == 0);
+    CHECK(table.size() == others);
+    for (const auto& each : all) table.drop(*each);
+    CHECK(table.size() == 0);
+    return time;
+  };
+  const auto few = time_beside(10), many = time_beside(20'000);
+  CAPTURE(few.count(), many.count());
+  CHECK(many < 30 * few);
 }

@@ -6,6 +6,7 @@
 #include "engine/books/poll_scheduler.hpp"
 #include "engine/drivers/blocking_driver.hpp"
 #include "support/calls.hpp"
+#include "support/processor_time.hpp"
 #include "support/test.hpp"
 
 namespace {
@@ -353,10 +354,47 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a grant that is lost in the same mo
   }
 }
 
+namespace {
+
+/// The processor time for each of so many waiters, of different owners, that get the turn one after the other, poll
+/// once and are granted the key.
+std::chrono::nanoseconds time_of_turn(std::size_t count) {
+  stores::virtual_clock clock;
+  wait_queue queue{count};
+  engine::poll_scheduler watch(clock);
+  watched_pause between(watch);
+  const auto all_in_turn = [&] {
+    std::vector<owner_state> owners(count);
+    std::vector<waiter> all(count);
+    auto turn = queue.try_enter(named("k"));
+    for (std::size_t i = 0; i != count; ++i) {
+      all[i].owner = &owners[i];
+      all[i].longest_pause = 250ms;
+      REQUIRE_FALSE(queue.enter(named("k"), all[i], clock.now()));
+    }
+    for (std::size_t i = 0; i != count; ++i) {
+      turn.hand_on();
+      turn = std::move(all[i].turn);
+      turn.begins_pause(between, clock.now());
+      turn.ends_pause();
+      turn.granted(named("k"), &owners[i]);
+    }
+  };
+  return test::processor_time(all_in_turn) / count;
+}
+
+}  // namespace
+
+TEST_CASE("wait_queue: a turn costs as much behind ten thousand waiters as behind a few hundred") {
+  const auto few = time_of_turn(200), many = time_of_turn(10'000);
+  CAPTURE(few.count(), many.count());
+  CHECK(many < 12 * few + 1us);
+}
+
 // ---- pauses ---------------------------------------------------------------------------------------------------------
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between polls is no longer than those in line want") {
-  engine::poll_scheduler watch;
+  engine::poll_scheduler watch(clock);
   watched_pause between(watch);
   const auto begun = clock.now();
   waiter patient, hasty, hastier, elsewhere;
@@ -380,17 +418,25 @@ TEST_CASE_METHOD(queue_fixture, "wait_queue: a pause between polls is no longer 
   CHECK_FALSE(enter("k", hastier));  // nobody pauses
   CHECK(between.woken == 1);
 
-  // Those in the queue count from the beginning.
-  watch.enter(between, clock.now(), clock.now() + 10s);
-  turn.begins_pause(between, clock.now());
-  CHECK(watch.end_of(between) == clock.now() + 1s);
-  turn.ends_pause();
-  CHECK(watch.leave(between));
-  for (auto* each : {&patient, &hasty, &hastier}) CHECK(queue.leave("k", *each));
+  // Those in the queue count from the beginning, and no more once they have left.
+  const auto pauses_for = [&](std::chrono::seconds longest) {
+    watch.enter(between, clock.now(), clock.now() + 30s);
+    turn.begins_pause(between, clock.now());
+    CHECK(watch.end_of(between) == clock.now() + longest);
+    turn.ends_pause();
+    CHECK(watch.leave(between));
+  };
+  pauses_for(1s);
+  CHECK(queue.leave("k", hastier));
+  pauses_for(5s);
+  CHECK(queue.leave("k", hasty));
+  pauses_for(20s);
+  CHECK(queue.leave("k", patient));
+  pauses_for(30s);
 }
 
 TEST_CASE_METHOD(queue_fixture, "wait_queue: nobody shortens the pause of one whose turn has ended") {
-  engine::poll_scheduler watch;
+  engine::poll_scheduler watch(clock);
   auto between = std::make_unique<watched_pause>(watch);
   waiter next, last;
   auto turn = queue.try_enter(named("k"));
