@@ -53,8 +53,9 @@ class lock_service : private detail::wrong_calls {
   /// Cost: one round trip if the key is free, known and the connection warm; none for re-entry.
   lease acquire(const lock_key& key, const lock_options& options = {});
   /// An empty lease when the key is busy: if (const auto held = locks.try_acquire("k")) { ... }. At once if
-  /// options.wait is not set (one attempt, whatever the defaults say), else when it is still busy after that wait.
-  /// Errors: as acquire(), without lock_timeout.
+  /// options.wait is not set (one attempt, whatever the defaults say), else when it is still busy after that wait, or
+  /// as soon as acquire() would throw lock_deadlock.
+  /// Errors: as acquire(), without lock_timeout and lock_deadlock.
   /// Cost: one round trip if free, two if busy.
   lease try_acquire(const lock_key& key, const lock_options& options = {});
 

@@ -44,7 +44,7 @@ struct access {
   }
   /// How a call that tries waits: one attempt, unless the caller asked for patience.
   static engine::lock_request::wait_mode of_a_try(const lock_options& options) noexcept {
-    return {.once = !options.wait || options.wait->count() == 0};
+    return {.once = !options.wait || options.wait->count() == 0, .tries = true};
   }
   static const std::shared_ptr<engine::grant>& grant_of(const lease& held) noexcept { return held.grant_; }
   static const std::shared_ptr<engine::service_core>& core_of(const lock_service& service) noexcept {

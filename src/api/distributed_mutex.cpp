@@ -112,12 +112,10 @@ bool distributed_mutex::lock_within(std::chrono::milliseconds wait) {
   if (wait == std::chrono::milliseconds{0}) return try_lock();
   lock_options options = options_;
   options.wait = wait;
-  try {
-    keep(service_.acquire(key_, options));
-    return true;
-  } catch (const lock_timeout&) {
-    return false;
-  }
+  auto held = service_.try_acquire(key_, options);
+  if (!held) return false;
+  keep(std::move(held));
+  return true;
 }
 
 void distributed_mutex::keep(lease held) {

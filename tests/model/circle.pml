@@ -3,7 +3,7 @@
    Circles of N processes that wait for each other (docs/waiting.md; src/stores/sql/waiting_circles.cpp). Each process
    holds a lock of its own, and may wait for that of the next one. The thread of its waiters writes what it holds into the
    waiter table, reads the rows of all, then the present grants, and refuses its own wait, confirms it, or asks the others
-   to confirm theirs.
+   to confirm theirs. The wait of a circle that ends first is refused, of several that end together the youngest.
 
    `timeout` is the look that comes every few seconds: it happens where nothing else can, so a circle that nobody finds is
    a deadlock, which Spin reports. */
@@ -23,7 +23,7 @@
 
 /* Mistakes: each is 1 in a run that must fail. */
 #ifndef UNCONFIRMED
-#define UNCONFIRMED 0   /* the youngest wait is refused although the others have not confirmed theirs */
+#define UNCONFIRMED 0   /* a wait is refused although the others have not confirmed theirs */
 #endif
 #ifndef CONFIRMS_ALL
 #define CONFIRMS_ALL 0  /* a process confirms a wait that has ended */
@@ -32,7 +32,7 @@
 #define ANY_VICTIM 0    /* each process of a circle refuses its wait */
 #endif
 #ifndef ASKS_NOBODY
-#define ASKS_NOBODY 0   /* the youngest neither asks the others nor looks again */
+#define ASKS_NOBODY 0   /* a process neither asks the others nor looks again */
 #endif
 
 #define NOBODY N
@@ -43,7 +43,7 @@ byte holder[N + 1], now;
 rows table;
 
 /* In each process: the key that its caller waits for, whether it has its own lock, and whether its thread looks at once. */
-byte wants[N + 1];
+byte wants[N + 1], ends[N];
 bool owns[N], looks[N], refused[N];
 
 /* For the properties. */
@@ -85,7 +85,7 @@ waiting:
 proctype waits(byte p) {
   rows seen;
   bool valid[N];
-  byte at, steps, youngest, q;
+  byte at, steps, youngest, in_vain, q;
   bool certain, found, confirms;
 
 end_idle:
@@ -119,42 +119,60 @@ look:
     :: else -> break
     od;
     /* Along the rows, from the key that this process waits for to its own. */
-    at = seen.waits_for[p]; steps = 0; youngest = p; certain = true; confirms = false;
+    at = seen.waits_for[p]; steps = 0; youngest = p; in_vain = p; certain = true; confirms = false;
     do
     :: at != NOBODY && at != p && valid[at] && seen.waits_for[at] != NOBODY && steps < N ->
        if
        :: seen.since[at] > seen.since[youngest] -> youngest = at
        :: else
        fi;
-       certain = certain && seen.confirmed[at] >= seen.since[p];
+       if
+       :: ends[at] < ends[in_vain] || (ends[at] == ends[in_vain] && seen.since[at] > seen.since[in_vain]) -> in_vain = at
+       :: else
+       fi;
        at = seen.waits_for[at];
        steps++
     :: else -> break
     od;
     found = (at == p && valid[p] && steps > 0);
     if
-    :: found && (youngest == p || ANY_VICTIM) && (certain || UNCONFIRMED) && wants[p] != NOBODY ->
-       assert(closed_circle[p]);
+    :: found ->
+       at = seen.waits_for[p];
+       do
+       :: at != p -> certain = certain && seen.confirmed[at] >= seen.since[youngest]; at = seen.waits_for[at]
+       :: else -> break
+       od
+    :: else
+    fi;
+    if
+    :: found && (in_vain == p || ANY_VICTIM) && (certain || UNCONFIRMED) && wants[p] != NOBODY && !refused[p] ->
+       assert(closed_circle[youngest]);
        assert(LEAVES + LOSSES > 0 || in_circle(p));
        assert(refusals == 0);
        refusals++; refused[p] = true
-    :: found && youngest == p && !certain && !UNCONFIRMED && !ASKS_NOBODY ->
+    :: found && in_vain == p && !certain && !UNCONFIRMED && !ASKS_NOBODY ->
        at = seen.waits_for[p];
        do
        :: at != p ->
           if
-          :: seen.confirmed[at] < seen.since[p] -> looks[at] = true
-          :: seen.confirmed[at] < seen.since[p] && LOSE
-          :: seen.confirmed[at] >= seen.since[p]
+          :: seen.confirmed[at] < seen.since[youngest] -> looks[at] = true
+          :: seen.confirmed[at] < seen.since[youngest] && LOSE
+          :: seen.confirmed[at] >= seen.since[youngest]
           fi;
           at = seen.waits_for[at]
        :: else -> break
        od
-    :: found && youngest != p && seen.confirmed[p] < seen.since[youngest] ->
-       confirms = (CONFIRMS_ALL || (wants[p] != NOBODY && owns[p] == table.held[p]))
+    :: found && in_vain != p ->
+       if
+       :: seen.confirmed[p] < seen.since[youngest] ->
+          confirms = (CONFIRMS_ALL || (wants[p] != NOBODY && owns[p] == table.held[p]))
+       :: youngest == p && !ASKS_NOBODY -> looks[in_vain] = true
+       :: youngest == p && LOSE
+       :: else
+       fi
     :: else
     fi;
-    at = 0; steps = 0; youngest = 0; certain = false; found = false
+    at = 0; steps = 0; youngest = 0; in_vain = 0; certain = false; found = false
   }
   atomic {
     q = 0;
@@ -185,7 +203,13 @@ init {
   atomic {
     holder[N] = NOBODY; wants[N] = NOBODY;
     do
-    :: p < N -> holder[p] = p; owns[p] = true; wants[p] = NOBODY; table.waits_for[p] = NOBODY; p++
+    :: p < N ->
+       holder[p] = p; owns[p] = true; wants[p] = NOBODY; table.waits_for[p] = NOBODY;
+       if
+       :: ends[p] = 0
+       :: ends[p] = 1
+       fi;
+       p++
     :: else -> break
     od;
     p = 0;

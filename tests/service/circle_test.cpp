@@ -88,8 +88,17 @@ struct circle_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(circle_fixture, "circle: the thread whose wait closes it is refused, and the other one gets its key") {
-  const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "a");
+TEST_CASE_METHOD(circle_fixture,
+                 "circle: the thread whose wait ends first is refused, and the other one gets its key") {
+  const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "a", {.wait = 5s});
+  const bool closes = GENERATE(true, false);
+  if (!closes) {
+    wait_in_turn({second.get(), first.get()});
+    CHECK_THAT(end_of(*second).deadlock, EndsWith(" holds it and waits for 'b'; the calling thread holds 'b'"));
+    CHECK(end_of(*first).granted);
+    CHECK(seen->count(event::kind::deadlock) == 1);
+    return;
+  }
   wait_in_turn({first.get(), second.get()});
   const auto refused = end_of(*second);
   CHECK_THAT(refused.deadlock, ContainsSubstring("dlock: key 'a': the wait would never end: another thread of "));
@@ -106,7 +115,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: the thread whose wait closes it is ref
 TEST_CASE_METHOD(circle_fixture, "circle: of several threads and services, and named as a whole") {
   const auto other = service();
   const auto first = thread(*locks, "a", "b"), second = thread(*other, "b", "c"), third = thread(*locks, "c", "d"),
-             fourth = thread(*other, "d", "a");
+             fourth = thread(*other, "d", "a", {.wait = 5s});
   wait_in_turn({third.get(), first.get(), second.get(), fourth.get()});
   const auto text = end_of(*fourth).deadlock;
   CHECK_THAT(text, ContainsSubstring(" holds it and waits for 'b'; another thread of "));
@@ -115,27 +124,59 @@ TEST_CASE_METHOD(circle_fixture, "circle: of several threads and services, and n
   for (auto* const each : {third.get(), second.get(), first.get()}) CHECK(end_of(*each).granted);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: try_acquire that waits is refused as well") {
+TEST_CASE_METHOD(circle_fixture, "circle: a call that tries gets nothing at once, and whoever waits for it goes on") {
   const auto first = thread(*locks, "a", "b");
+  distributed_mutex door(*locks, "a");
+  const std::vector<std::function<bool()>> ways{
+      [&] { return static_cast<bool>(locks->try_acquire("a", {.wait = 150ms})); },
+      [&] {
+        return static_cast<bool>(locks->try_acquire_all({"a", "c"}, {.wait = 150ms}));
+      },
+      [&] { return locks->try_with_lock("a", {.wait = 150ms}, [] {}); }, [&] { return door.try_lock_for(150ms); }};
+  const auto& tries = ways[GENERATE(0U, 1U, 2U, 3U)];
+  bool got = true;
+  std::chrono::microseconds waited{0};
   actor second([&](const auto& then) { locks->with_lock("b", then); },
-               [&] { static_cast<void>(locks->try_acquire("a", {.wait = 10s})); });
+               [&] {
+                 const auto begun = clock.now();
+                 got = tries();
+                 waited = clock.now() - begun;
+               });
   wait_in_turn({first.get(), &second});
-  CHECK_FALSE(end_of(second).deadlock.empty());
+  const auto end = end_of(second);
+  CHECK(end.granted);  // nothing was thrown
+  CHECK_FALSE(got);
+  CHECK(waited < 150ms);
   CHECK(end_of(*first).granted);
+  CHECK(seen->count(event::kind::deadlock) == 1);
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: through a wait behind others of the process, whichever of them ends first") {
+  const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "c", {.wait = 5s}),
+             third = thread(*locks, "c", "a");
+  wait_in_turn({first.get(), second.get(), third.get()});
+  const auto text = end_of(*second).deadlock;
+  CHECK_THAT(text, ContainsSubstring("dlock: key 'c': the wait would never end: another thread of "));
+  CHECK_THAT(text, ContainsSubstring(" holds it and waits for 'a'; another thread of "));
+  CHECK_THAT(text, EndsWith(" holds 'a' and waits for 'b'; the calling thread holds 'b'"));
+  CHECK(end_of(*first).granted);
+  CHECK(end_of(*third).granted);
+  CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait for several keys, or through one") {
-  const auto first = thread(*locks, "a", "c");
+  const bool closes = GENERATE(true, false);
+  const auto first = thread(*locks, "a", "c", {.wait = closes ? 10s : 5s});
   actor second([&](const auto& then) { locks->with_lock("c", then); },
                [&] {
-                 const auto both = locks->acquire_all({"a", "b"}, {.wait = 10s});
+                 const auto both = locks->acquire_all({"a", "b"}, {.wait = closes ? 5s : 10s});
                });
-  SECTION("closed") {
+  if (closes) {
     wait_in_turn({first.get(), &second});
     CHECK_THAT(end_of(second).deadlock, ContainsSubstring("dlock: key 'a': the wait would never end"));
     CHECK(end_of(*first).granted);
   }
-  SECTION("through") {
+  if (!closes) {
     wait_in_turn({&second, first.get()});
     CHECK_THAT(end_of(*first).deadlock, ContainsSubstring("dlock: key 'c': the wait would never end"));
     CHECK(end_of(second).granted);
@@ -185,7 +226,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: what a distributed_mutex holds counts"
         const std::lock_guard lock(door);
         then();
       },
-      [&] { const auto got = locks->acquire("a", {.wait = 10s}); });
+      [&] { const auto got = locks->acquire("a", {.wait = 5s}); });
   wait_in_turn({first.get(), &second});
   CHECK_FALSE(end_of(second).deadlock.empty());
   CHECK(end_of(*first).granted);
@@ -224,6 +265,14 @@ TEST_CASE_METHOD(circle_fixture, "circle: what others may release, or time frees
     actor second(hold, [this] { const auto got = locks->acquire("a", {.wait = 10s}); });
     no_deadlock(*first, second);
   }
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: a wait that may end after some polls closes none") {
+  const auto limited = GENERATE(true, false);
+  const lock_options waits{.wait = 10s}, polls{.wait = 10s, .retry = {.limit = 1'000'000}};
+  const auto first = thread(*locks, "a", "b", limited ? polls : waits);
+  const auto second = thread(*locks, "b", "a", limited ? waits : polls);
+  no_deadlock(*first, *second);
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: a wait that has ended leaves nothing behind") {

@@ -211,6 +211,58 @@ TEST_CASE_METHOD(memory_fixture, "memory: a lease that ends without it frees its
       });
 }
 
+TEST_CASE_METHOD(memory_fixture,
+                 "memory: a wait does not end for want of it while another call's thread works with its poll") {
+  const bool several = GENERATE(false, true);
+  CAPTURE(several);
+  const auto every = [](std::chrono::milliseconds pause) {
+    return lock_options{.wait = 1h, .retry = {.pause = pause, .max_pause = pause, .jitter = 0.0}};
+  };
+  std::size_t under_way = 0;
+  bool ran_out = true;
+  for (std::size_t number = 0; ran_out; ++number) {
+    REQUIRE(number < 1000);
+    INFO("allocation " << number);
+    auto one = held_elsewhere(key("one", number)), two = held_elsewhere(key("two", number));
+    concurrent_call poller([&] { locks->acquire(key("two", number), every(7ms)).release(); });
+    REQUIRE(clock.at_rest({.callers = 1}));
+    concurrent_call waiter([&] {
+      const auto outer = locks->acquire("outer");
+      const auto first = key("one", number), second = key("three", number);
+      const auto options = every(8ms);
+      const scarce_memory scarce(number);
+      try {
+        if (several) {
+          locks->acquire_all({first, second}, options).release();
+        } else {
+          locks->acquire(first, options).release();
+        }
+      } catch (const std::bad_alloc&) {
+      }
+      ran_out = scarce.ran_out();
+    });
+    REQUIRE(eventually([&] { return waiter.over() || clock.at_rest({.callers = 2}, 5ms); }));
+    const bool waits = !waiter.over();
+    const auto polls = store->hold(verb::poll);
+    clock.advance(7ms);  // the one polls, and the other one with it
+    REQUIRE(polls->reached());
+    clock.advance(3ms);  // now its wait is looked at
+    REQUIRE(eventually([&] { return waiter.over() || clock.at_rest({.callers = 1}, 5ms); }));
+    CHECK(waiter.over() != waits);
+    under_way += waits ? 1 : 0;
+    polls->open();
+    one.release();
+    two.release();
+    while_time_passes([&] {
+      static_cast<void>(waiter.end());
+      static_cast<void>(poller.end());
+    });
+    for (const auto* const name : {"one", "two", "three"}) check_free(key(name, number));
+    check_free("outer");
+  }
+  CHECK(under_way > 2);
+}
+
 // Asynchronous calls without memory: the call throws, or its handler is told; nothing stays held.
 
 TEST_CASE_METHOD(memory_fixture, "memory: an asynchronous acquire that runs out of it leaves nothing held") {

@@ -323,14 +323,16 @@ void application::nest(const lease& outer) {
   const auto& grant = grant_of(outer);
   const bool certain = grant->kind != lease_kind::expiring && grant->cap == instant::max();
   asking now(*this, key, true);
-  auto& waits = scene_.sees.nest_begins(process_, {grant}, {std::string(key.view())}, certain);
+  const auto until = scene_.in.now() + std::chrono::microseconds{*how.wait}.count();
+  auto& waits = scene_.sees.nest_begins(process_, {grant}, {std::string(key.view())}, certain, until);
   bool refused = false;
   lease inner;
   try {
-    inner = bounded("a nested acquire", *how.wait, [&] { return service->try_acquire(key, how); });
+    inner = bounded("a nested acquire", *how.wait, [&] { return service->acquire(key, how); });
   } catch (const lock_deadlock& circle) {
     refused = true;
     scene_.in.tell(process_.name(), [&] { return std::string("gets ") + circle.what(); });
+  } catch (const lock_timeout&) {
   } catch (...) {
     scene_.sees.nest_ends(waits, false);
     throw;
@@ -404,7 +406,8 @@ void application::lock_several(const lock_options& how, bool once) {
   const bool quiet = often(80);
   std::vector<std::string> names;
   for (const auto& key : keys) names.emplace_back(key.view());
-  auto& waits = scene_.sees.nest_begins(process_, {}, names, false);
+  const auto until = scene_.in.now() + std::chrono::microseconds{*how.wait}.count();
+  auto& waits = scene_.sees.nest_begins(process_, {}, names, false, until);
   multi_lease held;
   try {
     held = bounded(once ? "try_acquire_all" : "acquire_all", once ? 0ms : *how.wait, [&] {

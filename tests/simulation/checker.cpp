@@ -219,12 +219,14 @@ bool checker::may_wait_for(const nest& whose, const nest& from, std::set<std::ui
 }
 
 checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
-                                    std::vector<std::string> waits_for, bool certain) {
+                                    std::vector<std::string> waits_for, bool certain, moment until) {
   nests_.push_back({.number = ++last_nest_,
                     .by = &by,
                     .held = std::move(meanwhile),
                     .waits_for = std::move(waits_for),
-                    .certain = certain});
+                    .certain = certain,
+                    .begun = world_.now(),
+                    .until = until});
   auto& mine = nests_.back();
   if (mine.held.empty()) return mine;
   const auto circle = circle_of(mine);
@@ -232,8 +234,11 @@ checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_p
   const auto refused = std::make_shared<unsigned>(0);
   std::vector<std::uint64_t> numbers;
   bool sure = true;
+  const auto first =
+      std::min_element(circle.begin(), circle.end(), [](const nest* a, const nest* b) { return a->until < b->until; });
   for (auto* const each : circle) {
     each->in_circle = true;
+    each->first_end = std::max(each->first_end, (*first)->until);
     each->refused = refused;
     numbers.push_back(each->number);
     sure = sure && each->certain && !each->by->dead() && (plan_.caps().wakes_one || each->by == &by);
@@ -254,8 +259,25 @@ checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_p
   return mine;
 }
 
+void checker::circle_told(const process& by) {
+  for (auto& each : nests_) {
+    std::set<std::uint64_t> met;
+    if (each.by != &by || each.in_circle || !may_wait_for(each, each, met)) continue;
+    each.in_circle = true;
+    each.first_end = each.until;
+    each.refused = std::make_shared<unsigned>(0);
+  }
+}
+
 void checker::nest_ends(nest& which, bool refused) {
   const auto& key = which.waits_for.front();
+  // What remains of a wait is written by one clock and read by another.
+  const auto unsure = 100 * millisecond + 100 * plan_.longest_travel();
+  if (refused && which.in_circle && which.until > which.first_end + unsure && world_.quiet_from() <= which.begun) {
+    fail("circle", key,
+         fmt::format("{} is refused, and would have had it: another wait of the circle ends {} ms before",
+                     which.by->name(), (which.until - which.first_end) / millisecond));
+  }
   std::set<std::uint64_t> met;
   if (refused && !which.in_circle && !may_wait_for(which, which, met))
     fail("circle", key, fmt::format("{} is refused, and is in no circle", which.by->name()));

@@ -48,9 +48,13 @@ class checker final : public history {
   /// A thread that holds these waits for another key from now on, until nest_ends(). `certain`: it releases none of
   /// them before, and nothing else does. For several keys: it may hold some of them while it waits for another.
   struct nest;
+  /// `until`: the end of its wait.
   nest& nest_begins(const process& by, std::vector<std::shared_ptr<engine::grant>> meanwhile,
-                    std::vector<std::string> waits_for, bool certain);
-  /// `refused`: because it closed a circle.
+                    std::vector<std::string> waits_for, bool certain, moment until);
+  /// A thread of that process learns that its wait is in vain, and will end it when its statement under way is
+  /// answered.
+  void circle_told(const process& by) override;
+  /// `refused`: because it was in a circle.
   void nest_ends(nest& which, bool refused);
   /// Something that the key protects is written, under that grant.
   void write(const std::string& key, std::uint64_t fence);
@@ -151,6 +155,9 @@ struct checker::nest {
   std::vector<std::shared_ptr<engine::grant>> held{};
   std::vector<std::string> waits_for{};
   bool certain = false;
+  moment begun = 0;
+  moment until = 0;
+  moment first_end = 0;  ///< of the waits in its circle
   bool in_circle = false;
   std::shared_ptr<unsigned> refused{};  ///< how many of its circle were
 };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "dlock/service_options.hpp"
 #include "engine/machines/fair_share.hpp"
 
 namespace dlock::simulation {
@@ -13,6 +14,13 @@ void known_waiters::fail(const request& what, const std::string& why) {
 }
 
 bool known_waiters::knows() const noexcept { return services_ == 1 && process_.undisturbed(second); }
+
+void known_waiters::lets_go(const engine::grant& one) {
+  auto& known = keys_[std::string(one.key.view())];
+  known.let_go = one.nonce;
+  // A try that would end later is not made.
+  known.given_up = process_.now() + service_options{}.release_limit - std::chrono::milliseconds{10};
+}
 
 void known_waiters::sends(const request& what) {
   if (!server_.data.traits.caps.looks_for_waiters() || what.wake) return;
@@ -36,7 +44,7 @@ void known_waiters::answered(const request& what, const reply& how) {
   if (what.wake && how.waiters == 0) known.waits = false;
   if (known.let_go == 0 || known.let_go != what.nonce) return;
   known.let_go = 0;  // a second try may be the background's
-  if (how.result != outcome::yes) return;
+  if (how.result != outcome::yes || process_.now() >= known.given_up) return;
   if (what.wake && how.waiters > 0) {
     known.waits = true;
     known.since = process_.in().now();

@@ -20,8 +20,8 @@ class known_waiters {
   /// A service begins. Of several, one does not know what another one was told; then only promises count.
   void service_begins() noexcept { ++services_; }
   /// A thread is about to release that, which it still holds.
-  void lets_go(const engine::grant& one) { keys_[std::string(one.key.view())].let_go = one.nonce; }
-  /// It has done so. What is not answered by then is left to the background, which tells nobody what came of it.
+  void lets_go(const engine::grant& one);
+  /// It has done so.
   void has_let_go(const std::string& key) { keys_[key].let_go = 0; }
   /// It is about to send that. Of a grant whose end waiters rely on, a release looks for them, and so does one of a
   /// process whose last look has found some.
@@ -34,6 +34,7 @@ class known_waiters {
  private:
   struct known_key {
     std::uint64_t let_go = 0;  ///< the nonce of the grant that a thread releases
+    instant given_up{};        ///< what is not answered by then is left to the background, which tells nobody
     bool waits = false;        ///< the last look has found a waiter
     moment since = 0;          ///< when that was known
     std::uint64_t fence = 0;   ///< of the grant that was released last

@@ -178,7 +178,7 @@ bool registered_waiters::enter_new() {
     about.registered = true;
     about.was_rung = false;
     about.fence = 0;
-    about.held.clear();
+    about.held = {};
     all.emplace_back(key, about.session);
   }
   if (all.empty()) return false;
@@ -198,13 +198,14 @@ bool registered_waiters::enter_held() {
     if (!about.registered || about.listeners.empty()) continue;
     auto held = held_by_waiters(about);
     if (held == about.held) continue;
-    about.held = held;
+    const auto text = circles::write_held(held, process_.now());
+    about.held = std::move(held);
     look_at_ = 0;
     look_after_ = first_look;
     round_trip(
-        [key = key, held, own = connection_](server& to) {
+        [key = key, text, own = connection_](server& to) {
           if (auto* const row = to.waiters.find(key, own))
-            row->held = held.empty() ? held : std::to_string(to.clock()) + held;
+            row->held = text.empty() ? text : std::to_string(to.clock()) + text;
           return 0;
         },
         [](int) {});
@@ -316,7 +317,7 @@ void registered_waiters::found(const std::vector<looked_at>& all) {
 }
 
 void registered_waiters::look_for_circles() {
-  const auto nested = [](const auto& each) { return !each.second.held.empty(); };
+  const auto nested = [](const auto& each) { return !each.second.held.locks.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) return;
   round_trip(
       [](server& to) {
@@ -341,8 +342,9 @@ void registered_waiters::found(const circles_seen& all) {
   const auto found = circles::find_circles(all.waiters, all.grants, bell());
   for (const auto& circle : found.to_break) {
     const auto at = keys_.find(circle.waits_for);
-    if (at != keys_.end() && !at->second.listeners.empty())
-      at->second.listeners.front()->closes_circle(circle.held, circle.others);
+    if (at == keys_.end() || at->second.listeners.empty()) continue;
+    if (auto* const sees = by_.to().data.observer) sees->circle_told(process_);
+    at->second.listeners.front()->closes_circle(circle.held, circle.others);
   }
   if (!found.to_ask.empty()) {
     look_at_ = std::min(look_at_, by_.in().now() + first_look);
@@ -374,10 +376,10 @@ void registered_waiters::look_later() {
   });
 }
 
-std::string registered_waiters::held_by_waiters(const watched_key& about) const {
+held_meanwhile registered_waiters::held_by_waiters(const watched_key& about) const {
   held_meanwhile all;
   about.listeners.front()->list_held(all);
-  return circles::write_held(all);
+  return all.locks.empty() ? held_meanwhile{} : all;
 }
 
 void registered_waiters::broken() {

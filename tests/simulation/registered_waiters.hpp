@@ -37,7 +37,7 @@ class registered_waiters final : public subscriber {
     bool works = false;
     bool was_rung = false;
     std::uint64_t fence = 0;
-    std::string held{};
+    held_meanwhile held{};
   };
   struct looked_at {
     std::string key{};
@@ -64,7 +64,7 @@ class registered_waiters final : public subscriber {
   void look();
   void look_later();
   void look_for_circles();
-  std::string held_by_waiters(const watched_key& about) const;
+  held_meanwhile held_by_waiters(const watched_key& about) const;
   void found(const std::vector<looked_at>& all);
   void found(const circles_seen& all);
   void tell(watched_key& about, bool works);

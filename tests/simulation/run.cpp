@@ -276,9 +276,10 @@ void run::prove_fair() {
   if (plan_.kind == store_kind::named_lock && plan_.has(hazard::distances)) return;
   // What docs/waiting.md says that was measured on real servers, for short holds.
   const bool notified = plan_.notifies();
-  const auto base = !notified ? 3 * second : plan_.has(hazard::distances) ? 8 * second : 3 * second / 2;
+  const bool far = plan_.has(hazard::distances);
+  const auto base = notified ? (far ? 8 * second : 3 * second / 2) : (far ? 7 * second / 2 : 3 * second);
   const auto bound = base + 4 * hold * static_cast<moment>(all.size());
-  const bool equals = notified && !plan_.has(hazard::distances);
+  const bool equals = notified && !far;
   unsigned grants = 0;
   for (const auto& each : of) grants += each.grants;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dlock/export.hpp"
+#include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_types.hpp"
 
 namespace DLOCK_EXPORT dlock {
@@ -54,12 +55,17 @@ struct lock_held_meanwhile {
   id128 session{};
   std::uint64_t fence = 0;
   std::uint64_t nonce = 0;  ///< of a row: session and nonce name its grant; 0: a key
+  instant until{};          ///< by the service's clock: by then the wait has ended
+
+  friend bool operator==(const lock_held_meanwhile&, const lock_held_meanwhile&) noexcept = default;
 };
 
 /// The locks that callers hold while they wait for one key.
 struct held_meanwhile {
   std::vector<lock_held_meanwhile> locks{};
   row_grant row{};  ///< the wait is for a row, which that grant has; none: it is for a key
+
+  friend bool operator==(const held_meanwhile&, const held_meanwhile&) noexcept = default;
 };
 
 /// A caller that waits, and holds what another one waits for.
@@ -83,7 +89,8 @@ class key_listener {
   /// Errors: std::bad_alloc.
   virtual void list_held(held_meanwhile& /*all*/) const {}
   /// The thread that waits for the key and holds `held` is in a circle with these: the first of them holds the key, the
-  /// next one what that waits for, and the last waits for `held`. Its wait ends with lock_deadlock. It only signals.
+  /// next one what that waits for, and the last waits for `held`. Its wait ends first of all (`until`), so it is in
+  /// vain, and ends now with lock_deadlock. It only signals.
   virtual void closes_circle(const lock_held_meanwhile& /*held*/, std::span<const circle_link> /*others*/) noexcept {}
 
  protected:

@@ -18,6 +18,13 @@ struct nested_waits {
   struct behind {
     nested_wait& wait;
     const behind* holder;
+
+    /// By then one of these waits has ended.
+    instant until() const noexcept {
+      auto first = wait.what_.until;
+      for (const auto* at = holder; at != nullptr; at = at->holder) first = std::min(first, at->wait.what_.until);
+      return first;
+    }
   };
 
   base::mutex mutex{};
@@ -36,17 +43,20 @@ struct nested_waits {
   }
   // The waits that have begun form no circle of locks that are still held, so what follows them ends.
 
-  /// Whether a wait for that is one for `whose`, which is then the end of `circle`.
-  bool leads_to(const nested_wait& whose, const nested_wait::awaited& what, std::vector<circle_link>& circle) const
+  /// Whether a wait for that is one for `whose`, through the waits on the path.
+  bool leads_to(const nested_wait& whose, const nested_wait::awaited& what, std::vector<nested_wait*>& path) const
       DLOCK_REQUIRES(mutex) {
     bool found = false;
-    for_each_holder(what, [&](const nested_wait& holder) DLOCK_REQUIRES(mutex) {
+    for_each_holder(what, [&](nested_wait& holder) DLOCK_REQUIRES(mutex) {
       if (found) return;
-      circle.push_back({.who = {}, .waits_for = std::string(holder.what_.key->view())});
-      found = whose.holds(holder.what_) || leads_to(whose, holder.what_, circle);
-      if (!found) circle.pop_back();
+      path.push_back(&holder);
+      found = whose.holds(holder.what_) || leads_to(whose, holder.what_, path);
+      if (!found) path.pop_back();
     });
     return found;
+  }
+  static void add_links(std::span<nested_wait* const> of, std::vector<circle_link>& to) {
+    for (const auto* const each : of) to.push_back({.who = {}, .waits_for = std::string(each->what_.key->view())});
   }
   void list_ahead(const nested_wait::awaited& what, std::vector<std::string>& keys) const DLOCK_REQUIRES(mutex) {
     keys.emplace_back(what.key->view());
@@ -62,6 +72,7 @@ struct nested_waits {
     for (auto at = first; at != last; ++at) {
       const behind here{*at->second, holder};
       const auto& theirs = here.wait.what_;
+      if (!here.wait.circle_.empty()) continue;  // it is refused
       if (theirs.where != what.where || *theirs.key != *what.key) continue;
       if (what.queue != nullptr && theirs.queue != what.queue) continue;
       use(here);
@@ -75,27 +86,52 @@ struct nested_waits {
     const auto at = std::find_if(first, last, [&](const auto& each) { return each.second == which; });
     if (at != last) from.erase(at);
   }
+  void remove(nested_wait& which) noexcept DLOCK_REQUIRES(mutex) {
+    remove(waiters, std::exchange(which.what_, {}).key->hash(), &which);
+    for (const auto& each : which.held_) remove(holders, each.key().hash(), &which);
+  }
 };
 
+bool nested_wait::ends_before(const nested_wait* a, const nested_wait* b) noexcept {
+  return a->what_.until < b->what_.until;
+}
+
 bool nested_wait::holds(const awaited& what) const noexcept {
-  return std::any_of(held_.begin(), held_.end(), [&](const held_lock& each) {
-    return each.where == what.where && (each.queue == nullptr || each.queue == what.queue) && each.key() == *what.key &&
-           each.is_held();
-  });
+  return circle_.empty() && std::any_of(held_.begin(), held_.end(), [&](const held_lock& each) {
+           return each.where == what.where && (each.queue == nullptr || each.queue == what.queue) &&
+                  each.key() == *what.key && each.is_held();
+         });
 }
 
 std::vector<circle_link> nested_wait::begin(const awaited& what, std::vector<held_lock> held) {
   end();
   held_ = std::move(held);
+  circle_.clear();
   if (holds(what)) return {};  // it waits for itself, as reentry::busy wants, and says so when its wait has ended
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
-  circle_.clear();
-  std::vector<circle_link> circle;
-  if (waits.leads_to(*this, what, circle)) return circle;
   what_ = what;
-  waits.waiters.emplace(what.key->hash(), this);
-  for (const auto& each : held_) waits.holders.emplace(each.key().hash(), this);
+  try {
+    for (std::vector<nested_wait*> path; waits.leads_to(*this, what, path); path.clear()) {
+      path.push_back(this);
+      const auto in_vain = std::min_element(path.rbegin(), path.rend(), ends_before);  // of several this one
+      auto& refused = **in_vain;
+      std::rotate(path.begin(), in_vain.base(), path.end());
+      std::vector<circle_link> circle;
+      nested_waits::add_links({path.data(), path.size() - 1}, circle);
+      if (&refused == this) {
+        what_ = {};
+        return circle;
+      }
+      refused.circle_ = std::move(circle);
+      refused.woken_.wake();
+    }
+    waits.waiters.emplace(what.key->hash(), this);
+    for (const auto& each : held_) waits.holders.emplace(each.key().hash(), this);
+  } catch (const std::bad_alloc&) {
+    waits.remove(*this);
+    throw;
+  }
   return {};
 }
 
@@ -103,8 +139,7 @@ void nested_wait::end() noexcept {
   if (what_.key == nullptr) return;
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
-  nested_waits::remove(waits.waiters, std::exchange(what_, {}).key->hash(), this);
-  for (const auto& each : held_) nested_waits::remove(waits.holders, each.key().hash(), this);
+  waits.remove(*this);
 }
 
 std::vector<circle_link> nested_wait::circle() const {
@@ -128,11 +163,12 @@ std::vector<std::string> nested_wait::keys_ahead() const noexcept {
 
 namespace {
 
-lock_held_meanwhile shown(const grant& held) {
+lock_held_meanwhile shown(const grant& held, instant until) {
   return {.key = std::string(held.key.view()),
           .session = held.pin->id,
           .fence = held.fence,
-          .nonce = held.key.row() != nullptr ? held.nonce : 0};
+          .nonce = held.key.row() != nullptr ? held.nonce : 0,
+          .until = until};
 }
 
 /// Whether shown() would say that of it. A store need not know the fence of a row.
@@ -149,7 +185,7 @@ void nested_wait::list_held(const store& where, const lock_key& key, std::vector
   const base::lock_guard lock(waits.mutex);
   waits.for_each_waiter({.where = &where, .key = &key}, [&](const nested_waits::behind& each) {
     for (const auto& own : each.wait.held_) {
-      if (own.held != nullptr && own.held->pin && own.is_held()) all.push_back(shown(*own.held));
+      if (own.held != nullptr && own.held->pin && own.is_held()) all.push_back(shown(*own.held, each.until()));
     }
   });
 }
@@ -159,17 +195,22 @@ void nested_wait::closes_circle(const store& where, const lock_key& key, const l
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
   waits.for_each_waiter({.where = &where, .key = &key}, [&](const nested_waits::behind& each) {
-    auto& wait = each.wait;
-    const bool meant = std::any_of(wait.held_.begin(), wait.held_.end(), [&](const held_lock& of) {
+    const auto& last = each.wait;
+    const bool meant = std::any_of(last.held_.begin(), last.held_.end(), [&](const held_lock& of) {
       return of.held != nullptr && of.held->pin && of.is_held() && is_that(held, *of.held);
     });
     if (!meant) return;
     try {
-      wait.circle_.clear();
-      for (const auto* at = each.holder; at != nullptr; at = at->holder)
-        wait.circle_.push_back({.who = {}, .waits_for = std::string(at->wait.what_.key->view())});
-      wait.circle_.insert(wait.circle_.end(), others.begin(), others.end());
-      wait.woken_.wake();
+      // The thread waits for the key behind others of this process, of whose waits one may end before.
+      std::vector<nested_wait*> path;
+      for (const auto* at = &each; at != nullptr; at = at->holder) path.push_back(&at->wait);
+      const auto in_vain = std::min_element(path.begin(), path.end(), ends_before);
+      std::vector<circle_link> circle;
+      nested_waits::add_links({in_vain + 1, path.end()}, circle);
+      circle.insert(circle.end(), others.begin(), others.end());
+      nested_waits::add_links({path.begin(), in_vain}, circle);
+      (*in_vain)->circle_ = std::move(circle);
+      (*in_vain)->woken_.wake();
     } catch (const std::bad_alloc&) {
       // The store finds it again.
     }

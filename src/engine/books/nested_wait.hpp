@@ -14,9 +14,10 @@
 namespace dlock::engine {
 
 /// The wait of a thread that holds locks meanwhile. The process knows all such waits of its threads, across services,
-/// and so finds the thread whose wait would close a circle, in which no thread could ever go on. Stores find the
-/// circles of several processes: they ask here what waiting threads hold, and report the circles that they find. Thread
-/// safety: each object is used by one thread, the static functions by any.
+/// and so finds circles of them. In a circle the wait that ends first is in vain, because until then no other thread of
+/// the circle releases anything: it is refused, and the others go on. Stores find the circles of several processes:
+/// they ask here what waiting threads hold, and report the circles that they find. Thread safety: each object is used
+/// by one thread, the static functions by any.
 class nested_wait {
  public:
   /// A lock that it holds. Or, without a grant, its turn in the queue for a key, behind which other threads of that
@@ -31,24 +32,26 @@ class nested_wait {
     const lock_key& key() const noexcept { return held != nullptr ? held->key : *turn_of; }
     friend bool operator==(const held_lock&, const held_lock&) noexcept = default;
   };
-  /// A key of a store, in the queue of a service.
+  /// A key of a store, in the queue of a service, and the end of the wait.
   struct awaited {
     const store* where = nullptr;
     const wait_queue* queue = nullptr;
     const lock_key* key = nullptr;
+    instant until = instant::max();
   };
 
-  /// `woken`: the thread that waits, once a store has found a circle that this wait is part of.
+  /// `woken`: the thread that waits, once its wait is refused.
   explicit nested_wait(waker& woken) noexcept : woken_(woken) {}
   nested_wait(const nested_wait&) = delete;
   nested_wait& operator=(const nested_wait&) = delete;
   ~nested_wait() { end(); }
 
   /// The thread waits for that, which must outlive the wait. `held`: the locks that the thread can't release while it
-  /// waits, and that no expiry frees. Returns the circle that the wait would close; empty: the wait has begun.
+  /// waits, and that no expiry frees. Returns the circle that the wait would close if it is in vain; empty: the wait
+  /// has begun. Throws std::bad_alloc; then it has not.
   std::vector<circle_link> begin(const awaited& what, std::vector<held_lock> held);
   void end() noexcept;
-  /// The circle of several processes that a store has reported; empty: none.
+  /// The circle in which this wait is refused, as a store or another thread has found it; empty: none.
   std::vector<circle_link> circle() const;
 
   /// The keys that the thread waits for, its own first: whoever holds one of them waits for the next. Of one store: the
@@ -63,7 +66,9 @@ class nested_wait {
 
  private:
   friend struct nested_waits;
+  /// A wait that is refused holds nothing: it is about to end.
   bool holds(const awaited& what) const noexcept;
+  static bool ends_before(const nested_wait* a, const nested_wait* b) noexcept;
 
   waker& woken_;
   awaited what_{};  // no key: it does not wait

@@ -53,42 +53,51 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
   return again.take();
 }
 
-/// Ends a wait that closes a circle of waiting threads, and so can't end by itself. Only the thread's own owner counts:
+/// Ends a wait in a circle of waiting threads, if no other wait of it ends earlier. Only the thread's own owner counts:
 /// what an owner holds that the program named, other threads may release.
 class circle_check final : public wait_check {
  public:
-  circle_check(service_core& core, blocking_driver& driver) noexcept : core_(core), wait_(driver.signal()) {
+  /// `until`: the end of the wait.
+  circle_check(service_core& core, blocking_driver& driver, instant until) noexcept
+      : core_(core), until_(until), wait_(driver.signal()) {
     driver.check_waits(*this);
   }
   ~circle_check() { end(); }
-  /// Whether the calling thread can be in a circle at all. `several`: it holds some keys while it waits for others.
-  static bool needed(bool several) noexcept {
-    return !in_owner_scope() && (several || current_owner()->grants.load(std::memory_order_relaxed) > 0);
+  /// Whether the calling thread can be in a circle at all. `several`: it holds some keys while it waits for others. A
+  /// wait that may end after some polls closes none: nobody knows when it ends.
+  static bool needed(bool several, const detail::lock_settings& terms) noexcept {
+    return !in_owner_scope() && !terms.retry.limited() &&
+           (several || current_owner()->grants.load(std::memory_order_relaxed) > 0);
   }
 
-  bool never_ends(const operation& op, const lock_key& key) override {
-    std::vector<nested_wait::held_lock> taken;
-    op.list_taken(taken);
-    if (key_ == &key && taken == taken_) {
-      circle_ = wait_.circle();
-    } else {
-      end();
-      key_ = &key;
-      taken_ = taken;
-      circle_ = wait_.begin({&core_.where(), &core_.all().queue, &key}, held_here(std::move(taken)));
-      tell_store(wait_.keys_ahead());
+  verdict check(const operation& op, const lock_key& key) noexcept override {
+    try {
+      std::vector<nested_wait::held_lock> taken;
+      op.list_taken(taken);
+      if (key_ == &key && taken == taken_) {
+        circle_ = wait_.circle();
+      } else {
+        end();
+        auto held = held_here(taken);
+        circle_ = wait_.begin({&core_.where(), &core_.all().queue, &key, until_}, std::move(held));
+        taken_ = std::move(taken);
+        key_ = &key;
+        tell_store(wait_.keys_ahead());
+      }
+      if (circle_.empty()) return verdict::waits_on;
+      refused_ = &key;
+      return verdict::never_ends;
+    } catch (const std::bad_alloc&) {
+      return verdict::unknown;
     }
-    return !circle_.empty();
   }
   /// An acquire of several keys gives its turns back if one of them is busy at the store.
   void asks() noexcept override {
     if (std::none_of(taken_.begin(), taken_.end(), [](const auto& each) { return each.held == nullptr; })) return;
     end();
-    key_ = nullptr;
-    taken_.clear();
   }
-  /// Of a wait that would never have ended.
-  [[noreturn]] void refuse() const {
+  /// Of a wait that was refused: tells the observer, and says why.
+  std::string tell() const {
     const auto here = fmt::format("another thread of {}/{}", core_.shared().host, core_.shared().pid);
     std::string text = "the wait would never end: ", held = "it";
     for (const auto& [who, waits_for] : circle_) {
@@ -99,14 +108,16 @@ class circle_check final : public wait_check {
     text += fmt::format("the calling thread holds {}", held);
     std::vector<std::string_view> keys;
     for (const auto& each : circle_) keys.push_back(each.waits_for);
-    core_.shared().notify({.what = event::kind::deadlock, .key = key_->view(), .text = text, .keys = keys});
-    throw lock_deadlock(fmt::format("key '{}': {}", printable(*key_), text));
+    core_.shared().notify({.what = event::kind::deadlock, .key = refused_->view(), .text = text, .keys = keys});
+    return fmt::format("key '{}': {}", printable(*refused_), text);
   }
 
  private:
   void end() noexcept {
     const auto keys = wait_.keys_ahead();
     wait_.end();
+    key_ = nullptr;
+    taken_.clear();
     tell_store(keys);
   }
   /// Waiters for any of these keys have something else behind them now.
@@ -125,9 +136,11 @@ class circle_check final : public wait_check {
   }
 
   service_core& core_;
+  const instant until_;
   nested_wait wait_;
   std::vector<circle_link> circle_{};
-  const lock_key* key_ = nullptr;  // that was waited for last
+  const lock_key* key_ = nullptr;      // that was waited for last
+  const lock_key* refused_ = nullptr;  // the wait for that is in vain
   std::vector<nested_wait::held_lock> taken_{};
 };
 
@@ -166,7 +179,7 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
   acquisition_of<Keys> op(core.all(), keys, {terms, current_owner(), in_owner_scope(), begun, wait_mode},
                           driver.signal(), room...);
   std::optional<circle_check> circles;
-  if (circle_check::needed(std::is_same_v<Keys, lock_keys>)) circles.emplace(core, driver);
+  if (circle_check::needed(std::is_same_v<Keys, lock_keys>, terms)) circles.emplace(core, driver, begun + terms.wait);
   try {
     auto result = op.result(driver.run(op, begun));
     if (in_transaction(core)) {
@@ -175,7 +188,9 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
     }
     return result;
   } catch (const lock_deadlock&) {
-    circles->refuse();
+    auto why = circles->tell();
+    if (!wait_mode.tries) throw lock_deadlock(why);
+    return {.why_busy = std::move(why)};
   }
 }
 

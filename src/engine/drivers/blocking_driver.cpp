@@ -15,7 +15,7 @@ instant blocking_driver::run(operation& op, instant begun) {
     } else {
       if (check_ != nullptr && check_at_ == instant::max()) check_at_ = at + short_wait;
       std::optional<interruption> why;
-      if (at >= check_at_ && never_ends(op)) {
+      if (at >= check_at_ && never_ends(op, at)) {
         why = interruption::deadlock;
       } else {
         why = wait(at < check_at_ ? std::min(next.until, check_at_) : next.until);
@@ -39,11 +39,13 @@ instant blocking_driver::send(const action& next) {
 }
 
 /// The key may have been granted meanwhile. Then no waiting thread holds it, and the check finds no circle.
-bool blocking_driver::never_ends(const operation& op) {
+bool blocking_driver::never_ends(const operation& op, instant at) noexcept {
   const auto* const key = op.waits_for();
-  if (interrupted_ || key == nullptr || !check_->never_ends(op, *key)) return false;
-  interrupted_ = true;
-  return true;
+  if (interrupted_ || key == nullptr) return false;
+  const auto said = check_->check(op, *key);
+  if (said == wait_check::verdict::unknown) check_at_ = at + short_wait;
+  interrupted_ = said == wait_check::verdict::never_ends;
+  return interrupted_;
 }
 
 std::optional<interruption> blocking_driver::wait(instant until) {

@@ -34,12 +34,17 @@ class wake_signal final : public waker {
   bool set_ DLOCK_GUARDED_BY(mutex_) = false;
 };
 
-/// Looks at waits that last.
+/// Looks at waits that last. It can't fail: an exception would destroy the operation while other threads work with it.
 class wait_check {
  public:
+  enum class verdict : std::uint8_t {
+    waits_on,
+    never_ends,  ///< the wait ends now, by interruption::deadlock
+    unknown,     ///< there was no memory to find out: the check is called again soon
+  };
   /// `op` waits for that key, and has waited for `blocking_driver::short_wait` at least, for this key or others. Called
-  /// again each time that the wait goes on. True: the wait would never end, and ends now by interruption::deadlock.
-  virtual bool never_ends(const operation& op, const lock_key& key) = 0;
+  /// again each time that the wait goes on.
+  virtual verdict check(const operation& op, const lock_key& key) noexcept = 0;
   /// `op` does not wait now, but asks the store.
   virtual void asks() noexcept = 0;
 
@@ -81,7 +86,7 @@ class blocking_driver {
   /// The time when all are answered.
   instant send(const action& next);
   std::optional<interruption> wait(instant until);
-  bool never_ends(const operation& op);
+  bool never_ends(const operation& op, instant at) noexcept;
 
   engine_services& services_;
   const std::stop_token closing_;

@@ -22,6 +22,7 @@ struct lock_request {
   struct wait_mode {
     bool once = false;     ///< one attempt at the store, whatever the options say
     bool counted = false;  ///< as a waiter, by the operation that it is a part of
+    bool tries = false;    ///< the caller goes on without the key: a wait in vain is one for a busy key
   };
   lock_request(const detail::lock_settings& asked, std::shared_ptr<owner_state> whose, bool named_owner, instant now,
                const wait_mode& waiting) noexcept

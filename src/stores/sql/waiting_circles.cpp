@@ -44,6 +44,15 @@ struct edge {
   const lock_held_meanwhile* held = nullptr;
 };
 
+/// Who has begun to wait later comes later.
+bool older(const edge& a, const edge& b) {
+  return std::tie(a.waiter->since, a.waiter->process) < std::tie(b.waiter->since, b.waiter->process);
+}
+bool ends_before(const edge& a, const edge& b) {
+  if (a.held->until != b.held->until) return a.held->until < b.held->until;
+  return older(b, a) || (!older(a, b) && a.held->key < b.held->key);
+}
+
 /// A row's text may be that of a key, or of a row of another table. Its grant is of that row alone.
 using lock_name = std::tuple<std::string_view, id128, std::uint64_t>;
 
@@ -54,11 +63,13 @@ lock_name waited_for(const nested_waiter& by) { return {by.waits_for, by.row.ses
 
 }  // namespace
 
-std::string write_held(const held_meanwhile& held) {
+std::string write_held(const held_meanwhile& held, instant now) {
+  constexpr auto most = microseconds{std::chrono::hours{24 * 365 * 200}};  // sums with times don't overflow
   std::string text;
   if (held.row && !held.locks.empty()) text = fmt::format("={}:{:x}", held.row.session.hex(), held.row.nonce);
   for (const auto& each : held.locks) {
-    text += fmt::format(" {}:{}:{:x}", hex(each.key), each.session.hex(), each.fence);
+    const auto remaining = each.until == instant::max() ? most : std::clamp(each.until - now, microseconds{0}, most);
+    text += fmt::format(" {}:{}:{}:{:x}", remaining.count(), hex(each.key), each.session.hex(), each.fence);
     if (each.nonce != 0) text += fmt::format(":{:x}", each.nonce);
   }
   return text;
@@ -81,8 +92,11 @@ bool read_held(std::string_view text, nested_waiter& into) {
   while (!text.empty()) {
     auto part = next(text, ' ');
     auto& lock = into.held.emplace_back();
-    const auto key = next(part, ':'), session = next(part, ':'), fence = next(part, ':');
+    const auto wait = next(part, ':'), key = next(part, ':'), session = next(part, ':'), fence = next(part, ':');
     lock.key.resize(key.size() / 2);
+    std::uint64_t remaining = 0;
+    if (!read_number(wait, 10, remaining)) return false;
+    lock.until = instant{microseconds{static_cast<std::int64_t>(into.since + remaining)}};
     if (!read_bytes(key, reinterpret_cast<unsigned char*>(lock.key.data()), lock.key.size()) ||
         !read_bytes(session, lock.session.bytes.data(), lock.session.bytes.size()) ||
         !read_number(fence, 16, lock.fence) || (!part.empty() && !read_number(part, 16, lock.nonce))) {
@@ -108,26 +122,28 @@ found_circles find_circles(const std::vector<nested_waiter>& waiters,
     const auto& own = *mine.waiter;
     if (own.process != process) continue;
     // Others may form a circle that this waiter is not in.
-    std::vector<const nested_waiter*> others;
+    std::vector<edge> all;
     auto at = by_held.find(waited_for(own));
-    while (at != by_held.end() && at->second.held != mine.held && others.size() < by_held.size()) {
-      others.push_back(at->second.waiter);
+    while (at != by_held.end() && at->second.held != mine.held && all.size() < by_held.size()) {
+      all.push_back(at->second);
       at = by_held.find(waited_for(*at->second.waiter));
     }
-    if (others.empty() || at == by_held.end() || at->second.held != mine.held) continue;
-    const auto age = [](const nested_waiter* each) { return std::pair(each->since, std::string_view(each->process)); };
-    const auto youngest = age(
-        *std::max_element(others.begin(), others.end(), [&](const auto* a, const auto* b) { return age(a) < age(b); }));
-    if (youngest > age(&own)) {
-      if (own.confirmed < youngest.first) found.to_confirm[own.waits_for] = own.since;
+    if (all.empty() || at == by_held.end() || at->second.held != mine.held) continue;
+    all.push_back(mine);
+    const auto youngest = *std::max_element(all.begin(), all.end(), older);
+    const auto in_vain = *std::min_element(all.begin(), all.end(), ends_before);
+    all.pop_back();
+    if (in_vain.held != mine.held) {
+      if (own.confirmed < youngest.waiter->since) found.to_confirm[own.waits_for] = own.since;
+      if (youngest.waiter == &own && in_vain.waiter->process != process) found.to_ask.insert(in_vain.waiter->process);
       continue;
     }
     waiting_circle circle{.waits_for = own.waits_for, .held = *mine.held, .others = {}};
     bool certain = true;
-    for (const auto* const each : others) {
+    for (const auto& [each, held] : all) {
       const bool here = each->process == process;
       circle.others.push_back({.who = here ? std::string() : each->who, .waits_for = each->waits_for});
-      if (here || each->confirmed >= own.since) continue;
+      if (here || each->confirmed >= youngest.waiter->since) continue;
       found.to_ask.insert(each->process);
       certain = false;
     }

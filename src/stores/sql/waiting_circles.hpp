@@ -21,7 +21,7 @@ namespace dlock::stores::sql {
 /// Of a waiter of which no session is known.
 inline constexpr std::string_view unknown_process = "a process without a session";
 
-/// A process that holds locks while it waits for a key.
+/// A process that holds locks while it waits for a key. Of what it holds, `until` is by a clock that all have.
 struct nested_waiter {
   std::string process{};  ///< names it, whatever that is
   std::string who{};
@@ -33,8 +33,9 @@ struct nested_waiter {
   row_grant row{};  ///< as in held_meanwhile
 };
 
-/// As a column has it: without the time, which the server writes before it. Empty: nothing is held.
-std::string write_held(const held_meanwhile& held);
+/// As a column has it: without the time, which the server writes before it. Empty: nothing is held. `now`: by the clock
+/// of `until`, of which the column has what remains.
+std::string write_held(const held_meanwhile& held, instant now);
 /// The opposite, with the time, and maybe with that of a confirmation after a '+'. False: it is not of this form.
 bool read_held(std::string_view text, nested_waiter& into);
 
@@ -44,7 +45,8 @@ struct present_grant {
   std::uint64_t fence = 0;
 };
 
-/// A circle that a process has to break, because its wait is the youngest.
+/// A circle that a process has to break, because its wait ends first, and so is in vain. Of several that end together
+/// that is the youngest.
 struct waiting_circle {
   std::string waits_for{};
   lock_held_meanwhile held{};
@@ -61,7 +63,9 @@ struct found_circles {
   std::vector<waiting_circle> to_break{};
   /// The own waits that are to be confirmed, each by its key and the time since when it lasts.
   std::map<std::string, std::uint64_t> to_confirm{};
-  std::set<std::string> to_ask{};  ///< processes that have not confirmed theirs, so that the own wait can't be refused
+  /// Processes that are to look at once: they have not confirmed their waits, so that the own one can't be refused, or
+  /// they have to break a circle that the own wait has closed.
+  std::set<std::string> to_ask{};
 };
 
 /// A key that `grants` does not have as the waiter said counts as released, and so does a row whose waiters have seen

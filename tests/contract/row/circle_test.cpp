@@ -18,7 +18,7 @@ struct row_circle_fixture : row_place, circle_scene {
 
 }  // namespace
 
-TEST_CASE_METHOD(row_circle_fixture, "row circle: broken by the youngest wait, and named as a whole",
+TEST_CASE_METHOD(row_circle_fixture, "row circle: broken by the shortest wait, and named as a whole",
                  "[contract][rows][circle]") {
   const std::size_t size = GENERATE(2, 3);
   const std::size_t rows_from = GENERATE(0, 1), rows_to = GENERATE(1, 3);  // the others are keys

@@ -27,7 +27,7 @@ struct circle_scene {
     return eventually([&] { return at.held_by_waiters() == count; });
   }
   /// What a wait for `key` ends with; `several`: for another key together with it.
-  static std::string end_of_wait(lock_service& locks, const lock_key& key, std::chrono::milliseconds wait = 60s,
+  static std::string end_of_wait(lock_service& locks, const lock_key& key, std::chrono::milliseconds wait = 30s,
                                  bool several = false) {
     try {
       if (several) {
@@ -52,7 +52,8 @@ struct circle_scene {
       return end_of_wait(locks, key, wait, several);
     });
   }
-  /// Each process holds one of these, and waits for the next: the last one closes the circle, and is refused.
+  /// Each process holds one of these, and waits for the next: the last one closes the circle, and is refused, because
+  /// it waits for less than the others.
   void break_circle(const std::vector<lock_key>& keys, bool several = false) {
     const std::size_t size = keys.size();
     std::vector<std::unique_ptr<lock_service>> processes;
@@ -65,7 +66,7 @@ struct circle_scene {
       const auto held = processes.back()->acquire(keys.back());
       last_holds.set_value();
       last_waits.get_future().wait();
-      return end_of_wait(*processes.back(), keys[0], 60s, several);
+      return end_of_wait(*processes.back(), keys[0], 30s, several);
     });
     last_holds.get_future().wait();
     for (std::size_t i = size - 1; i-- > 0;) {

@@ -17,7 +17,7 @@ struct circle_fixture : own_place, circle_scene {
 
 }  // namespace
 
-TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the youngest wait, and named as a whole") {
+TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the shortest wait, and named as a whole") {
   const std::size_t size = GENERATE(2, 3, 8);
   const bool several = GENERATE(false, true);
   CAPTURE(size, several);
@@ -45,7 +45,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key
     holds.set_value();
     goes_on.get_future().wait();
     try {
-      const auto got = one->acquire("b", {.wait = 60s});
+      const auto got = one->acquire("b", {.wait = 30s});
     } catch (const lock_deadlock& circle) {
       return circle.what();
     }
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its 
     other_holds.set_value();
     other_waits.get_future().wait();
     try {
-      const auto got = other->acquire("a", {.wait = 60s});
+      const auto got = other->acquire("a", {.wait = 30s});
       return "granted";
     } catch (const lock_deadlock& circle) {
       return circle.what();
@@ -86,6 +86,41 @@ TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its 
   CHECK_THAT(theirs.get(), ContainsSubstring("one holds it and waits for 'c'; the calling thread holds 'c'"));
   CHECK(first.get() == "granted");
   CHECK(second.get() == "granted");
+}
+
+TEST_CASE_METHOD(circle_fixture, "circle: whoever closes it, the wait that ends first is refused, at once") {
+  const auto one = process("one"), other = process("other");
+  const bool tries = GENERATE(false, true);
+  CAPTURE(tries);
+  std::promise<void> theirs_held, mine_held, wait;
+  const auto both_held = mine_held.get_future().share();
+  // It would back off after its wait, so the other one would have its key then.
+  auto theirs = std::async(std::launch::async, [&] {
+    const auto held = other->acquire("b");
+    theirs_held.set_value();
+    both_held.wait();
+    if (!tries) return end_of_wait(*other, "a", 30s);
+    return other->try_acquire("a", {.wait = 30s}) ? std::string("granted") : std::string("empty");
+  });
+  theirs_held.get_future().wait();
+  auto mine = std::async(std::launch::async, [&] {
+    const auto held = one->acquire("a");
+    mine_held.set_value();
+    wait.get_future().wait();
+    return end_of_wait(*one, "b", 60s);
+  });
+  both_held.wait();
+  REQUIRE(nested(1));
+  const auto begun = std::chrono::steady_clock::now();
+  wait.set_value();
+  if (tries) {
+    CHECK(theirs.get() == "empty");
+  } else {
+    CHECK_THAT(theirs.get(), ContainsSubstring(" one holds it and waits for 'b'; the calling thread holds 'b'"));
+  }
+  CHECK(mine.get() == "granted");
+  CHECK(std::chrono::steady_clock::now() - begun < 20s);
+  CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
 TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on with what it holds is in none") {

@@ -133,6 +133,37 @@ TEST_CASE_METHOD(wake_fixture, "wake: a parked connection that was killed is tol
   }));
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: the end of a store whose server is mute waits for a moment") {
+  auto url = fixture.url();
+  const auto port = store_url::parse(url).hosts.at(0).port;
+  tcp_proxy proxy{port};
+  const auto direct = fmt::format(":{}/", port);
+  auto store = open_store(url.replace(url.find(direct), direct.size(), fmt::format(":{}/", proxy.port())));
+  store->prepare();
+  holder.acquire("k");
+  auto waiter = std::make_unique<waiting_store>(std::move(store));
+  REQUIRE(waiter->works());
+  proxy.fall_silent();
+  waiter->unwatch();  // its thread asks the server to forget the waiter
+  std::this_thread::sleep_for(50ms);
+  const auto begun = std::chrono::steady_clock::now();
+  waiter.reset();
+  CHECK(std::chrono::steady_clock::now() - begun < 2s);  // a statement's limit is 5 s
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: a look at those who wait leaves out none that is between two sleeps") {
+  const auto awake = upper_hex(id128::random());
+  root.run("DO GET_LOCK('dlock." + awake + ".p', 0)");  // so is this one
+  holder.acquire("k");
+  root.run(fmt::format("INSERT INTO {} SELECT 'k', acquired_at_us, X'{}', X'{}', NULL FROM {} WHERE lock_key = 'k'",
+                       table("waiter"), awake, awake, table("lock")));
+  lock_service locks(fixture.open(), patient());
+  CHECK(locks.waiters("k").count == 1);
+  const auto held = locks.held_keys();
+  REQUIRE(held.size() == 1);
+  CHECK(held[0].waiters == 1);
+}
+
 TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed enters it again") {
   holder.acquire("k");
   waiting_store waiter(fixture);
@@ -210,6 +241,29 @@ TEST_CASE_METHOD(wake_fixture, "wake: a key that is free on its way to an earlie
   }
 }
 
+TEST_CASE_METHOD(wake_fixture, "wake: many keys that become free in one moment without a ring are no reason to poll") {
+  // As after a network that stood still: the rings are late, or lost.
+  heard said;
+  const auto store = fixture.open();
+  store->listen(said);
+  std::vector<std::unique_ptr<waiting_store>> waiters;
+  for (int i = 0; i != 8; ++i) {
+    holder.acquire(fmt::format("k{}", i));
+    waiters.push_back(std::make_unique<waiting_store>(store, fmt::format("k{}", i)));
+    REQUIRE(waiters.back()->works());
+  }
+  std::vector<int> before;
+  for (const auto& each : waiters) before.push_back(each->listener.yes);
+  root.run("UPDATE " + table("lock") + " SET session_id = NULL WHERE lock_key LIKE 'k_'");
+  for (std::size_t i = 0; i != waiters.size(); ++i) {
+    CHECK(eventually([&] { return waiters[i]->listener.yes > before[i]; }));
+    CHECK(waiters[i]->listener.no == 0);
+  }
+  CHECK(said.reasons == 0);
+  waiters.clear();
+  store->unlisten(said);
+}
+
 TEST_CASE_METHOD(wake_fixture, "wake: cancels of what was granted wake a waiter as well") {
   const bool several = GENERATE(false, true);
   CAPTURE(several);
@@ -233,7 +287,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a process with wake=off wakes waiters of o
   if (GENERATE(false, true)) keys.push_back("l");
   std::optional<multi_lease> held = quiet.acquire_all(keys);
   auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
-  REQUIRE(eventually([&] { return mine.waiters("k").count == 1; }));
+  REQUIRE(eventually([&] { return bells().size() == 1 && !sleeper(bells().front()).empty(); }));
   const auto before = kills();
   held.reset();
   CHECK(kills() == before + 1);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "contract/store/waiting_store.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/forked_child.hpp"
+#include "support/raw_sqlite.hpp"
 #include "support/stopped_process.hpp"
 
 using namespace dlock;
@@ -89,6 +91,25 @@ TEST_CASE("wake file: who entered first is rung, one only, and who left is not")
   CHECK(late.opened->leave(behind));
   CHECK(holder.opened->ring(7) == rung::none);
   CHECK(holder.opened->ring(8) == rung::none);
+}
+
+TEST_CASE("wake file: who does not notice its ring keeps none from the next") {
+  const scratch_folder folder;
+  view stopped(folder / "locks.db"), next(folder / "locks.db"), last(folder / "locks.db"), holder(folder / "locks.db");
+  std::vector<int> entries;
+  for (auto* const each : {&stopped, &next, &last}) {
+    REQUIRE(each->opened->claim_slot());
+    entries.push_back(each->enter(7));
+  }
+  CHECK(holder.opened->ring(7) == rung::other);
+  CHECK_FALSE(next.opened->was_rung(entries[1]));
+  const bool all = GENERATE(false, true);
+  all ? holder.opened->ring_all() : static_cast<void>(holder.opened->ring(7));
+  CHECK(next.opened->was_rung(entries[1]));
+  CHECK_FALSE(last.opened->was_rung(entries[2]));
+  CHECK(stopped.opened->was_rung(entries[0]));  // it goes on
+  CHECK(holder.opened->ring(7) == rung::other);
+  CHECK_FALSE(next.opened->was_rung(entries[1]));
 }
 
 TEST_CASE("wake file: a process comes before those that entered later, and behind all as long as it has not entered") {
@@ -257,7 +278,7 @@ TEST_CASE("wake file: what a waiter holds can be read while it lives and waits")
   }
   SECTION("it dies") { waiter.reset(); }
   SECTION("the file is cut short") {
-    REQUIRE(::truncate(path.c_str(), static_cast<off_t>(std::filesystem::file_size(path)) / 16) == 0);
+    REQUIRE(::truncate(path.c_str(), static_cast<off_t>(std::filesystem::file_size(path)) / 20) == 0);
   }
   SECTION("the file has garbage there") {
     std::fstream garbage(path, std::ios::binary | std::ios::in | std::ios::out);
@@ -284,6 +305,30 @@ TEST_CASE("wake file: it has the owner and the rights of the database, also if r
   CHECK((wake.st_mode & 0777) == 0660);
 }
 
+TEST_CASE("wake file: what another program makes there in the same moment keeps its rights") {
+  const scratch_folder folder;
+  const auto database = folder / "locks.db", path = database + "-wake", theirs = folder / "theirs";
+  std::ofstream(database, std::ios::binary) << "x";
+  std::ofstream(theirs, std::ios::binary) << "a file of another program";
+  REQUIRE(::chmod(database.c_str(), 0666) == 0);
+  REQUIRE(::chmod(theirs.c_str(), 0600) == 0);
+  std::atomic<bool> over{false};
+  std::thread links([&] {
+    while (!over) {
+      static_cast<void>(::link(theirs.c_str(), path.c_str()));
+      ::unlink(path.c_str());
+    }
+  });
+  struct ::stat found {};
+  for (int i = 0; i != 20'000 && (found.st_mode & 0777) != 0666; ++i) {
+    const view made(database);
+    ::stat(theirs.c_str(), &found);
+  }
+  over = true;
+  links.join();
+  CHECK((found.st_mode & 0777) == 0600);
+}
+
 TEST_CASE("wake file: another version, and what is no such file, are left alone") {
   const scratch_folder folder;
   const auto path = folder / "locks.db-wake";
@@ -293,7 +338,7 @@ TEST_CASE("wake file: another version, and what is no such file, are left alone"
     std::ifstream in(path, std::ios::binary);
     content.assign(std::istreambuf_iterator<char>(in), {});
     REQUIRE(content.size() > 64);
-    content[8] = 2;
+    content[8] = 1;
   }
   SECTION("a text") { content = std::string(100, 'x'); }
   SECTION("a few bytes") { content = "dlock"; }
@@ -338,12 +383,19 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: who was woken and leaves without th
   const bool takes = GENERATE(false, true);
   const bool gives_back = takes && GENERATE(false, true);  // as an acquire of several keys of which another one is busy
   unsigned woken = 0;
+  // The next ring is for the next one as long as this one was not noticed.
+  auto before = first.listener.yes.load();
+  const auto noticed = [&] { return first.listener.yes > before; };
   fence = release_and_take(fence, woken);
   REQUIRE(woken == 1);
+  REQUIRE(eventually(noticed));
   CHECK_FALSE(second.opened->was_rung(entry));
   if (takes) {  // by the store that was woken
     const auto on = connect(*first.store, 5s);
-    REQUIRE(answer(holder.release("k", fence)) == outcome::yes);
+    before = first.listener.yes;
+    const auto freed = holder.release("k", fence);
+    REQUIRE(answer(freed) == outcome::yes);
+    if (freed.waiters > 0) REQUIRE(eventually(noticed));  // it took long
     const request ask{.action = verb::take, .resource = "k", .session = id128::random(), .nonce = 1};
     const reply got = executed(*first.store, *on, ask);
     REQUIRE(answer(got) == outcome::yes);
@@ -518,19 +570,19 @@ TEST_CASE_METHOD(wake_fixture,
 }
 
 TEST_CASE_METHOD(wake_fixture,
-                 "sqlite wake: a circle is one as the database has it, and the youngest waiter is refused") {
+                 "sqlite wake: a circle is one as the database has it, and the wait that ends first is refused") {
   const auto fence = holder.acquire("b");
   std::optional<view> claims(fixture.path);
   view other_tables(fixture.path);
   REQUIRE(claims->opened->claim_slot());
   REQUIRE(other_tables.opened->claim_slot());
   const auto says = [](const view& by, wake_file::hash waits_for, const char* name, std::uint64_t of,
-                       const id128& session) {
+                       const id128& session, std::int64_t until = std::numeric_limits<std::int64_t>::max()) {
     const int entry = by.opened->enter(waits_for, session);
-    by.opened->set_held(entry, name, std::vector{wake_file::opened::held_lock{hash_of("b"), of, session}});
+    by.opened->set_held(entry, name, std::vector{wake_file::opened::held_lock{hash_of("b"), of, session, until}});
   };
   lock_service locks(fixture.url(), {.close_limit = 0ms});
-  bool circle = false, youngest = true;
+  bool circle = false, claimed_before = true;
   SECTION("it has") {
     says(*claims, hash_of("a"), "a", fence, holder.id);
     says(other_tables, 7, "c", fence + 1, id128::random());
@@ -543,12 +595,16 @@ TEST_CASE_METHOD(wake_fixture,
     says(*claims, hash_of("a"), "a", fence, holder.id);
     claims.reset();
   }
-  SECTION("the other one began to wait later") { youngest = false; }
+  SECTION("the wait of the other one ends first") { says(*claims, hash_of("a"), "a", fence, holder.id, 1); }
+  SECTION("it has, since the other one began to wait") {
+    circle = true;
+    claimed_before = false;
+  }
   auto wait = std::async(std::launch::async, [&] {
     const auto a = locks.acquire("a");
     const auto b = locks.acquire("b", {.wait = circle ? 60s : 1s});
   });
-  if (!youngest) {
+  if (!claimed_before) {
     REQUIRE(eventually([&] { return claims->opened->nested_waiters().size() == 1; }));
     says(*claims, hash_of("a"), "a", fence, holder.id);
   }
@@ -578,7 +634,7 @@ TEST_CASE("sqlite wake: of processes that wait in a circle one is refused, and n
       char byte = 0;
       if (i + 1 == size && ::read(go[0], &byte, 1) != 1) ::_exit(1);
       try {
-        const auto next = locks.acquire(key(i + 1), {.wait = 10min});
+        const auto next = locks.acquire(key(i + 1), {.wait = i + 1 == size ? 5min : 10min});
         send(granted_next);
       } catch (const lock_deadlock& circle) {
         // Each process of the circle has another number.
@@ -685,4 +741,44 @@ TEST_CASE(
     before = got;
   }
   for (const int end : go) ::close(end);
+}
+
+TEST_CASE_METHOD(wake_fixture, "sqlite wake: a release that another writer holds up looks for a waiter after all") {
+  // By its length it was to wake nobody: waiters may rely on it meanwhile.
+  auto fence = holder.acquire("k");
+  waiting_store waiter(fixture);
+  REQUIRE(waiter.works());
+  unsigned woken = 0;
+  for (auto held_up = 20ms; woken == 0 && held_up < 2s; held_up *= 3) {
+    raw_sqlite writer(fixture.path);
+    writer.run("BEGIN IMMEDIATE");
+    auto freed = std::async(std::launch::async, [&] { return holder.release("k", fence); });
+    std::this_thread::sleep_for(held_up);
+    writer.run("COMMIT");
+    const auto answered = freed.get();
+    REQUIRE(answer(answered) == outcome::yes);
+    woken = answered.waiters;
+    fence = holder.acquire("k");
+  }
+  CHECK(woken == 1);
+}
+
+TEST_CASE("sqlite wake: the end of a store that has waited needs no file that can be written") {
+  sqlite_file_fixture fixture;
+  forked_child waiter([&](auto send) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    std::optional<waiting_store> mine(std::in_place, fixture);
+    if (!mine->works()) ::_exit(1);
+    mine->unwatch();
+    std::this_thread::sleep_for(100ms);  // for its thread, which sleeps for a minute now
+    const struct ::rlimit none {};
+    if (::setrlimit(RLIMIT_FSIZE, &none) != 0) ::_exit(1);
+    const auto begun = std::chrono::steady_clock::now();
+    mine.reset();
+    send(static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begun) / 1ms));
+  });
+  std::uint64_t took = 0;
+  CHECK(waiter.read(took));
+  REQUIRE(waiter.wait() == 0);
+  CHECK(took < 10'000);
 }

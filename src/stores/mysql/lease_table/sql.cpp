@@ -188,7 +188,7 @@ SELECT {now} - w.{waiter.since_us}, IFNULL(s.{session.host}, ''), IFNULL(s.{sess
 FROM {waiter} w
 LEFT JOIN {session} s ON s.{session.id} = w.{waiter.session_id}
 WHERE w.{waiter.lock_key} = :key
-  AND {sleeper} IS NOT NULL
+  AND {waits}
 ORDER BY w.{waiter.since_us}, w.{waiter.bell}
 )"},
 
@@ -209,7 +209,7 @@ SELECT
 FROM {waiter} w
 LEFT JOIN {session} s ON s.{session.id} = w.{waiter.session_id}
 WHERE w.{waiter.held} IS NOT NULL
-  AND {sleeper} IS NOT NULL
+  AND {waits}
 )";
 
 // Of holders that are alive.

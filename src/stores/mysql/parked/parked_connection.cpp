@@ -67,17 +67,30 @@ bool parked_connection::connect(mysql_client& client, const std::stop_token& sto
   // A fail-over between the two.
   if (one.server != other.server || one.incarnation != other.incarnation) return broken(why);
   bell_ = id128::random();
-  parked_ = std::move(parked);
-  helper_ = std::move(helper);
+  {
+    const base::lock_guard lock(replaced_);
+    parked_ = std::move(parked);
+    helper_ = std::move(helper);
+  }
   // Whoever keeps the order sees by this lock that the process is there, also between two sleeps.
   return ask(fmt::format("DO GET_LOCK({}, 0)", bell_name(held_suffix)), "show that this process waits", nullptr, why);
 }
 
 void parked_connection::close() noexcept {
   if (sleeps_ && parked_ != nullptr) parked_->interrupt();  // a server that sleeps reads no farewell
-  parked_.reset();
-  helper_.reset();
+  {
+    const base::lock_guard lock(replaced_);
+    parked_.reset();
+    helper_.reset();
+  }
   sleeps_ = has_bell_ = false;
+}
+
+void parked_connection::interrupt() noexcept {
+  const base::lock_guard lock(replaced_);
+  for (auto* const each : {parked_.get(), helper_.get()}) {
+    if (each != nullptr) each->interrupt();
+  }
 }
 
 void parked_connection::leave_to_parent() noexcept {

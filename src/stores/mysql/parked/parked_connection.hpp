@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/mutex.hpp"
 #include "stores/mysql/client/client.hpp"
 
 namespace dlock::stores::mysql::parked {
@@ -29,6 +30,8 @@ class parked_connection {
   bool connected() const noexcept { return parked_ != nullptr && helper_ != nullptr; }
   bool alive() noexcept;
   void close() noexcept;
+  /// Breaks both. Any thread.
+  void interrupt() noexcept;
   /// In a child of fork(): the parent speaks on the same sockets.
   void leave_to_parent() noexcept;
 
@@ -62,6 +65,7 @@ class parked_connection {
   std::string bell_name(std::string_view suffix = {}) const;
   bool confirm(fault& why);
 
+  base::mutex replaced_{};  // held while they are made and ended, and by interrupt()
   std::unique_ptr<mysql_connection> parked_{};
   std::unique_ptr<mysql_connection> helper_{};
   bool sleeps_ = false;    // and was seen to

@@ -26,8 +26,12 @@ constexpr auto off_for = 60s;
 /// So long both connections are kept while nobody waits.
 constexpr auto kept_idle = 60s;
 constexpr auto dead_rows_every = 60s;
-/// So many keys, one after the other, may be found free without a ring: a release and a look may cross.
+/// So many looks, one after the other, may find keys free without a ring: a release and a look may cross. They count
+/// only so long after each other, because a network that stands still for a while holds up the rings of many keys.
 constexpr unsigned most_missed = 5;
+constexpr auto between_missed = 1s;
+/// The end of the object waits so long for the server, before it breaks the connections.
+constexpr auto farewell = 400ms;
 
 }  // namespace
 
@@ -42,7 +46,11 @@ void parked_waiters::watch(std::string_view key, const id128& session, key_liste
   try {
     const base::lock_guard lock(mutex_);
     if (!thread_.started())
-      thread_.start([this](const std::stop_token& stop) { run(stop); }, [this] { changed_.raise(); });
+      thread_.start([this](const std::stop_token& stop) { run(stop); },
+                    [this] {
+                      changed_.raise();
+                      while (!ended_.try_acquire_for(farewell)) link_.interrupt();
+                    });
     auto& about = keys_[std::string(key)];
     about.listeners.add(listener);
     if (about.listeners.all.size() == 1) {
@@ -95,12 +103,15 @@ void parked_waiters::run(const std::stop_token& stop) noexcept {
     try {
       const base::lock_guard lock(mutex_);
       serve(stop);
-    } catch (const std::exception&) {
-      std::this_thread::sleep_for(retry);  // no memory
+    } catch (const std::exception&) {  // no memory
+      pollfd changed{changed_.descriptor(), POLLIN, 0};
+      ::poll(&changed, 1, static_cast<int>(retry / 1ms));
+      changed_.clear();
     }
   }
   const base::lock_guard lock(mutex_);
   wind_up();
+  ended_.release();
 }
 
 bool parked_waiters::wanted() const noexcept {
@@ -236,7 +247,7 @@ bool parked_waiters::enter_new() {
     about.registered = true;
     about.was_rung = false;
     about.fence = 0;
-    about.held.clear();
+    about.held = {};
   }
   if (rows.empty()) return true;
   look_at_ = {};
@@ -252,20 +263,21 @@ bool parked_waiters::enter_held() {
     if (!about.registered || about.listeners.all.empty()) continue;
     auto held = held_by_waiters(about);
     if (held == about.held) continue;
-    about.held = held;
+    about.text = sql::write_held(held, boot_clock::now());
+    about.held = std::move(held);
     look_at_ = {};
     look_after_ = first_look;
     // Others may change what is watched meanwhile: what is left is written the next time.
     changed_.raise();
-    return write_held(key, held, std::nullopt);
+    return write_held(key, about.text, std::nullopt);
   }
   return true;
 }
 
-std::string parked_waiters::held_by_waiters(const watched_key& about) const {
+held_meanwhile parked_waiters::held_by_waiters(const watched_key& about) const {
   held_meanwhile all;
   about.listeners.all.front()->list_held(all);
-  return sql::write_held(all);
+  return all.locks.empty() ? held_meanwhile{} : all;
 }
 
 /// `since`: this confirms what is written since then.
@@ -279,7 +291,7 @@ bool parked_waiters::write_held(const std::string& key, const std::string& held,
 
 /// Breaks the circles of processes that this one has to break, and confirms those that others have to.
 bool parked_waiters::break_circles(clock::time_point now) {
-  const auto nested = [](const auto& each) { return !each.second.held.empty(); };
+  const auto nested = [](const auto& each) { return !each.second.held.locks.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) return true;
   mysql_rows rows;
   if (!ask(sql_.nested, "look for circles of waiters", &rows)) return false;
@@ -316,14 +328,16 @@ bool parked_waiters::break_circles(clock::time_point now) {
   for (const auto& [key, since] : circles.to_confirm) {
     const auto found = keys_.find(key);
     if (found == keys_.end() || found->second.listeners.all.empty()) continue;
-    if (held_by_waiters(found->second) == found->second.held && !write_held(key, found->second.held, since))
+    if (held_by_waiters(found->second) == found->second.held && !write_held(key, found->second.text, since))
       return false;
   }
   if (circles.to_ask.empty()) return true;
   look_at_ = std::min(look_at_, now + first_look);
   // They look at once.
   const base::unlocked others(mutex_);
-  for (const auto& each : circles.to_ask) link_.ring(sleepers.at(each));
+  for (const auto& each : circles.to_ask) {
+    if (const auto sleeper = sleepers.at(each); sleeper != 0) link_.ring(sleeper);  // otherwise it is awake
+  }
   return link_.usable();
 }
 
@@ -422,7 +436,10 @@ bool parked_waiters::look(clock::time_point now) {
     // It is free for a moment at each hand-over to those before.
     const bool missed = released && known && about.listeners.informed && !about.was_rung && link_.sleeps() &&
                         !sql_.others_release && row.at(4).value_or("0") == "1";
-    if (missed && !std::exchange(about.missed, true)) ++missed_;
+    if (missed && !std::exchange(about.missed, true) && now - missed_at_ >= between_missed) {
+      ++missed_;
+      missed_at_ = now;
+    }
     // A ring for this key may have come before the sleep that it was to end.
     const auto fence = unsigned_of(row.at(3));
     const bool other = new_sleep && about.listeners.informed && about.fence != 0 && about.fence != fence;
@@ -435,7 +452,8 @@ bool parked_waiters::look(clock::time_point now) {
   if (!break_circles(now)) return false;
   if (missed_ < most_missed) return true;
   missed_ = 0;
-  return give_up("keys become free and nobody wakes those who wait: another user may lack the right to");
+  return give_up(
+      "keys become free and nobody wakes those who wait: another user may lack the right to, or the network is slow");
 }
 
 bool parked_waiters::drop_dead_rows(clock::time_point now) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <semaphore>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -64,7 +65,8 @@ class parked_waiters {
     bool was_rung = false;    ///< perhaps by a release that took this process for the next
     std::uint64_t fence = 0;  ///< as the last look has seen it; 0: none has
     bool missed = false;      ///< it was found free without a ring
-    std::string held{};       ///< as its row has it
+    held_meanwhile held{};    ///< as its row has it
+    std::string text{};       ///< likewise
     bool asked = false;       ///< a look asks about it
   };
 
@@ -76,7 +78,7 @@ class parked_waiters {
   bool enter_new() DLOCK_REQUIRES(mutex_);
   bool leave_old() DLOCK_REQUIRES(mutex_);
   bool enter_held() DLOCK_REQUIRES(mutex_);
-  std::string held_by_waiters(const watched_key& about) const DLOCK_REQUIRES(mutex_);
+  held_meanwhile held_by_waiters(const watched_key& about) const DLOCK_REQUIRES(mutex_);
   bool write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since)
       DLOCK_REQUIRES(mutex_);
   bool break_circles(clock::time_point now) DLOCK_REQUIRES(mutex_);
@@ -108,12 +110,14 @@ class parked_waiters {
   clock::time_point dead_rows_at_{};
   clock::time_point off_until_{};
   clock::time_point idle_since_{};
-  unsigned missed_ = 0;  // keys that were found free without a ring, one after the other
+  unsigned missed_ = 0;  // looks that found keys free without a ring, one after the other
+  clock::time_point missed_at_{};
   std::string said_{};
 
   base::mutex mutex_;  // held while a listener is notified, so that none is after unwatch()
   std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
   key_notes notes_{};
+  std::binary_semaphore ended_{0};    // the thread has done all that needs the server
   base::background_thread thread_{};  // ends before what it uses
 };
 

@@ -62,7 +62,7 @@ constexpr const char* count_sql = R"(
 SELECT w.{waiter.lock_key}, COUNT(*)
 FROM {waiter} w
 WHERE w.{waiter.lock_key} IN (:keys)
-  AND {sleeper} IS NOT NULL
+  AND {waits}
 GROUP BY w.{waiter.lock_key}
 )";
 

@@ -48,12 +48,14 @@ struct file_table {
 };
 
 struct file_entry {
-  wake_file::hash key;  ///< 0: free
-  std::int64_t since;   ///< by CLOCK_BOOTTIME, ns: the order
-  std::uint32_t rung;
+  wake_file::hash key;   ///< 0: free
+  std::int64_t since;    ///< by CLOCK_BOOTTIME, ns: the order
+  std::uint32_t rung;    ///< fresh_ring, until the waiter notices it
   std::uint32_t nested;  ///< not 0: threads that wait hold locks, see file_nested
   unsigned char session[16];
 };
+
+constexpr std::uint32_t fresh_ring = 1;
 
 using entries = std::array<file_entry, wake_file::keys_of_slot>;
 
@@ -67,13 +69,13 @@ struct file_nested {
 };
 
 constexpr file_header expected{
-    {'d', 'l', 'o', 'c', 'k', 'w', 'a', 'k'}, 1, wake_file::slots, wake_file::keys_of_slot, {}};
+    {'d', 'l', 'o', 'c', 'k', 'w', 'a', 'k'}, 2, wake_file::slots, wake_file::keys_of_slot, {}};
 constexpr std::size_t page = 4096;
 constexpr std::size_t nested_after = page + wake_file::slots * sizeof(entries);
 constexpr std::size_t file_size = nested_after + wake_file::slots * wake_file::keys_of_slot * sizeof(file_nested);
 constexpr off_t locks_at = 1 << 30;  // bytes behind the end, one for each slot
 static_assert(std::is_trivially_copyable_v<file_table> && sizeof(file_table) <= page && sizeof(file_entry) == 40);
-static_assert(std::is_trivially_copyable_v<file_nested> && sizeof(file_nested) == 552);
+static_assert(std::is_trivially_copyable_v<file_nested> && sizeof(file_nested) == 616);
 static_assert(wake_file::keys_of_slot == 64, "opened::taken_ has a bit for each");
 
 constexpr std::size_t head_at(std::size_t slot) noexcept {
@@ -178,7 +180,9 @@ int open_beside(const std::string& database, const std::string& path, bool creat
   struct ::stat found {};
   const bool known = ::stat(database.c_str(), &found) == 0;
   const mode_t rights = known ? found.st_mode & 0666 : 0600;
-  const int made = ::open(path.c_str(), flags | O_CREAT, rights);
+  // What another program makes there in this moment keeps its rights and its owner.
+  const int made = ::open(path.c_str(), flags | O_CREAT | O_EXCL, rights);
+  if (made < 0 && errno == EEXIST) return ::open(path.c_str(), flags);
   if (made < 0 || !known) return made;
   static_cast<void>(::fchmod(made, rights));  // the users of the one may use the other
   // Root makes it for the owner of the database, as SQLite does with the files beside it.
@@ -334,32 +338,40 @@ bool wake_file::opened::in_use(std::size_t slot) const noexcept {
   return static_cast<int>(slot) == slot_.load() || is_locked_by_another(descriptor_->number, slot);
 }
 
-void wake_file::opened::wake(std::size_t slot) const noexcept {
+bool wake_file::opened::wake(std::size_t slot) const noexcept {
   std::uint32_t before = 0;
   static_cast<void>(get(head_at(slot), before));
   auto word = static_cast<std::uint32_t>(boot_time());  // so that two writers write different ones
   if (word == before) ++word;
-  if (put(head_at(slot), word)) static_cast<void>(futex(page_ + head_at(slot), FUTEX_WAKE, 1, nullptr));
+  const bool written = put(head_at(slot), word);
+  static_cast<void>(futex(page_ + head_at(slot), FUTEX_WAKE, 1, nullptr));
+  return written;
 }
 
-/// False: it left in this moment. Precondition: the slot is in use.
-bool wake_file::opened::ring(const candidate& one) const noexcept {
+/// gone: it left in this moment. rung_again: it has not noticed the last ring yet. Precondition: the slot is in use.
+wake_file::opened::ring_result wake_file::opened::ring(const candidate& one) const noexcept {
   const auto at = entry_at(one.slot, one.entry);
-  if (!put(at + offsetof(file_entry, rung), std::uint32_t{1})) return false;
+  std::uint32_t before = 0;
+  static_cast<void>(get(at + offsetof(file_entry, rung), before));
+  if (!put(at + offsetof(file_entry, rung), fresh_ring)) return ring_result::gone;
   std::atomic_thread_fence(std::memory_order_seq_cst);  // see leave()
   hash key = 0;
-  if (!get(at, key) || key != one.key) return false;
+  if (!get(at, key) || key != one.key) return ring_result::gone;
   wake(one.slot);
-  return true;
+  return before == fresh_ring ? ring_result::rung_again : ring_result::rung;
 }
 
 wake_file::opened::rung wake_file::opened::ring(hash key) const noexcept {
+  auto found = rung::none;
   std::optional<candidate> last;
   for (;;) {
     const auto first =
         candidate::first_alive(*this, key, [&](const candidate& each) { return !last || last->before(each); });
-    if (!first) return rung::none;
-    if (ring(*first)) return static_cast<int>(first->slot) == slot_.load() ? rung::own : rung::other;
+    if (!first) return found;
+    const auto result = ring(*first);
+    if (result != ring_result::gone && found != rung::other)
+      found = static_cast<int>(first->slot) == slot_.load() ? rung::own : rung::other;
+    if (result == ring_result::rung) return found;
     last = first;
   }
 }
@@ -385,7 +397,7 @@ void wake_file::opened::ring_all() const noexcept try {
             [](const candidate& a, const candidate& b) { return a.key != b.key ? a.key < b.key : a.before(b); });
   hash done = 0;
   for (const auto& each : all) {
-    if (each.key != done && in_use(each.slot) && ring(each)) done = each.key;
+    if (each.key != done && in_use(each.slot) && ring(each) == ring_result::rung) done = each.key;
   }
 } catch (const std::bad_alloc&) {
   // The waiters poll in a while.
@@ -490,9 +502,9 @@ void wake_file::opened::set_held(int entry, std::string_view name, std::span<con
 
 bool wake_file::opened::was_rung(int entry) const noexcept {
   const auto at = own_entry(entry) + offsetof(file_entry, rung);
-  constexpr std::uint32_t fresh = 1, seen = 2;
+  constexpr std::uint32_t seen = 2;
   std::uint32_t value = 0;
-  return get(at, value) && value == fresh && put(at, seen);
+  return get(at, value) && value == fresh_ring && put(at, seen);
 }
 
 bool wake_file::opened::stands(int entry, hash key) const noexcept {
@@ -512,8 +524,9 @@ bool wake_file::opened::sleep(std::uint32_t seen, std::chrono::nanoseconds at_mo
   return error == 0 || error == EAGAIN || error == EINTR || error == ETIMEDOUT;
 }
 
-void wake_file::opened::wake_self() const noexcept {
-  if (const int slot = slot_.load(); slot >= 0) wake(static_cast<std::size_t>(slot));
+bool wake_file::opened::wake_self() const noexcept {
+  const int slot = slot_.load();
+  return slot < 0 || wake(static_cast<std::size_t>(slot));
 }
 
 }  // namespace dlock::stores::sqlite

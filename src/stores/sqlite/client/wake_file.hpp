@@ -65,7 +65,8 @@ class wake_file::opened {
   opened(const opened&) = delete;
   opened& operator=(const opened&) = delete;
 
-  /// A waiter of the first slot in use, in the order of their entry, learns that its key may be free.
+  /// A waiter of the first slot in use, in the order of their entry, learns that its key may be free; and so does the
+  /// next one as long as those before have not taken notice of an earlier ring: they may be stopped.
   enum class rung : std::uint8_t { none, own, other };
   rung ring(hash key) const noexcept;
   /// Whether a living process has entered the key before this one. `registered`: before its entry; otherwise at all.
@@ -85,6 +86,7 @@ class wake_file::opened {
     hash key = 0;
     std::uint64_t number = 0;  ///< the fence; of a row the nonce
     id128 session{};
+    std::int64_t until = 0;  ///< by CLOCK_BOOTTIME, us: the wait has ended by then
 
     friend bool operator==(const held_lock&, const held_lock&) noexcept = default;
   };
@@ -117,7 +119,11 @@ class wake_file::opened {
   bool word(std::uint32_t& now) const noexcept;
   /// Until the word is no more `seen`, or for that long. False: the file is not what it was.
   bool sleep(std::uint32_t seen, std::chrono::nanoseconds at_most) const noexcept;
-  void wake_self() const noexcept;
+  /// Whoever sleeps on that slot goes through all that it does after a sleep. False: the file can't be written, and a
+  /// sleep that is about to begin does not end.
+  bool wake(std::size_t slot) const noexcept;
+  /// The own slot, if there is one.
+  bool wake_self() const noexcept;
 
  private:
   friend class wake_file;
@@ -139,8 +145,8 @@ class wake_file::opened {
   std::size_t own_entry(int entry) const noexcept;
   bool set_used(std::size_t slot, std::uint32_t used) noexcept;
   bool in_use(std::size_t slot) const noexcept;
-  bool ring(const candidate& one) const noexcept;
-  void wake(std::size_t slot) const noexcept;
+  enum class ring_result : std::uint8_t { gone, rung, rung_again };
+  ring_result ring(const candidate& one) const noexcept;
 
   descriptor* descriptor_ = nullptr;
   unsigned char* page_ = nullptr;  // the kernel's alone

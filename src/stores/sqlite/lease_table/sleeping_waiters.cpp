@@ -62,7 +62,9 @@ bool sleeping_waiters::begin() {
   try {
     thread_.start([this](const std::stop_token& stop) { run(stop); },
                   [file = std::weak_ptr(slot_)] {
-                    if (const auto slot = file.lock()) slot->wake_self();
+                    const auto slot = file.lock();
+                    // Where the file can't be written, a sleep that is about to begin has still to be ended.
+                    while (slot != nullptr && !slot->wake_self()) std::this_thread::sleep_for(1ms);
                   });
   } catch (const std::exception&) {
     slot_->leave_slot();
@@ -89,8 +91,10 @@ void sleeping_waiters::watch(std::string_view key, const id128& session, key_lis
         say_once("waiters poll: this process waits for as many keys as its slot has room for");
         return;
       }
-      if (keys_.size() == 1) look_at_ = clock::now() + slice;
+      if (keys_.size() == 1) file_at_ = clock::now() + slice;
     }
+    about.look_after = first_look;
+    about.look_at = clock::now() + first_look;
     about.listeners.add(listener);
     write_held(place->first, about);
     slot_->wake_self();
@@ -133,7 +137,10 @@ void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
   std::vector<wake_file::opened::held_lock> held;
   for (const auto& each : all.locks) {
     const bool row = each.nonce != 0;
-    held.push_back({.key = hash_of(each.key, row), .number = row ? each.nonce : each.fence, .session = each.session});
+    held.push_back({.key = hash_of(each.key, row),
+                    .number = row ? each.nonce : each.fence,
+                    .session = each.session,
+                    .until = each.until.time_since_epoch().count()});
   }
   if (held == about.held && (held.empty() || all.row == about.row)) return;
   slot_->set_held(about.entry, key, held, all.row);
@@ -144,16 +151,17 @@ void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
   if (!about.held.empty()) slot_->wake_self();
 }
 
-/// Null if no process has waited yet, or, as is said then, the file can't be used.
+/// Null if no process has waited yet, or the file can't be used, which is said with that text before it; null: it is
+/// not.
 std::shared_ptr<wake_file::opened> sleeping_waiters::file_if_there(const char* without) {
   std::string why;
   auto file = file_.open(false, why);
-  if (!why.empty()) say_once(without + why);
+  if (!why.empty() && without != nullptr) say_once(without + why);
   return file;
 }
 
-unsigned sleeping_waiters::released(std::string_view key) noexcept try {
-  const auto file = file_if_there("a release wakes no waiter: ");
+unsigned sleeping_waiters::released(std::string_view key, bool says) noexcept try {
+  const auto file = file_if_there(says ? "a release wakes no waiter: " : nullptr);
   const auto rung = file != nullptr ? file->ring(hash_of(key)) : wake_file::opened::rung::none;
   // This process comes first itself. If it leaves without the key, which it may have had, it wakes the next.
   if (rung == wake_file::opened::rung::own) notes_.set_taken(key, false);
@@ -228,6 +236,7 @@ std::vector<sql::nested_waiter> sleeping_waiters::nested_waiters() {
       auto& held = waiter.held.emplace_back();
       held.key = found->second->name;
       held.session = lock.session;
+      held.until = instant{microseconds{lock.until}};
       (found->second->row ? held.nonce : held.fence) = lock.number;
     }
   }
@@ -279,7 +288,9 @@ void sleeping_waiters::break_circles(clock::time_point now) try {
     }
   }
   const auto me = std::to_string(slot_->slot());
-  auto found = sql::find_circles(waiters, grants, me).to_break;
+  const auto all = sql::find_circles(waiters, grants, me);
+  for (const auto& each : all.to_ask) slot_->wake(std::stoul(each));
+  auto found = all.to_break;
   if (!found.empty()) {
     if (!look_up_holders(waiters, grants)) return;
     found = sql::find_circles(waiters, grants, me).to_break;
@@ -310,17 +321,26 @@ bool sleeping_waiters::serve(const std::stop_token& stop) {
     lost();
     return false;
   }
-  const bool looks = now >= look_at_;
+  // Perhaps another process has closed a circle that this one has to break.
+  if (std::exchange(word_, word) != word) circles_at_ = std::min(circles_at_, now);
+  const bool looks = now >= file_at_;
+  auto next = clock::time_point::max();
   for (auto& [key, about] : keys_) {
     if (looks && !slot_->stands(about.entry, hash_of(key))) {
       lost();
       return false;
     }
     const bool rung = slot_->was_rung(about.entry);
-    if (rung || looks || !about.listeners.informed) about.listeners.notify(true);
+    const bool asks = now >= about.look_at;
+    if (asks) {
+      about.look_after = std::min<std::chrono::milliseconds>(4 * about.look_after, slice);
+      about.look_at = now + about.look_after;
+    }
+    if (rung || asks || !about.listeners.informed) about.listeners.notify(true);
+    next = std::min(next, about.look_at);
   }
   if (looks) {
-    look_at_ = now + slice;
+    file_at_ = now + slice;
     std::string why;
     if (!keys_.empty() && file_.open(false, why) != slot_) {
       lost();  // another file has its name
@@ -329,7 +349,7 @@ bool sleeping_waiters::serve(const std::stop_token& stop) {
   }
   if (now >= circles_at_) break_circles(now);
   if (keys_.empty() && now >= idle_since_ + kept_idle) return false;
-  const auto next = keys_.empty() ? idle_since_ + kept_idle : std::min(look_at_, circles_at_);
+  next = keys_.empty() ? idle_since_ + kept_idle : std::min({next, file_at_, circles_at_});
   const auto& file = *slot_;  // only this thread lets go of it
   bool slept = false;
   {

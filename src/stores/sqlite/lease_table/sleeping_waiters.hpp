@@ -30,8 +30,8 @@ class sleeping_waiters {
   /// for a key that became free without one.
   static constexpr std::chrono::seconds slice{4};
 
-  /// Circles are looked for as soon as it is written what threads hold that wait, so long after that, and then after
-  /// four times as long each time, up to `slice`.
+  /// They also ask so long after their watch has begun, and then after four times as long each time, up to `slice`.
+  /// Circles are looked for as soon as it is written what threads hold that wait, and then likewise.
   static constexpr std::chrono::milliseconds first_look{25};
 
   /// Why waiters can't be woken at present: said once for each reason.
@@ -60,8 +60,9 @@ class sleeping_waiters {
   // What execute() does. It takes no lock that is held while a listener is notified.
   /// This process was granted the key.
   void taken(std::string_view key) noexcept { notes_.set_taken(key, true); }
-  /// The key was released: wakes its first waiter. How many of other processes that were.
-  unsigned released(std::string_view key) noexcept;
+  /// The key was released: wakes its first waiter. How many of other processes that were. `says`: if the file can't be
+  /// used, that is to be said.
+  unsigned released(std::string_view key, bool says = true) noexcept;
   /// As wake_file::opened::others_first().
   bool others_first(std::string_view key, bool registered, bool rings) noexcept;
   /// The waiters of a key, of all processes. Throws std::bad_alloc.
@@ -76,6 +77,8 @@ class sleeping_waiters {
   struct watched_key {
     key_listeners listeners{};
     int entry = -1;
+    clock::time_point look_at{};
+    std::chrono::milliseconds look_after{first_look};
     std::vector<wake_file::opened::held_lock> held{};  ///< as the file has it
     row_grant row{};                                   ///< likewise
   };
@@ -104,7 +107,8 @@ class sleeping_waiters {
   base::mutex mutex_{};  // held while a listener is notified, so that none is after unwatch()
   std::map<std::string, watched_key, std::less<>> keys_ DLOCK_GUARDED_BY(mutex_){};
   std::shared_ptr<wake_file::opened> slot_ DLOCK_GUARDED_BY(mutex_){};  // while the thread runs
-  clock::time_point look_at_ DLOCK_GUARDED_BY(mutex_){};
+  std::uint32_t word_ DLOCK_GUARDED_BY(mutex_) = 0;                     // of the slot, before the last sleep
+  clock::time_point file_at_ DLOCK_GUARDED_BY(mutex_){};                // the next look at the file itself
   clock::time_point circles_at_ DLOCK_GUARDED_BY(mutex_) = clock::time_point::max();
   std::chrono::milliseconds circles_after_ DLOCK_GUARDED_BY(mutex_){first_look};
   sql::lasting_circles circles_ DLOCK_GUARDED_BY(mutex_){};

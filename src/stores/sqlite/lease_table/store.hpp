@@ -128,7 +128,8 @@ class sqlite_store final : public store {
   /// Sets who holds the keys, and who has the sessions. False: that can't be known at present.
   bool poll_keys(std::map<std::string, seen>& keys, std::map<id128, std::string>& sessions) noexcept;
   /// Wakes those who wait for what was released.
-  void note_done(std::span<const request> requests, std::span<reply> replies) noexcept;
+  /// `late`: they have been held up.
+  void note_done(std::span<const request> requests, std::span<reply> replies, bool late) noexcept;
   void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);
   /// take, take_over and poll with request::in_order.
   reply in_order(lease_connection& link, sqlite_busy_retry& retry, const request& asked);

@@ -164,9 +164,12 @@ reply close_session(lease_connection& connection, sqlite_busy_retry& retry, leas
   return answer;
 }
 
+/// A release that took so long was held up by another writer, or had no processor.
+constexpr std::chrono::milliseconds held_up{3};
+
 }  // namespace
 
-void sqlite_store::note_done(std::span<const request> requests, std::span<reply> replies) noexcept {
+void sqlite_store::note_done(std::span<const request> requests, std::span<reply> replies, bool late) noexcept {
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto& asked = requests[i];
     if (replies[i].result != outcome::yes) continue;
@@ -175,9 +178,10 @@ void sqlite_store::note_done(std::span<const request> requests, std::span<reply>
       case verb::insert:
       case verb::take_over: waiters_.taken(asked.resource); break;
       case verb::release:
-        // A look costs a system call or two, which a short lease without waiters must not pay.
-        if (asked.min_hold.count() <= 0 && (asked.wake || !file_->wakes))
-          replies[i].waiters = waiters_.released(asked.resource);
+        // A look costs a system call or two, which a short lease without waiters must not pay. Waiters may have come
+        // to rely on a release that was held up.
+        if (asked.min_hold.count() <= 0 && (asked.wake || late || !file_->wakes))
+          replies[i].waiters = waiters_.released(asked.resource, asked.wake || !file_->wakes);
         break;
       case verb::cancel: waiters_.released(asked.resource); break;
       default: break;
@@ -187,12 +191,13 @@ void sqlite_store::note_done(std::span<const request> requests, std::span<reply>
 
 void sqlite_store::execute(connection& connection, std::span<const request> requests,
                            std::span<reply> replies) noexcept {
+  const auto begun = std::chrono::steady_clock::now();
   try {
     execute_all(static_cast<lease_connection&>(connection), requests, replies);
   } catch (...) {
     for (reply& r : replies) r = out_of_memory();
   }
-  note_done(requests, replies);
+  note_done(requests, replies, std::chrono::steady_clock::now() - begun >= held_up);
 }
 
 void sqlite_store::execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies) {

@@ -379,6 +379,8 @@ lock_held_meanwhile held(const std::string& key, std::uint64_t fence = 7) {
   return {.key = key, .session = session_of(1), .fence = fence};
 }
 
+std::string written(const held_meanwhile& all) { return write_held(all, instant{microseconds{100}}); }
+
 lock_held_meanwhile lock_of_row(const std::string& text, unsigned char session, std::uint64_t nonce) {
   return {.key = text, .session = session_of(session), .fence = 7, .nonce = nonce};
 }
@@ -402,9 +404,11 @@ std::vector<waiting_circle> broken_by(const std::vector<nested_waiter>& waiters,
 }  // namespace
 
 TEST_CASE("waiting circles: what is held is read as it was written") {
-  const std::vector<lock_held_meanwhile> all{held("a"), held(std::string("\0 :\xff", 4), ~0ULL)};
+  std::vector<lock_held_meanwhile> all{held("a"), held(std::string("\0 :\xff", 4), ~0ULL)};
+  all[0].until = instant{microseconds{107}};
+  all[1].until = instant::max();
   nested_waiter waiter;
-  REQUIRE(read_held("1234" + write_held({.locks = all}), waiter));
+  REQUIRE(read_held("1234" + written({.locks = all}), waiter));
   CHECK(waiter.since == 1234);
   REQUIRE(waiter.held.size() == 2);
   for (std::size_t i = 0; i != all.size(); ++i) {
@@ -412,9 +416,11 @@ TEST_CASE("waiting circles: what is held is read as it was written") {
     CHECK(waiter.held[i].session == all[i].session);
     CHECK(waiter.held[i].fence == all[i].fence);
   }
+  CHECK(waiter.held[0].until == instant{microseconds{1241}});  // 7 us after it was written
+  CHECK(waiter.held[1].until > waiter.held[0].until + 100 * microseconds{std::chrono::years{1}});
   CHECK(waiter.confirmed == 1234);
-  CHECK(write_held({}).empty());
-  REQUIRE(read_held("1234+5678" + write_held({.locks = all}), waiter));
+  CHECK(written({}).empty());
+  REQUIRE(read_held("1234+5678" + written({.locks = all}), waiter));
   CHECK(waiter.since == 1234);
   CHECK(waiter.confirmed == 5678);
 }
@@ -422,14 +428,14 @@ TEST_CASE("waiting circles: what is held is read as it was written") {
 TEST_CASE("waiting circles: a row is read as it was written, and so is the grant that a waiter for one has seen") {
   const auto row = lock_of_row("orders:7", 2, 0xabc);
   nested_waiter waiter;
-  REQUIRE(read_held("1234" + write_held({.locks = {held("a"), row}, .row = {session_of(3), 0xdef}}), waiter));
+  REQUIRE(read_held("1234" + written({.locks = {held("a"), row}, .row = {session_of(3), 0xdef}}), waiter));
   CHECK(waiter.row == row_grant{session_of(3), 0xdef});
   REQUIRE(waiter.held.size() == 2);
   CHECK(waiter.held[0].nonce == 0);
   CHECK(waiter.held[1].key == row.key);
   CHECK(waiter.held[1].session == row.session);
   CHECK(waiter.held[1].nonce == row.nonce);
-  CHECK(write_held({.row = {session_of(3), 1}}).empty());
+  CHECK(written({.row = {session_of(3), 1}}).empty());
 }
 
 TEST_CASE("waiting circles: a row is held by the grant that its waiter has seen, and by no other") {
@@ -448,17 +454,49 @@ TEST_CASE("waiting circles: a row is held by the grant that its waiter has seen,
 }
 
 TEST_CASE("waiting circles: another text is refused") {
-  const auto lock = write_held({.locks = {held("a")}});
-  for (const std::string& text :
-       std::vector<std::string>{"", "x", lock, "12+" + lock, "+12" + lock, "12 61", "12 61:01", "12" + lock + "g",
-                                "12" + lock + ":g", "12=01:1" + lock, "12 6" + lock.substr(3)}) {
+  const auto lock = written({.locks = {held("a")}});
+  for (const std::string& text : std::vector<std::string>{
+           "", "x", lock, "12+" + lock, "+12" + lock, "12 61", "12 61:01", "12" + lock + "g", "12" + lock + ":g",
+           "12=01:1" + lock, "12 0:6" + lock.substr(5), "12 -1" + lock.substr(2)}) {
     nested_waiter waiter;
     CAPTURE(text);
     CHECK_FALSE(read_held(text, waiter));
   }
 }
 
-TEST_CASE("waiting circles: the youngest wait breaks it, and no other") {
+TEST_CASE("waiting circles: the wait that ends first breaks it, and no other") {
+  std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}), waiter("B", "two", "c", 3, {held("b")}),
+                                     waiter("C", "three", "a", 2, {held("c")})};
+  const auto grants = grants_of({"a", "b", "c"});
+  for (auto& each : waiters) {
+    each.confirmed = each.since;
+    each.held[0].until = instant{microseconds{100}};
+  }
+  waiters[0].held[0].until = instant{microseconds{99}};
+  // The youngest asks it to look, and it asks the others for their confirmation.
+  auto found = find_circles(waiters, grants, "B");
+  CHECK(found.to_break.empty());
+  CHECK(found.to_ask == std::set<std::string>{"A"});
+  CHECK(found.to_confirm.empty());
+  found = find_circles(waiters, grants, "C");
+  CHECK(found.to_break.empty());
+  CHECK(found.to_ask.empty());
+  CHECK(found.to_confirm == std::map<std::string, std::uint64_t>{{"a", 2}});
+  found = find_circles(waiters, grants, "A");
+  CHECK(found.to_break.empty());
+  CHECK(found.to_ask == std::set<std::string>{"C"});
+  waiters[2].confirmed = 3;
+  CHECK(broken_by(waiters, grants, "B").empty());
+  CHECK(broken_by(waiters, grants, "C").empty());
+  const auto broken = broken_by(waiters, grants, "A");
+  REQUIRE(broken.size() == 1);
+  CHECK(broken[0].held.key == "a");
+  REQUIRE(broken[0].others.size() == 2);
+  CHECK(broken[0].others[0].who == "two");
+  CHECK(broken[0].others[1].who == "three");
+}
+
+TEST_CASE("waiting circles: of waits that end together the youngest breaks it, and no other") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
                                            waiter("B", "two", "c", 3, {held("x"), held("b")}),
                                            waiter("C", "three", "a", 2, {held("c")})};
