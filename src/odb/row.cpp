@@ -167,8 +167,8 @@ std::shared_ptr<const row_table> described(engine::service_core& home, stores::s
   switch (application.shares(*connection, why)) {
     case outcome::yes: break;
     case outcome::no: {
-      if (const auto why = application.why_elsewhere(*connection); !why.empty()) {
-        throw std::invalid_argument(fmt::format("dlock: rows of {} can't be locked in place: {}", table.table, why));
+      if (const auto reason = application.why_elsewhere(*connection); !reason.empty()) {
+        throw std::invalid_argument(fmt::format("dlock: rows of {} can't be locked in place: {}", table.table, reason));
       }
       auto address = application.address(db);
       // SQLite's begins with the numbers of its file, which mean nothing to a reader.
