@@ -24,8 +24,8 @@
 /// a reference; for void, bool says whether it ran; for bool it is a maybe_bool (maybe_bool.hpp), which is no
 /// condition.
 ///
-/// A function that returns a coroutine or a future (dlock/runs_later.hpp) does not compile: its work would go on without
-/// the lock.
+/// A function that returns a coroutine or a future (dlock/runs_later.hpp) does not compile: its work would go on
+/// without the lock.
 ///
 /// The function never runs without the lock. If it lets the lease go itself (release(), or moving it away),
 /// with_lock checks nothing at its end.

@@ -183,8 +183,8 @@ void throw_not_released(grant& grant, release_result result, const fault& why) {
                       why.native, why.sqlstate, true);
   }
   const auto reason = grant.why(core.shared().time.now());
-  throw lock_lost(
-      reason, fmt::format("key '{}': the lease was lost before it was released: {}", printable(grant.key), explain(reason)));
+  throw lock_lost(reason, fmt::format("key '{}': the lease was lost before it was released: {}", printable(grant.key),
+                                      explain(reason)));
 }
 
 }  // namespace dlock::engine
