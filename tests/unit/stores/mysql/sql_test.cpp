@@ -300,12 +300,15 @@ TEST_CASE("mysql row sql: names and values survive quotation") {
   CHECK(mysql_value_literal(verification::bytes{std::string("\0", 1)}) == "X'00'");
 }
 
-TEST_CASE("mysql sql: takes can be told not to wait, and nothing else is") {
+TEST_CASE("mysql sql: what can meet a row lock can be told not to wait, and nothing else is") {
   const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
   for (std::size_t i = 0; i != statement_count; ++i) {
     const auto which = static_cast<statement_id>(i);
-    const bool take = which == statement_id::take || which == statement_id::take_over;
-    const auto expected = (take ? std::string(lease_sql::quick_prefix) : std::string()) + sql.statement(which).sql;
+    const auto all = {statement_id::take,    statement_id::take_over, statement_id::extend,
+                      statement_id::pass_on, statement_id::release,   statement_id::release_min_hold,
+                      statement_id::cancel};
+    const bool quick = std::find(all.begin(), all.end(), which) != all.end();
+    const auto expected = (quick ? std::string(stores::mysql::quick_prefix) : std::string()) + sql.statement(which).sql;
     CHECK(sql.statement(which, true).sql == expected);
     CHECK(sql.statement(which, true).parameters == sql.statement(which).parameters);
   }
