@@ -22,9 +22,9 @@ inline std::set<std::string> inheritable_descriptors() {
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
     const auto number = each.path().filename().string();
     const int flags = ::fcntl(std::stoi(number), F_GETFD);
-    std::error_code gone;
+    std::error_code unreadable;
     if (flags >= 0 && (flags & FD_CLOEXEC) == 0) {
-      found.insert(number + " " + std::filesystem::read_symlink(each.path(), gone).string());
+      found.insert(number + " " + std::filesystem::read_symlink(each.path(), unreadable).string());
     }
   }
   return found;
