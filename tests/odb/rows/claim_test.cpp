@@ -275,11 +275,12 @@ TEST_CASE_METHOD(rows, "claim: a class that is derived from another mapped class
   vehicle plain;
   plain.id = 4;
   add(plain);
-  using query = odb::query<truck>;
+  using truck_query = odb::query<truck>;
   if (fixture->locks_joined_rows()) {
-    CHECK_THROWS_WITH(claim<truck>(locks, db, query(), 2), ContainsSubstring("derived from another mapped class"));
+    CHECK_THROWS_WITH(claim<truck>(locks, db, truck_query(), 2),
+                      ContainsSubstring("derived from another mapped class"));
   } else {
-    auto claimed = claim<truck>(locks, db, query("ORDER BY truck.id"), 2);
+    auto claimed = claim<truck>(locks, db, truck_query("ORDER BY truck.id"), 2);
     REQUIRE(claimed.size() == 2);
     CHECK(claimed[1]->load == 20);
     for (auto& row : claimed) row.release();
