@@ -81,7 +81,7 @@ class service_context {
   void count_up(event::kind kind) noexcept {
     counts_[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
   }
-  void deliver(const event& happened) noexcept;
+  DLOCK_EXPORT void deliver(const event& happened) noexcept;
   /// From now on the present thread's events go to that sink; null: to the observer again.
   static void tell_through(event_sink* sink) noexcept;
   std::uint64_t count(event::kind kind) const noexcept { return counts_[static_cast<std::size_t>(kind)].load(); }

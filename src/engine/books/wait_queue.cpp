@@ -144,6 +144,7 @@ void queue_turn::hand_on(bool freed) noexcept {
 }
 
 void queue_turn::give_to(queue_waiter& next) noexcept {
+  in_->mutex.assert_held();
   auto& queue = *queue_.load();
   queue.spared = nullptr;
   queue.between_polls = nullptr;
