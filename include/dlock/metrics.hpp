@@ -80,7 +80,7 @@ class metrics final : public observer {
 
   void on(const event& event) override;
 
-  /// A service whose gauges are among the metrics as long as this lives; it keeps the metrics alive.
+  /// A service whose gauges are among the metrics as long as this lives; it may outlive the metrics.
   /// Precondition: it ends before the service, so declare it after the service.
   class watched_service {
    public:

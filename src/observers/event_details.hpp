@@ -47,7 +47,9 @@ inline std::string text_without_keys(const event& event) {
     } while (close != std::string::npos && in_word(close + 1));
     if (close == std::string::npos) continue;
     const auto quoted = text.substr(open + 1, close - open - 1);
-    const auto shown = quoted.starts_with("sha256:") ? quoted : hashed_key(quoted);
+    const bool is_hash =
+        std::any_of(hidden.begin(), hidden.end(), [&](const auto& each) { return each.second == quoted; });
+    const auto shown = is_hash ? quoted : hashed_key(quoted);
     text.replace(open + 1, quoted.size(), shown);
     open += shown.size() + 1;
   }

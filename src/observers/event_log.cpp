@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <string_view>
 #include <system_error>
@@ -69,7 +70,10 @@ int open_file(const std::string& path) noexcept {
 class event_log final : public observer {
  public:
   event_log(const std::string& path, event_log_options options)
-      : options_(std::move(options)), path_(path), host_(host_name()), file_(open_file(path)) {
+      : options_(std::move(options)),
+        path_(std::filesystem::absolute(path).string()),  // the program may change its folder
+        host_(host_name()),
+        file_(open_file(path_)) {
     if (file_ < 0) fail("opening");
   }
   event_log(const event_log&) = delete;

@@ -91,7 +91,8 @@ class transaction_guard final : public odb::tracer {
     if (is("COMMIT")) {
       if (last_) {
         check([this] { last_(*connection_); });
-      } else if (since_ != since::nothing) {
+      } else {
+        // Also if the guard has seen no statement: the program may have replaced the transaction's tracer.
         check_all();
       }
       return let_go();

@@ -444,6 +444,10 @@ int run(const all_options& all) {
             .defaults = {.ttl = options.ttl},
             .margin = margin,
             .cleanup_interval = 0ms});
+  if (options.free_on_failure && !locks.caps().min_hold) {
+    // This acquire leaves the minimum hold out, and after the command a refusal would come too late.
+    throw failure(exit_code::usage, fmt::format("--min-hold: {} does not know when a key was granted", locks.name()));
+  }
   lease held;
   try {
     held = wait_for(report, locks, key, lock_options_of(options, cancelled.begin_wait()));

@@ -73,7 +73,7 @@ TEST_CASE("zookeeper: a key below which another recipe keeps nodes is not grante
     CHECK_THROWS_MATCHES(waiting.get(), store_error, MessageMatches(ContainsSubstring(name)));
   }
   CHECK_THROWS_MATCHES(locks.try_acquire("k"), store_error,
-                       MessageMatches(ContainsSubstring("/dlock/k has a node '") && ContainsSubstring(name)));
+                       MessageMatches(ContainsSubstring("/dlock/k' has a node '") && ContainsSubstring(name)));
   CHECK(nodes_of_key(server) == 1);  // dlock left none
   CHECK(locks.try_acquire("other"));
 }

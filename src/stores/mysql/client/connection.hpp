@@ -138,8 +138,8 @@ enum class kill_result : std::uint8_t {
   gone,          ///< it has ended, or its server was started anew since
   refused,       ///< it is another user's
   out_of_reach,  ///< another server, or it is not certain which one; nothing was sent
-  not_certain
-};  ///< no answer, or no memory
+  not_certain,   ///< no answer, or no memory
+};
 enum class kill_what : std::uint8_t { query, connection };
 
 /// Rule 6, and the only place that sends a KILL: at the server where the connection with that number is, or not at all.

@@ -108,6 +108,7 @@ login_attempt::~login_attempt() {
 void login_attempt::accepted() noexcept {
   const base::lock_guard lock(present().mutex);
   of_->trusted_until = login_clock::now() + final_for;
+  of_->refused_until = {};
 }
 
 void login_attempt::failed(fault& why) {

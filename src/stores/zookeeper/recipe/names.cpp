@@ -110,7 +110,7 @@ std::string foreign_in(const std::vector<std::string>& names) {
 
 std::string foreign_text(const std::string& path, const std::string& node) {
   return fmt::format(
-      "{} has a node '{}', which is no contender for a lock of Curator's InterProcessMutex or kazoo's Lock: another "
+      "'{}' has a node '{}', which is no contender for a lock of Curator's InterProcessMutex or kazoo's Lock: another "
       "recipe "
       "(a read lock, a semaphore) uses that path, and dlock can't respect it",
       path, detail::printable_text(node));
