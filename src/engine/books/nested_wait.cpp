@@ -111,6 +111,11 @@ std::vector<circle_link> nested_wait::begin(const awaited& what, std::vector<hel
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
   what_ = what;
+  // Those refused because of this wait; nobody has seen that before the mutex opens.
+  std::vector<nested_wait*> others;
+  const auto spare_others = [&others]() noexcept {
+    for (auto* const each : others) each->circle_.clear();
+  };
   try {
     for (std::vector<nested_wait*> path; waits.leads_to(*this, what, path); path.clear()) {
       path.push_back(this);
@@ -120,15 +125,18 @@ std::vector<circle_link> nested_wait::begin(const awaited& what, std::vector<hel
       std::vector<circle_link> circle;
       nested_waits::add_links({path.data(), path.size() - 1}, circle);
       if (&refused == this) {
+        spare_others();  // this refusal frees what they wait for
         what_ = {};
         return circle;
       }
+      others.push_back(&refused);
       refused.circle_ = std::move(circle);
       refused.woken_.wake();
     }
     waits.waiters.emplace(what.key->hash(), this);
     for (const auto& each : held_) waits.holders.emplace(each.key().hash(), this);
   } catch (const std::bad_alloc&) {
+    spare_others();
     waits.remove(*this);
     throw;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "engine/operations/lock_errors.hpp"
 
@@ -32,13 +33,21 @@ action extension::start(instant now) {
   statement_.priority = priority::extends;
   statement_.ask = grant_->ask(verb::extend);
   statement_.ask.ttl = ttl_;
-  statement_.queue_deadline = now + timeout;
+  statement_.queue_deadline = until_ = now + timeout;
   statement_.timeout = timeout;
   return action::send(sent_);
 }
 
 action extension::resume(instant now) {
+  if (std::exchange(pauses_, false)) return action::send(sent_);
   const auto result = statement_.sent ? statement_.answer.result : outcome::failed;
+  // Somebody has the row locked, and there was no connection to wait for it.
+  const bool locked = statement_.sent && result == outcome::failed && statement_.answer.why.contended;
+  const auto pause = pause_.next();
+  if (locked && now + pause < until_ && grant_->remaining(now) > pause) {
+    pauses_ = true;
+    return action::wait(now + pause);
+  }
   if (result == outcome::failed || result == outcome::unknown) throw_store_error(services_, doing_, statement_);
   if (result != outcome::yes) services_.grants.lost(grant_, grant_lifecycle::not_ours(*grant_, now), now);
   ensure_held(*grant_, now);  // rule 4: a reply that came after the deadline revives nothing

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/operations/operation.hpp"
+#include "engine/operations/row_pause.hpp"
 
 namespace dlock::engine {
 
@@ -31,6 +32,9 @@ class extension final : public operation {
   const char* const doing_;
   statement statement_{};
   std::array<statement*, 1> sent_{&statement_};
+  instant until_{};
+  row_pause pause_{};
+  bool pauses_ = false;
 };
 
 }  // namespace dlock::engine

@@ -399,7 +399,9 @@ action multi_acquisition::one_by_one(action next, instant now) {
 /// Those with an expiry of their own get the same one; those that are kept must still be held.
 action multi_acquisition::extend_all(bool resumed, instant now) {
   try {
-    if (resumed) extension_->resume(now);
+    if (resumed) {
+      if (const auto next = extension_->resume(now); next.what != action::kind::finished) return next;
+    }
     for (at_ += resumed ? 1 : 0; at_ < keys_.size(); ++at_) {
       const auto& here = slots_[at_];
       if (here.entered_again) continue;

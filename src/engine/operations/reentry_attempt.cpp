@@ -105,8 +105,8 @@ action reentry_attempt::start(instant now) {
 
 action reentry_attempt::resume(instant now) {
   last_ = now;
-  extension_->resume(now);
-  return finish();
+  const auto next = extension_->resume(now);
+  return next.what == action::kind::finished ? finish() : next;
 }
 
 action reentry_attempt::finish() noexcept {

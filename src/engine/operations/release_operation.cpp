@@ -9,11 +9,6 @@ namespace dlock::engine {
 
 using namespace std::chrono_literals;
 
-namespace {
-constexpr microseconds shortest_pause = 5ms;
-constexpr microseconds longest_pause = 80ms;  // somebody may have the row locked for long
-}  // namespace
-
 action release_operation::start(instant now) {
   until_ = now + services_.shared.options.release_limit;
   for (auto& ended : all_) {
@@ -132,11 +127,10 @@ action release_operation::resume(instant now) {
   for (auto& ended : all_) {
     if (ended.open) judge(ended, now);
   }
-  if (open_ == 0 || !soon_ || now + shortest_pause >= until_) return finish(now);
+  if (open_ == 0 || !soon_ || now + row_pause::shortest >= until_) return finish(now);
   if (at_once_) return send();
   pauses_ = true;
-  pause_ = std::clamp(2 * pause_, shortest_pause, longest_pause);
-  return action::wait(std::min(now + pause_, until_ - shortest_pause));
+  return action::wait(std::min(now + pause_.next(), until_ - row_pause::shortest));
 }
 
 /// Before anybody else can have the key.

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "engine/operations/operation.hpp"
+#include "engine/operations/row_pause.hpp"
 
 namespace dlock::engine {
 
@@ -57,7 +58,7 @@ class release_operation final : public operation {
   bool soon_ = true;      // they may be answered the next time
   bool at_once_ = false;  // one of them is another statement than the one before
   bool pauses_ = false;
-  microseconds pause_{0};
+  row_pause pause_{};
 };
 
 }  // namespace dlock::engine

@@ -134,13 +134,18 @@ bool connection_slots::may_wait(const statement& asked, std::size_t queued) cons
 bool connection_slots::holds_back(const statement& asked, const time_source& time) const noexcept {
   const bool inserts = asked.ask.action == verb::insert;
   if (asked.what != statement::kind::keyed || (asked.ask.row == nullptr && !inserts)) return false;
+  // What may_wait() has let wait for a row is no sign of a locked table: the server said that it is the row.
+  std::size_t for_rows = 0;
   const auto alike = count_busy([&](const auto&, const auto& first) {
     if (inserts) return first.ask.action == verb::insert;
-    return first.ask.row != nullptr && first.ask.row->table == asked.ask.row->table;
+    if (first.ask.row == nullptr || first.ask.row->table != asked.ask.row->table) return false;
+    if (first.ask.if_locked != row_wait::accept) return true;
+    ++for_rows;
+    return false;
   });
   if (alike == 0) return false;
   const auto all = std::max<std::size_t>(obtainable(), 2);
-  return alike >= (suspects(time.now()) ? all / 2 : all - 1);
+  return alike + for_rows >= all - 1 || (alike >= all / 2 && suspects(time.now()));
 }
 
 // ---- what is made ---------------------------------------------------------------------------------------------------

@@ -165,3 +165,28 @@ TEST_CASE_METHOD(locked_rows_of<4>, "row locks: statements about the rows of one
   hold->open();
   CHECK(notified.reached(6));
 }
+
+TEST_CASE_METHOD(locked_rows_of<4>,
+                 "row locks: extensions that wait for their rows leave the other rows of the table alone") {
+  const auto table = std::make_shared<const row_table>(row_table{.table = "`t`", .id = {"`id`"}});
+  std::deque<row_id> rows;
+  const auto of_table = [&](sent_statement& asked) -> sent_statement& {
+    rows.push_back({.table = table, .values = {static_cast<std::int64_t>(rows.size())}});
+    asked.ask.row = &rows.back();
+    return asked;
+  };
+  for (int i = 0; i < 6; ++i) {
+    of_table(about_locked(ask(verb::extend, "extended " + std::to_string(i), priority::extends)));
+  }
+  submit_all(at);
+  REQUIRE(clock.at_rest());
+  REQUIRE(store->waited_for().size() == 2);
+  REQUIRE(at_rest_after(300ms));  // longer than a statement about a row takes that waits for nothing
+  std::deque<sent_statement> others;
+  for (const auto action : {verb::extend, verb::take, verb::release, verb::poll}) {
+    at->submit(of_table(others.emplace_back(ask(action, "other " + std::to_string(others.size())))));
+  }
+  REQUIRE(clock.at_rest());
+  CHECK(at->queued() == 0);
+  REQUIRE(at_rest_after(1s));
+}

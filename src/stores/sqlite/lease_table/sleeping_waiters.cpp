@@ -277,6 +277,7 @@ void sleeping_waiters::break_circles(clock::time_point now) try {
     return;
   }
   circles_at_ = now + circles_after_;
+  const bool first = circles_after_ == first_look;  // since something was written
   circles_after_ = std::min<std::chrono::milliseconds>(4 * circles_after_, slice);
   auto waiters = nested_waiters();
   std::map<std::string, sql::present_grant> grants;
@@ -289,7 +290,9 @@ void sleeping_waiters::break_circles(clock::time_point now) try {
   }
   const auto me = std::to_string(slot_->slot());
   const auto all = sql::find_circles(waiters, grants, me);
-  for (const auto& each : all.to_ask) slot_->wake(std::stoul(each));
+  if (first) {  // otherwise two processes could wake each other without end
+    for (const auto& each : all.to_ask) slot_->wake(std::stoul(each));
+  }
   auto found = all.to_break;
   if (!found.empty()) {
     if (!look_up_holders(waiters, grants)) return;
