@@ -59,7 +59,7 @@ found go_on_beside(const scene& where) {
   lock_service locks(where.url, {.release_limit = 60s});
   std::vector<lease> released, kept;
   for (int i = 0; i < locked; ++i) released.push_back(locks.acquire(where.key(i), {.ttl = 60s}));
-  for (int i = locked; i < locked + live; ++i) kept.push_back(locks.acquire(where.key(i), {.ttl = 5s}));
+  for (int i = locked; i < locked + live; ++i) kept.push_back(locks.acquire(where.key(i), {.ttl = 10s}));
   { const auto once = locks.acquire(where.key(locked + live)); }
   raw_mysql stranger(where.user);
   stranger.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
@@ -69,7 +69,7 @@ found go_on_beside(const scene& where) {
   for (auto& each : released) {
     releases.push_back(std::async(std::launch::async, [&] { return end_of([&] { each.release(); }); }));
   }
-  for (const auto end = std::chrono::steady_clock::now() + 6s; std::chrono::steady_clock::now() < end; ++what.pairs) {
+  for (const auto end = std::chrono::steady_clock::now() + 12s; std::chrono::steady_clock::now() < end; ++what.pairs) {
     const auto said = end_of([&] { locks.acquire(where.key(locked + live), {.ttl = 60s, .wait = 5s}).release(); });
     if (!said.empty()) what.errors.push_back("pair: " + said);
   }
@@ -119,7 +119,7 @@ TEST_CASE("mysql row locks: another program's transaction on some rows stops no 
   for (auto& each : all) {
     const auto what = each.get();
     INFO(what.name);
-    CHECK(what.pairs >= 20);
+    CHECK(what.pairs >= 15);  // without the bound: one or two in each five seconds
     CHECK(what.lost == 0);
     CHECK(what.errors == std::vector<std::string>{});
   }
