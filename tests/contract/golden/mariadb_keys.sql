@@ -1,0 +1,494 @@
+== the store begins, without tables of its own
+text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 4, wait_timeout=28800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0 (525 bytes, 8390b457428f66be)
+text: SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='UPTIME'), (SELECT VARIABLE_VALUE FROM information_s ... .GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), @@global.read_only, @@global.innodb_read_only, 0, DATABASE() (669 bytes, da9684092d397670)
+text: SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', 'log_bin', 'binlog_format', 'autocommit', 'time_zone', 'version')
+-- 2 times:
+text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
+--
+text: SELECT GET_LOCK('dlock:<lock tables>', 1)
+-- 3 times:
+text: SELECT version, migration FROM `P_schema_version` WHERE name='dlock'
+--
+text: begin
+text: CREATE TABLE IF NOT EXISTS `P_floor` (
+  `id` INT NOT NULL PRIMARY KEY,
+  `fence` BIGINT UNSIGNED NOT NULL)
+ ENGINE=InnoDB
+text: CREATE TABLE IF NOT EXISTS `P_lock` (
+  `lock_key` VARBINARY(255) NOT NULL PRIMARY KEY,
+  `session_id` BINARY(16) NULL,
+  `nonce` BIGINT UNSIGNED NOT NULL,
+  `fence` BIGINT UNSIGNED NOT NULL,
+  `acquired_at_us` BIGINT NOT NULL,
+  `expires_at_us` BIGINT NULL,
+  `verified_by` BIGINT UNSIGNED NOT NULL DEFAULT 0,
+  `verifies` BIGINT UNSIGNED NOT NULL DEFAULT 0)
+ ENGINE=InnoDB
+text: CREATE TABLE IF NOT EXISTS `P_session` (
+  `id` BINARY(16) NOT NULL PRIMARY KEY,
+  `expires_at_us` BIGINT NOT NULL,
+  `ttl_us` BIGINT NOT NULL,
+  `beat` BIGINT UNSIGNED NOT NULL,
+  `revoked` TINYINT(1) NOT NULL,
+  `host` VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
+  `pid` BIGINT NOT NULL,
+  `label` VARCHAR(64) CHARACTER SET utf8mb4 NOT NULL,
+  `started_at_us` BIGINT NOT NULL,
+  `boot` VARCHAR(64) CHARACTER SET utf8mb4 NOT NULL)
+ ENGINE=InnoDB
+text: CREATE TABLE IF NOT EXISTS `P_waiter` (
+  `lock_key` VARBINARY(255) NOT NULL,
+  `since_us` BIGINT NOT NULL,
+  `bell` BINARY(16) NOT NULL,
+  `session_id` BINARY(16) NOT NULL,
+  `held` MEDIUMTEXT CHARACTER SET ascii NULL,
+  PRIMARY KEY (`lock_key`,
+               `since_us`,
+               `bell`))
+ ENGINE=InnoDB
+-- 4 times:
+text: CREATE TABLE IF NOT EXISTS `P_schema_version` (
+  `name` VARCHAR(255) CHARACTER SET ascii NOT NULL PRIMARY KEY,
+  `version` BIGINT UNSIGNED NOT NULL,
+  `migration` TINYINT(1) NOT NULL)
+ ENGINE=InnoDB
+text: INSERT IGNORE INTO `P_schema_version` (
+  `name`, `version`, `migration`)
+  VALUES ('dlock', 1, 0)
+--
+text: commit
+text: SELECT `fence` FROM `P_floor` WHERE `id`=1
+text: INSERT IGNORE INTO `P_floor` (`id`, `fence`) SELECT 1, IFNULL(MAX(`fence`), 0) + 0 FROM `P_lock`
+text: SELECT `fence` FROM `P_floor` WHERE `id`=4
+text: INSERT IGNORE INTO `P_floor` (`id`, `fence`) VALUES (4, CONV(LEFT(SHA2(CONCAT(DATABASE(), '.P_'), 256), 8), 16, 10) & 1048575)
+text: DO RELEASE_LOCK('dlock:<lock tables>')
+text: SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME=X'<P_ in hex>6C6F636B'
+text: SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME=X'<P_ in hex>73657373696F6E'
+text: SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME=X'<P_ in hex>666C6F6F72'
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = ? ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (503 bytes, 2f5ae7e7ef28dc7b)
+prepare: INSERT INTO `P_lock` ( `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, `expires_at_us`, `verified_by`, `verifies`) SELECT ?, ?, ?, LAST_INSERT_ID(`fence` + 1), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0 FROM `P_floor` WHERE `id` = 1 LOCK IN SHARE MODE
+prepare: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = ? ... 970-01-01',UTC_TIMESTAMP(6)) OR (`expires_at_us` IS NULL AND NOT EXISTS (SELECT 1 FROM `P_session` s WHERE s.`id` = ?))) (560 bytes, d7382b7d504d28ee)
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `expires_at_us` = GREATEST(`expires_at_us`, ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `session_id`, NULL), `expires_at_us` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `acquired_at_us` + ?, NULL) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `nonce` = ?
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `verified_by` = <connection> WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND CONCAT(@@global.read_only) IN ('0', 'OFF')
+prepare: INSERT INTO `P_session` ( `id`, `expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot`) VALUES (?, ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), ?, 0, 0, ?, ?, ?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), '')
+prepare: UPDATE `P_session` SET `expires_at_us` = GREATEST(`expires_at_us`, ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), `beat` = `beat` + 1 WHERE `id` = ? AND `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND NOT `revoked` AND CONCAT(@@global.read_only) IN ('0', 'OFF')
+prepare: DELETE FROM `P_session` WHERE `id` = ? AND `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
+prepare: DELETE FROM `P_session` WHERE `id` = ?
+text: SELECT `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, l.`expires_at_us`, `verified_by`, `verifies`, `id`, s.`expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot` FROM `P_lock` l, `P_session` s WHERE 1=0
+text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id`, w.`held` FROM `P_waiter` w WHERE 1 = 0
+text: SELECT `fence` FROM `locks`.`P_floor` WHERE `id` = 4
+== a connection
+text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 4, wait_timeout=28800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0 (525 bytes, 8390b457428f66be)
+text: SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='UPTIME'), (SELECT VARIABLE_VALUE FROM information_s ... .GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), @@global.read_only, @@global.innodb_read_only, 0, DATABASE() (669 bytes, da9684092d397670)
+== session: open
+prepare: INSERT INTO `P_session` ( `id`, `expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot`) VALUES (?, ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), ?, 0, 0, ?, ?, ?, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), '')
+execute: INSERT INTO `P_session` ( `id`, `expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot`) VALUES (?, ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?, ?, ?, ?, ?, ?, TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?)
+== session: open, prepared before
+execute: INSERT INTO `P_session` ( `id`, `expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot`) VALUES (?, ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?, ?, ?, ?, ?, ?, TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?)
+== session: renew
+prepare: UPDATE `P_session` SET `expires_at_us` = GREATEST(`expires_at_us`, ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), `beat` = `beat` + 1 WHERE `id` = ? AND `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) AND NOT `revoked` AND CONCAT(@@global.read_only) IN ('0', 'OFF')
+execute: UPDATE `P_session` SET `expires_at_us` = GREATEST(`expires_at_us`, ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))), `beat` = `beat` + ? WHERE `id` = ? AND `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) AND NOT `revoked` AND CONCAT(@@global.read_only) IN (?, ?)
+== session: remove if it has expired
+prepare: DELETE FROM `P_session` WHERE `id` = ? AND `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
+execute: DELETE FROM `P_session` WHERE `id` = ? AND `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))
+== keys, by session, 1: take: no such row -> 1 no
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = ? ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (503 bytes, 2f5ae7e7ef28dc7b)
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, by session, 1: insert -> 1 yes
+prepare: INSERT INTO `P_lock` ( `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, `expires_at_us`, `verified_by`, `verifies`) SELECT ?, ?, ?, LAST_INSERT_ID(`fence` + 1), TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), 0, 0 FROM `P_floor` WHERE `id` = 1 LOCK IN SHARE MODE
+execute: INSERT INTO `P_lock` ( `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, `expires_at_us`, `verified_by`, `verifies`) SELECT ?, ?, ?, LAST_INSERT_ID(`fence` + ?), TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?, ? FROM `P_floor` WHERE `id` = ? LOCK IN SHARE MODE
+== keys, by session, 1: take: held by another -> 1 no
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, by session, 1: take: held by another, after a poll -> 1 no
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+text: SELECT CONCAT(@@global.read_only) IN ('0', 'OFF')
+== keys, by session, 1: poll: held -> 1 yes
+prepare: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+== keys, by session, 1: poll: in order -> 1 yes
+execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+== keys, by session, 1: take: in order -> 1 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = <nonce>, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',U ... AND m.`bell` = X'<number>' AND (m.`since_us` < w.`since_us` OR (m.`since_us` = w.`since_us` AND m.`bell` < w.`bell`))))) (935 bytes, 7d0eba83402c74a9)
+== keys, by session, 1: take: in order, registered -> 1 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = <nonce>, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',U ... AND m.`bell` = X'<number>' AND (m.`since_us` < w.`since_us` OR (m.`since_us` = w.`since_us` AND m.`bell` < w.`bell`))))) (935 bytes, 06bc63a92d0ca751)
+== keys, by session, 1: release: of another's -> 1 no
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+== keys, by session, 1: cancel: of another's -> 1 no
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `nonce` = ?
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `nonce` = ?
+== keys, by session, 1: pass on -> 1 yes
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `verified_by` = <connection> WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND CONCAT(@@global.read_only) IN ('0', 'OFF')
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, by session, 1: release -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+== keys, by session, 1: poll: free -> 1 yes
+execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+== keys, by session, 1: take: free -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, by session, 1: cancel -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `nonce` = ?
+== keys, by session, 1: take: free again -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, by session, 1: release: looks for a waiter -> 1 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `fence` = 4 AND (SELECT LAST_INSE ... CK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` LIMIT 1), 0))) IS NOT NULL (524 bytes, a7a75058686585c7)
+== keys, by session, 1: take: free once more -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, by session, 1: cancel: looks for a waiter -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `nonce` = ?
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR (l.`lock_key` IS NOT NULL AND l.`session_id` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+== keys, by session, 1: take: and again -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, by session, 1: release: kept for a minimum time -> 1 yes
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `session_id`, NULL), `expires_at_us` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `acquired_at_us` + ?, NULL) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `session_id`, NULL), `expires_at_us` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `acquired_at_us` + ?, NULL) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+== keys, by session, 1: take: by a session that ends -> 1 yes
+execute: INSERT INTO `P_session` ( `id`, `expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot`) VALUES (?, ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?, ?, ?, ?, ?, ?, TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?)
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, by session, 1: poll: its session is gone -> 1 yes
+prepare: DELETE FROM `P_session` WHERE `id` = ?
+execute: DELETE FROM `P_session` WHERE `id` = ?
+execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+== keys, by session, 1: take over -> 1 yes
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), `expires_at_us` = ? ... 970-01-01',UTC_TIMESTAMP(6)) OR (`expires_at_us` IS NULL AND NOT EXISTS (SELECT 1 FROM `P_session` s WHERE s.`id` = ?))) (560 bytes, d7382b7d504d28ee)
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMES ... ROSECOND,?,UTC_TIMESTAMP(?)) OR (`expires_at_us` IS NULL AND NOT EXISTS (SELECT ? FROM `P_session` s WHERE s.`id` = ?))) (519 bytes, 9379d2050c560d1c)
+== keys, by session, 1: release -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+== keys, expiring, 1: take: no such row -> 1 no
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, expiring, 1: insert -> 1 yes
+execute: INSERT INTO `P_lock` ( `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, `expires_at_us`, `verified_by`, `verifies`) SELECT ?, ?, ?, LAST_INSERT_ID(`fence` + ?), TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?, ? FROM `P_floor` WHERE `id` = ? LOCK IN SHARE MODE
+== keys, expiring, 1: take: held by another -> 1 no
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, expiring, 1: take: held by another, after a poll -> 1 no
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+text: SELECT CONCAT(@@global.read_only) IN ('0', 'OFF')
+== keys, expiring, 1: poll: held -> 1 yes
+execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+== keys, expiring, 1: poll: in order -> 1 yes
+execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+== keys, expiring, 1: take: in order -> 1 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = <nonce>, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',U ... AND m.`bell` = X'<number>' AND (m.`since_us` < w.`since_us` OR (m.`since_us` = w.`since_us` AND m.`bell` < w.`bell`))))) (941 bytes, d8d243d25af56c57)
+== keys, expiring, 1: take: in order, registered -> 1 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = <nonce>, `fence` = LAST_INSERT_ID(`fence` + 1), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,'1970-01-01',U ... AND m.`bell` = X'<number>' AND (m.`since_us` < w.`since_us` OR (m.`since_us` = w.`since_us` AND m.`bell` < w.`bell`))))) (941 bytes, e3513c37d45bcd29)
+== keys, expiring, 1: release: of another's -> 1 no
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+== keys, expiring, 1: cancel: of another's -> 1 no
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `nonce` = ?
+== keys, expiring, 1: extend -> 1 yes
+prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `expires_at_us` = GREATEST(`expires_at_us`, ? + TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `expires_at_us` = GREATEST(`expires_at_us`, ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))
+== keys, expiring, 1: release -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+== keys, expiring, 1: poll: free -> 1 yes
+execute: SELECT l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` = ?
+== keys, expiring, 1: take: free -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, expiring, 1: cancel -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `nonce` = ?
+== keys, expiring, 1: take: free again -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, expiring, 1: release: looks for a waiter -> 1 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `fence` = 3 AND (SELECT LAST_INSE ... CK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` LIMIT 1), 0))) IS NOT NULL (524 bytes, 48688a45c9984193)
+== keys, expiring, 1: take: free once more -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, expiring, 1: cancel: looks for a waiter -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = ? AND `session_id` = ? AND `nonce` = ?
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR (l.`lock_key` IS NOT NULL AND l.`session_id` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+== keys, expiring, 1: take: and again -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== keys, expiring, 1: release: kept for a minimum time -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `session_id`, NULL), `expires_at_us` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `acquired_at_us` + ?, NULL) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+== keys, by session, 2: take: no such row -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, a61a0eebc88575ae)
+== keys, by session, 2: insert -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR INSERT INTO `P_lock` ( `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, `expires_at_us`, `verified_by`, `verifies`) SELECT new_key, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', new_non ... n n>' AS new_key,<nonce> AS new_nonce UNION ALL SELECT X'<golden n>',<nonce>) new_keys WHERE `id` = 1 LOCK IN SHARE MODE (563 bytes, c83c47e66f5e18d5)
+== keys, by session, 2: take: held by another -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, 9e2fbbcb6fa2a93c)
+== keys, by session, 2: take: held by another, after a poll -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, 9e2fbbcb6fa2a93c)
+== keys, by session, 2: poll: held -> 2 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: poll: in order -> 2 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: take: in order -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, 9e2fbbcb6fa2a93c)
+== keys, by session, 2: take: in order, registered -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, 9e2fbbcb6fa2a93c)
+== keys, by session, 2: release: of another's -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2' AND `fence` = CASE `lock_key` WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 END
+== keys, by session, 2: cancel: of another's -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2' AND `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 END
+== keys, by session, 2: pass on -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... = CASE `lock_key` WHEN X'<golden n>' THEN 1 WHEN X'<golden n>' THEN 1 END AND CONCAT(@@global.read_only) IN ('0', 'OFF') (705 bytes, baa1985fbd1102e3)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: release -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `fence` = CASE `lock_key` WHEN X'<golden n>' THEN 2 WHEN X'<golden n>' THEN 2 END
+== keys, by session, 2: poll: free -> 2 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: take: free -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, a61a0eebc88575ae)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: cancel -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END
+== keys, by session, 2: take: free again -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, a61a0eebc88575ae)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: release: looks for a waiter -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `fence` = CASE `lock_key` WHEN X'<golden n>' THEN 4 WHEN X'<golden n>' THEN 4 END
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>',X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR (l.`lock_key` IS NOT NULL AND l.`session_id` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+== keys, by session, 2: take: free once more -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, a61a0eebc88575ae)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: cancel: looks for a waiter -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>',X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR (l.`lock_key` IS NOT NULL AND l.`session_id` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+== keys, by session, 2: take: and again -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, a61a0eebc88575ae)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: release: kept for a minimum time -> 2 yes
+-- 2 times:
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `session_id`, NULL), `expires_at_us` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `acquired_at_us` + ?, NULL) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+--
+== keys, by session, 2: take: by a session that ends -> 2 yes
+execute: INSERT INTO `P_session` ( `id`, `expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot`) VALUES (?, ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?, ?, ?, ?, ?, ?, TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?)
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (670 bytes, 8815d8d51586c6e1)
+text: SELECT `lock_key`, `session_id` = X'A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: poll: its session is gone -> 2 yes
+execute: DELETE FROM `P_session` WHERE `id` = ?
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, by session, 2: take over -> 2 yes
+-- 2 times:
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMES ... ROSECOND,?,UTC_TIMESTAMP(?)) OR (`expires_at_us` IS NULL AND NOT EXISTS (SELECT ? FROM `P_session` s WHERE s.`id` = ?))) (519 bytes, 9379d2050c560d1c)
+--
+== keys, by session, 2: release -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `fence` = CASE `lock_key` WHEN X'<golden n>' THEN 8 WHEN X'<golden n>' THEN 8 END
+== keys, expiring, 2: take: no such row -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (676 bytes, a0b5d5bf4f0ceadc)
+== keys, expiring, 2: insert -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR INSERT INTO `P_lock` ( `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, `expires_at_us`, `verified_by`, `verifies`) SELECT new_key, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', new_non ... n n>' AS new_key,<nonce> AS new_nonce UNION ALL SELECT X'<golden n>',<nonce>) new_keys WHERE `id` = 1 LOCK IN SHARE MODE (569 bytes, 31751a56d1799da6)
+== keys, expiring, 2: take: held by another -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (676 bytes, a9952bde1244a5bc)
+== keys, expiring, 2: take: held by another, after a poll -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (676 bytes, a9952bde1244a5bc)
+== keys, expiring, 2: poll: held -> 2 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, expiring, 2: poll: in order -> 2 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, expiring, 2: take: in order -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (676 bytes, a9952bde1244a5bc)
+== keys, expiring, 2: take: in order, registered -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (676 bytes, a9952bde1244a5bc)
+== keys, expiring, 2: release: of another's -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2' AND `fence` = CASE `lock_key` WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 END
+== keys, expiring, 2: cancel: of another's -> 2 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2' AND `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 END
+== keys, expiring, 2: extend -> 2 yes
+-- 2 times:
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `expires_at_us` = GREATEST(`expires_at_us`, ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))
+--
+== keys, expiring, 2: release -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `fence` = CASE `lock_key` WHEN X'<golden n>' THEN 1 WHEN X'<golden n>' THEN 1 END
+== keys, expiring, 2: poll: free -> 2 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce` FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, expiring, 2: take: free -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (676 bytes, a0b5d5bf4f0ceadc)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, expiring, 2: cancel -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END
+== keys, expiring, 2: take: free again -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (676 bytes, a0b5d5bf4f0ceadc)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, expiring, 2: release: looks for a waiter -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `fence` = CASE `lock_key` WHEN X'<golden n>' THEN 3 WHEN X'<golden n>' THEN 3 END
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>',X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR (l.`lock_key` IS NOT NULL AND l.`session_id` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+== keys, expiring, 2: take: free once more -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (676 bytes, a0b5d5bf4f0ceadc)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, expiring, 2: cancel: looks for a waiter -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>') AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>',X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR (l.`lock_key` IS NOT NULL AND l.`session_id` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+== keys, expiring, 2: take: and again -> 2 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END,  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (676 bytes, a0b5d5bf4f0ceadc)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>')
+== keys, expiring, 2: release: kept for a minimum time -> 2 yes
+-- 2 times:
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `session_id`, NULL), `expires_at_us` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `acquired_at_us` + ?, NULL) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+--
+== keys, by session, 64: take: no such row -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, f8dc273c1b99f02e)
+== keys, by session, 64: insert -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR INSERT INTO `P_lock` ( `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, `expires_at_us`, `verified_by`, `verifies`) SELECT new_key, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', new_non ... NION ALL SELECT X'<golden n>',<nonce> UNION ALL SELECT X'<golden n>',<nonce>) new_keys WHERE `id` = 1 LOCK IN SHARE MODE (2981 bytes, fbd9b0302074933d)
+== keys, by session, 64: take: held by another -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, bc62b9c819760c5c)
+== keys, by session, 64: take: held by another, after a poll -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, bc62b9c819760c5c)
+== keys, by session, 64: poll: held -> 64 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1228 bytes, 1b93c6c641e4e1c7)
+== keys, by session, 64: poll: in order -> 64 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1228 bytes, 1b93c6c641e4e1c7)
+== keys, by session, 64: take: in order -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, bc62b9c819760c5c)
+== keys, by session, 64: take: in order, registered -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, bc62b9c819760c5c)
+== keys, by session, 64: release: of another's -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... n n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 END (2807 bytes, 1a5abcf096037b96)
+== keys, by session, 64: cancel: of another's -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... n n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 END (2807 bytes, 98bd89f5352bec01)
+== keys, by session, 64: pass on -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... golden n>' THEN 1 WHEN X'<golden n>' THEN 1 WHEN X'<golden n>' THEN 1 END AND CONCAT(@@global.read_only) IN ('0', 'OFF') (5169 bytes, cbf66ee4c01569c5)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f50dd0c5a1cd98b2)
+== keys, by session, 64: release -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... n n>' THEN 2 WHEN X'<golden n>' THEN 2 WHEN X'<golden n>' THEN 2 WHEN X'<golden n>' THEN 2 WHEN X'<golden n>' THEN 2 END (2807 bytes, 48c58f96e4805232)
+== keys, by session, 64: poll: free -> 64 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1228 bytes, 1b93c6c641e4e1c7)
+== keys, by session, 64: take: free -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, f8dc273c1b99f02e)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f50dd0c5a1cd98b2)
+== keys, by session, 64: cancel -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... den n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END (3191 bytes, 81196227e545ca93)
+== keys, by session, 64: take: free again -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, f8dc273c1b99f02e)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f50dd0c5a1cd98b2)
+== keys, by session, 64: release: looks for a waiter -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... n n>' THEN 4 WHEN X'<golden n>' THEN 4 WHEN X'<golden n>' THEN 4 WHEN X'<golden n>' THEN 4 WHEN X'<golden n>' THEN 4 END (2807 bytes, c5f396d8fe7d6d8d)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<g ... d` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (1263 bytes, 9bcc75e28d03337b)
+== keys, by session, 64: take: free once more -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, f8dc273c1b99f02e)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f50dd0c5a1cd98b2)
+== keys, by session, 64: cancel: looks for a waiter -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... den n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> END (3191 bytes, 81196227e545ca93)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<g ... d` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (1263 bytes, 9bcc75e28d03337b)
+== keys, by session, 64: take: and again -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, f8dc273c1b99f02e)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f50dd0c5a1cd98b2)
+== keys, by session, 64: release: kept for a minimum time -> 64 yes
+-- 64 times:
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `session_id`, NULL), `expires_at_us` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `acquired_at_us` + ?, NULL) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+--
+== keys, by session, 64: take: by a session that ends -> 64 yes
+execute: INSERT INTO `P_session` ( `id`, `expires_at_us`, `ttl_us`, `beat`, `revoked`, `host`, `pid`, `label`, `started_at_us`, `boot`) VALUES (?, ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?, ?, ?, ?, ?, ?, TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), ?)
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3522 bytes, 4a036c89ef7720d0)
+text: SELECT `lock_key`, `session_id` = X'A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f30afe0933672a69)
+== keys, by session, 64: poll: its session is gone -> 64 yes
+execute: DELETE FROM `P_session` WHERE `id` = ?
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1228 bytes, 1b93c6c641e4e1c7)
+== keys, by session, 64: take over -> 64 yes
+-- 64 times:
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMES ... ROSECOND,?,UTC_TIMESTAMP(?)) OR (`expires_at_us` IS NULL AND NOT EXISTS (SELECT ? FROM `P_session` s WHERE s.`id` = ?))) (519 bytes, 9379d2050c560d1c)
+--
+== keys, by session, 64: release -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... n n>' THEN 8 WHEN X'<golden n>' THEN 8 WHEN X'<golden n>' THEN 8 WHEN X'<golden n>' THEN 8 WHEN X'<golden n>' THEN 8 END (2807 bytes, 965a8fbf733fefa5)
+== keys, expiring, 64: take: no such row -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN <nonce> WHEN X'<golden n>' THEN <nonce> WHEN  ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3528 bytes, 97e5b364b4aff202)
+== keys, expiring, 64: insert -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR INSERT INTO `P_lock` ( `lock_key`, `session_id`, `nonce`, `fence`, `acquired_at_us`, `expires_at_us`, `verified_by`, `verifies`) SELECT new_key, X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', new_non ... 8027 UNION ALL SELECT X'<golden n>',8028 UNION ALL SELECT X'<golden n>',8029) new_keys WHERE `id` = 1 LOCK IN SHARE MODE (2897 bytes, 138aa1dfa5c91d7b)
+== keys, expiring, 64: take: held by another -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 8030 WHEN X'<golden n>' THEN 8031 WHEN X'<gol ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3336 bytes, d85735843835dec3)
+== keys, expiring, 64: take: held by another, after a poll -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 8094 WHEN X'<golden n>' THEN 8095 WHEN X'<gol ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3336 bytes, 6a8bda81f4ad1a9c)
+== keys, expiring, 64: poll: held -> 64 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1228 bytes, 1b93c6c641e4e1c7)
+== keys, expiring, 64: poll: in order -> 64 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1228 bytes, 1b93c6c641e4e1c7)
+== keys, expiring, 64: take: in order -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 8158 WHEN X'<golden n>' THEN 8159 WHEN X'<gol ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3336 bytes, 1c8331c038454f23)
+== keys, expiring, 64: take: in order, registered -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2A2', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 8222 WHEN X'<golden n>' THEN 8223 WHEN X'<gol ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3336 bytes, 2f2fc5688ef554ec)
+== keys, expiring, 64: release: of another's -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... n n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 END (2807 bytes, 1a5abcf096037b96)
+== keys, expiring, 64: cancel: of another's -> 64 no
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... n n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 WHEN X'<golden n>' THEN 0 END (2807 bytes, 98bd89f5352bec01)
+== keys, expiring, 64: extend -> 64 yes
+-- 64 times:
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `expires_at_us` = GREATEST(`expires_at_us`, ? + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ? AND `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))
+--
+== keys, expiring, 64: release -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... n n>' THEN 1 WHEN X'<golden n>' THEN 1 WHEN X'<golden n>' THEN 1 WHEN X'<golden n>' THEN 1 WHEN X'<golden n>' THEN 1 END (2807 bytes, 58b30aa6df31d7d2)
+== keys, expiring, 64: poll: free -> 64 yes
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL, s.`id` IS NULL, IFNULL(l.`expires_at_us`, s.`expires_at_us`) - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`host`, s.`pid`, s.`label`, l.`nonce ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1228 bytes, 1b93c6c641e4e1c7)
+== keys, expiring, 64: take: free -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 8286 WHEN X'<golden n>' THEN 8287 WHEN X'<gol ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3336 bytes, e750500917767521)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f50dd0c5a1cd98b2)
+== keys, expiring, 64: cancel -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ...  WHEN X'<golden n>' THEN 8346 WHEN X'<golden n>' THEN 8347 WHEN X'<golden n>' THEN 8348 WHEN X'<golden n>' THEN 8349 END (2999 bytes, 3c7695b1fd58797b)
+== keys, expiring, 64: take: free again -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 8350 WHEN X'<golden n>' THEN 8351 WHEN X'<gol ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3336 bytes, 3d3869b43cd8a71f)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f50dd0c5a1cd98b2)
+== keys, expiring, 64: release: looks for a waiter -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ... n n>' THEN 3 WHEN X'<golden n>' THEN 3 WHEN X'<golden n>' THEN 3 WHEN X'<golden n>' THEN 3 WHEN X'<golden n>' THEN 3 END (2807 bytes, e099c898155c1185)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<g ... d` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (1263 bytes, 9bcc75e28d03337b)
+== keys, expiring, 64: take: free once more -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 8414 WHEN X'<golden n>' THEN 8415 WHEN X'<gol ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3336 bytes, 13fee2d1ffed1cc8)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f50dd0c5a1cd98b2)
+== keys, expiring, 64: cancel: looks for a waiter -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n> ...  WHEN X'<golden n>' THEN 8474 WHEN X'<golden n>' THEN 8475 WHEN X'<golden n>' THEN 8476 WHEN X'<golden n>' THEN 8477 END (2999 bytes, f6e75fa862712984)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `P_waiter` w LEFT JOIN `P_lock` l ON l.`lock_key` = w.`lock_key` WHERE w.`lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<g ... d` IS NULL)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (1263 bytes, 9bcc75e28d03337b)
+== keys, expiring, 64: take: and again -> 64 yes
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_lock` FORCE INDEX (PRIMARY) SET `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `nonce` = CASE `lock_key` WHEN X'<golden n>' THEN 8478 WHEN X'<golden n>' THEN 8479 WHEN X'<gol ... pires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND CONCAT(@@global.read_only) IN ('0', 'OFF') (3336 bytes, ff8680337cc27151)
+text: SELECT `lock_key`, `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1', `session_id` IS NULL, `nonce`, `fence` FROM `P_lock` WHERE `lock_key` IN (X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<go ... den n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>',X'<golden n>') (1047 bytes, f50dd0c5a1cd98b2)
+== keys, expiring, 64: release: kept for a minimum time -> 64 yes
+-- 64 times:
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `session_id`, NULL), `expires_at_us` = IF(`acquired_at_us` + ? > TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `acquired_at_us` + ?, NULL) WHERE `lock_key` = ? AND `session_id` = ? AND `fence` = ?
+--
+== operators, 1: take -> 1 yes
+execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `P_lock` SET `session_id` = ?, `nonce` = ?, `fence` = LAST_INSERT_ID(`fence` + ?), `acquired_at_us` = TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `expires_at_us` = NULL + TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), `verified_by` = ? WHERE `lock_key` = ? AND (`session_id` IS NULL OR `expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?))) AND CONCAT(@@global.read_only) IN (?, ?)
+== inspect
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE(l.`expires_at_us`, s.`expires_at_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) -  ... S NULL OR l.`expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND l.`lock_key` = X'<golden n>' (824 bytes, b9f5d41bef474be5)
+== list
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE(l.`expires_at_us`, s.`expires_at_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) -  ... at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) AND l.`lock_key` > X'' ORDER BY l.`lock_key` LIMIT 10 (845 bytes, ddf21e9f8f1b391c)
+text: SELECT w.`lock_key`, COUNT(*) FROM `P_waiter` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+== overview
+text: SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(CAST(h.fence AS DECIMAL(30)) - f.`fence`), 0), (SELECT COUNT(*) FROM `P_session` WHERE `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-0 ... (6))) AS dead FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` ) h LEFT JOIN `P_floor` f ON f.`id` = 1 (804 bytes, 2f2c6fb5604e8cc2)
+text: SELECT HEX(s.`id`), s.`host`, s.`pid`, s.`label`, s.`ttl_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - s.`started_at_us`, s.`expires_at_us` - TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)), s.`revoked`, COA ... 6))) GROUP BY l.`session_id` ) k ON k.session_id = s.`id` ORDER BY COALESCE(k.locks, 0) DESC, s.`started_at_us` LIMIT 10 (620 bytes, 62559acc8d2811cd)
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - l.`acquired_at_us`, COALESCE(l.`expires_at_us`, s.`expires_at_us`, TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) -  ... LL OR l.`expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))) ORDER BY l.`acquired_at_us` LIMIT 10 (828 bytes, 9b2b390a10d4c9e0)
+== waiters
+text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) - w.`since_us`, IFNULL(s.`host`, ''), IFNULL(s.`pid`, 0), IFNULL(s.`label`, '') FROM `P_waiter` w LEFT JOIN `P_session` s ON s.`id` = w.`session_id` WHERE w.`lock_key` = X'<golden n>' AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL ORDER BY w.`since_us`, w.`bell`
+== revoke
+text: UPDATE `P_session` SET `revoked` = 1 WHERE `id` = ( SELECT `session_id` FROM `P_lock` WHERE `lock_key` = X'<golden n>' AND `expires_at_us` IS NULL)
+== clean-up
+text: SELECT `id` FROM `P_session` WHERE `expires_at_us` + `ttl_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) ORDER BY `id` LIMIT 500
+text: SELECT `lock_key` FROM `P_lock` WHERE `lock_key` > X'' ORDER BY `lock_key` LIMIT 1 OFFSET 4999
+text: SELECT l.`lock_key`, l.`session_id`, l.`fence`, l.`expires_at_us` IS NULL FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` WHERE l.`lock_key` > X'' AND l.`acquired_at_us` + 1 <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01' ... AMP(6)), l.`expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)))) ORDER BY l.`lock_key` LIMIT 200 (541 bytes, 97019e8dd96125e8)
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `P_floor` SET `fence` = GREATEST(`fence`, 8) WHERE `id` = 1
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `P_lock` WHERE `lock_key` = X'<golden n>' AND `session_id` IS NULL AND `fence` <= 5
+-- 2 times:
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `P_lock` WHERE `lock_key` = X'<golden n>' AND `session_id` IS NULL AND `fence` <= 8
+--
+-- 2 times:
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `P_lock` WHERE `lock_key` = X'<golden n>' AND `session_id` IS NULL AND `fence` <= 5
+--
+-- 64 times:
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `P_lock` WHERE `lock_key` = X'<golden n>' AND `session_id` IS NULL AND `fence` <= 8
+--
+-- 31 times:
+text: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `P_lock` WHERE `lock_key` = X'<golden n>' AND `session_id` IS NULL AND `fence` <= 5
+--
+== examine
+text: SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', 'innodb_read_only', 'super_read_only', 'max_connections', 'max_prepared_stmt_count', 'hostname', ' ... 'group_replication_consistency', 'init_connect', 'innodb_deadlock_detect', 'version', 'version_comment', 'wait_timeout') (521 bytes, ff56613a4d04eb23)
+text: SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'Max_used_connections', 'Prepared_stmt_count', 'Slaves_connected', 'wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_ready', 'Uptime')
+text: SHOW SESSION STATUS LIKE 'Ssl_cipher'
+text: SELECT @@tx_isolation, @@autocommit
+text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
+text: SELECT @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@wait_timeout
+text: SHOW GRANTS
+text: SELECT version, migration FROM `P_schema_version` WHERE name='dlock'
+text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id`, w.`held` FROM `P_waiter` w WHERE 1 = 0
+text: SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(CAST(h.fence AS DECIMAL(30)) - f.`fence`), 0), (SELECT COUNT(*) FROM `P_session` WHERE `expires_at_us` > TIMESTAMPDIFF(MICROSECOND,'1970-01-0 ... (6))) AS dead FROM `P_lock` l LEFT JOIN `P_session` s ON s.`id` = l.`session_id` ) h LEFT JOIN `P_floor` f ON f.`id` = 1 (804 bytes, 2f2c6fb5604e8cc2)
+text: SELECT IFNULL(SUM(DATA_LENGTH + INDEX_LENGTH + DATA_FREE), 0) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN (_utf8mb4 X'<P_ in hex>6C6F636B', _utf8mb4 X'<P_ in hex>73657373696F6E', _utf8mb4 X'<P_ in hex>666C6F6F72')
+text: SELECT COUNT(*), IFNULL(SUM(l.`acquired_at_us` + 86400000000 <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))), 0) FROM `P_lock` l WHERE l.`session_id` IS NULL OR l.`expires_at_us` <= TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
+== verify
+UPDATE `locks`.`P_lock` SET `verified_by` = CONNECTION_ID(), `verifies` = `verifies` + 1 WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `fence` = 42 AND CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id)=<this server>
+== release in a transaction
+UPDATE `locks`.`P_lock` SET `session_id` = NULL, `expires_at_us` = NULL WHERE `lock_key` = X'<golden n>' AND `session_id` = X'A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1' AND `fence` = 42 AND CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id)=<this server>
+== blocker
+text: SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED
+-- 2 times:
+text: SELECT `verified_by`, `verifies` FROM `P_lock` WHERE `lock_key` = X'<golden n>'
+--
+== session: close
+execute: DELETE FROM `P_session` WHERE `id` = ?
