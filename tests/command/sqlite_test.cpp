@@ -340,7 +340,8 @@ class on_terminal {
 
 }  // namespace
 
-TEST_CASE_METHOD(file_scene, "dlock top: gives the terminal back as it was, also at Ctrl-Z and when it quits with a core") {
+TEST_CASE_METHOD(file_scene,
+                 "dlock top: gives the terminal back as it was, also at Ctrl-Z and when it quits with a core") {
   { lock_service locks{url}; }
   const std::string takes = "\x1b[?1049h", gives_back = "\x1b[?1049l";
   on_terminal program({"top", "--interval", "10ms"}, url);
