@@ -179,7 +179,7 @@ void expect_all_used(std::span<const statement_text> statements, std::span<const
   }
 }
 
-std::string write_values(std::string_view sql, std::initializer_list<named_part> values) {
+std::string write_values(std::string_view sql, std::span<const named_part> values) {
   std::string text;
   put_values(
       sql, values, [&](std::string_view part) { text.append(part); },

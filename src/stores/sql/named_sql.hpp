@@ -98,7 +98,10 @@ std::vector<statement_text> make_statements(std::initializer_list<std::span<cons
 
 /// The text with these for its parameters. Throws std::logic_error, which names it, for a parameter without a value and
 /// for a value without a parameter.
-std::string write_values(std::string_view sql, std::initializer_list<named_part> values);
+std::string write_values(std::string_view sql, std::span<const named_part> values);
+inline std::string write_values(std::string_view sql, std::initializer_list<named_part> values) {
+  return write_values(sql, std::span(values.begin(), values.size()));
+}
 
 /// A value of a statement for a transaction of the application's.
 struct named_value {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/sql/sql_connection.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "stores/sql/named_sql.hpp"
+
+namespace dlock::stores::sql {
+
+namespace {
+
+template <class Number, class Parse>
+Number number_in(const sql_row::cell& cell, Parse parse) {
+  if (const auto* const number = std::get_if<std::int64_t>(&cell)) return static_cast<Number>(*number);
+  if (const auto* const number = std::get_if<std::uint64_t>(&cell)) return static_cast<Number>(*number);
+  const auto* const text = std::get_if<std::string>(&cell);
+  return text == nullptr ? Number{0} : Number{parse(text->c_str(), nullptr, 10)};
+}
+
+}  // namespace
+
+std::int64_t sql_row::integer(std::size_t column) const {
+  return number_in<std::int64_t>(cells_.at(column), std::strtoll);
+}
+
+std::uint64_t sql_row::natural(std::size_t column) const {
+  return number_in<std::uint64_t>(cells_.at(column), std::strtoull);
+}
+
+microseconds sql_row::time(std::size_t column) const {
+  return microseconds{std::max<std::int64_t>(0, integer(column))};
+}
+
+std::string_view sql_row::text(std::size_t column) const {
+  const auto* const text = std::get_if<std::string>(&cells_.at(column));
+  return text == nullptr ? std::string_view() : std::string_view(*text);
+}
+
+id128 sql_row::id(std::size_t column) const {
+  id128 id;
+  const auto bytes = text(column);
+  if (bytes.size() == id.bytes.size()) std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
+  return id;
+}
+
+row_value sql_row::key(std::size_t column) const {
+  const auto& cell = cells_.at(column);
+  if (const auto* const number = std::get_if<std::int64_t>(&cell)) return *number;
+  if (const auto* const number = std::get_if<std::uint64_t>(&cell)) return *number;
+  return std::string(text(column));
+}
+
+std::string write_out(std::string_view sql, sql_values values, std::string (*literal)(const sql_value& value)) {
+  std::vector<std::string> literals;
+  literals.reserve(values.size());
+  std::vector<named_part> parts;
+  parts.reserve(values.size());
+  for (const auto& each : values) {
+    literals.push_back(literal(each.value));
+    parts.push_back({each.name, literals.back()});
+  }
+  return write_values(sql, parts);
+}
+
+}  // namespace dlock::stores::sql
