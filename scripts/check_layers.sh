@@ -87,7 +87,7 @@ folder_rule() {
     src/key/*) echo 3 base key ;;
     src/stores/sql/*) echo 4 stores/findings.hpp stores/sql ;;
     src/stores/memory/*) echo 4 stores/memory ;;
-    src/stores/mysql/client/*) echo 4 stores/findings.hpp stores/mysql/client stores/name_lookup.hpp ;;
+    src/stores/mysql/client/*) echo 4 stores/findings.hpp stores/mysql/client stores/name_lookup.hpp stores/sql/sql_connection.hpp ;;
     src/stores/mysql/bound/*) echo 4 stores/key_listeners.hpp stores/mysql/bound stores/mysql/client ;;
     src/stores/mysql/parked/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/sql ;;
     src/stores/mysql/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/mysql/client stores/mysql/lease_table stores/mysql/parked stores/sql ;;
@@ -97,7 +97,7 @@ folder_rule() {
     src/stores/mysql/for_update/*) echo 4 stores/hangup_watch.hpp stores/key_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
     src/stores/mysql/*) echo 4 stores/hangup_watch.hpp stores/mysql stores/sql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
-    src/stores/sqlite/client/*) echo 4 stores/sqlite/client engine/books/transaction_watch.hpp ;;
+    src/stores/sqlite/client/*) echo 4 stores/sqlite/client stores/sql/sql_connection.hpp engine/books/transaction_watch.hpp ;;
     src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/sqlite stores/sql ;;
     src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client ;;
     src/stores/redis/*)

@@ -96,21 +96,30 @@ using sql_rows = std::vector<sql_row>;
 
 // ---- the connection -------------------------------------------------------------------------------------------------
 
+/// What a change does where another transaction has locked what it needs.
+enum class row_locks : std::uint8_t {
+  of_file,     ///< there is one lock for all rows, for which each change waits
+  refused,     ///< row_wait::avoid fails the change at once, with fault::contended
+  waited_for,  ///< it waits for the row, whatever it says: only SELECT ... FOR UPDATE can ask before
+};
+
+/// Refers to a function of the caller, which must outlive the call and no more.
+class body_ref {
+ public:
+  template <class Function>
+  explicit body_ref(Function& function) noexcept
+      : function_(&function), call_([](void* to) { return reply((*static_cast<Function*>(to))()); }) {}
+  reply operator()() const { return call_(function_); }
+
+ private:
+  void* function_;
+  reply (*call_)(void*);
+};
+
 /// A connection to a database. It knows no table.
 class sql_connection : public connection {
  public:
-  /// Refers to the caller's function, which must outlive the call and no more.
-  class body {
-   public:
-    template <class Function>
-    explicit body(Function& function) noexcept
-        : function_(&function), call_([](void* to) { return reply((*static_cast<Function*>(to))()); }) {}
-    reply operator()() const { return call_(function_); }
-
-   private:
-    void* function_;
-    reply (*call_)(void*);
-  };
+  virtual row_locks locks() const noexcept = 0;
 
   /// Runs a text that reads: yes, and all its rows, or how it failed. Rows of a try that failed do not count. Throws
   /// std::bad_alloc, and std::logic_error for a parameter without a value.
@@ -122,10 +131,10 @@ class sql_connection : public connection {
   /// Runs a body of several changes. Where each commit costs a sync of the disk, they are one transaction: it is
   /// committed if the body answers yes, and otherwise the body's changes are undone. Elsewhere each change stands for
   /// itself, so that no row stays locked between them: the body must be right in both cases. Not to be nested.
-  virtual reply transact(body changes) = 0;
+  virtual reply transact(body_ref changes) = 0;
 
   /// Calls the body of a verb if the connection may be used, and turns what the body throws into a reply.
-  virtual reply attempt(const char* doing, body verb) noexcept = 0;
+  virtual reply attempt(const char* doing, body_ref verb) noexcept = 0;
 
   // ---- statements that the connection prepares and keeps ------------------------------------------------------------
 };
@@ -135,7 +144,7 @@ template <class Connection = sql_connection, class Body>
 reply attempt(connection& on, const char* doing, Body&& body) noexcept {
   auto& with = static_cast<Connection&>(on);
   auto verb = [&] { return body(with); };
-  return with.attempt(doing, sql_connection::body(verb));
+  return with.attempt(doing, body_ref(verb));
 }
 
 // ---- for drivers that send values inside the text -------------------------------------------------------------------

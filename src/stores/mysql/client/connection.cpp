@@ -21,6 +21,7 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/server.hpp"
+#include "stores/mysql/client/text.hpp"
 
 namespace dlock::stores::mysql {
 namespace {
@@ -242,6 +243,45 @@ reply mysql_connection::change(const std::string& sql, const char* doing) {
   if (answer.result == outcome::yes && rows == 0) answer.result = outcome::no;
   if (answer.result == outcome::yes) answer.fence = mysql_insert_id(handle());
   return answer;
+}
+
+// ---- what the code above all databases sends ------------------------------------------------------------------------
+
+namespace {
+
+std::string literal_of(const sql::sql_value& value) {
+  struct to_literal {
+    std::string operator()(std::monostate) const { return "NULL"; }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(std::uint64_t number) const { return std::to_string(number); }
+    std::string operator()(std::string_view text) const { return mysql_text_literal(text); }
+    std::string operator()(sql::sql_bytes bytes) const { return mysql_literal(bytes.value); }
+    std::string operator()(const id128& id) const { return mysql_literal(id); }
+  };
+  return std::visit(to_literal{}, value);
+}
+
+}  // namespace
+
+reply mysql_connection::read(const sql::sql_text& statement, sql::sql_values values, sql::sql_rows& rows) {
+  const auto text = sql::write_out(statement.sql, values, literal_of);
+  reply answer;
+  answer.result = repeat(answer.why, [&] {
+    rows.clear();
+    const bool done = run_mysql(handle(), text, statement.doing, rows, answer.why);
+    return done ? outcome::yes : outcome_of_mysql_error(static_cast<unsigned>(answer.why.native));
+  });
+  return answer;
+}
+
+reply mysql_connection::change(const sql::sql_text& statement, sql::sql_values values) {
+  auto text = sql::write_out(statement.sql, values, literal_of);
+  if (statement.if_locked != row_wait::accept) text.insert(0, quick_prefix());
+  return change(text, statement.doing);
+}
+
+reply mysql_connection::attempt(const char* doing, sql::body_ref verb) noexcept {
+  return reply_or_in_doubt(*this, doing, verb);
 }
 
 bool mysql_connection::prepare(mysql_statement& statement, fault& why) {

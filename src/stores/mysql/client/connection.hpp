@@ -15,6 +15,7 @@
 #include "stores/mysql/client/native.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/statement.hpp"
+#include "stores/sql/sql_connection.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -29,7 +30,7 @@ struct mysql_opened {
 
 /// A connection to a server that takes locks. It knows no table: a scheme derives from it, or uses it, with statements
 /// of its own.
-class mysql_connection : public connection {
+class mysql_connection : public sql::sql_connection {
  public:
   /// `hosts` must outlive it. Throws std::system_error if there is no file descriptor left.
   mysql_connection(mysql_opened from, mysql_hosts& hosts);
@@ -93,6 +94,14 @@ class mysql_connection : public connection {
 
   /// Takes note of an error: some end the connection. Adds which server it was.
   void note_error(fault& why) noexcept;
+  sql::row_locks locks() const noexcept override {
+    return quick_ ? sql::row_locks::refused : sql::row_locks::waited_for;
+  }
+  reply read(const sql::sql_text& statement, sql::sql_values values, sql::sql_rows& rows) override;
+  reply change(const sql::sql_text& statement, sql::sql_values values) override;
+  reply transact(sql::body_ref changes) override { return changes(); }
+  reply attempt(const char* doing, sql::body_ref verb) noexcept override;
+
   /// Adds to an error what it means for the tables of a scheme.
   virtual void explain(fault& /*why*/) const {}
 

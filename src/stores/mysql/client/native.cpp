@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "base/signals.hpp"
 #include "stores/mysql/client/errors.hpp"
@@ -76,23 +78,47 @@ fault fault_of(MYSQL* handle, std::string_view doing) {
   return make_mysql_fault(mysql_errno(handle), mysql_sqlstate(handle), mysql_error(handle), doing);
 }
 
-bool read_rows(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why) {
+/// Calls row(values, lengths, columns) for each row.
+template <class Row>
+bool read_each(MYSQL* handle, std::string_view doing, fault& why, Row&& row) {
   const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(mysql_store_result(handle), mysql_free_result);
   if (!result) {
     if (mysql_errno(handle) == 0) return true;
     why = fault_of(handle, doing);
     return false;
   }
-  const auto columns = mysql_num_fields(result.get());
-  while (MYSQL_ROW row = mysql_fetch_row(result.get())) {
-    const unsigned long* const lengths = mysql_fetch_lengths(result.get());
-    if (rows == nullptr) continue;
-    auto& added = rows->emplace_back(columns);
-    for (unsigned i = 0; i != columns; ++i) {
+  const std::span columns(mysql_fetch_fields(result.get()), mysql_num_fields(result.get()));
+  while (MYSQL_ROW values = mysql_fetch_row(result.get())) row(values, mysql_fetch_lengths(result.get()), columns);
+  return true;
+}
+
+bool read_rows(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why) {
+  return read_each(handle, doing, why, [&](MYSQL_ROW row, const unsigned long* lengths, const auto& columns) {
+    if (rows == nullptr) return;
+    auto& added = rows->emplace_back(columns.size());
+    for (std::size_t i = 0; i != columns.size(); ++i) {
       if (row[i] != nullptr) added[i] = std::string(row[i], lengths[i]);
     }
+  });
+}
+
+bool is_integer(const MYSQL_FIELD& column) noexcept {
+  switch (column.type) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+    case MYSQL_TYPE_YEAR: return true;
+    default: return false;
   }
-  return true;
+}
+
+sql::sql_row::cell cell_of(const char* value, unsigned long length, const MYSQL_FIELD& column) {
+  if (value == nullptr) return std::monostate{};
+  if (!is_integer(column)) return std::string(value, length);
+  if ((column.flags & UNSIGNED_FLAG) != 0) return std::uint64_t{std::strtoull(value, nullptr, 10)};
+  return std::int64_t{std::strtoll(value, nullptr, 10)};
 }
 
 mysql_handle log_in(const mysql_settings& settings, const mysql_login& login, const store_url::endpoint& host,
@@ -171,6 +197,17 @@ bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, my
   if (mysql_real_query(handle, sql.data(), sql.size()) == 0) return read_rows(handle, doing, rows, why);
   why = fault_of(handle, doing);
   return false;
+}
+
+bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, sql::sql_rows& rows, fault& why) {
+  if (mysql_real_query(handle, sql.data(), sql.size()) != 0) {
+    why = fault_of(handle, doing);
+    return false;
+  }
+  return read_each(handle, doing, why, [&](MYSQL_ROW row, const unsigned long* lengths, const auto& columns) {
+    auto& added = rows.emplace_back();
+    for (std::size_t i = 0; i != columns.size(); ++i) added.add(cell_of(row[i], lengths[i], columns[i]));
+  });
 }
 
 bool send_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, fault& why) {

@@ -17,6 +17,7 @@
 
 #include "dlock/store_interface/store_types.hpp"
 #include "stores/mysql/client/settings.hpp"
+#include "stores/sql/sql_connection.hpp"
 
 namespace dlock::stores::mysql {
 
@@ -42,6 +43,8 @@ mysql_handle connect_application(const mysql_settings& settings, const store_url
 
 /// Runs a statement whose text holds all its values. `rows` may be null. False, and the reason in `why`, if it failed.
 bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, mysql_rows* rows, fault& why);
+/// The same of a text that shows rows: columns of integers become numbers.
+bool run_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, sql::sql_rows& rows, fault& why);
 /// The same in two steps, between which the caller may wait for the answer as it likes: sends it, and reads the answer.
 bool send_mysql(MYSQL* handle, const std::string& sql, std::string_view doing, fault& why);
 bool read_mysql(MYSQL* handle, std::string_view doing, mysql_rows* rows, fault& why);

@@ -81,6 +81,7 @@ class shared_connection final : public mysql_connection {
   shared_connection(mysql_opened from, const scheme_sql& sql, mysql_hosts& hosts);
 
   shared_values& values() noexcept { return values_; }
+  using mysql_connection::change;
   /// Runs the statement of a verb that writes. No row matched, or the key was there: no. What is ours may not have
   /// reached this node of a cluster yet, so a "no" about that is asked again.
   reply change(verb action, row_wait if_locked) {

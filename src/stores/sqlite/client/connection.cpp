@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <new>
 #include <odb/exceptions.hxx>
 #include <odb/sqlite/exceptions.hxx>
+#include <stdexcept>
 
 #include "stores/sqlite/client/errors.hpp"
 
@@ -78,6 +81,118 @@ int sqlite_connection::pragma(const char* sql, sqlite_busy_retry& retry, std::st
       statement, sql, retry, [&](auto&&...) { answer.clear(); },
       [&](const sqlite_statement& row) { answer = row.text(0); });
   return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+// ---- what the code above all databases sends ------------------------------------------------------------------------
+
+namespace {
+
+void bind_value(sqlite_statement& to, int at, const sql::sql_value& value) {
+  struct binding {
+    sqlite_statement& to;
+    int at;
+    void operator()(std::monostate) const { to.bind_null(at); }
+    void operator()(std::int64_t number) const { to.bind(at, number); }
+    void operator()(std::uint64_t number) const { to.bind(at, number); }
+    void operator()(std::string_view text) const { to.bind_text(at, text); }
+    void operator()(sql::sql_bytes bytes) const { to.bind_blob(at, bytes.value); }
+    void operator()(const id128& id) const { to.bind_id(at, id); }
+  };
+  std::visit(binding{to, at}, value);
+}
+
+void bind_all(sqlite_statement& to, sql::sql_values values, std::int64_t now, const std::string& boot) {
+  std::size_t bound = 0;
+  for (int at = 1; at <= to.parameter_count(); ++at) {
+    const auto name = to.parameter_name(at).substr(1);
+    const auto given = std::find_if(values.begin(), values.end(), [&](const auto& each) { return each.name == name; });
+    if (given != values.end()) {
+      bind_value(to, at, given->value);
+      ++bound;
+    } else if (name == "now") {
+      to.bind(at, now);
+    } else if (name == "boot") {
+      to.bind_text(at, boot);
+    } else {
+      throw std::logic_error(fmt::format("dlock: the parameter ':{}' has no value", name));
+    }
+  }
+  if (bound != values.size()) throw std::logic_error("dlock: a value has no parameter");
+}
+
+sql::sql_row::cell cell_of(const sqlite_statement& row, int column) {
+  if (row.is_null(column)) return std::monostate{};
+  if (row.is_integer(column)) return row.integer(column);
+  return std::string(row.is_blob(column) ? row.bytes(column) : row.text(column));
+}
+
+}  // namespace
+
+reply sqlite_connection::read(const sql::sql_text& statement, sql::sql_values values, sql::sql_rows& rows) {
+  sqlite_busy_retry retry(*this, lane::read);
+  sqlite_statement prepared;
+  const auto bind = [&](sqlite_statement& to, std::int64_t now) {
+    rows.clear();
+    bind_all(to, values, now, file_->boot);
+  };
+  const auto row = [&](const sqlite_statement& shown) {
+    auto& added = rows.emplace_back();
+    for (int i = 0; i != shown.columns(); ++i) added.add(cell_of(shown, i));
+  };
+  const int code = run(prepared, statement.sql, retry, bind, row);
+  return code == SQLITE_DONE ? reply{.result = outcome::yes} : refused(code, false);
+}
+
+reply sqlite_connection::change(const sql::sql_text& statement, sql::sql_values values) {
+  if (writing_ != nullptr) return change(*writing_, statement, values);
+  sqlite_busy_retry retry(*this, lane::write);
+  writing alone{retry};
+  return change(alone, statement, values);
+}
+
+reply sqlite_connection::change(writing& in, const sql::sql_text& statement, sql::sql_values values) {
+  std::uint64_t number = 0;
+  const auto bind = [&](sqlite_statement& to, std::int64_t now) {
+    number = 0;
+    bind_all(to, values, now, file_->boot);
+  };
+  // The row is shown before the change is committed: it counts only after SQLITE_DONE.
+  const auto row = [&](const sqlite_statement& shown) { number = static_cast<std::uint64_t>(shown.integer(0)); };
+  const int code = run(in.statements[statement.sql], statement.sql, in.retry, bind, row);
+  if (code != SQLITE_DONE) return refused(code, true);
+  return {.result = changed() ? outcome::yes : outcome::no, .fence = number};
+}
+
+reply sqlite_connection::transact(sql::body_ref changes) {
+  sqlite_busy_retry retry(*this, lane::write);
+  writing in{retry};
+  const struct ending {
+    writing*& to;
+    ~ending() { to = nullptr; }
+  } at_the_end{writing_ = &in};
+  reply answer, failed;
+  const bool done = transact(retry, failed, [&] {
+    answer = changes();
+    if (answer.result == outcome::yes) return true;
+    failed = answer;
+    // What a transaction that is rolled back sent did certainly nothing.
+    if (failed.result == outcome::unknown) failed.result = outcome::failed;
+    return false;
+  });
+  return done ? answer : failed;
+}
+
+reply sqlite_connection::attempt(const char* /*doing*/, sql::body_ref verb) noexcept try {
+  if (const int code = check(); code != SQLITE_OK) return refused(code, false);
+  try {
+    return verb();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    return {.why = {.text = fmt::format("SQLite file '{}': {}", file_->settings.path, e.what())}};
+  }
+} catch (...) {
+  return out_of_memory();
 }
 
 void sqlite_connection::interrupt() noexcept {

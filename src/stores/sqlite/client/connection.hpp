@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -10,6 +12,7 @@
 #include <utility>
 
 #include "dlock/store_interface/store.hpp"
+#include "stores/sql/sql_connection.hpp"
 #include "stores/sqlite/client/busy_retry.hpp"
 #include "stores/sqlite/client/file.hpp"
 #include "stores/sqlite/client/statement.hpp"
@@ -18,7 +21,7 @@ namespace dlock::stores::sqlite {
 
 /// One connection to a file: ODB's, with statements prepared on its native handle. It knows no table: a scheme derives
 /// from it, or uses it, with other statements.
-class sqlite_connection : public connection {
+class sqlite_connection : public sql::sql_connection {
  public:
   explicit sqlite_connection(std::shared_ptr<sqlite_file> file) : file_(std::move(file)) {}
 
@@ -44,6 +47,12 @@ class sqlite_connection : public connection {
   template <class Body>
   bool transact(sqlite_busy_retry& retry, reply& failed, Body&& body);
 
+  sql::row_locks locks() const noexcept override { return sql::row_locks::of_file; }
+  reply read(const sql::sql_text& statement, sql::sql_values values, sql::sql_rows& rows) override;
+  reply change(const sql::sql_text& statement, sql::sql_values values) override;
+  reply transact(sql::body_ref changes) override;
+  reply attempt(const char* doing, sql::body_ref verb) noexcept override;
+
   /// Of the statement that run() ended with SQLITE_DONE.
   bool changed() noexcept { return ::sqlite3_changes(handle()) > 0; }
 
@@ -59,6 +68,13 @@ class sqlite_connection : public connection {
   sqlite_write_queue::waiter& waiter() noexcept { return waiter_; }
 
  private:
+  /// A transaction of changes, with the statements that it has prepared.
+  struct writing {
+    sqlite_busy_retry& retry;
+    std::map<std::string, sqlite_statement, std::less<>> statements{};
+  };
+
+  reply change(writing& in, const sql::sql_text& statement, sql::sql_values values);
   void connect(bool create);
   /// Settings, and what can't work. False: `why` says it.
   bool set_up(microseconds limit, fault& why);
@@ -71,6 +87,7 @@ class sqlite_connection : public connection {
   // After odb_: they must be finalized before it is closed.
   sqlite_statement begin_{};
   sqlite_statement commit_{};
+  writing* writing_ = nullptr;  // while transact() runs
   connection_identity identity_{};
   sqlite_write_queue::waiter waiter_;
   std::atomic<bool> interrupted_{false};

@@ -39,7 +39,7 @@ class sqlite_statement {
     ::sqlite3_bind_text64(raw_.get(), at, text.data() ? text.data() : "", text.size(), SQLITE_STATIC, SQLITE_UTF8);
   }
   void bind_blob(int at, std::string_view bytes) noexcept {
-    ::sqlite3_bind_blob64(raw_.get(), at, bytes.data(), bytes.size(), SQLITE_STATIC);
+    ::sqlite3_bind_blob64(raw_.get(), at, bytes.data() ? bytes.data() : "", bytes.size(), SQLITE_STATIC);
   }
   void bind_id(int at, const id128& id) noexcept {
     ::sqlite3_bind_blob64(raw_.get(), at, id.bytes.data(), id.bytes.size(), SQLITE_STATIC);
@@ -56,6 +56,13 @@ class sqlite_statement {
     }
   }
 
+  int parameter_count() const noexcept { return ::sqlite3_bind_parameter_count(raw_.get()); }
+  /// With its colon; empty: it has none. `at` counts from 1.
+  std::string_view parameter_name(int at) const noexcept {
+    const char* const name = ::sqlite3_bind_parameter_name(raw_.get(), at);
+    return name == nullptr ? std::string_view() : std::string_view(name);
+  }
+
   void bind_named_blob(const char* name, std::string_view bytes) noexcept {
     if (const int at = ::sqlite3_bind_parameter_index(raw_.get(), name); at != 0) bind_blob(at, bytes);
   }
@@ -66,7 +73,9 @@ class sqlite_statement {
     if (raw_) ::sqlite3_reset(raw_.get());
   }
 
+  int columns() const noexcept { return ::sqlite3_column_count(raw_.get()); }
   bool is_integer(int column) const noexcept { return ::sqlite3_column_type(raw_.get(), column) == SQLITE_INTEGER; }
+  bool is_blob(int column) const noexcept { return ::sqlite3_column_type(raw_.get(), column) == SQLITE_BLOB; }
   bool is_null(int column) const noexcept { return ::sqlite3_column_type(raw_.get(), column) == SQLITE_NULL; }
   std::int64_t integer(int column) const noexcept { return ::sqlite3_column_int64(raw_.get(), column); }
   /// A BLOB. Valid until the next step. (Of a text these would be the bytes of the file's encoding.)
