@@ -34,17 +34,16 @@ namespace stores = dlock::stores::mysql;
 using dlock::stores::state_row_options;
 using dlock::stores::t_lock_options;
 using dlock::stores::unique_insert_options;
-using stores::shared_table::row_scheme_settings;
 using stores::shared_table::scheme_sql;
 
-template <class Settings, class Options>
+template <auto Scheme, class Options>
 scheme_sql ours_of(const dlock::store_url& at) {
-  const Settings settings(at, Options{});
-  stores::mysql_client client(settings);
+  const auto scheme = Scheme(at, Options{});
+  stores::mysql_client client(scheme.settings);
   dlock::fault why;
-  const auto with = client.open<stores::mysql_connection>(settings.connect_timeout, {}, why);
+  const auto with = client.open<stores::mysql_connection>(scheme.settings.connect_timeout, {}, why);
   if (!with) throw std::runtime_error(why.text);
-  return make_sql(stores::shared_table::layout::read(*with, settings), settings);
+  return scheme.make_sql(stores::shared_table::layout::read(*with, scheme.settings));
 }
 
 struct scheme {
@@ -59,7 +58,7 @@ struct scheme {
 };
 
 constexpr scheme schemes[] = {
-    {"unique_insert", verb::insert, false, ours_of<row_scheme_settings, unique_insert_options>,
+    {"unique_insert", verb::insert, false, ours_of<stores::shared_table::unique_insert, unique_insert_options>,
      "id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, resource varchar(50) NOT NULL UNIQUE, lock_owner varchar(50) NOT "
      "NULL "
      "DEFAULT '', lock_expire_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP",
@@ -67,7 +66,7 @@ constexpr scheme schemes[] = {
      "interval 30 "
      "second))",
      "delete from bench_locks where resource = ? and lock_owner = 'by-hand-1'", ""},
-    {"state_row", verb::take, false, ours_of<row_scheme_settings, state_row_options>,
+    {"state_row", verb::take, false, ours_of<stores::shared_table::state_row, state_row_options>,
      "id int NOT NULL AUTO_INCREMENT PRIMARY KEY, lock_name varchar(64) NOT NULL UNIQUE, lock_state int NOT NULL, "
      "lock_info "
      "varchar(64) NOT NULL, expiration_time datetime",
@@ -76,7 +75,7 @@ constexpr scheme schemes[] = {
      "lock_name = ? and lock_state = 0",
      "update bench_locks set lock_state = 0 where lock_name = ? and lock_state = 1",
      "insert into bench_locks (lock_name, lock_state, lock_info) values ('raw:4711', 0, '')"},
-    {"t_lock", verb::take, true, ours_of<stores::t_lock::t_lock_settings, t_lock_options>,
+    {"t_lock", verb::take, true, ours_of<stores::t_lock::t_lock_scheme, t_lock_options>,
      "lock_key varchar(32) PRIMARY KEY NOT NULL, request_id varchar(64) NOT NULL DEFAULT '', lock_count INT NOT NULL "
      "DEFAULT 0, timeout BIGINT NOT NULL DEFAULT 0, version INT NOT NULL DEFAULT 0",
      "UPDATE bench_locks SET request_id = 'by-hand-1',lock_count = 1,timeout = 4102444800000,version = version + 1 "

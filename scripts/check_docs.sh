@@ -213,11 +213,10 @@ fi
 # ---- the statements of docs/protocol.md --------------------------------------------------------------------------
 
 shared_sql=src/stores/sql/lease_sql.cpp # the statements that all databases have
-sql_of_source() { # file of a database...: its text and the shared one in one line, without blanks, with the default names of tables and columns
-  local text word name before=
-  text=$(sed 's|//.*||' "$shared_sql" "$@" | tr -d '\n' | sed -E 's/[[:space:]]//g; s/\{(now|nonce)\}/:\1/g
-    s/\{(lock|session|floor|waiter)\}/dlock_\1/g; s/\{(lock|session|floor|waiter)\.([a-z_]+)\}/\2/g')
-  # {"greatest","GREATEST"} and constexprconstchar*grant=R"(...)" stand for {greatest} and {grant}; words have words in them.
+lock_sql=src/stores/sql/lock_statements.cpp # those about locks, which are the same for all kinds of tables
+in_one_line() { sed 's|//.*||' "$@" | tr -d '\n' | sed -E 's/[[:space:]]//g'; }
+expand_words() { # text: {"greatest","GREATEST"} and constexprconstchar*grant=R"(...)" stand for {greatest} and {grant}; words have words in them
+  local text=$1 word name before=
   while [ "$text" != "$before" ]; do
     before=$text
     while read -r word; do
@@ -227,6 +226,10 @@ sql_of_source() { # file of a database...: its text and the shared one in one li
       grep -oP 'constexprconstchar\*\K[a-z_]+=R"\(.*?(?=\)";)' <<<"$text" | sed 's/R"(//')
   done
   printf '%s\n' "$text"
+}
+sql_of_source() { # file of a database...: its text and the shared one in one line, without blanks, with the default names of tables and columns
+  expand_words "$(in_one_line "$shared_sql" "$@" | sed -E 's/\{(now|nonce)\}/:\1/g
+    s/\{(lock|session|floor|waiter)\}/dlock_\1/g; s/\{(lock|session|floor|waiter)\.([a-z_]+)\}/\2/g')"
 }
 sql_of_page() { # heading: one line for each block below it, without blanks
   awk -v heading="## $1" '/^## / { inside = $0 == heading } !inside { next }
@@ -244,19 +247,25 @@ compare_sql() { # heading, file of a database, what it uses...
   [ $count -gt 0 ] || offend "docs/protocol.md:1: no statement below '$heading'"
 }
 # Below a line "<!-- sql: FILE SCHEME -->", up to the next text: of a scheme on a table of other programs, with its default names.
+# FILE has the dictionary SCHEME_words.
 scheme_names() { # scheme: what its placeholders are called in the page
+  echo 's/\{(passed|until|no_expiry)\}/:\1/g; s/\{:key\}/:key/g; s/\{and_state\}//g'
   case $1 in
-    unique_insert) echo "s/\{set_taken\}//g; s/\{is_free\}/COALESCE({owner},'')=''/g; s/\{insert_state\}//g"
-      echo 's/\{table\}/lock_table/g; s/\{key\}/resource/g; s/\{owner\}/lock_owner/g; s/\{expiry\}/lock_expire_time/g' ;;
-    state_row) echo "s/\{set_taken\}/{state}=1,/g; s/\{is_free\}/{state}=0/g; s/\{and_taken\}/AND{state}=1/g"
-      echo "s/\{free_row\}/UPDATE{table}SET{state}=0,{owner}='':no_expiry/g"
-      echo 's/\{table\}/lock_table/g; s/\{key\}/lock_name/g; s/\{owner\}/lock_info/g; s/\{expiry\}/expiration_time/g; s/\{state\}/lock_state/g' ;;
-    t_lock) echo 's/\{table\}/t_lock/g' ;;
+    unique_insert) echo 's/\{table\}/lock_table/g; s/\{key\}/resource/g; s/\{owner\}/lock_owner/g; s/\{expiry\}/lock_expire_time/g' ;;
+    state_row) echo 's/\{table\}/lock_table/g; s/\{key\}/lock_name/g; s/\{owner\}/lock_info/g; s/\{expiry\}/expiration_time/g; s/\{state\}/lock_state/g' ;;
+    t_lock) echo 's/\{table\}/t_lock/g; s/\{key\}/lock_key/g; s/\{(now|skew)\}/:\1/g' ;;
   esac
+}
+words_of() { # dictionary, file
+  awk -v begin="$1[] = {" 'index($0, begin) { inside = 1 } inside { print } /^};/ { inside = 0 }' "$2"
 }
 while IFS=: read -r line marker; do
   read -r _ _ file scheme _ <<<"$marker"
-  source=$(sed 's|^ *//.*||' "$file" | tr -d '\n' | sed -E "s/[[:space:]]//g; $(scheme_names "$scheme"); s/\{:?([a-z_]+)\}/:\1/g")
+  names=$(scheme_names "$scheme")
+  [ "$scheme" != t_lock ] || names=${names/passed|until/passed}
+  source=$(expand_words "$( (words_of "${scheme}_words" "$file"
+    words_of words_of_rows src/stores/mysql/shared_table/row_schemes.cpp
+    cat "$lock_sql") | in_one_line | sed -E "$names")")
   while IFS= read -r statement; do
     grep -qF -- "R\"($statement)\"" <<<"$source" || offend "docs/mysql-schemes.md:$line: not in $file: $statement"
   done < <(awk -v at="$line" 'NR <= at { next } /^```sql/ { code = 1; text = ""; next }

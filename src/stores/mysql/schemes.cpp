@@ -26,12 +26,6 @@ std::shared_ptr<store> open_lease_table(store_url url) {
   return std::make_shared<mysql::lease_table::mysql_store>(mysql::lease_table::lease_settings::parse(std::move(url)));
 }
 
-std::shared_ptr<store> open_row_scheme(const mysql::shared_table::row_scheme_settings& settings) {
-  using namespace mysql::shared_table;
-  return std::make_shared<shared_table_store>(settings,
-                                              [settings](const layout& table) { return make_sql(table, settings); });
-}
-
 struct scheme {
   std::string_view name;
   std::shared_ptr<store> (*open)(store_url);
@@ -49,15 +43,17 @@ constexpr scheme schemes[] = {
 }  // namespace
 
 std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_options& options) {
-  return open_row_scheme({std::move(url), options});
+  return std::make_shared<mysql::shared_table::shared_table_store>(
+      mysql::shared_table::unique_insert(std::move(url), options));
 }
 
 std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options) {
-  return open_row_scheme({std::move(url), options});
+  return std::make_shared<mysql::shared_table::shared_table_store>(
+      mysql::shared_table::state_row(std::move(url), options));
 }
 
 std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options) {
-  return std::make_shared<mysql::t_lock::t_lock_store>(mysql::t_lock::t_lock_settings(std::move(url), options));
+  return std::make_shared<mysql::t_lock::t_lock_store>(mysql::t_lock::t_lock_scheme(std::move(url), options));
 }
 
 std::shared_ptr<store> open_named_lock(store_url url, const named_lock_options& options) {

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dlock/store_interface/verification.hpp"
@@ -33,11 +34,37 @@ struct named_part {
 std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts);
 /// The same with what `text_of` gives for a placeholder; nullopt: it is not known.
 std::string expand(std::string_view sql, const std::function<std::optional<std::string>(std::string_view)>& text_of);
-/// The same without names of tables of ours; a part that is not used may be there.
+/// The same with these parts alone; a part that is not used may be there.
 std::string expand_any(std::string_view sql, std::initializer_list<named_part> parts);
 
 /// With one blank for each run of blanks and line ends, and none at its ends. Quoted texts stay as they are.
 std::string in_one_line(std::string_view sql);
+
+/// What placeholders stand for: values, which are put in as they are, and words, whose texts may use other words. A
+/// kind of table is a dictionary; a statement is written once, as a template. Immutable after it is filled.
+class dictionary {
+ public:
+  using word_list = std::span<const named_part>;
+
+  /// A word of a list hides those of the same name in later lists. Names of tables and columns come last. The lists and
+  /// `names` must outlive it.
+  explicit dictionary(std::initializer_list<word_list> words, const table_names* names = nullptr)
+      : words_(words), names_(names) {}
+
+  /// Hides a word of that name.
+  dictionary& set(std::string name, std::string value);
+  bool knows(std::string_view name) const { return find(name).has_value(); }
+  /// In one line. Throws std::logic_error, which names it, for a placeholder that is not known.
+  std::string fill(std::string_view text) const;
+
+ private:
+  std::optional<std::string> find(std::string_view name) const;
+  std::string expand_words(std::string_view text) const;
+
+  std::vector<word_list> words_;
+  const table_names* names_;
+  std::vector<std::pair<std::string, std::string>> values_{};
+};
 
 // ---- names of tables and columns ------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/on_connection.hpp"
 #include "stores/mysql/shared_table/row_schemes.hpp"
+#include "stores/mysql/shared_table/store.hpp"
 #include "support/calls.hpp"
 
 namespace dlock::test {
@@ -242,14 +243,14 @@ TEST_CASE("mysql schemes: the job frees no row that was renewed or taken after t
   const auto free_expired = [&] {
     using namespace stores::mysql;
     const auto url = store_url::parse(other.url());
-    const auto settings = std::string_view(kind.name) == "state_row"
-                              ? shared_table::row_scheme_settings(url, stores::state_row_options{})
-                              : shared_table::row_scheme_settings(url, stores::unique_insert_options{});
-    mysql_client client(settings);
+    const auto made = std::string_view(kind.name) == "state_row"
+                          ? shared_table::state_row(url, stores::state_row_options{})
+                          : shared_table::unique_insert(url, stores::unique_insert_options{});
+    mysql_client client(made.settings);
     fault why;
     const auto connection = client.open<mysql_connection>(5s, {}, why);
     REQUIRE(connection);
-    return make_sql(shared_table::layout::read(*connection, settings), settings).free_expired;
+    return made.make_sql(shared_table::layout::read(*connection, made.settings)).free_expired;
   }();
   const auto id = other.one("SELECT id FROM {t}");
   CHECK_FALSE(other.run(free_expired + id));
@@ -427,7 +428,8 @@ TEST_CASE("mysql schemes: a lease never ends early where summer time begins or e
   const auto taken = change + GENERATE(-3605, -3600, -3590, -40, -20, -10, -1, 0, 1, 1800, 3570, 3590, 3600);
   CAPTURE(change, taken - change);
   const stores::mysql::shared_table::column expiry{.name = "expiration_time", .type = type};
-  const stores::mysql::shared_table::expiry_sql sql(expiry);
+  stores::sql::dictionary words({stores::mysql::shared_table::clock_of(expiry)});
+  stores::mysql::shared_table::set_expiry(words, expiry);
   team other(state_row);
   auto& client = other.plain;
   // A TIMESTAMP is used in UTC, where there is no such time.
@@ -436,7 +438,7 @@ TEST_CASE("mysql schemes: a lease never ends early where summer time begins or e
   if (!wall) other.run("ALTER TABLE {t} MODIFY expiration_time TIMESTAMP NULL");
   other.run("INSERT INTO {t} (lock_name, lock_state, lock_info) VALUES ('k', 1, '')");
   client.run("SET timestamp=" + std::to_string(taken));
-  auto until = sql.until;
+  auto until = words.fill("{until}");
   for (auto at = until.find(":ttl"); at != std::string::npos; at = until.find(":ttl")) {
     until.replace(at, 4, std::to_string(stores::mysql::shared_table::rounded_up(30s, expiry.unit()).count()));
   }
@@ -444,11 +446,11 @@ TEST_CASE("mysql schemes: a lease never ends early where summer time begins or e
   for (const int later : {0, 1, 10, 20, 29}) {
     client.run("SET timestamp=" + std::to_string(taken + later));
     CAPTURE(later);
-    CHECK(other.one("SELECT " + sql.passed + " FROM {t}") == "0");
-    CHECK(std::stoll(other.one("SELECT " + sql.remaining + " FROM {t}")) > 0);
+    CHECK(other.one(words.fill("SELECT {passed} FROM ") + " {t}") == "0");
+    CHECK(std::stoll(other.one(words.fill("SELECT {remaining} FROM ") + " {t}")) > 0);
   }
   client.run("SET timestamp=" + std::to_string(taken + 3600 + 32));  // in autumn an hour late
-  CHECK(other.one("SELECT " + sql.passed + " FROM {t}") == "1");
+  CHECK(other.one(words.fill("SELECT {passed} FROM ") + " {t}") == "1");
 }
 
 }  // namespace dlock::test

@@ -85,3 +85,15 @@ TEST_CASE("named sql: parts of a text are not expanded again, and each must be u
   CHECK_THROWS_MATCHES(expand(names(), "SELECT 1 FROM {lock}", {{"row", "a=1"}}), std::logic_error,
                        MessageMatches(ContainsSubstring("'row'")));
 }
+
+TEST_CASE("named sql: a word uses others, hides those of later lists and of names, and a value stays as it is") {
+  constexpr named_part own[] = {{"free", "({held} = 0 OR {passed})"}, {"lock", "`theirs`"}};
+  constexpr named_part shared[] = {{"free", "TRUE"}, {"passed", "{until} < 7"}};
+  dictionary words({own, shared}, &names());
+  CHECK(words.set("held", "`{a}`").set("until", "u").fill("SELECT {free}\n  FROM {lock} ") ==
+        "SELECT (`{a}` = 0 OR u < 7) FROM `theirs`");
+  CHECK(dictionary({shared}, &names()).fill("{free} {lock}") == "TRUE `x_lock`");
+  CHECK(words.knows("passed"));
+  CHECK_FALSE(words.knows("dead"));
+  CHECK_THROWS_MATCHES(dictionary({own}).fill("{free}"), std::logic_error, MessageMatches(ContainsSubstring("{held}")));
+}

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "stores/sql/lock_statements.hpp"
+
 namespace dlock::stores::mysql::shared_table {
 
 mysql_field shared_values::field(std::size_t parameter, bool bytes) noexcept {
@@ -18,25 +20,25 @@ mysql_field shared_values::field(std::size_t parameter, bool bytes) noexcept {
   }
 }
 
-std::string text(std::string_view sql, std::initializer_list<sql::named_part> parts) {
-  return sql::in_one_line(sql::expand_any(sql, parts));
+sql::statement_text statement_of(const char* name, std::string_view sql, const sql::dictionary& words) {
+  return sql::find_parameters(name, words.fill(sql), parameter_names, sql::marker::question);
 }
 
-sql::statement_text statement_of(const char* name, std::string_view sql, std::initializer_list<sql::named_part> parts) {
-  return sql::find_parameters(name, text(sql, parts), parameter_names, sql::marker::question);
-}
-
-scheme_sql sql_of(const scheme_texts& texts, const layout& table, const column& key, microseconds unit,
-                  std::initializer_list<sql::named_part> parts) {
-  const auto make = [&](const char* name, const char* sql) { return statement_of(name, sql, parts); };
+scheme_sql sql_of(const sql::dictionary& words, const layout& table, const column& key, microseconds unit) {
+  const auto statement = [&](sql::lock_statement which) {
+    const auto& source = sql::template_of(which);
+    return statement_of(source.name, source.sql, words);
+  };
+  using enum sql::lock_statement;
   scheme_sql made;
-  made.verbs = {make("take", texts.take),           make("insert", texts.insert), make("poll", texts.poll),
-                make("take over", texts.take_over), make("extend", texts.extend), make("release", texts.release),
-                make("cancel", texts.release)};
-  made.held = text(texts.held, parts);
-  made.taken = text(texts.taken, parts);
-  made.expired = text(texts.expired, parts);
-  made.free_expired = text(texts.free_expired, parts) + " ";
+  made.verbs = {statement(take),   statement(insert),  statement(poll),  statement(take_over),
+                statement(extend), statement(release), statement(cancel)};
+  made.held = words.fill("SELECT {key}, {holder} FROM {table} WHERE {held}");
+  made.taken = words.fill("{taken}");
+  if (words.knows("expired")) {
+    made.expired = words.fill("SELECT {id} FROM {table} WHERE {expired}");
+    made.free_expired = words.fill("{free_row} WHERE {expired} AND {id} =") + " ";
+  }
   made.table = table.table();
   made.key = key;
   made.primary = table.primary();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <initializer_list>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,25 +54,18 @@ struct scheme_sql {
   microseconds unit{1};  ///< of an expiry
 };
 
-/// The statements of a scheme, with placeholders: {name}.
-struct scheme_texts {
-  const char* take = "";
-  const char* insert = "";
-  const char* poll = "";
-  const char* take_over = "";
-  const char* extend = "";
-  const char* release = "";  ///< and cancel
-  const char* held = "";
-  const char* taken = "";
-  const char* expired = "";
-  const char* free_expired = "";
+/// Which table, and with which statements: all by which the schemes differ.
+struct table_scheme {
+  table_settings settings;
+  /// Throws store_error where the table lacks something.
+  std::function<scheme_sql(const layout& table)> make_sql;
 };
 
-/// With these texts for their placeholders; a statement need not have each. Throws std::logic_error, as named_sql does.
-scheme_sql sql_of(const scheme_texts& texts, const layout& table, const column& key, microseconds unit,
-                  std::initializer_list<sql::named_part> parts);
-sql::statement_text statement_of(const char* name, std::string_view sql, std::initializer_list<sql::named_part> parts);
-std::string text(std::string_view sql, std::initializer_list<sql::named_part> parts);
+/// The statements about locks, in the words of a scheme. It also says {taken}, {key}, {held} and {holder}, and
+/// {expired} where rows are cleaned up. Throws std::logic_error, as named_sql does.
+scheme_sql sql_of(const sql::dictionary& words, const layout& table, const column& key, microseconds unit);
+/// One more.
+sql::statement_text statement_of(const char* name, std::string_view sql, const sql::dictionary& words);
 
 /// A connection with those statements prepared.
 class shared_connection final : public mysql_connection {

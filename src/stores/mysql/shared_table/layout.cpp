@@ -74,6 +74,10 @@ std::string take_column(store_url& url, const char* parameter, const std::string
   return checked_name(parameter, url.take_param(parameter, fallback));
 }
 
+void table_settings::take_columns(store_url& url, std::initializer_list<std::pair<const char*, std::string>> defaults) {
+  for (const auto& [parameter, name] : defaults) columns[parameter] = take_column(url, parameter, name);
+}
+
 layout layout::read(mysql_connection& connection, const table_settings& settings) {
   layout found;
   found.store_ = settings.name;

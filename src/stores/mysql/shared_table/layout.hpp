@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
+#include <initializer_list>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dlock/store_interface/store_url.hpp"
@@ -35,10 +39,13 @@ struct column {
 struct table_settings : mysql_settings {
   std::string scheme{};
   std::string table{};
-  std::string waiter_table{};  ///< empty: waiters only poll
+  std::string waiter_table{};                                 ///< empty: waiters only poll
+  std::map<std::string, std::string, std::less<>> columns{};  ///< their names, by the parameters that say them
 
   /// Takes `table` and all that mysql_settings::take() takes. Throws std::invalid_argument.
   static table_settings take(store_url& url, std::string scheme, const std::string& table);
+  /// Takes parameters that name columns, and have these defaults. Throws std::invalid_argument.
+  void take_columns(store_url& url, std::initializer_list<std::pair<const char*, std::string>> defaults);
   /// Takes `wake`. Throws std::invalid_argument, also if the waiter table's name would be too long.
   void take_wake(store_url& url, bool fallback);
 };

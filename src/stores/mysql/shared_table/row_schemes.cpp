@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
+
+/// The schemes whose rows have a key, an owner and an expiry: unique_insert, where a row is a lock, and state_row,
+/// where a row stays and its state says whether it is taken.
+
 #include "stores/mysql/shared_table/row_schemes.hpp"
 
 #include <fmt/format.h>
+
+#include <utility>
+
+#include "stores/sql/lock_statements.hpp"
 
 namespace dlock::stores::mysql::shared_table {
 namespace {
 
 constexpr std::size_t owner_size = 49;  // of session and attempt
-
-/// A lock without an expiry has so much left.
-constexpr microseconds never{3'153'600'000'000'000};
 
 /// For a DATETIME: the zone in which the other programs' NOW() counts, unless they set one of their own.
 constexpr const char* use_other_programs_zone = "SET SESSION time_zone = @@GLOBAL.time_zone";
@@ -18,152 +23,131 @@ constexpr const char* use_other_programs_zone = "SET SESSION time_zone = @@GLOBA
 /// rows are deleted and made again and again, InnoDB takes three times as long for it in READ COMMITTED.
 constexpr const char* use_repeatable_read = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 
-/// Of both schemes. They differ by what make_sql() says of a row that is taken.
-constexpr scheme_texts row_sql{.take = R"(
-UPDATE {table}
-SET {set_taken}{owner} = :owner,
-    {expiry} = {until}
-WHERE {key} = {:key}
-  AND ({is_free} OR {passed})
-)",
-                               .insert = R"(
-INSERT INTO {table}
-SET {key} = :key,
-    {owner} = :owner,
-    {expiry} = {until}{insert_state}
-)",
-                               .poll = R"(
-SELECT {is_taken}, LEFT({owner}, 100), {remaining}, 0
-FROM {table}
-WHERE {key} = {:key}
-)",
-                               .take_over = R"(
-UPDATE {table}
-SET {owner} = :owner,
-    {expiry} = {until}
-WHERE {key} = {:key}{and_taken}
-  AND {owner} = :holder
-  AND {passed}
-)",
-                               .extend = R"(
-UPDATE {table}
-SET {expiry} = {extended}
-WHERE {key} = {:key}{and_taken}
-  AND {owner} = :owner
-  AND NOT ({passed})
-)",
-                               .release = R"(
-{free_row}
-WHERE {key} = {:key}{and_taken}
-  AND {owner} = :owner
-)",
-                               .held = R"(
-SELECT {key}, LEFT({owner}, 100), {remaining}, 0
-FROM {table}
-WHERE {is_held}
-)",
-                               .taken = "{is_taken}",
-                               .expired = R"(
-SELECT {id}
-FROM {table}
-WHERE {is_expired}
-)",
-                               .free_expired = R"(
-{free_row}
-WHERE {is_expired}
-  AND {id} =
-)"};
+constexpr sql::named_part words_of_rows[] = {
+    {"row", "{key} = {:key}"},
+    {"seen", "{taken}, {holder}"},
+    {"holder", "LEFT({owner}, 100), {remaining}, 0"},
+    {"as_seen", "{owner} = :holder"},
+    {"dead", "{passed}"},
+    {"owned", "{owner} = :owner"},
+    {"ours", "{owned}"},
+    {"in_time", "NOT ({passed})"},
+    {"extended", "{expiry} = GREATEST({expiry}, {until})"},
+};
+
+// Without an expiry (NULL) a lock has a hundred years left.
+constexpr sql::named_part timestamp_words[] = {
+    {"now", "NOW({digits})"},
+    {"passed", "{expiry} < {now}"},
+    {"remaining", "IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), {expiry}) + {unit}, 3153600000000000)"},
+    {"until", "{now} + INTERVAL :ttl MICROSECOND"},
+};
+
+// A DATETIME keeps what the clock on the wall shows, which goes back or forward where summer time ends or begins. The
+// later of both ways to add is never too early: in autumn a lease may look taken for an hour longer.
+constexpr sql::named_part datetime_words[] = {
+    timestamp_words[0],
+    timestamp_words[1],
+    timestamp_words[2],
+    {"until", "GREATEST({now} + INTERVAL :ttl MICROSECOND, FROM_UNIXTIME(UNIX_TIMESTAMP({now}) + :ttl / 1000000))"},
+};
+
+constexpr sql::named_part unique_insert_words[] = {
+    {"granted", "{owner} = :owner, {expiry} = {until}"},
+    {"first", "SET {key} = :key, {granted}{and_state}"},
+    {"free", "(COALESCE({owner}, '') = '' OR {passed})"},
+    {"taken", "COALESCE({owner}, '') <> ''"},
+    {"held", "{owner} <> '' AND NOT ({passed})"},
+    {"free_row", "DELETE FROM {table}"},
+    {"expired", "{passed}"},
+};
+
+constexpr sql::named_part state_row_words[] = {
+    {"granted", "{state} = 1, {taken_over}"},
+    {"taken_over", "{owner} = :owner, {expiry} = {until}"},
+    {"first", "SET {key} = :key, {taken_over}, {state} = 1"},
+    {"free", "({state} = 0 OR {passed})"},
+    {"taken", "{state} <> 0"},
+    {"held", "{taken} AND COALESCE({passed}, 0) = 0"},
+    {"as_seen", "{state} = 1 AND {owner} = :holder"},
+    {"owned", "{state} = 1 AND {owner} = :owner"},
+    {"freed", "{state} = 0, {owner} = ''{no_expiry}"},
+    {"expired", "{taken} AND {passed}"},
+};
+
+/// Empty: the table has none.
+std::string state_column(const layout& table, const table_settings& settings) {
+  const auto named = settings.columns.find("state");
+  return named == settings.columns.end() ? std::string{} : table.number(named->second, "state").quoted();
+}
+
+scheme_sql unique_insert_sql(const layout& table, const table_settings& settings) {
+  auto words = describe(table, settings, unique_insert_words);
+  // Of a table that has such a column without a default.
+  const auto state = state_column(table, settings);
+  auto made = sql_of(words.set("and_state", state.empty() ? "" : ", " + state + " = 1"), table, settings);
+  made.inserts_first = true;
+  made.at_start.insert(made.at_start.begin(), use_repeatable_read);
+  return made;
+}
+
+scheme_sql state_row_sql(const layout& table, const table_settings& settings) {
+  auto words = describe(table, settings, state_row_words);
+  const auto& expiry = table.expiry(settings.columns.at("expiry"));
+  // A program that takes the key next by plain SQL may set no expiry: an old one would end its lock.
+  words.set("no_expiry", expiry.nullable ? ", " + expiry.quoted() + " = NULL" : "");
+  return sql_of(words.set("state", state_column(table, settings)), table, settings);
+}
 
 }  // namespace
 
-row_scheme_settings::row_scheme_settings(store_url url, const unique_insert_options& options)
-    : table_settings(table_settings::take(url, "unique_insert", options.table)),
-      row_is_lock(true),
-      key(take_column(url, "key", options.key)),
-      owner(take_column(url, "owner", options.owner)),
-      expiry(take_column(url, "expiry", options.expiry)),
-      // Of a table that has such a column without a default.
-      state(url.take_param("state", options.state)) {
-  if (!state.empty()) state = checked_name("state", state);
-  take_wake(url, options.wake);
-  url.expect_no_more_params();
+sql::dictionary::word_list row_words() noexcept { return words_of_rows; }
+
+sql::dictionary::word_list clock_of(const column& expiry) noexcept {
+  return expiry.type == column_type::datetime ? sql::dictionary::word_list(datetime_words) : timestamp_words;
 }
 
-row_scheme_settings::row_scheme_settings(store_url url, const state_row_options& options)
-    : table_settings(table_settings::take(url, "state_row", options.table)),
-      row_is_lock(false),
-      key(take_column(url, "key", options.key)),
-      owner(take_column(url, "owner", options.owner)),
-      expiry(take_column(url, "expiry", options.expiry)),
-      state(take_column(url, "state", options.state)) {
-  take_wake(url, options.wake);
-  url.expect_no_more_params();
+void set_expiry(sql::dictionary& to, const column& expiry) {
+  to.set("expiry", expiry.quoted());
+  to.set("digits", std::to_string(expiry.digits)).set("unit", std::to_string(expiry.unit().count()));
 }
 
-expiry_sql::expiry_sql(const column& expiry) {
-  const auto name = expiry.quoted();
-  const auto now = fmt::format("NOW({})", expiry.digits);
-  passed = fmt::format("{} < {}", name, now);
-  remaining = fmt::format("IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), {}) + {}, {})", name, expiry.unit().count(),
-                          never.count());
-  until = fmt::format("{} + INTERVAL :ttl MICROSECOND", now);
-  // A DATETIME keeps what the clock on the wall shows, which goes back or forward where summer time ends or begins. The
-  // later of both ways to add is never too early: in autumn a lease may look taken for an hour longer.
-  if (expiry.type == column_type::datetime) {
-    until = fmt::format("GREATEST({}, FROM_UNIXTIME(UNIX_TIMESTAMP({}) + :ttl / 1000000))", until, now);
-  }
-  extended = fmt::format("GREATEST({}, {})", name, until);
+sql::dictionary describe(const layout& table, const table_settings& settings, sql::dictionary::word_list scheme,
+                         sql::dictionary::word_list clock) {
+  const auto& key = table.key(settings.columns.at("key"));
+  const auto& owner = table.owner(settings.columns.at("owner"), owner_size);
+  const auto& expiry = table.expiry(settings.columns.at("expiry"));
+  sql::dictionary words({scheme, row_words(), clock.empty() ? clock_of(expiry) : clock, sql::common_words()});
+  words.set("table", table.table()).set("id", table.primary().quoted());
+  words.set("key", key.quoted()).set(":key", key_parameter(key)).set("owner", owner.quoted());
+  set_expiry(words, expiry);
+  return words;
 }
 
-scheme_sql make_sql(const layout& table, const row_scheme_settings& settings) {
-  const auto& key = table.key(settings.key);
-  const auto& owner_column = table.owner(settings.owner, owner_size);
-  const auto& expiry_column = table.expiry(settings.expiry);
-  const auto state = settings.state.empty() ? std::string{} : table.number(settings.state, "state").quoted();
-  const expiry_sql time(expiry_column);
-  const auto owner = owner_column.quoted(), expiry = expiry_column.quoted();
-  const auto id = table.primary().quoted(), key_name = key.quoted(), key_value = key_parameter(key);
-  const auto insert_state = state.empty() ? std::string{} : ", " + state + " = 1";
-  std::string set_taken, and_taken;
-  auto is_free = fmt::format("COALESCE({}, '') = ''", owner);
-  auto is_taken = fmt::format("COALESCE({}, '') <> ''", owner);
-  auto is_held = fmt::format("{} <> '' AND NOT ({})", owner, time.passed);
-  auto is_expired = time.passed;
-  auto free_row = "DELETE FROM " + table.table();
-  if (!settings.row_is_lock) {
-    set_taken = state + " = 1, ";
-    and_taken = " AND " + state + " = 1";
-    is_free = state + " = 0";
-    is_taken = state + " <> 0";
-    is_held = fmt::format("{} AND COALESCE({}, 0) = 0", is_taken, time.passed);
-    is_expired = fmt::format("{} AND {}", is_taken, time.passed);
-    free_row = fmt::format("UPDATE {} SET {} = 0, {} = ''", table.table(), state, owner);
-    // A program that takes the key next by plain SQL may set no expiry: an old one would end its lock.
-    if (expiry_column.nullable) free_row += fmt::format(", {} = NULL", expiry);
-  }
-  auto made = sql_of(row_sql, table, key, expiry_column.unit(),
-                     {{"table", table.table()},
-                      {"id", id},
-                      {"key", key_name},
-                      {":key", key_value},
-                      {"owner", owner},
-                      {"expiry", expiry},
-                      {"insert_state", insert_state},
-                      {"set_taken", set_taken},
-                      {"and_taken", and_taken},
-                      {"is_free", is_free},
-                      {"is_taken", is_taken},
-                      {"is_held", is_held},
-                      {"is_expired", is_expired},
-                      {"free_row", free_row},
-                      {"until", time.until},
-                      {"extended", time.extended},
-                      {"passed", time.passed},
-                      {"remaining", time.remaining}});
-  made.inserts_first = settings.row_is_lock;
-  if (settings.row_is_lock) made.at_start.emplace_back(use_repeatable_read);
-  if (expiry_column.type == column_type::datetime) made.at_start.emplace_back(use_other_programs_zone);
+scheme_sql sql_of(const sql::dictionary& words, const layout& table, const table_settings& settings) {
+  const auto& expiry = table.expiry(settings.columns.at("expiry"));
+  auto made = sql_of(words, table, table.key(settings.columns.at("key")), expiry.unit());
+  if (expiry.type == column_type::datetime) made.at_start.emplace_back(use_other_programs_zone);
   return made;
+}
+
+table_scheme unique_insert(store_url url, const unique_insert_options& options) {
+  auto settings = table_settings::take(url, "unique_insert", options.table);
+  settings.take_columns(url, {{"key", options.key}, {"owner", options.owner}, {"expiry", options.expiry}});
+  if (const auto state = url.take_param("state", options.state); !state.empty())
+    settings.columns["state"] = checked_name("state", state);
+  settings.take_wake(url, options.wake);
+  url.expect_no_more_params();
+  return {settings, [settings](const layout& table) { return unique_insert_sql(table, settings); }};
+}
+
+table_scheme state_row(store_url url, const state_row_options& options) {
+  auto settings = table_settings::take(url, "state_row", options.table);
+  settings.take_columns(
+      url, {{"key", options.key}, {"owner", options.owner}, {"expiry", options.expiry}, {"state", options.state}});
+  settings.take_wake(url, options.wake);
+  url.expect_no_more_params();
+  return {settings, [settings](const layout& table) { return state_row_sql(table, settings); }};
 }
 
 }  // namespace dlock::stores::mysql::shared_table

@@ -61,17 +61,17 @@ std::string shared_table_store::unfit_key(std::string_view key) const {
 
 void shared_table_store::prepare() {
   fault why;
-  auto with = client_.open<mysql_connection>(settings_.connect_timeout, {}, why);
+  auto with = client_.open<mysql_connection>(scheme_.settings.connect_timeout, {}, why);
   if (!with) fail(name(), why);
   check_server(*with, name());
-  auto made = std::make_shared<const scheme_sql>(make_sql_(layout::read(*with, settings_)));
+  auto made = std::make_shared<const scheme_sql>(scheme_.make_sql(layout::read(*with, scheme_.settings)));
   with.reset();
-  const auto prepared = client_.open<native>(settings_.connect_timeout, {}, why, *made);
+  const auto prepared = client_.open<native>(scheme_.settings.connect_timeout, {}, why, *made);
   if (!prepared || !prepared->prepare_all(why)) fail(name(), why);
   const base::lock_guard lock(mutex_);
   if (wakes() && waiters_ == nullptr) {
     waiters_ = std::make_unique<parked::parked_waiters>(
-        client_, make_waiter_sql(*made, settings_.waiter_table),
+        client_, make_waiter_sql(*made, scheme_.settings.waiter_table),
         [this](const std::string& reason) { listeners_.waiters_poll(reason); });
   }
   if (waiters_ != nullptr) waiters_->bells().check_table(*prepared);
@@ -226,13 +226,13 @@ reply shared_table_store::revoke(connection& connection, const request& key) noe
         "the key's row in table {} names '{}', which is another program, or a request that several have: it "
         "would not notice that its lock is over, so dlock doesn't take it. Where it is known to be dead, free the "
         "row by its own statement",
-        settings_.table, holder.who));
+        scheme_.settings.table, holder.who));
   });
 }
 
 reply shared_table_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
   return work_on<native>(connection, "examine", [&](auto& with) {
-    auto answer = examine_server(with, settings_, found);
+    auto answer = examine_server(with, scheme_.settings, found);
     if (auto* const others = waiters(); others != nullptr && answer.result == outcome::yes)
       answer = others->bells().examine_table(with, found);
     return answer;

@@ -27,13 +27,10 @@ inline microseconds rounded_up(microseconds ttl, microseconds unit) noexcept {
 /// table, and with which statements.
 class shared_table_store : public store, private store_admin {
  public:
-  /// The scheme's statements for a table. Throws store_error where the table lacks something.
-  using sql_maker = std::function<scheme_sql(const layout& table)>;
+  explicit shared_table_store(table_scheme scheme, bool fenced = false)
+      : client_(scheme.settings), scheme_(std::move(scheme)), fenced_(fenced) {}
 
-  shared_table_store(const table_settings& settings, sql_maker make_sql, bool fenced = false)
-      : client_(settings), settings_(settings), make_sql_(std::move(make_sql)), fenced_(fenced) {}
-
-  const std::string& name() const noexcept override { return settings_.name; }
+  const std::string& name() const noexcept override { return scheme_.settings.name; }
   capabilities caps() const noexcept override {
     // Without a fence its place is taken by the attempt's nonce: it names the grant.
     return {.session_leases = false,
@@ -105,7 +102,7 @@ class shared_table_store : public store, private store_admin {
   reply poll(native& with, const request& request) const;
   /// Where there are none to be seen, nothing is counted.
   reply count_waiters(connection& connection, std::vector<holder_info>& of) noexcept;
-  bool wakes() const noexcept { return !settings_.waiter_table.empty(); }
+  bool wakes() const noexcept { return !scheme_.settings.waiter_table.empty(); }
   /// Null where waiters only poll, and before prepare().
   parked::parked_waiters* waiters() const noexcept {
     const base::lock_guard lock(mutex_);
@@ -114,8 +111,7 @@ class shared_table_store : public store, private store_admin {
   reply holders(connection& connection, const std::string& condition, std::vector<holder_info>& found) noexcept;
 
   mysql_client client_;
-  const table_settings settings_;
-  const sql_maker make_sql_;
+  const table_scheme scheme_;
   const bool fenced_;
   store_listeners listeners_{};
   mutable base::mutex mutex_;

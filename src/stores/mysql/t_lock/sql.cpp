@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "stores/mysql/client/text.hpp"
+#include "stores/mysql/shared_table/row_schemes.hpp"
+#include "stores/sql/lock_statements.hpp"
 
 namespace dlock::stores::mysql::t_lock {
 
@@ -17,81 +19,39 @@ namespace {
 constexpr std::size_t longest_owner = 64;  // that of a request; ours are session, attempt, and a fence of ten digits
 constexpr long longest_skew_ms = 3'600'000;
 
-// Ours are by the server's clock on both sides. Another program's clock may be behind, whatever its ids look like. What
-// it adds up may have overflowed, either way; MySQL refuses to reckon on with that.
 // "<session>/<attempt>/<fence>", in full: what t_lock_store::holder_named() takes for ours, whatever the column's
 // collation.
-constexpr const char* ours_sql =
+constexpr const char* by_dlock =
     "CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin "
     "REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$'";
 
-constexpr const char* end_sql = R"(
-GREATEST(0, LEAST(timeout, 253402300799000)) + IF({ours}, 0, {skew})
-)";
-
-constexpr scheme_texts sql_texts{.take = R"(
-UPDATE {table}
-SET request_id = CONCAT(:owner, '/', version + 1),
-    lock_count = 1,
-    timeout = {now} + :ttl DIV 1000 + {skew},
-    version = LAST_INSERT_ID(version + 1)
-WHERE lock_key = {:key}
-  AND (request_id = '' OR {passed})
-)",
-                                 // Its fence is 1. The server's answer doesn't say so: beside an AUTO_INCREMENT column
-                                 // it gives that column's number.
-                                 .insert = R"(
-INSERT INTO {table}
-SET lock_key = :key,
-    request_id = CONCAT(:owner, '/1'),
-    lock_count = 1,
-    timeout = {now} + :ttl DIV 1000 + {skew},
-    version = 1
-)",
-                                 .poll = R"(
-SELECT request_id <> '', LEFT(request_id, 100), {remaining}, version
-FROM {table}
-WHERE lock_key = {:key}
-)",
-                                 .take_over = R"(
-UPDATE {table}
-SET request_id = CONCAT(:owner, '/', version + 1),
-    lock_count = 1,
-    timeout = {now} + :ttl DIV 1000 + {skew},
-    version = LAST_INSERT_ID(version + 1)
-WHERE lock_key = {:key}
-  AND request_id = CONCAT(:holder, '/', :fence)
-  AND {passed}
-)",
-                                 .extend = R"(
-UPDATE {table}
-SET timeout = GREATEST(timeout, {now} + :ttl DIV 1000 + {skew}),
-    version = version + 1
-WHERE lock_key = {:key}
-  AND request_id LIKE :owner
-  AND NOT ({passed})
-)",
-                                 .release = R"(
-UPDATE {table}
-SET request_id = '',
-    lock_count = 0,
-    timeout = 0,
-    version = version + 1
-WHERE lock_key = {:key}
-  AND request_id LIKE :owner
-)",
-                                 .held = R"(
-SELECT lock_key, LEFT(request_id, 100), {remaining}, version
-FROM {table}
-WHERE request_id <> ''
-  AND NOT ({passed})
-)",
-                                 .taken = "request_id <> ''"};
-
-// A request that other programs have too. Its id is theirs, byte by byte; the column may compare without case.
-constexpr const char* mine_sql = R"(
-CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(:owner USING utf8mb4) AS BINARY)
-)";
+constexpr sql::named_part t_lock_words[] = {
+    {"granted",
+     "request_id = CONCAT(:owner, '/', version + 1), lock_count = 1, timeout = {until}, "
+     "version = LAST_INSERT_ID(version + 1)"},
+    // Its fence is 1. The server's answer doesn't say so: beside an AUTO_INCREMENT column it gives that column's
+    // number.
+    {"first", "SET lock_key = :key, request_id = CONCAT(:owner, '/1'), lock_count = 1, timeout = {until}, version = 1"},
+    {"free", "(request_id = '' OR {passed})"},
+    {"taken", "request_id <> ''"},
+    {"held", "{taken} AND NOT ({passed})"},
+    {"holder", "LEFT(request_id, 100), {remaining}, version"},
+    {"as_seen", "request_id = CONCAT(:holder, '/', :fence)"},
+    {"owned", "request_id LIKE :owner"},
+    {"freed", "request_id = '', lock_count = 0, timeout = 0, version = version + 1"},
+    {"extended", "timeout = GREATEST(timeout, {until}), version = version + 1"},
+    {"key", "lock_key"},
+    {"until", "{now} + :ttl DIV 1000 + {skew}"},
+    {"now", "({clock} DIV 1000)"},
+    {"clock", server_clock},
+    {"passed", "{end} < {now}"},
+    {"remaining", "({end} + 1) * 1000 - {clock}"},
+    // Ours are by the server's clock on both sides. Another program's clock may be behind, whatever its ids look like.
+    // What it adds up may have overflowed, either way; MySQL refuses to reckon on with that.
+    {"end", "GREATEST(0, LEAST(timeout, 253402300799000)) + IF({by_dlock}, 0, {skew})"},
+    // A request that other programs have too. Its id is theirs, byte by byte; the column may compare without case.
+    {"mine", "CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(:owner USING utf8mb4) AS BINARY)"},
+};
 
 // What the request had is counted on also where its time has passed, as other programs do: one that comes late with its
 // release, which does not look at the time, must not free what we have by then.
@@ -137,13 +97,6 @@ WHERE lock_key = {:key}
 
 }  // namespace
 
-t_lock_settings::t_lock_settings(store_url url, const t_lock_options& options)
-    : table_settings(table_settings::take(url, "t_lock", options.table)),
-      skew(url.take_number("skew", options.skew.count(), 0, longest_skew_ms, "milliseconds")) {
-  take_wake(url, options.wake);
-  url.expect_no_more_params();
-}
-
 std::string granted_fence_sql(const scheme_sql& sql, const request& grant, std::string_view owner) {
   const auto key = value_literal(sql.key, grant.resource);
   if (grant.request_id.empty()) {
@@ -156,28 +109,30 @@ std::string granted_fence_sql(const scheme_sql& sql, const request& grant, std::
       key, mysql_literal(grant.request_id));
 }
 
-scheme_sql make_sql(const layout& table, const t_lock_settings& settings) {
+namespace {
+
+scheme_sql make_sql(const layout& table, std::chrono::milliseconds skew) {
   const auto& key = table.key("lock_key");
   static_cast<void>(table.owner("request_id", longest_owner));
   for (const char* const number : {"lock_count", "timeout", "version"}) static_cast<void>(table.number(number, number));
-  const auto value = key_parameter(key), margin = std::to_string(settings.skew.count());
-  const auto now = fmt::format("({} DIV 1000)", server_clock);
-  const auto end = text(end_sql, {{"ours", ours_sql}, {"skew", margin}});
-  const auto passed = fmt::format("{} < {}", end, now);
-  const auto remaining = fmt::format("({} + 1) * 1000 - {}", end, server_clock);
-  const auto mine = text(mine_sql, {});
-  const auto parts = {sql::named_part{"table", table.table()},
-                      {":key", value},
-                      {"skew", margin},
-                      {"now", now},
-                      {"passed", passed},
-                      {"remaining", remaining},
-                      {"mine", mine}};
-  auto made = sql_of(sql_texts, table, key, std::chrono::milliseconds{1}, parts);
-  made.others = {statement_of("read the clock", "SELECT {now}", parts), statement_of("make a row", row_sql, parts),
-                 statement_of("enter", enter_sql, parts), statement_of("stay", stay_sql, parts),
-                 statement_of("leave", leave_sql, parts)};
+  sql::dictionary words({t_lock_words, row_words(), sql::common_words()});
+  words.set("table", table.table()).set(":key", key_parameter(key)).set("by_dlock", by_dlock);
+  auto made = sql_of(words.set("skew", std::to_string(skew.count())), table, key, std::chrono::milliseconds{1});
+  made.others = {statement_of("read the clock", "SELECT {now}", words), statement_of("make a row", row_sql, words),
+                 statement_of("enter", enter_sql, words), statement_of("stay", stay_sql, words),
+                 statement_of("leave", leave_sql, words)};
   return made;
+}
+
+}  // namespace
+
+table_scheme t_lock_scheme(store_url url, const t_lock_options& options) {
+  auto settings = table_settings::take(url, "t_lock", options.table);
+  const std::chrono::milliseconds skew{
+      url.take_number("skew", options.skew.count(), 0, longest_skew_ms, "milliseconds")};
+  settings.take_wake(url, options.wake);
+  url.expect_no_more_params();
+  return {settings, [skew](const layout& table) { return make_sql(table, skew); }};
 }
 
 }  // namespace dlock::stores::mysql::t_lock

@@ -50,20 +50,13 @@ class request_holds {
   std::size_t enough_ DLOCK_GUARDED_BY(mutex_) = 64;
 };
 
-struct t_lock_settings : shared_table::table_settings {
-  /// What the URL names comes before `options`. Throws std::invalid_argument naming the parameter and its value.
-  t_lock_settings(store_url url, const t_lock_options& options);
-
-  std::chrono::milliseconds skew{};
-};
+/// What the URL names comes before `options`. Throws std::invalid_argument naming the parameter and its value.
+shared_table::table_scheme t_lock_scheme(store_url url, const t_lock_options& options);
 
 /// Those that have no verb, by their places in scheme_sql::others.
 struct other {
   enum : std::size_t { clock, row, enter, stay, leave };
 };
-
-/// Throws store_error where the table lacks something.
-shared_table::scheme_sql make_sql(const shared_table::layout& table, const t_lock_settings& settings);
 
 /// Reads the fence of a grant from its row, where the server's answer had none. `owner`: session and attempt. Finds no
 /// row if the grant is over.
@@ -74,9 +67,7 @@ std::string granted_fence_sql(const shared_table::scheme_sql& sql, const request
 /// (request::request_id), the row has that id, and counts what the request holds through all programs.
 class t_lock_store final : public shared_table::shared_table_store {
  public:
-  explicit t_lock_store(const t_lock_settings& settings)
-      : shared_table_store(
-            settings, [settings](const shared_table::layout& table) { return make_sql(table, settings); }, true) {}
+  explicit t_lock_store(shared_table::table_scheme scheme) : shared_table_store(std::move(scheme), true) {}
 
   capabilities caps() const noexcept override {
     auto made = shared_table_store::caps();
