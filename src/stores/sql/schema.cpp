@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <odb/schema-catalog.hxx>
 #include <stdexcept>
 
 #include "dlock/error.hpp"
@@ -36,21 +35,17 @@ bool take_wake(store_url& url, bool fallback) {
   return wake == "on";
 }
 
-void set_version_table(odb::database& db, const table_names& names) {
-  db.schema_version_table(names.quoted_table("schema_version"), table_names::schema);
-}
-
-void ensure_schema(odb::database& db, schema_mode mode, const table_names& names, const std::string& name,
-                   const written_version& there) {
-  if (mode == schema_mode::none) return;
+bool must_make_tables(schema_mode mode, const table_names& names, const std::string& name,
+                      const written_version& there) {
+  if (mode == schema_mode::none) return false;
   const auto present = there.version;
-  const auto ours = odb::schema_catalog::current_version(db, table_names::schema);
+  constexpr auto ours = schema_version;
   const auto table = names.table("schema_version");
   if (there.migrating) {
     refuse(fmt::format("dlock: {}: a migration of the lock tables to version {} was begun and not finished (table {})",
                        name, present, table));
   }
-  if (present == ours) return;
+  if (present == ours) return false;
   if (present > ours) {
     refuse(fmt::format("dlock: {}: the lock tables have version {} (table {}), this program knows only {}", name,
                        present, table, ours));
@@ -64,7 +59,17 @@ void ensure_schema(odb::database& db, schema_mode mode, const table_names& names
                              "schema=verify does not change them",
                              name, present, table, ours));
   }
-  odb::schema_catalog::migrate(db, ours, table_names::schema);
+  return true;
+}
+
+std::vector<std::string> create_statements(std::string_view file, const table_names& names) {
+  std::vector<std::string> statements;
+  constexpr std::string_view begin = "\nCREATE TABLE ", end = ";\n";
+  for (auto at = file.find(begin); at != std::string_view::npos; at = file.find(begin, at)) {
+    ++at;
+    statements.push_back(names.adapt(file.substr(at, file.find(end, at) - at)));
+  }
+  return statements;
 }
 
 }  // namespace dlock::stores::sql

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/database.hxx>
-
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "dlock/store_interface/store_url.hpp"
 #include "stores/sql/table_names.hpp"
@@ -43,8 +42,8 @@ struct lease_settings : Server, lock_table_settings {
 /// Takes wake=, "on" or "off". Throws likewise.
 bool take_wake(store_url& url, bool fallback);
 
-/// Tells `db` where its tables' version is written. Call it once, before ensure_schema().
-void set_version_table(odb::database& db, const table_names& names);
+/// Of the tables that sql/schema-*.sql has, and the mapped classes in odb/ (model_version.hpp).
+inline constexpr std::uint64_t schema_version = 1;
 
 /// How far the tables are, as the version table says it.
 struct written_version {
@@ -52,11 +51,14 @@ struct written_version {
   bool migrating = false;
 };
 
-/// Does what `mode` says by ODB's schema catalogue. Throws store_error (missing, older, newer) and what ODB
-/// throws. Precondition: a transaction on `db` is current, on a connection that passes its statements through
-/// table_names::adapt(). `name` is the store's, for messages.
-void ensure_schema(odb::database& db, schema_mode mode, const table_names& names, const std::string& name,
-                   const written_version& there);
+/// Whether the tables are to be made now: `mode` says create, and they are not there. Throws store_error if they are
+/// not as `mode` and this program need them: missing, older, newer, half migrated. `name` is the store's, for messages.
+bool must_make_tables(schema_mode mode, const table_names& names, const std::string& name,
+                      const written_version& there);
+
+/// The CREATE TABLE statements of a file in sql/, in its order, for the tables of `names`. Each is harmless where its
+/// table is there already.
+std::vector<std::string> create_statements(std::string_view file, const table_names& names);
 
 /// Where tables have lost their floor, a new one is so much above the fences that are still there: no one knows how
 /// high those were that clean-up has deleted.

@@ -6,7 +6,7 @@
 #include "support/scarce_memory.hpp"
 #include "support/test.hpp"
 
-#include "stores/mysql/client/client.hpp"
+#include "dlock/odb/database.hpp"
 
 namespace dlock::test {
 
@@ -34,12 +34,10 @@ TEST_CASE("mysql memory: a connection that is not made for want of memory is clo
     fault why;
     return store->connect(5s, why) != nullptr;
   });
-  auto url = store_url::parse(tables.url("&tls=off"));
-  url.take_param("prefix");
-  const auto settings = stores::mysql::mysql_settings::take(url);
+  const auto url = tables.url("&tls=off");
   run_out_everywhere([&] {
     try {
-      const auto database = stores::mysql::open_application_database(settings);
+      const auto database = open_database(url);
       auto connection = database->connection();
       const ample_memory rest;  // ODB's pool, which takes it back, ends the program without memory
       connection.reset();

@@ -4,9 +4,6 @@
 /// certain; docs/measurements.md says which rule each of these scenes is the reason for.
 
 #include "contract/backends/mysql/fixtures.hpp"
-#include "floor_entity-odb-mysql.hxx"
-#include "lock_entity-odb-mysql.hxx"
-#include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/lease_table/rows.hpp"
 #include "stores/mysql/on_connection.hpp"
 #include "support/mysql_global_setting.hpp"
@@ -57,7 +54,7 @@ void check_contended(const reply& r) {
 
 // Where the server can't pass over locked rows.
 TEST_CASE_METHOD(stage, "mysql races: a batch that waited does not steal a key granted meanwhile", "[T57]") {
-  const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(fixture.tables.prefix(), '`'));
+  const lease_sql sql(stores::sql::make_table_names(fixture.tables.prefix(), '`'));
   const mysql_row_sql row_sql(sql.names(), "");
   actor a(fixture), b(fixture), c(fixture);
   for (const char* key : {"k0", "k1", "k2"}) REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);

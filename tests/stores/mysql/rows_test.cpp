@@ -9,9 +9,6 @@
 #include <odb/mysql/exceptions.hxx>
 
 #include "contract/backends/mysql/fixtures.hpp"
-#include "floor_entity-odb-mysql.hxx"
-#include "lock_entity-odb-mysql.hxx"
-#include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
@@ -62,7 +59,7 @@ std::vector<plan_line> plan_of(row_scene& s, const std::string& sql) {
 
 stores::mysql::lease_table::mysql_row_sql sql_of(row_scene& s) {
   const auto& prefix = static_cast<mysql_row_fixture&>(*s.fixture).locks.prefix();
-  const stores::mysql::lease_table::lease_sql tables{stores::sql::make_table_names<odb::id_mysql>(prefix, '`')};
+  const stores::mysql::lease_table::lease_sql tables{stores::sql::make_table_names(prefix, '`')};
   return {tables.names(), "locks"};
 }
 

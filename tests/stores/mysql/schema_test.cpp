@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <odb/mysql/database.hxx>
-#include <odb/schema-catalog.hxx>
 #include <odb/transaction.hxx>
 
 #include "contract/backends/mysql/fixtures.hpp"
@@ -395,11 +394,6 @@ TEST_CASE("mysql odb: a transaction of the caller stays current and untouched by
   CHECK(raw.one("SELECT COUNT(*) FROM " + table) == "0");
   CHECK_FALSE(odb::transaction::has_current());
   raw.run("DROP TABLE " + table);
-}
-
-TEST_CASE("mysql odb: the lock tables are a schema of their own in ODB's catalogue") {
-  CHECK(odb::schema_catalog::exists(odb::id_mysql, "dlock"));
-  CHECK_FALSE(odb::schema_catalog::exists(odb::id_mysql, ""));
 }
 
 }  // namespace dlock::test

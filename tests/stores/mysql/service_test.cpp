@@ -5,9 +5,6 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
-#include "floor_entity-odb-mysql.hxx"
-#include "lock_entity-odb-mysql.hxx"
-#include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/mysql/on_connection.hpp"
 #include "support/mysql_trigger.hpp"
@@ -115,7 +112,7 @@ TEST_CASE("mysql service: no hot statement touches more than the rows that it na
           "(lock_key, session_id, nonce, fence, acquired_at_us, verified_by, verifies) VALUES " + locks);
   raw.run("INSERT INTO " + fixture.table("session") +
           "(id, expires_at_us, ttl_us, beat, revoked, host, pid, label, started_at_us, boot) VALUES " + sessions);
-  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(fixture.prefix(), '`'));
+  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names(fixture.prefix(), '`'));
   const bool mariadb = raw.is_mariadb();
   const std::size_t table = 2, type = mariadb ? 3 : 4, rows = mariadb ? 8 : 9;
   for (std::size_t i = 0; i < stores::mysql::lease_table::statement_count; ++i) {
@@ -148,7 +145,7 @@ TEST_CASE("mysql service: a batch reads the rows of its keys and no others, howe
   raw.run("INSERT INTO " + fixture.table("lock") +
           "(lock_key, session_id, nonce, fence, acquired_at_us, verified_by, verifies) VALUES " + locks);
   raw.rows("ANALYZE TABLE " + fixture.table("lock"));
-  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>(fixture.prefix(), '`'));
+  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names(fixture.prefix(), '`'));
   const bool mariadb = raw.is_mariadb();
   const std::size_t table = 2, type = mariadb ? 3 : 4, rows = mariadb ? 8 : 9;
   for (const bool skip : {false, true}) {

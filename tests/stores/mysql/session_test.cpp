@@ -7,9 +7,6 @@
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
-#include "floor_entity-odb-mysql.hxx"
-#include "lock_entity-odb-mysql.hxx"
-#include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
@@ -167,7 +164,7 @@ TEST_CASE("mysql session: a connection that got into a transaction is given up b
 
 TEST_CASE("mysql time: microseconds since 1970 UTC in every zone, also where a local clock jumps", "[T26][T27]") {
   raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_URL"));
-  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
+  const stores::mysql::lease_table::lease_sql sql(stores::sql::make_table_names("dlock_", '`'));
   const auto now = sql.names().expand("SELECT {now}");
   const dst_zone jumping_zone;
   const auto [spring, autumn] = std::pair(dst_zone::to_summer, dst_zone::to_winter);

@@ -2,7 +2,10 @@
 
 /// TLS with a server that has a certificate of an authority made for the test.
 
+#include <dlock/detail/odb_compat.hpp>
+//
 #include <fmt/format.h>
+#include <odb/mysql/connection.hxx>
 
 #include <sys/socket.h>
 
@@ -12,11 +15,11 @@
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/odb/database.hpp"
 #include "support/calls.hpp"
 #include "support/forked_child.hpp"
 #include "support/own_server.hpp"
 
-#include "stores/mysql/client/client.hpp"
 #include "stores/mysql/client/native.hpp"
 
 namespace dlock::test {
@@ -164,8 +167,7 @@ TEST_CASE_METHOD(tls_fixture,
     auto here = open_store(to);
     fault reason;
     auto link = here->connect(5s, reason);
-    auto parsed = store_url::parse(to);
-    const auto application = stores::mysql::open_application_database(stores::mysql::mysql_settings::take(parsed));
+    const auto application = open_database(to);
     auto used = application->connection();
     if (link == nullptr) return 1;
     std::signal(SIGPIPE, SIG_DFL);  // the client library had it ignored

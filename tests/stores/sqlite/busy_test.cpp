@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "dlock/lock_service.hpp"
-#include "stores/sqlite/client/database.hpp"
+#include "dlock/odb/database.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 
@@ -195,9 +195,7 @@ TEST_CASE("sqlite busy: renewals get their share among busy writers") {
 
 TEST_CASE("sqlite busy: each connection of an application's database gets its share among busy writers") {
   const scratch_folder folder;
-  stores::sqlite::sqlite_settings settings;
-  settings.path = folder / "app.db";
-  const auto db = stores::sqlite::open_application_database(settings);
+  const auto db = open_database("sqlite:" + (folder / "app.db"));
   db->connection()->execute("PRAGMA journal_mode = WAL");
   db->connection()->execute("CREATE TABLE w(id INTEGER PRIMARY KEY, v INTEGER)");
   constexpr int most = 1200;

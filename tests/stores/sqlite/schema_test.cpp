@@ -4,9 +4,6 @@
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/error.hpp"
-#include "floor_entity-odb-sqlite.hxx"
-#include "lock_entity-odb-sqlite.hxx"
-#include "session_entity-odb-sqlite.hxx"
 #include "stores/sqlite/client/statement.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/sql.hpp"
@@ -186,7 +183,7 @@ TEST_CASE("sqlite sql: each parameter of a statement has the number that it is b
   sqlite_file_fixture fixture;
   static_cast<void>(fixture.open());
   raw_sqlite raw(fixture.path);
-  const lease_sql sql(dlock::stores::sql::make_table_names<odb::id_sqlite>("dlock_", '"'));
+  const lease_sql sql(dlock::stores::sql::make_table_names("dlock_", '"'));
   for (std::size_t i = 0; i != statement_count; ++i) {
     const auto& text = sql.statement(static_cast<statement_id>(i));
     INFO(text.name << ": " << text.sql);

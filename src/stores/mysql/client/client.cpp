@@ -2,8 +2,6 @@
 #include "stores/mysql/client/client.hpp"
 
 #include <fmt/format.h>
-#include <odb/mysql/connection-factory.hxx>
-#include <odb/mysql/exceptions.hxx>
 
 #include <algorithm>
 #include <atomic>
@@ -16,38 +14,8 @@
 
 namespace dlock::stores::mysql {
 
-namespace {
-
-/// An ODB connection that rewrites the statements of ODB's schema catalogue.
-class mysql_odb_connection final : public odb::mysql::connection {
- public:
-  mysql_odb_connection(odb::mysql::database& database, mysql_handle handle, const statement_rewrite& rewrite)
-      : odb::mysql::connection(database, handle.release()), rewrite_(rewrite) {}  // the base class closes it
-
-  using odb::mysql::connection::execute;
-  unsigned long long execute(const char* statement, std::size_t length) override {
-    if (!rewrite_) return odb::mysql::connection::execute(statement, length);
-    const auto adapted = rewrite_({statement, length});
-    return odb::mysql::connection::execute(adapted.data(), adapted.size());
-  }
-
- private:
-  const statement_rewrite& rewrite_;
-};
-
-/// Statements of ODB's run in transactions on connections that the client has opened.
-class no_connections final : public odb::mysql::connection_factory {
-  odb::mysql::connection_ptr connect() override { throw odb::mysql::database_exception(0, "", "no connection"); }
-  void database(odb::mysql::database&) override {}
-};
-
-}  // namespace
-
-mysql_client::mysql_client(mysql_settings settings, statement_rewrite rewrite)
-    : settings_(std::move(settings)),
-      rewrite_(std::move(rewrite)),
-      hosts_(settings_.hosts.size(), settings_.connect_timeout),
-      database_("", "", settings_.database, "", 0, nullptr, "", 0, std::make_unique<no_connections>()) {}
+mysql_client::mysql_client(mysql_settings settings)
+    : settings_(std::move(settings)), hosts_(settings_.hosts.size(), settings_.connect_timeout) {}
 
 mysql_handle mysql_client::log_in(const store_url::endpoint& to, microseconds share, const std::stop_token& cancel,
                                   mysql_server& server, fault& why) {
@@ -93,8 +61,7 @@ mysql_opened mysql_client::open_host(std::size_t host, microseconds share, const
     return opened;
   }
   hosts_.succeeded(host, took);
-  opened.link = odb::mysql::connection_ptr(new (odb::details::shared)
-                                               mysql_odb_connection(database_, std::move(handle), rewrite_));
+  opened.link = std::move(handle);
   return opened;
 }
 
@@ -109,7 +76,7 @@ mysql_opened mysql_client::open(microseconds limit, const std::stop_token& cance
     why = {};
     auto opened = open_host(host, hosts_.share(host, others, std::max(remaining, microseconds{0})), cancel, why);
     if (opened.link) {
-      auto* const handle = opened.link->handle();
+      auto* const handle = opened.link.get();
       can_refuse_to_wait_.store(mysql::can_refuse_to_wait(handle), std::memory_order_relaxed);
       can_skip_locked_.store(mysql::can_skip_locked(handle), std::memory_order_relaxed);
       is_mariadb_.store(mysql::is_mariadb(handle), std::memory_order_relaxed);
@@ -138,73 +105,45 @@ mysql_server mysql_client::server() const {
   return server_;
 }
 
-// ---- databases of the application's
-// ----------------------------------------------------------------------------------
+// ---- connections of the application's -------------------------------------------------------------------------------
 
 namespace {
 
-/// Tries the hosts of the URL in turn, the last good one first.
-class connections_by_url final : public odb::mysql::connection_pool_factory {
- public:
-  explicit connections_by_url(mysql_settings settings) : settings_(std::move(settings)) {}
-
- protected:
-  pooled_connection_ptr create() override {
-    fault why;
-    std::string reasons;
-    const auto first = good_host_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i != settings_.hosts.size(); ++i) {
-      const auto at = (first + i) % settings_.hosts.size();
-      if (auto handle = open(settings_.hosts[at], why)) {
-        good_host_.store(at, std::memory_order_relaxed);
-        return adopt(std::move(handle));
-      }
-      add_reason(reasons, settings_.name, why.text);
-    }
-    throw odb::mysql::database_exception(static_cast<unsigned>(why.native), why.sqlstate, reasons);
-  }
-
- private:
-  /// A Galera node may not have seen yet what was granted by another one: BEGIN waits until it has. Without a cluster
-  /// the variable has no effect, and a server without it does not matter.
-  static void wait_for_cluster(MYSQL* handle) {
-    fault ignored;
-    if (is_mariadb(handle)) run_mysql(handle, "SET SESSION wsrep_sync_wait=@@wsrep_sync_wait|1", "", nullptr, ignored);
-  }
-  mysql_handle open(const store_url::endpoint& host, fault& why) const {
-    const mysql_io_bound bound(mysql_io_bound::clock::now() + settings_.connect_timeout, {});
-    auto handle = connect_application(settings_, host, settings_.connect_timeout, why);
-    if (handle) wait_for_cluster(handle.get());
-    if (!handle || settings_.hosts.size() == 1) return handle;
-    mysql_server server;
-    if (!read_server(handle.get(), server, why)) return nullptr;
-    if (server.refusal.empty()) return handle;
-    why = make_own_fault(fmt::format("dlock: {}: {}: {}", settings_.name, settings_.where(host), server.refusal), true,
-                         true);
-    return nullptr;
-  }
-  pooled_connection_ptr adopt(mysql_handle handle) {
-    // The connection closes it, also where the rest of its constructor fails: from here on it is the connection's
-    // alone.
-#if LIBODB_VERSION < 2050000
-    return pooled_connection_ptr(new (odb::details::shared) pooled_connection(*db_, handle.release()));
-#else
-    return pooled_connection_ptr(new (odb::details::shared) pooled_connection(*this, handle.release()));
-#endif
-  }
-
-  const mysql_settings settings_;
-  std::atomic<std::size_t> good_host_{0};
-};
+/// A Galera node may not have seen yet what was granted by another one: BEGIN waits until it has. Without a cluster the
+/// variable has no effect, and a server without it does not matter.
+void wait_for_cluster(MYSQL* handle) {
+  fault ignored;
+  if (is_mariadb(handle)) run_mysql(handle, "SET SESSION wsrep_sync_wait=@@wsrep_sync_wait|1", "", nullptr, ignored);
+}
 
 }  // namespace
 
-std::unique_ptr<odb::database> open_application_database(const mysql_settings& settings) {
-  // The names tell one database from another; connections are made by the settings alone.
-  const auto host = settings.hosts.empty() ? store_url::endpoint{} : settings.hosts.front();
-  const auto* const socket = settings.socket.empty() ? nullptr : &settings.socket;
-  return std::make_unique<odb::mysql::database>(settings.user, "", settings.database, host.host, host.port, socket,
-                                                "utf8mb4", 0, std::make_unique<connections_by_url>(settings));
+mysql_handle application_connections::open_host(const store_url::endpoint& host, fault& why) const {
+  const mysql_io_bound bound(mysql_io_bound::clock::now() + settings_.connect_timeout, {});
+  auto handle = connect_application(settings_, host, settings_.connect_timeout, why);
+  if (handle) wait_for_cluster(handle.get());
+  if (!handle || settings_.hosts.size() == 1) return handle;
+  mysql_server server;
+  if (!read_server(handle.get(), server, why)) return nullptr;
+  if (server.refusal.empty()) return handle;
+  why = make_own_fault(fmt::format("dlock: {}: {}: {}", settings_.name, settings_.where(host), server.refusal), true,
+                       true);
+  return nullptr;
+}
+
+mysql_handle application_connections::open(fault& why) {
+  std::string reasons;
+  const auto first = good_host_.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i != settings_.hosts.size(); ++i) {
+    const auto at = (first + i) % settings_.hosts.size();
+    if (auto handle = open_host(settings_.hosts[at], why)) {
+      good_host_.store(at, std::memory_order_relaxed);
+      return handle;
+    }
+    add_reason(reasons, settings_.name, why.text);
+  }
+  why.text = std::move(reasons);
+  return nullptr;
 }
 
 }  // namespace dlock::stores::mysql

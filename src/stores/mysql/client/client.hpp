@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/mysql/database.hxx>
-
 #include <atomic>
 #include <concepts>
-#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -21,19 +16,13 @@
 
 namespace dlock::stores::mysql {
 
-/// Changes a statement that ODB generated, before it is sent: the scheme's tables may have another prefix. Empty: sent
-/// as it is.
-using statement_rewrite = std::function<std::string(std::string_view)>;
-
 /// The way to the servers of a URL: what a scheme makes its connections with. Thread safety: all functions may be
 /// called from any thread.
 class mysql_client {
  public:
-  explicit mysql_client(mysql_settings settings, statement_rewrite rewrite = {});
+  explicit mysql_client(mysql_settings settings);
 
   const mysql_settings& settings() const noexcept { return settings_; }
-  /// ODB's, for what a scheme does by mapped classes.
-  odb::mysql::database& database() noexcept { return database_; }
 
   /// A scheme's connection, made of `(mysql_opened, arguments..., mysql_hosts&)`. Null, and the reason, if no server
   /// takes locks within `limit`, or if `cancel` was requested.
@@ -66,10 +55,8 @@ class mysql_client {
   static void note(const std::exception& error, fault& why) noexcept;
 
   const mysql_settings settings_;
-  const statement_rewrite rewrite_;
   mysql_hosts hosts_;
   name_lookup lookup_{};
-  odb::mysql::database database_;
   std::atomic<bool> can_refuse_to_wait_{false};
   std::atomic<bool> can_skip_locked_{false};
   std::atomic<bool> is_mariadb_{false};
@@ -77,7 +64,20 @@ class mysql_client {
   mysql_server server_ DLOCK_GUARDED_BY(mutex_){};
 };
 
-/// A database of the application's own, reached as the locks are.
-std::unique_ptr<odb::database> open_application_database(const mysql_settings& settings);
+/// Makes connections of the application's own to the servers of a URL, as the locks reach them. Thread safety: all
+/// functions may be called from any thread.
+class application_connections {
+ public:
+  explicit application_connections(mysql_settings settings) : settings_(std::move(settings)) {}
+
+  /// Tries the hosts in turn, the last good one first. Null, and the reason, if none takes writes.
+  mysql_handle open(fault& why);
+
+ private:
+  mysql_handle open_host(const store_url::endpoint& host, fault& why) const;
+
+  const mysql_settings settings_;
+  std::atomic<std::size_t> good_host_{0};
+};
 
 }  // namespace dlock::stores::mysql

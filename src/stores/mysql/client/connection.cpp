@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/client/connection.hpp"
 
-#include <dlock/detail/odb_compat.hpp>
-//
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <odb/exceptions.hxx>
-#include <odb/mysql/exceptions.hxx>
 
 #include <algorithm>
 #include <array>
@@ -65,13 +61,13 @@ mysql_connection::mysql_connection(mysql_opened from, mysql_hosts& hosts)
       hosts_(hosts),
       host_(from.host),
       refusals_(from.refusals),
-      quick_(can_refuse_to_wait(native_->handle())),
+      quick_(can_refuse_to_wait(native_.get())),
       cluster_(is_cluster(from.server)),
-      encrypted_(mysql_get_ssl_cipher(native_->handle()) != nullptr),
+      encrypted_(mysql_get_ssl_cipher(native_.get()) != nullptr),
       behind_proxy_(is_behind_proxy(from.server)),
       where_(std::move(from.where)),
       identity_{from.server.id, incarnation_text(from.server), from.server.connection},
-      socket_(own_descriptor(native_->handle())) {}
+      socket_(own_descriptor(native_.get())) {}
 
 mysql_connection::~mysql_connection() { ::close(socket_); }
 
@@ -296,28 +292,15 @@ reply reply_of_exception(mysql_connection& connection, const char* doing) noexce
   try {
     try {
       throw;
-    } catch (const odb::mysql::database_exception& e) {
-      failed.why = make_mysql_fault(e.error(), e.sqlstate(), e.message(), doing);
-      failed.result = outcome_of_mysql_error(e.error());
-      connection.note_error(failed.why);
-      connection.explain(failed.why);
-    } catch (const odb::exception& e) {
-      // ODB has exceptions without a number for a deadlock or a lost connection; the handle still has it.
-      const unsigned code = mysql_errno(connection.handle());
-      failed.why = make_mysql_fault(code, mysql_sqlstate(connection.handle()), e.what(), doing);
-      if (code != 0) failed.result = outcome_of_mysql_error(code);
-      connection.note_error(failed.why);
     } catch (const std::exception& e) {
-      failed.why = make_own_fault(std::string(doing) + ": " + e.what(), true);
+      failed.why = make_own_fault(std::string(doing) + ": " + e.what());
     }
   } catch (...) {
-    failed.why.transient = true;
+    // No memory for the text.
   }
-  if (failed.result == outcome::unknown) {
-    // The cancellation ends this connection at the server, by its identity: it must not be used any more.
-    failed.why.transient = failed.why.connection = true;
-    connection.interrupt();
-  }
+  // The cancellation ends this connection at the server, by its identity: it must not be used any more.
+  failed.why.transient = failed.why.connection = true;
+  connection.interrupt();
   return failed;
 }
 

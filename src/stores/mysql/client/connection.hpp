@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/mysql/connection.hxx>
-
 #include <atomic>
 #include <chrono>
 #include <span>
@@ -21,7 +17,7 @@ namespace dlock::stores::mysql {
 
 /// A connection to a server that takes locks, and what is known of it.
 struct mysql_opened {
-  odb::mysql::connection_ptr link{};  ///< null: none
+  mysql_handle link{};  ///< null: none
   mysql_server server{};
   std::string where{};         ///< for messages
   std::size_t host = 0;        ///< of mysql_hosts
@@ -48,8 +44,7 @@ class mysql_connection : public sql::sql_connection {
   /// Whether a proxy is in between that has connection numbers of its own: then kill() sends nothing.
   bool behind_proxy() const noexcept { return behind_proxy_; }
 
-  odb::mysql::connection& odb() noexcept { return *native_; }
-  MYSQL* handle() noexcept { return native_->handle(); }
+  MYSQL* handle() noexcept { return native_.get(); }
   /// What a statement begins with that is not to wait for a locked row; empty where the server has nothing for it.
   std::string_view quick_prefix() const noexcept { return quick_ ? mysql::quick_prefix : std::string_view(); }
   /// Likewise, of a statement that is to do about a locked row what the request says.
@@ -123,7 +118,7 @@ class mysql_connection : public sql::sql_connection {
   bool may_run(fault& why);
   bool retry(const fault& why, tries& so_far) const;
 
-  odb::mysql::connection_ptr native_;
+  mysql_handle native_;
   mysql_hosts& hosts_;
   const std::size_t host_;
   const std::uint64_t refusals_;  // of that host, when this connection was made

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/mysql/mysql.hxx>
-
 #include <chrono>
 #include <stop_token>
 
 #include "base/background_thread.hpp"
+#include "stores/mysql/client/api.hpp"
 
 namespace dlock::stores::mysql {
 

@@ -132,7 +132,7 @@ mysql_handle log_in(const mysql_settings& settings, const mysql_login& login, co
   set_options(handle.get(), settings, limit, by);
   std::optional<base::no_sigpipe> guard;
   if (settings.tls != tls_mode::off) guard.emplace();
-  // ODB needs CLIENT_FOUND_ROWS as well: rows are counted that matched, changed or not.
+  // CLIENT_FOUND_ROWS, which ODB needs as well: rows are counted that matched, changed or not.
   if (mysql_real_connect(handle.get(), or_null(host.host), or_null(login.user), login.password.c_str(),
                          settings.database.c_str(), host.port, or_null(settings.socket),
                          CLIENT_FOUND_ROWS) == nullptr) {

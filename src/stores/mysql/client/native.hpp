@@ -3,10 +3,6 @@
 
 /// The client library's connection: made with our settings, and statements that are not hot.
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/mysql/mysql.hxx>
-
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -16,6 +12,7 @@
 #include <vector>
 
 #include "dlock/store_interface/store_types.hpp"
+#include "stores/mysql/client/api.hpp"
 #include "stores/mysql/client/settings.hpp"
 #include "stores/sql/sql_connection.hpp"
 

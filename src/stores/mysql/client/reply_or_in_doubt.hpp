@@ -13,8 +13,8 @@ namespace dlock::stores::mysql {
 /// Not done, for a reason that stays.
 inline reply refuse(std::string text) { return {.why = make_own_fault(std::move(text))}; }
 
-/// The reply of a verb whose exception is being handled. Its outcome is unknown, unless the exception has an error
-/// number that tells more, because the statement may have been sent.
+/// The reply of a verb whose exception is being handled. Its outcome is unknown, because the statement may have been
+/// sent.
 reply reply_of_exception(mysql_connection& connection, const char* doing) noexcept;
 
 /// Runs the body of a verb, which must not throw: what it throws becomes a fault.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/mysql/mysql.hxx>
+#include "stores/mysql/client/api.hpp"
 
 namespace dlock::stores::mysql {
 
-/// From now on nothing that the client library does on this connection raises SIGPIPE, ODB's statements included. TLS
+/// From now on nothing that the client library does on this connection raises SIGPIPE. TLS
 /// libraries write without MSG_NOSIGNAL, also while they read. For connections with TLS, after they were made.
 ///
 /// Client libraries have SIGPIPE ignored by the whole process when they are first used. A program may set it back.

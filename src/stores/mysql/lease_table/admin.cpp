@@ -204,7 +204,7 @@ reply mysql_admin::row_tables(connection& connection, std::string_view name,
       auto table = std::make_shared<row_table>(
           sql::make_row_table(full, '`', has(columns, "lock_expires_at_us"), has(columns, "version")));
       reply described{.statements = 2};
-      described.result = application_.describe(with.odb(), *table, described.why);
+      described.result = describe_table(with.handle(), *table, described.why);
       answer.statements += described.statements;
       if (described.result == outcome::yes) {
         found.push_back(std::move(table));

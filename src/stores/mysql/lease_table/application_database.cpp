@@ -3,13 +3,16 @@
 
 #include <dlock/detail/odb_compat.hpp>
 //
+#include <odb/exceptions.hxx>
+#include <odb/mysql/connection-factory.hxx>
+#include <odb/mysql/database.hxx>
+#include <odb/mysql/exceptions.hxx>
+//
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <map>
-#include <odb/exceptions.hxx>
-#include <odb/mysql/exceptions.hxx>
 #include <utility>
 
 #include "base/text.hpp"
@@ -310,7 +313,10 @@ outcome mysql_application_database::shares(odb::connection& with, fault& why) co
 
 outcome mysql_application_database::describe(odb::connection& with, row_table& table, fault& why) const {
   auto* const theirs = native_of(with, tables_.settings.name, why);
-  if (theirs == nullptr) return outcome::failed;
+  return theirs == nullptr ? outcome::failed : describe_table(theirs->handle(), table, why);
+}
+
+outcome describe_table(MYSQL* handle, row_table& table, fault& why) {
   table_description poll(table);
   mysql_rows rows;
   const auto refuse = [&](const std::string& wrong) {
@@ -318,22 +324,53 @@ outcome mysql_application_database::describe(odb::connection& with, row_table& t
     why = make_own_fault(fmt::format("table {}: {}", table.table, wrong));
     return true;
   };
-  const bool offsets = is_mariadb(theirs->handle()) || mysql_get_server_version(theirs->handle()) >= 80'019;
+  const bool offsets = is_mariadb(handle) || mysql_get_server_version(handle) >= 80'019;
   if (table.renewal == row_renewal::column && !offsets &&
       refuse("its expiry can't be written independent of the session's time zone before MySQL 8.0.19")) {
     return outcome::failed;
   }
-  if (!run_mysql(theirs->handle(), poll.columns_query(), "describe a table", &rows, why)) return outcome::failed;
+  if (!run_mysql(handle, poll.columns_query(), "describe a table", &rows, why)) return outcome::failed;
   if (refuse(poll.take_columns(rows))) return outcome::failed;
   rows.clear();
-  if (!run_mysql(theirs->handle(), poll.key_query(), "describe a table", &rows, why)) return outcome::failed;
+  if (!run_mysql(handle, poll.key_query(), "describe a table", &rows, why)) return outcome::failed;
   if (refuse(poll.take_key(rows))) return outcome::failed;
-  table.charset = mysql_character_set_name(theirs->handle());
+  table.charset = mysql_character_set_name(handle);
   return outcome::yes;
 }
 
+namespace {
+
+class connections_by_url final : public odb::mysql::connection_pool_factory {
+ public:
+  explicit connections_by_url(const mysql_settings& settings) : connections_(settings) {}
+
+ protected:
+  pooled_connection_ptr create() override {
+    fault why;
+    auto handle = connections_.open(why);
+    if (!handle) throw odb::mysql::database_exception(static_cast<unsigned>(why.native), why.sqlstate, why.text);
+      // The connection closes it, also where the rest of its constructor fails: from here on it is the connection's
+      // alone.
+#if LIBODB_VERSION < 2050000
+    return pooled_connection_ptr(new (odb::details::shared) pooled_connection(*db_, handle.release()));
+#else
+    return pooled_connection_ptr(new (odb::details::shared) pooled_connection(*this, handle.release()));
+#endif
+  }
+
+ private:
+  application_connections connections_;
+};
+
+}  // namespace
+
 std::unique_ptr<odb::database> mysql_application_database::open_database() const {
-  return open_application_database(tables_.settings);
+  // The names tell one database from another; connections are made by the settings alone.
+  const mysql_settings& settings = tables_.settings;
+  const auto host = settings.hosts.empty() ? store_url::endpoint{} : settings.hosts.front();
+  const auto* const socket = settings.socket.empty() ? nullptr : &settings.socket;
+  return std::make_unique<odb::mysql::database>(settings.user, "", settings.database, host.host, host.port, socket,
+                                                "utf8mb4", 0, std::make_unique<connections_by_url>(settings));
 }
 
 fault mysql_application_database::fault_of(const std::exception& error) const {

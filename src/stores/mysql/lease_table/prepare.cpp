@@ -1,51 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
 // Rule 14: what can't work is said at the start, in words.
-#include <dlock/detail/odb_compat.hpp>
-//
 #include <fmt/format.h>
-#include <odb/exceptions.hxx>
-#include <odb/mysql/exceptions.hxx>
-#include <odb/schema-catalog.hxx>
 
 #include <optional>
 #include <utility>
 
 #include "dlock/detail/sha256.hpp"
 #include "dlock/error.hpp"
-#include "floor_entity-odb-mysql.hxx"
-#include "lock_entity-odb-mysql.hxx"
-#include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/lease_table/store.hpp"
-#include "stores/sql/scoped_transaction.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
-/// Of a statement of ODB's: its own table has an index over a text in the database's character set, which is too long
-/// for the row formats of older servers, and of servers that kept their settings.
-std::string with_short_index(std::string generated) {
-  constexpr std::string_view type = "VARCHAR(255) ", rest = "NOT NULL PRIMARY KEY";
-  const auto found = generated.find(fmt::format("{}{}", type, rest));
-  if (found != std::string::npos) generated.insert(found + type.size(), "CHARACTER SET ascii ");
-  return generated;
-}
+constexpr std::string_view schema_file =
+#include "schema-mysql.sql.inc"
+    ;
 
 }  // namespace
 
 lease_tables::lease_tables(lease_settings from)
     : settings(std::move(from)),
-      sql(sql::make_table_names<odb::id_mysql>(settings.prefix, '`')),
+      sql(sql::make_table_names(settings.prefix, '`')),
       row_sql(sql.names(), settings.database),
-      client(settings, [this](std::string_view generated) { return with_short_index(sql.names().adapt(generated)); }),
+      client(settings),
       waiters(client, sql.waiters(), [this](const std::string& why) {
         if (settings.wake) listeners.waiters_poll(why);  // otherwise they are meant to
-      }) {
-  sql::set_version_table(client.database(), sql.names());
-}
+      }) {}
 
 std::string no_tables_id(const std::string& floor_table) {
   return fmt::format(
@@ -164,7 +148,6 @@ void ensure_floors(const probe& tables, sql::schema_mode mode, int above) {
                       "giving the lock tables an id");
 }
 
-/// Not by ODB, which prepares its statement: other programs may have used up max_prepared_stmt_count.
 sql::written_version read_version(const probe& tables) {
   constexpr int no_such_table = 1146;
   mysql_rows rows;
@@ -182,14 +165,13 @@ sql::written_version read_version(const probe& tables) {
 /// A migration that a crash interrupted: it is finished where the tables turn out to be complete, which a server
 /// without transactions for such changes can't promise. Else the way out is said. Version 1 has nothing to migrate but
 /// columns.
-void finish_migration(const probe& tables, odb::mysql::database& database, sql::schema_mode mode) {
+void finish_migration(const probe& tables, sql::schema_mode mode) {
   const auto there = read_version(tables);
   if (!there.migrating) return;
-  const auto ours = odb::schema_catalog::current_version(database, sql::table_names::schema);
   const auto table = tables.names.table("schema_version");
   const auto begun = fmt::format("a migration of the lock tables to version {} was begun and not finished (table {})",
                                  there.version, table);
-  if (there.version != ours) {
+  if (there.version != sql::schema_version) {
     fail(tables.store,
          fmt::format("{}: start a program that knows version {}, and no other, with schema=create to finish it", begun,
                      there.version));
@@ -232,37 +214,36 @@ class schema_lock {
   std::string name_;
 };
 
-void run_schema(odb::mysql::database& database, sql::schema_mode mode, const probe& with) {
-  const auto there = read_version(with);
-  sql::scoped_transaction scope(with.connection.odb());
-  sql::ensure_schema(database, mode, with.names, with.store, there);
-  scope.commit();
+/// The version is written last: until then the tables count as not made.
+void make_tables(const probe& with) {
+  auto statements = sql::create_statements(schema_file, with.names);
+  statements.push_back(fmt::format("INSERT IGNORE INTO {} (\n  `name`, `version`, `migration`)\n  VALUES ('{}', {}, 0)",
+                                   with.names.quoted_table("schema_version"), sql::table_names::schema,
+                                   sql::schema_version));
+  for (const auto& each : statements) {
+    fault why;
+    if (with.connection.query(each, "the lock tables", nullptr, nullptr, why) != outcome::yes)
+      fail_schema(with.store, why);
+  }
 }
 
 }  // namespace
 
 void mysql_store::prepare() {
   const auto& settings = tables_.settings;
-  auto& database = tables_.client.database();
   fault why;
   const auto connection = tables_.client.open<lease_connection>(settings.connect_timeout, {}, why, tables_.sql);
   if (!connection) fail(settings.name, why);
   const probe server{settings.name, *connection, tables_.sql.names()};
   check_server(*connection, settings.name);
   if (settings.schema == sql::schema_mode::none) return;
-  try {
-    const bool makes = settings.schema == sql::schema_mode::create;
+  {
     std::optional<schema_lock> lock;
-    if (makes) lock.emplace(server, settings.database);
-    finish_migration(server, database, settings.schema);
-    const bool new_tables = makes && read_version(server).version == 0;
-    run_schema(database, settings.schema, server);
-    ensure_floors(server, settings.schema, new_tables ? 0 : sql::above_lost_floor);
-  } catch (const odb::mysql::database_exception& e) {
-    fail_schema(settings.name, make_mysql_fault(e.error(), e.sqlstate(), e.message(), "the lock tables"));
-  } catch (const odb::exception& e) {
-    fail_schema(settings.name,
-                make_own_fault(fmt::format("the lock tables: {}", e.what()), true, !connection->usable()));
+    if (settings.schema == sql::schema_mode::create) lock.emplace(server, settings.database);
+    finish_migration(server, settings.schema);
+    const bool makes = sql::must_make_tables(settings.schema, server.names, settings.name, read_version(server));
+    if (makes) make_tables(server);
+    ensure_floors(server, settings.schema, makes ? 0 : sql::above_lost_floor);
   }
   server.check_tables(settings.schema);
   if (settings.wake) tables_.waiters.bells().check_table(*connection);

@@ -49,6 +49,10 @@ struct lease_tables {
 /// For messages: the floor table has no row with the id of the lock tables.
 std::string no_tables_id(const std::string& floor_table);
 
+/// Completes a table that is known by its name: its database, its primary key. At most two statements. failed: `why`
+/// names what is missing.
+outcome describe_table(MYSQL* handle, row_table& table, fault& why);
+
 /// What transactions of the application's do with locks.
 class mysql_application_database final : public sql::application_database {
  public:
@@ -105,8 +109,7 @@ struct mysql_cleanup_cursor {
 /// Answers operators and clean-up about the lock tables.
 class mysql_admin final : public store_admin {
  public:
-  mysql_admin(lease_tables& tables, const sql::application_database& application)
-      : tables_(tables), application_(application) {}
+  explicit mysql_admin(lease_tables& tables) : tables_(tables) {}
 
   reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
   reply list(connection& on, std::string_view after, std::size_t limit,
@@ -123,7 +126,6 @@ class mysql_admin final : public store_admin {
 
  private:
   lease_tables& tables_;
-  const sql::application_database& application_;
   base::mutex cleanup_mutex_;
   mysql_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
 };
@@ -179,7 +181,7 @@ class mysql_store final : public store {
 
   lease_tables tables_;
   mysql_application_database application_{tables_};
-  mysql_admin admin_{tables_, application_};
+  mysql_admin admin_{tables_};
 };
 
 }  // namespace dlock::stores::mysql::lease_table

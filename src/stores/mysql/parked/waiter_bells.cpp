@@ -11,7 +11,6 @@
 #include "stores/mysql/client/text.hpp"
 #include "stores/mysql/parked/parked_connection.hpp"
 #include "stores/sql/named_sql.hpp"
-#include "waiter_entity-odb-mysql.hxx"
 
 namespace dlock::stores::mysql::parked {
 namespace {
@@ -91,14 +90,7 @@ void append_literal(std::string& list, const std::string& literal) {
 }
 
 void add_waiter_names(sql::table_names& to) {
-  using traits = odb::access::object_traits_impl<entities::waiter_entity, odb::id_mysql>;
-  using waiter = odb::query_columns<entities::waiter_entity, odb::id_mysql, traits>;
-  to.add_table("waiter", traits::table_name);
-  to.add_column("waiter.lock_key", waiter::place.lock_key.column());
-  to.add_column("waiter.since_us", waiter::place.since_us.column());
-  to.add_column("waiter.bell", waiter::place.bell.column());
-  to.add_column("waiter.session_id", waiter::session_id.column());
-  to.add_column("waiter.held", waiter::held.column());
+  to.add_table("waiter", {"lock_key", "since_us", "bell", "session_id", "held"});
   for (const auto& word : words) to.add_text(std::string(word.name), to.expand(word.text));
 }
 

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <new>
-#include <odb/exceptions.hxx>
-#include <odb/sqlite/exceptions.hxx>
 #include <stdexcept>
 
 #include "stores/sqlite/client/errors.hpp"
@@ -15,32 +13,35 @@ namespace dlock::stores::sqlite {
 
 bool sqlite_connection::open(microseconds limit, bool create, fault& why, const std::stop_token& cancel) {
   const std::string& path = file_->settings.path;
-  try {
-    if (carried_over_fork(file_id::of(path.c_str()))) {
-      why = {.text = fmt::format("SQLite file '{}': the parent process had it open when it forked this one, and SQLite "
-                                 "can't work with it here; close it before the fork, or exec after it",
-                                 path)};
-      return false;
-    }
-    connect(create);
-    const std::stop_callback on_cancel(cancel, [this] { interrupt(); });
-    return set_up(limit, why);
-  } catch (const odb::sqlite::database_exception& e) {
-    why = sqlite_fault(e.extended_error(), path, e.message());
-    why.connection = may_open_later(e.extended_error());
-  } catch (const odb::exception& e) {
-    why = {.text = fmt::format("SQLite file '{}': {}", path, e.what())};
+  if (carried_over_fork(file_id::of(path.c_str()))) {
+    why = {.connection = true,
+           .text = fmt::format("SQLite file '{}': the parent process had it open when it forked this one, and SQLite "
+                               "can't work with it here; close it before the fork, or exec after it",
+                               path)};
+    return false;
   }
-  why.connection = true;
-  return false;
+  if (const int code = connect(create); code != SQLITE_OK) {
+    why = sqlite_fault(code, path, handle_ ? ::sqlite3_errmsg(handle()) : "");
+    why.connection = may_open_later(code);
+    return false;
+  }
+  const std::stop_callback on_cancel(cancel, [this] { interrupt(); });
+  return set_up(limit, why);
 }
 
-void sqlite_connection::connect(bool create) {
+int sqlite_connection::connect(bool create) {
   // Marked before it is open: another thread may fork in between. A new file can't be, before it has a number.
   const auto path = file_->settings.path.c_str();
   if (const auto before = file_id::of(path); before != file_id{}) mark_.emplace(before);
-  odb_ = file_->connect(create);
+  // A connection is used by one thread at a time, so SQLite needs no mutex for it.
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
+  sqlite3* opened = nullptr;
+  int code = ::sqlite3_open_v2(path, &opened, flags, nullptr);
+  handle_.reset(opened);
+  if (code == SQLITE_OK) code = ::sqlite3_exec(opened, "PRAGMA foreign_keys=OFF", nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return opened == nullptr ? SQLITE_NOMEM : ::sqlite3_extended_errcode(opened);
   if (!mark_) mark_.emplace(file_id::of(path));
+  return code;
 }
 
 bool sqlite_connection::set_up(microseconds limit, fault& why) {

@@ -19,8 +19,12 @@
 
 namespace dlock::stores::sqlite {
 
-/// One connection to a file: ODB's, with statements prepared on its native handle. It knows no table: a scheme derives
-/// from it, or uses it, with other statements.
+struct sqlite_close_handle {
+  void operator()(sqlite3* handle) const noexcept { ::sqlite3_close(handle); }
+};
+using sqlite_handle = std::unique_ptr<sqlite3, sqlite_close_handle>;
+
+/// One connection to a file. It knows no table: a scheme derives from it, or uses it, with other statements.
 class sqlite_connection : public sql::sql_connection {
  public:
   explicit sqlite_connection(std::shared_ptr<sqlite_file> file) : file_(std::move(file)) {}
@@ -62,8 +66,7 @@ class sqlite_connection : public sql::sql_connection {
   virtual void explain(fault& /*why*/) const {}
 
   sqlite_file& file() noexcept { return *file_; }
-  sqlite3* handle() noexcept { return odb_->handle(); }
-  sqlite_link& odb() noexcept { return *odb_; }
+  sqlite3* handle() noexcept { return handle_.get(); }
   const std::atomic<bool>& interrupted() const noexcept { return interrupted_; }
   sqlite_write_queue::waiter& waiter() noexcept { return waiter_; }
 
@@ -75,16 +78,17 @@ class sqlite_connection : public sql::sql_connection {
   };
 
   reply change(writing& in, const sql::sql_text& statement, sql::sql_values values);
-  void connect(bool create);
+  /// SQLITE_OK, or why the file can't be opened.
+  int connect(bool create);
   /// Settings, and what can't work. False: `why` says it.
   bool set_up(microseconds limit, fault& why);
   int pragma(const char* sql, sqlite_busy_retry& retry, std::string& answer);
   void roll_back() noexcept;
 
   std::shared_ptr<sqlite_file> file_;
-  std::optional<sqlite_open_mark> mark_;  // longer than odb_
-  sqlite_link_ptr odb_;
-  // After odb_: they must be finalized before it is closed.
+  std::optional<sqlite_open_mark> mark_;  // longer than handle_
+  sqlite_handle handle_;
+  // After handle_: they must be finalized before it is closed.
   sqlite_statement begin_{};
   sqlite_statement commit_{};
   writing* writing_ = nullptr;  // while transact() runs

@@ -69,26 +69,13 @@ bool has_shifted_boot_clock(std::istream& offsets) {
   return false;
 }
 
-namespace {
-
-std::unique_ptr<sqlite_link_factory> make_links(statement_rewrite rewrite, sqlite_link_factory*& seen) {
-  auto links = std::make_unique<sqlite_link_factory>(std::move(rewrite));
-  seen = links.get();
-  return links;
-}
-
-}  // namespace
-
 file_id file_id::of(const char* path) noexcept {
   struct ::stat found {};
   return path == nullptr || ::stat(path, &found) != 0 ? file_id{} : of(found);
 }
 
-sqlite_file::sqlite_file(sqlite_settings from, std::shared_ptr<const sqlite_host> machine, statement_rewrite rewrite)
-    : settings(std::move(from)),
-      host(std::move(machine)),
-      boot(host->boot_id()),
-      database_(settings.path, SQLITE_OPEN_READWRITE, false, "", make_links(std::move(rewrite), links_)) {}
+sqlite_file::sqlite_file(sqlite_settings from, std::shared_ptr<const sqlite_host> machine)
+    : settings(std::move(from)), host(std::move(machine)), boot(host->boot_id()) {}
 
 // ---- where it is ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@
 
 #include "dlock/store_interface/store_types.hpp"
 #include "stores/sqlite/client/busy_retry.hpp"
-#include "stores/sqlite/client/database.hpp"
+#include "stores/sqlite/client/settings.hpp"
 
 namespace dlock::stores::sqlite {
 
@@ -61,7 +61,7 @@ struct file_id {
 class sqlite_file {
  public:
   /// Opens nothing.
-  sqlite_file(sqlite_settings from, std::shared_ptr<const sqlite_host> machine, statement_rewrite rewrite = {});
+  sqlite_file(sqlite_settings from, std::shared_ptr<const sqlite_host> machine);
 
   const sqlite_settings settings;
   const std::shared_ptr<const sqlite_host> host;
@@ -72,14 +72,6 @@ class sqlite_file {
   std::int64_t now() const noexcept { return host->now(); }
   /// The clock of rows that are renewed by their own column.
   microseconds wall_clock() const noexcept { return microseconds{host->wall_clock()}; }
-
-  odb::sqlite::database& database() noexcept { return database_; }
-  /// Throws odb::exception.
-  sqlite_link_ptr connect(bool create) { return links_->connect(create ? SQLITE_OPEN_CREATE : 0); }
-
- private:
-  sqlite_link_factory* links_ = nullptr;  // owned by database_
-  odb::sqlite::database database_;
 };
 
 /// A file system that machines share, by what statfs() calls it; null: none that is known.

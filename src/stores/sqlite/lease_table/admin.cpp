@@ -262,7 +262,7 @@ ORDER BY m.name
       auto table = std::make_shared<row_table>(std::move(each));
       ++answer.statements;
       fault why;
-      const auto described = application_.describe(c.odb(), *table, why);
+      const auto described = describe_table(c.handle(), c.file(), *table, why);
       if (described == outcome::yes) {
         found.push_back(std::move(table));
       } else if (!wanted.empty() || why.connection) {

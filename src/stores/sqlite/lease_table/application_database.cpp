@@ -5,6 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <random>
+#include <thread>
+
+#include <dlock/detail/odb_compat.hpp>
+//
 #include <odb/sqlite/connection-factory.hxx>
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
@@ -12,6 +17,7 @@
 #include <odb/sqlite/transaction.hxx>
 
 #include "base/text.hpp"
+#include "engine/books/transaction_watch.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -212,14 +218,18 @@ sql::transaction_state sqlite_application_database::transaction_on(odb::connecti
 
 outcome sqlite_application_database::describe(odb::connection& with, row_table& table, fault& why) const {
   auto* const theirs = as_sqlite(with);
+  return describe_table(theirs == nullptr ? nullptr : theirs->handle(), *file_, table, why);
+}
+
+outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table, fault& why) {
   const auto refuse = [&](std::string_view problem) {
-    why = {.text = fmt::format("SQLite file '{}': table {} {}", file_->settings.path, table.table, problem)};
+    why = {.text = fmt::format("SQLite file '{}': table {} {}", file.settings.path, table.table, problem)};
     return outcome::failed;
   };
-  if (theirs == nullptr) return refuse("is not in it: the connection is to another kind of database");
+  if (handle == nullptr) return refuse("is not in it: the connection is to another kind of database");
   description found;
-  if (const int code = found.read(theirs->handle(), sql::bare_name(table.table, '"')); code != SQLITE_DONE) {
-    why = sqlite_fault(code, file_->settings.path, ::sqlite3_errmsg(theirs->handle()));
+  if (const int code = found.read(handle, sql::bare_name(table.table, '"')); code != SQLITE_DONE) {
+    why = sqlite_fault(code, file.settings.path, ::sqlite3_errmsg(handle));
     return outcome::failed;
   }
   if (found.columns.empty()) return refuse("does not exist");
@@ -231,8 +241,58 @@ outcome sqlite_application_database::describe(odb::connection& with, row_table& 
   return outcome::yes;
 }
 
+namespace {
+
+/// How long one wait of a connection has lasted. A connection is used by one thread at a time, and waits for one thing.
+thread_local std::chrono::steady_clock::time_point began_to_wait{};
+
+/// What SQLite calls while others write to the file: whether to try again. SQLite's own handler pauses longer and
+/// longer, up to 100 ms, so a process that has waited long comes to a free file last: of four processes that write all
+/// the time, one did nearly all. Short pauses of chance length give each its share. A process that has waited for a
+/// second waits for one long transaction, and need not be quick.
+int wait_while_busy(void* timeout, int tries) {
+  using namespace std::chrono_literals;
+  const auto now = std::chrono::steady_clock::now();
+  if (tries == 0) began_to_wait = now;
+  const auto waited = now - began_to_wait;
+  if (waited >= *static_cast<const microseconds*>(timeout)) return 0;
+  thread_local std::minstd_rand chance{static_cast<unsigned>(now.time_since_epoch().count())};
+  const microseconds least = waited < 1s ? 100us : 500us;
+  std::uniform_int_distribution<microseconds::rep> pause(least.count(), least.count() * 3);
+  std::this_thread::sleep_for(microseconds{pause(chance)});
+  return 1;
+}
+
+/// Its connections wait while others write to the file.
+class patient_connections final : public odb::sqlite::connection_pool_factory {
+ public:
+  explicit patient_connections(microseconds timeout) : timeout_(timeout) {}
+
+ protected:
+  pooled_connection_ptr create() override {
+    auto connection = odb::sqlite::connection_pool_factory::create();
+    ::sqlite3_busy_handler(connection->handle(), &wait_while_busy, &timeout_);
+    return connection;
+  }
+
+ private:
+  microseconds timeout_;  // outlives the connections, which are the pool's
+};
+
+odb::transaction_impl* begin_immediate(odb::database& db) {
+  return static_cast<odb::sqlite::database&>(db).begin_immediate();
+}
+
+[[maybe_unused]] const bool begins_known = (dlock::engine::set_write_begin(odb::id_sqlite, &begin_immediate), true);
+
+}  // namespace
+
 std::unique_ptr<odb::database> sqlite_application_database::open_database() const {
-  return open_application_database(file_->settings);
+  // A cache that all connections shared would make writers wait for readers of this process.
+  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE;
+  const auto timeout = std::max<microseconds>(file_->settings.busy_timeout, std::chrono::seconds{20});
+  return std::make_unique<odb::sqlite::database>(file_->settings.path, flags, true, "",
+                                                 std::make_unique<patient_connections>(timeout));
 }
 
 odb::transaction_impl* sqlite_application_database::begin_to_write(odb::connection& connection) const {

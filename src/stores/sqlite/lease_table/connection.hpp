@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/exceptions.hxx>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -15,9 +11,9 @@
 
 #include "stores/sql/schema.hpp"
 #include "stores/sqlite/client/connection.hpp"
-#include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/file.hpp"
+#include "stores/sqlite/client/settings.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/sql.hpp"
 
@@ -148,11 +144,7 @@ template <class Body>
 reply reply_or_in_doubt(connection& connection, Body body) noexcept try {
   auto& link = static_cast<lease_connection&>(connection);
   if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
-  try {
-    return body(link);
-  } catch (const odb::exception& e) {
-    return {.why = {.text = "SQLite file '" + link.file().settings.path + "': " + e.what()}};
-  }
+  return body(link);
 } catch (...) {
   return out_of_memory();
 }

@@ -6,15 +6,21 @@
 
 #include <fmt/format.h>
 
-#include <odb/schema-catalog.hxx>
-#include <odb/sqlite/exceptions.hxx>
 #include <optional>
-
-#include "stores/sql/scoped_transaction.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
 namespace {
+
+constexpr std::string_view schema_file =
+#include "schema-sqlite.sql.inc"
+    ;
+
+/// A statement that SQLite refused.
+struct refused_statement {
+  int code;
+  std::string text;
+};
 
 /// Calls `step` until SQLite is not busy. The step leaves no transaction open.
 template <class Step>
@@ -26,11 +32,9 @@ void patiently(sqlite_connection& connection, Step step) {
   do {
     try {
       return step();
-    } catch (const odb::timeout&) {
-      code = SQLITE_BUSY;
-    } catch (const odb::sqlite::database_exception& e) {
-      code = e.extended_error();
-      text = e.message();
+    } catch (const refused_statement& e) {
+      code = e.code;
+      text = e.text;
     }
   } while (retry.again(code));
   refuse(sqlite_fault(code, connection.file().settings.path, is_busy(code) ? "" : text));
@@ -74,16 +78,15 @@ std::string unfit_tables(lease_connection& connection) {
 }
 
 /// Runs a statement once. It may name what is bound here. The first column of its first row; nothing: it shows no row.
-/// Throws what ODB throws.
+/// Throws refused_statement.
 std::optional<std::int64_t> run_once(lease_connection& connection, std::string_view sql) {
   lease_file& file = connection.file();
   sqlite_statement s;
   int code = s.prepare(connection.handle(), file.names.expand(sql));
   if (code == SQLITE_OK) {
     const auto now = microseconds{file.now()};
-    const auto version = odb::schema_catalog::current_version(file.database(), sql::table_names::schema);
     s.bind_named(":schema", std::string_view(sql::table_names::schema));
-    s.bind_named(":version", std::uint64_t{version});
+    s.bind_named(":version", sql::schema_version);
     s.bind_named(":now", std::int64_t{now.count()});
     s.bind_named(":epoch", std::int64_t{(file.wall_clock() - now).count()});
     s.bind_named(":boot", file.boot);
@@ -92,8 +95,25 @@ std::optional<std::int64_t> run_once(lease_connection& connection, std::string_v
   }
   if (code == SQLITE_ROW) return s.integer(0);
   if (code == SQLITE_DONE) return std::nullopt;
-  throw odb::sqlite::database_exception(code & 0xff, code, ::sqlite3_errmsg(connection.handle()));
+  throw refused_statement{code, ::sqlite3_errmsg(connection.handle())};
 }
+
+/// A transaction, which is undone unless it is committed.
+class transaction {
+ public:
+  transaction(lease_connection& in, const char* begin) : in_(in) { run_once(in, begin); }
+  ~transaction() {
+    if (::sqlite3_get_autocommit(in_.handle()) == 0)
+      ::sqlite3_exec(in_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  transaction(const transaction&) = delete;
+  transaction& operator=(const transaction&) = delete;
+
+  void commit() { run_once(in_, "COMMIT"); }
+
+ private:
+  lease_connection& in_;
+};
 
 /// Whether there is nothing to make: known by reading, so that opening a file waits for no writer.
 bool is_made(lease_connection& connection) try {
@@ -105,19 +125,38 @@ WHERE name = :schema
   AND NOT migration
   AND EXISTS (SELECT 1 FROM {floor} WHERE {floor.id} = 1)
 )");
-} catch (const odb::sqlite::database_exception&) {
+} catch (const refused_statement&) {
   return false;  // the attempt to make it gives the reason
 }
 
+bool has_version_table(lease_connection& connection) {
+  return run_once(connection,
+                  fmt::format("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE",
+                              connection.file().names.table("schema_version")))
+      .has_value();
+}
+
 /// In SQLite the tables are made in one transaction, so nothing of dlock leaves them half made. Whoever runs the
-/// statements one by one may: what is missing can be made as if nothing had been begun. False: no table was there.
-bool begin_anew(lease_connection& connection) {
-  const std::string there =
-      fmt::format("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' COLLATE NOCASE",
-                  connection.file().names.table("schema_version"));
-  if (!run_once(connection, there)) return false;
+/// statements one by one may: what is missing can be made as if nothing had been begun.
+void forget_begun(lease_connection& connection) {
   run_once(connection, "DELETE FROM {version} WHERE name = :schema AND migration AND version <= :version");
-  return true;
+}
+
+/// How far the tables are. Nothing is written there where there is no such table.
+sql::written_version read_version(lease_connection& connection, bool there) {
+  if (!there) return {};
+  const auto read = [&](const char* column) {
+    return run_once(connection, fmt::format("SELECT {} FROM {{version}} WHERE name = :schema", column)).value_or(0);
+  };
+  return {static_cast<std::uint64_t>(read("version")), read("migration") != 0};
+}
+
+void make_tables(lease_connection& connection) {
+  const auto& names = connection.file().names;
+  for (const auto& each : sql::create_statements(schema_file, names)) run_once(connection, each);
+  run_once(connection,
+           fmt::format("INSERT OR IGNORE INTO {} (\n  \"name\", \"version\", \"migration\")\n  VALUES ('{}', {}, 0)",
+                       names.quoted_table("schema_version"), sql::table_names::schema, sql::schema_version));
 }
 
 void make_schema(lease_connection& connection) {
@@ -125,31 +164,29 @@ void make_schema(lease_connection& connection) {
   if (is_made(connection)) return;
   const bool create = file.schema == sql::schema_mode::create;
   patiently(connection, [&] {
-    auto& link = connection.odb();
     // A transaction that reads first can't write any more once another connection has written.
-    sql::scoped_transaction scope(create ? link.begin_immediate() : link.begin());
-    const bool there = create && begin_anew(connection);
-    auto& database = file.database();
-    sql::ensure_schema(
-        database, file.schema, file.names, file.settings.name,
-        {database.schema_version(sql::table_names::schema), database.schema_migration(sql::table_names::schema)});
+    transaction in(connection, create ? "BEGIN IMMEDIATE" : "BEGIN");
+    const bool there = has_version_table(connection);
+    if (there && create) forget_begun(connection);
+    if (sql::must_make_tables(file.schema, file.names, file.settings.name, read_version(connection, there)))
+      make_tables(connection);
     if (const std::string why = unfit_tables(connection); !why.empty()) refuse_tables(file, why);
     if (create) {
       // Above what can be seen: if the row was lost, no one knows what has been given out and swept.
       const auto above = std::to_string(there ? sql::above_lost_floor : 0);
-      link.execute(sql::expand(file.names, R"(
+      run_once(connection, sql::expand(file.names, R"(
 INSERT INTO {floor} ({floor.id}, {floor.fence})
 SELECT 1, COALESCE(MAX({lock.fence}), 0) + {above}
 FROM {lock}
 WHERE TRUE
 ON CONFLICT DO NOTHING
 )",
-                               {{"above", above}}));
+                                       {{"above", above}}));
     } else if (!run_once(connection, "SELECT 1 FROM {floor} WHERE {floor.id} = 1")) {
       refuse(fmt::format("SQLite file '{}': row 1 of table {} is missing; schema=create makes it", file.settings.path,
                          file.names.table("floor")));
     }
-    scope.commit();
+    in.commit();
   });
 }
 
@@ -209,13 +246,13 @@ void forget_other_boots(lease_connection& connection) {
   patiently(connection, [&] {
     // By reading: where there is nothing to do, opening a file waits for no writer.
     if (!run_once(connection, future + " OR " + lacks_rows)) return;
-    sql::scoped_transaction scope(connection.odb().begin_immediate());
+    transaction in(connection, "BEGIN IMMEDIATE");
     // Again, now that no other process writes: what was written before is of the past, unless another boot wrote it.
     if (run_once(connection, future)) {
       for (const char* sql : free_the_dead) run_once(connection, sql);
     }
     run_once(connection, add_rows);
-    scope.commit();
+    in.commit();
   });
   patiently(connection, [&] {
     const auto epoch = run_once(connection, "SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 3");
@@ -234,12 +271,8 @@ void sqlite_store::prepare() {
   fault why;
   const auto connection = std::make_unique<lease_connection>(file_);
   if (!connection->open(file_->settings.busy_timeout, create, why)) refuse(why);
-  try {
-    make_schema(*connection);
-    forget_other_boots(*connection);
-  } catch (const odb::exception& e) {
-    refuse(fmt::format("SQLite file '{}': {}", file_->settings.path, e.what()));
-  }
+  make_schema(*connection);
+  forget_other_boots(*connection);
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

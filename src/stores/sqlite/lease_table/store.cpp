@@ -6,20 +6,15 @@
 #include <new>
 
 #include "dlock/stores/sqlite.hpp"
-#include "floor_entity-odb-sqlite.hxx"
-#include "lock_entity-odb-sqlite.hxx"
-#include "session_entity-odb-sqlite.hxx"
 
 namespace dlock::stores::sqlite::lease_table {
 
 lease_file::lease_file(const lease_settings& from, std::shared_ptr<const sqlite_host> machine)
-    : sqlite_file(from, std::move(machine), [this](std::string_view generated) { return names.adapt(generated); }),
+    : sqlite_file(from, std::move(machine)),
       schema(from.schema),
       wakes(from.wake),
-      sql(sql::make_table_names<odb::id_sqlite>(from.prefix, '"')),
-      names(sql.names()) {
-  sql::set_version_table(database(), names);
-}
+      sql(sql::make_table_names(from.prefix, '"')),
+      names(sql.names()) {}
 
 std::string lease_file::unfit_for_waking() const {
   const auto& path = settings.path;

@@ -19,6 +19,9 @@
 
 namespace dlock::stores::sqlite::lease_table {
 
+/// Completes a table that is known by its name: its primary key. failed: `why` names what is missing.
+outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table, fault& why);
+
 /// What transactions of the application's do with locks.
 class sqlite_application_database final : public sql::application_database {
  public:

@@ -2,9 +2,6 @@
 
 #include "stores/mysql/lease_table/sql.hpp"
 #include "dlock/lock_key.hpp"
-#include "floor_entity-odb-mysql.hxx"
-#include "lock_entity-odb-mysql.hxx"
-#include "session_entity-odb-mysql.hxx"
 #include "stores/mysql/client/native.hpp"
 #include "stores/mysql/client/server.hpp"
 #include "stores/mysql/client/text.hpp"
@@ -23,7 +20,7 @@ using Catch::Matchers::StartsWith;
 namespace {
 
 dlock::stores::sql::table_names names(const std::string& prefix) {
-  return dlock::stores::sql::make_table_names<odb::id_mysql>(prefix, '`');
+  return dlock::stores::sql::make_table_names(prefix, '`');
 }
 
 std::string written_out(const dlock::stores::sql::statement_text& text, lease_values& values) {
@@ -179,7 +176,7 @@ struct row_sql {
   id128 session{{0xab}};
   microseconds own_ttl{0};
   // The names that the statements come from.
-  lease_sql hot{stores::sql::make_table_names<odb::id_mysql>("x_", '`')};
+  lease_sql hot{stores::sql::make_table_names("x_", '`')};
   mysql_row_sql sql{hot.names(), "lo`cks"};
 };
 
@@ -301,7 +298,7 @@ TEST_CASE("mysql row sql: names and values survive quotation") {
 }
 
 TEST_CASE("mysql sql: what can meet a row lock can be told not to wait, and nothing else is") {
-  const lease_sql sql(stores::sql::make_table_names<odb::id_mysql>("dlock_", '`'));
+  const lease_sql sql(stores::sql::make_table_names("dlock_", '`'));
   for (std::size_t i = 0; i != statement_count; ++i) {
     const auto which = static_cast<statement_id>(i);
     const auto all = {statement_id::take,    statement_id::take_over, statement_id::extend,

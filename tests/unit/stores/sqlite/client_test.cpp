@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "stores/sqlite/client/busy_retry.hpp"
-#include "stores/sqlite/client/database.hpp"
 #include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/client/settings.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
