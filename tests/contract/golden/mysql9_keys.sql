@@ -6,10 +6,9 @@ text: SHOW VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolat
 text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
 --
 text: SELECT GET_LOCK('dlock:<lock tables>', 1)
--- 3 times:
+-- 2 times:
 text: SELECT version, migration FROM `P_schema_version` WHERE name='dlock'
 --
-text: begin
 text: CREATE TABLE IF NOT EXISTS `P_floor` (
   `id` INT NOT NULL PRIMARY KEY,
   `fence` BIGINT UNSIGNED NOT NULL)
@@ -46,7 +45,6 @@ text: CREATE TABLE IF NOT EXISTS `P_waiter` (
                `since_us`,
                `bell`))
  ENGINE=InnoDB
--- 4 times:
 text: CREATE TABLE IF NOT EXISTS `P_schema_version` (
   `name` VARCHAR(255) CHARACTER SET ascii NOT NULL PRIMARY KEY,
   `version` BIGINT UNSIGNED NOT NULL,
@@ -55,8 +53,6 @@ text: CREATE TABLE IF NOT EXISTS `P_schema_version` (
 text: INSERT IGNORE INTO `P_schema_version` (
   `name`, `version`, `migration`)
   VALUES ('dlock', 1, 0)
---
-text: commit
 text: SELECT `fence` FROM `P_floor` WHERE `id`=1
 text: INSERT IGNORE INTO `P_floor` (`id`, `fence`) SELECT 1, IFNULL(MAX(`fence`), 0) + 0 FROM `P_lock`
 text: SELECT `fence` FROM `P_floor` WHERE `id`=4

@@ -27,7 +27,6 @@ CREATE TABLE IF NOT EXISTS "dlock_session" (
   "label" TEXT NOT NULL,
   "started_at_us" INTEGER NOT NULL,
   "boot" TEXT NOT NULL)
--- 3 times:
 CREATE TABLE IF NOT EXISTS "dlock_schema_version" (
   "name" TEXT NOT NULL PRIMARY KEY,
   "version" INTEGER NOT NULL,
@@ -35,7 +34,6 @@ CREATE TABLE IF NOT EXISTS "dlock_schema_version" (
 INSERT OR IGNORE INTO "dlock_schema_version" (
   "name", "version", "migration")
   VALUES ('dlock', 1, 0)
---
 
 INSERT INTO "dlock_floor" ("id", "fence")
 SELECT 1, COALESCE(MAX("fence"), 0) + 0
