@@ -97,8 +97,8 @@ folder_rule() {
     src/stores/mysql/for_update/*) echo 4 stores/hangup_watch.hpp stores/key_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
     src/stores/mysql/*) echo 4 stores/hangup_watch.hpp stores/mysql stores/sql ;;
     # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
-    src/stores/sqlite/client/*) echo 4 stores/sqlite/client stores/sql/sql_connection.hpp engine/books/transaction_watch.hpp ;;
-    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/sqlite stores/sql ;;
+    src/stores/sqlite/client/*) echo 4 stores/sqlite/client stores/sql/sql_connection.hpp ;;
+    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/sqlite stores/sql engine/books/transaction_watch.hpp ;;
     src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client ;;
     src/stores/redis/*)
       echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/redis ;;
