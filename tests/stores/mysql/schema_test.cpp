@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// schema=create|verify|none, the prefix, and users with few privileges.
+/// What MySQL's lock tables lack, and users with few privileges. What is the same on every database is in
+/// contract/schema.
 
 #include <dlock/detail/odb_compat.hpp>
 //
@@ -10,6 +11,7 @@
 #include <odb/transaction.hxx>
 
 #include "contract/backends/mysql/fixtures.hpp"
+#include "contract/schema/schema_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
 #include "support/mysql_global_setting.hpp"
@@ -19,17 +21,6 @@
 namespace dlock::test {
 
 namespace {
-
-/// What prepare() says; empty: nothing.
-std::string complaint(const std::string& url) {
-  try {
-    open_store(url)->prepare();
-  } catch (const store_error& e) {
-    CHECK_THAT(std::string(e.what()), !ContainsSubstring("owner-pw") && !ContainsSubstring("app-pw"));
-    return e.what();
-  }
-  return {};
-}
 
 raw_mysql owner() { return raw_mysql(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL")); }
 
@@ -41,62 +32,6 @@ struct made_tables : mysql_fixture {
 
 }  // namespace
 
-TEST_CASE("mysql schema: create makes all tables as InnoDB, with one floor and the version") {
-  const mysql_fixture fixture;
-  CHECK(complaint(fixture.url()).empty());
-  auto raw = owner();
-  CHECK(raw.one("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema=DATABASE() AND engine='InnoDB' AND "
-                "table_name LIKE '" +
-                fixture.prefix() + "%'") == "5");
-  CHECK(raw.one("SELECT fence FROM " + fixture.table("floor") + " WHERE id=1") == "0");
-  CHECK(raw.one("SELECT version FROM " + fixture.table("schema_version") + " WHERE name='dlock'") == "1");
-  CHECK(complaint(fixture.url()).empty());
-  CHECK(complaint(fixture.url("&schema=verify")).empty());
-}
-
-TEST_CASE("mysql schema: many processes may create at once") {
-  const mysql_fixture fixture;
-  std::vector<std::string> said(12);
-  std::vector<std::thread> threads;
-  for (auto& text : said) threads.emplace_back([&, url = fixture.url()] { text = complaint(url); });
-  for (auto& thread : threads) thread.join();
-  for (const auto& text : said) CHECK(text.empty());
-}
-
-TEST_CASE("mysql schema: create finishes what a crash left half done, at every step") {
-  // The version is written last: each of these is a creation that ended early.
-  const std::vector<std::vector<const char*>> missing{
-      {"schema_version"},
-      {"schema_version", "session"},
-      {"schema_version", "session", "lock"},
-      {"schema_version", "floor"},
-      {"schema_version", "floor", "lock", "session"},
-  };
-  for (const auto& tables : missing) {
-    made_tables fixture;
-    for (const char* table : tables) fixture.raw.run("DROP TABLE " + fixture.table(table));
-    CHECK_FALSE(complaint(fixture.url("&schema=verify")).empty());
-    CHECK(complaint(fixture.url()).empty());
-    CHECK(complaint(fixture.url("&schema=verify")).empty());
-  }
-  // The version's table is there, its row is not.
-  made_tables fixture;
-  fixture.raw.run("DELETE FROM " + fixture.table("schema_version"));
-  CHECK(complaint(fixture.url()).empty());
-  CHECK(complaint(fixture.url("&schema=verify")).empty());
-}
-
-TEST_CASE("mysql schema: a migration that was interrupted is finished where the tables are complete") {
-  made_tables fixture;
-  const auto flag = "SELECT migration FROM " + fixture.table("schema_version");
-  fixture.raw.run("UPDATE " + fixture.table("schema_version") + " SET migration=1");
-  CHECK_THAT(complaint(fixture.url("&schema=verify")), ContainsSubstring("start one program with schema=create"));
-  CHECK(fixture.raw.one(flag) == "1");
-  CHECK(complaint(fixture.url()).empty());
-  CHECK(fixture.raw.one(flag) == "0");
-  CHECK(complaint(fixture.url("&schema=verify")).empty());
-}
-
 TEST_CASE("mysql schema: a migration that can't be finished says the way out, which works") {
   mysql_store_fixture fixture;
   const auto& tables = fixture.tables;
@@ -105,9 +40,12 @@ TEST_CASE("mysql schema: a migration that can't be finished says the way out, wh
   REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
   auto raw = owner();
   raw.run("UPDATE " + tables.table("schema_version") + " SET migration=1");
+  CHECK_THAT(complaint(tables.url("&schema=verify")), ContainsSubstring("start one program with schema=create"));
   raw.run("ALTER TABLE " + tables.table("lock") + " DROP COLUMN verifies");
   CHECK_THAT(complaint(tables.url()), ContainsSubstring("version 1 was begun and not finished") &&
                                           ContainsSubstring("drop the tables " + tables.prefix() + "*"));
+  raw.run("UPDATE " + tables.table("schema_version") + " SET version=7");
+  CHECK_THAT(complaint(tables.url()), ContainsSubstring("knows version 7"));
   const auto highest = raw.one("SELECT GREATEST((SELECT IFNULL(MAX(fence), 0) FROM " + tables.table("lock") +
                                "), (SELECT fence FROM " + tables.table("floor") + " WHERE id=1))");
   CHECK(highest == "2");
@@ -126,29 +64,6 @@ TEST_CASE("mysql schema: a table that somebody dropped is not made anew in silen
   owner().run("DROP TABLE " + fixture.tables.table("lock"));
   CHECK_THAT(complaint(fixture.tables.url()),
              ContainsSubstring("somebody dropped it"));  // its fences would begin again
-}
-
-TEST_CASE("mysql schema: a missing floor is made far above all fences, and only by create", "[T58]") {
-  mysql_store_fixture fixture;
-  actor a(fixture);
-  for (int i = 0; i != 3; ++i) REQUIRE(answer(a.release("k", a.acquire("k"))) == outcome::yes);
-  auto raw = owner();
-  raw.run("DELETE FROM " + fixture.tables.table("floor"));
-  const reply r = a.insert("new");
-  CHECK(r.result == outcome::failed);
-  CHECK_THAT(r.why.text, ContainsSubstring("floor") && ContainsSubstring("schema=create"));
-  CHECK_THAT(complaint(fixture.tables.url("&schema=verify")), ContainsSubstring("schema=create"));
-  CHECK(complaint(fixture.tables.url()).empty());
-  CHECK(raw.one("SELECT fence FROM " + fixture.tables.table("floor") + " WHERE id=1") ==
-        "1000003");  // those that were deleted were higher
-}
-
-TEST_CASE("mysql schema: verify makes nothing and says what is missing") {
-  const mysql_fixture fixture;
-  CHECK_THAT(complaint(fixture.url("&schema=verify")), ContainsSubstring(fixture.prefix() + "schema_version"));
-  CHECK(
-      owner().one("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema=DATABASE() AND table_name LIKE '" +
-                  fixture.prefix() + "%'") == "0");
 }
 
 TEST_CASE("mysql schema: none looks at no table until one is used") {
@@ -172,15 +87,6 @@ TEST_CASE("mysql schema: none looks at no table until one is used") {
              ContainsSubstring("schema=create"));
   CHECK_FALSE(r.why.transient);
   CHECK(connection->usable());
-}
-
-TEST_CASE("mysql schema: tables of a later version are refused") {
-  made_tables fixture;
-  fixture.raw.run("UPDATE " + fixture.table("schema_version") + " SET version=7");
-  CHECK_THAT(complaint(fixture.url()), ContainsSubstring("version 7") && ContainsSubstring("only 1"));
-  fixture.raw.run("UPDATE " + fixture.table("schema_version") + " SET migration=1");
-  CHECK_THAT(complaint(fixture.url()),
-             ContainsSubstring("version 7 was begun") && ContainsSubstring("knows version 7"));
 }
 
 TEST_CASE("mysql schema: a table without one of its columns is refused, by the name of that") {
@@ -241,35 +147,9 @@ TEST_CASE("mysql schema: the tables can be made where a server that was upgraded
   CHECK(who.acquire("k") == 1);
 }
 
-TEST_CASE("mysql schema: two prefixes in one database know nothing of each other") {
-  mysql_store_fixture here, there;
-  actor a(here), b(there);
-  CHECK(a.acquire("k") == 1);
-  CHECK(b.acquire("k") == 1);
-}
-
-// sql/schema-mysql.sql and sql/grants.sql, which are for people, beside what schema=create makes and what the users of
-// these tests may do.
+// sql/grants.sql, which is for people, beside what the users of these tests may do.
 
 namespace {
-
-/// All that is there of the tables with that prefix, one line for each table and row. The short id of the tables, which
-/// no other prefix has, is shown as that.
-std::vector<std::string> contents(raw_mysql& client, const std::string& prefix) {
-  std::vector<std::string> lines;
-  const auto id =
-      client.one("SELECT CONV(LEFT(SHA2(CONCAT(DATABASE(), '." + prefix + "'), 256), 8), 16, 10) & 1048575");
-  for (const char* name : {"floor", "lock", "schema_version", "session", "waiter"}) {
-    const auto shown = client.rows("SHOW CREATE TABLE `" + prefix + name + "`").at(0).at(1).value_or("");
-    lines.push_back(replaced(shown, prefix, "dlock_"));
-    for (const auto& row : client.rows("SELECT * FROM `" + prefix + name + "` ORDER BY 1")) {
-      lines.push_back(name);
-      for (const auto& value : row)
-        lines.back() += " " + (value == id ? "the id of the tables" : value.value_or("NULL"));
-    }
-  }
-  return lines;
-}
 
 /// "GRANT a, b ON `locks`.* TO ..." as {"a", "b"}; nothing if it is about another place.
 std::set<std::string> rights_in(const std::string& statement, const std::string& where) {
@@ -307,22 +187,6 @@ std::set<std::string> rights_had(const char* variable) {
 }
 
 }  // namespace
-
-TEST_CASE("mysql schema: sql/schema-mysql.sql makes what schema=create makes") {
-  mysql_store_fixture by_hand;
-  auto raw = owner();
-  for (const auto& statement : statements_of("schema-mysql.sql")) {
-    raw.run(replaced(statement, "dlock_", by_hand.tables.prefix()));
-  }
-  mysql_store_fixture created;
-  created.open();
-  CHECK(contents(raw, by_hand.tables.prefix()) == contents(raw, created.tables.prefix()));
-  by_hand.more = "&schema=verify";
-  actor a(by_hand), b(by_hand);
-  CHECK(a.acquire("k") == 1);
-  CHECK(answer(b.take("k")) == outcome::no);
-  CHECK(answer(a.release("k", 1)) == outcome::yes);
-}
 
 TEST_CASE("mysql schema: the users of these tests have the rights of sql/grants.sql and no more") {
   // So what other tests show of them, that they can make the tables and that they can lock, is true of that file.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// The SQLite store and its file: schema, prefixes, what can be wrong with a file, reboots.
+/// The SQLite store and its file: what can be wrong with it, where it may be, reboots.
 
 #include <dlock/detail/odb_compat.hpp>
 //
@@ -10,7 +10,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <latch>
 
 #include <cstdlib>
 
@@ -49,20 +48,6 @@ void check_refused(const std::string& url, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("sqlite file: schema=create makes a file in WAL mode, and finds what it made") {
-  sqlite_file_fixture fixture;
-  {
-    actor a(fixture);
-    a.acquire("k");
-    actor b(fixture);
-    CHECK(b.at("k").holder == a.id);
-  }
-  raw_sqlite raw(fixture.path);
-  CHECK(raw.text("PRAGMA journal_mode") == "wal");
-  CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "1");
-  CHECK(raw.text("SELECT version FROM dlock_schema_version") == "1");
-}
-
 TEST_CASE("sqlite file: every connection syncs each commit, whatever others have chosen") {
   sqlite_file_fixture fixture;
   raw_sqlite(fixture.path).run("PRAGMA journal_mode = DELETE");  // of an application that had the file before
@@ -75,27 +60,6 @@ TEST_CASE("sqlite file: every connection syncs each commit, whatever others have
     CHECK(raw_sqlite::text(ours.handle(), "PRAGMA synchronous") == "2");  // FULL
     CHECK(raw_sqlite::text(ours.handle(), "PRAGMA journal_mode") == "wal");
   }
-}
-
-TEST_CASE("sqlite file: many may create the same file at once") {
-  sqlite_file_fixture fixture;
-  std::latch start(8);
-  std::atomic<int> failures{0};
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < 8; ++i) {
-      threads.emplace_back([&] {
-        start.arrive_and_wait();
-        try {
-          fixture.open();
-        } catch (const std::exception&) {
-          ++failures;
-        }
-      });
-    }
-  }
-  CHECK(failures == 0);
-  CHECK(raw_sqlite(fixture.path).text("SELECT COUNT(*) FROM dlock_floor WHERE id = 1") == "1");
 }
 
 TEST_CASE("sqlite file: schema=verify changes nothing and says what is missing") {
@@ -112,31 +76,6 @@ TEST_CASE("sqlite file: schema=verify changes nothing and says what is missing")
   raw.run("INSERT INTO application VALUES(7)");  // a neighbour in the same file
   CHECK_NOTHROW(open_store(fixture.url() + "?schema=verify")->prepare());
   CHECK_NOTHROW(open_store(fixture.url() + "?schema=none")->prepare());
-}
-
-TEST_CASE("sqlite file: lock tables of a newer version are refused") {
-  sqlite_file_fixture fixture;
-  fixture.open();
-  raw_sqlite(fixture.path).run("UPDATE dlock_schema_version SET version = 99");
-  check_refused(fixture.url(), "99");
-  check_refused(fixture.url() + "?schema=verify", "99");
-}
-
-TEST_CASE("sqlite file: stores with different prefixes in one file don't meet") {
-  sqlite_file_fixture fixture;
-  actor a(fixture);
-  fixture.parameters = "?prefix=other_";
-  actor b(fixture);
-  CHECK(a.acquire("k") == 1);
-  CHECK(b.acquire("k") == 1);
-  CHECK(b.kill(a.id) == outcome::no);
-  std::vector<holder_info> held;
-  CHECK(answer(b.store->admin()->inspect(*b.connection, {.resource = "k"}, held)) == outcome::yes);
-  REQUIRE(held.size() == 1);
-  CHECK(held[0].session == b.id);
-  raw_sqlite raw(fixture.path);
-  CHECK(raw.text("SELECT COUNT(*) FROM other_lock") == "1");
-  CHECK(raw.text("SELECT COUNT(*) FROM dlock_lock") == "1");
 }
 
 TEST_CASE("sqlite file: what is wrong with a file is said with its path") {
@@ -217,17 +156,6 @@ TEST_CASE("sqlite file: a write that failed half-way is unknown, and can be canc
   answer(a.cancel("k", nonce));
   CHECK_FALSE(a.at("k").holder);
   CHECK(answer(a.take("k")) == outcome::yes);
-}
-
-TEST_CASE("sqlite file: a missing floor row is said and not taken for a busy key") {
-  sqlite_file_fixture fixture;
-  actor a(fixture);
-  raw_sqlite(fixture.path).run("DELETE FROM dlock_floor");
-  const reply refused = a.insert("k");
-  CHECK(refused.result == outcome::failed);
-  CHECK_THAT(refused.why.text, ContainsSubstring("dlock_floor"));
-  fixture.open();
-  CHECK(answer(a.insert("k")) == outcome::yes);
 }
 
 TEST_CASE("sqlite file: whatever another boot of the host left is free") {
