@@ -56,13 +56,9 @@ TEST_CASE_METHOD(rows, "row lock: each row is a lock of its own, whatever the ty
 }
 
 TEST_CASE_METHOD(rows, "row lock: a row that is not there is refused as such, and not waited for") {
-  try {
-    const auto never = lock_row<order>(locks, db, 1);
-    FAIL("locked a row that is not there");
-  } catch (const dlock::lock_refused& error) {
-    CHECK(error.code() == dlock::errc::no_such_row);
-    CHECK(std::string(error.what()).find("orders:1") != std::string::npos);
-  }
+  const auto error = caught<dlock::lock_refused>([&] { return lock_row<order>(locks, db, 1); });
+  CHECK(error.code() == dlock::errc::no_such_row);
+  CHECK(std::string(error.what()).find("orders:1") != std::string::npos);
   CHECK_THROWS_AS(try_lock_row<order>(locks, db, 1), dlock::lock_refused);
 }
 
@@ -83,12 +79,8 @@ TEST_CASE_METHOD(rows,
 
 TEST_CASE_METHOD(rows, "row lock: a table without the lock columns is refused with the name of what is missing") {
   sql("ALTER TABLE orders RENAME COLUMN lock_fence TO lock_fence_2");
-  try {
-    static_cast<void>(dlock::row<order>(locks, db, 1));
-    FAIL("a table without a fence");
-  } catch (const std::invalid_argument& error) {
-    CHECK(std::string(error.what()).find("lock_fence") != std::string::npos);
-  }
+  const auto error = caught<std::invalid_argument>([&] { return dlock::row<order>(locks, db, 1); });
+  CHECK(std::string(error.what()).find("lock_fence") != std::string::npos);
 }
 
 TEST_CASE_METHOD(rows, "row lock: a table is looked at once for each service and database") {

@@ -77,14 +77,10 @@ TEST_CASE_METHOD(verify_scene,
   odb::transaction t(begin(*bank));
   bank->execute("SET SESSION innodb_lock_wait_timeout=1");
   write(*bank, 2, 666);
-  try {
-    mine.verify(t);
-    FAIL("verified");
-  } catch (const store_error& e) {
-    CHECK(e.native_code() == 1205);
-    CHECK(e.transient());
-    CHECK_THAT(e.what(), ContainsSubstring("wallet:1") && ContainsSubstring("rolled back"));
-  }
+  const auto e = caught<store_error>([&] { mine.verify(t); });
+  CHECK(e.native_code() == 1205);
+  CHECK(e.transient());
+  CHECK_THAT(e.what(), ContainsSubstring("wallet:1") && ContainsSubstring("rolled back"));
   must_be_over(*this, t, 2);
   foreign.run("ROLLBACK");
   CHECK_NOTHROW(mine.release());
@@ -108,13 +104,9 @@ TEST_CASE_METHOD(verify_scene,
   auto theirs = foreign.start(a.verification().text);
   auto root = raw_mysql::root();
   wait_until_blocked(root, foreign.id());
-  try {
-    b.verify(t);
-    FAIL("verified");
-  } catch (const store_error& e) {
-    CHECK(e.native_code() == 1213);
-    CHECK(e.transient());
-  }
+  const auto e = caught<store_error>([&] { b.verify(t); });
+  CHECK(e.native_code() == 1213);
+  CHECK(e.transient());
   must_be_over(*this, t, 3);
   CHECK(theirs.get() == 1);
   foreign.run("ROLLBACK");
@@ -132,13 +124,9 @@ TEST_CASE_METHOD(verify_scene,
   mine.verify(t);
   mine.release();
   kill_connection(number_of(t));
-  try {
-    other.verify(t);
-    FAIL("verified");
-  } catch (const store_error& e) {
-    CHECK(e.code() == make_error_code(errc::store_unreachable));
-    CHECK_THAT(e.what(), ContainsSubstring("wallet:2"));
-  }
+  const auto e = caught<store_error>([&] { other.verify(t); });
+  CHECK(e.code() == make_error_code(errc::store_unreachable));
+  CHECK_THAT(e.what(), ContainsSubstring("wallet:2"));
   must_be_over(*this, t, 3);
   CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
   CHECK_NOTHROW(other.release());

@@ -17,13 +17,9 @@ TEST_CASE_METHOD(verify_scene, "sqlite verify: a deferred transaction that has r
     write(*bank, 3, 50);
     theirs.commit();
   });
-  try {
-    mine.verify(t);
-    FAIL("verified");
-  } catch (const store_error& e) {
-    CHECK_THAT(e.what(), ContainsSubstring("dlock::begin_write()") && ContainsSubstring("rolled back"));
-    CHECK(e.transient());
-  }
+  const auto e = caught<store_error>([&] { mine.verify(t); });
+  CHECK_THAT(e.what(), ContainsSubstring("dlock::begin_write()") && ContainsSubstring("rolled back"));
+  CHECK(e.transient());
   must_be_over(*this, t, 1);
   CHECK_NOTHROW(mine.ensure_held());
 }

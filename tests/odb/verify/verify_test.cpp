@@ -79,13 +79,9 @@ TEST_CASE_METHOD(verify_scene, "verify: after a take-over it throws, and nothing
   CHECK_NOTHROW(mine.ensure_held());  // no clock of ours tells
   odb::transaction t(begin(*bank));
   write(*bank, 2, 666);
-  try {
-    mine.verify(t);
-    FAIL("verified");
-  } catch (const lock_lost& lost) {
-    CHECK(lost.reason() == loss_reason::taken_over);
-    CHECK_THAT(lost.what(), ContainsSubstring("wallet:1") && ContainsSubstring("rolled back"));
-  }
+  const auto lost = caught<lock_lost>([&] { mine.verify(t); });
+  CHECK(lost.reason() == loss_reason::taken_over);
+  CHECK_THAT(lost.what(), ContainsSubstring("wallet:1") && ContainsSubstring("rolled back"));
   must_be_over(*this, t, 2);
 }
 

@@ -14,6 +14,7 @@
 #include "contract/schema/schema_contract.hpp"
 #include "dlock/error.hpp"
 #include "dlock/lock_service.hpp"
+#include "support/calls.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_user.hpp"
 #include "support/sql_file.hpp"
@@ -105,15 +106,11 @@ TEST_CASE("mysql schema: a table of another engine is refused") {
 
 TEST_CASE("mysql schema: a user who may only read and write rows can lock once the tables are there") {
   const mysql_fixture fixture;
-  try {
-    open_store(fixture.app_url())->prepare();
-    FAIL("it was prepared");
-  } catch (const store_error& e) {
-    CHECK(e.code() == errc::store_failed);
-    CHECK(e.native_code() == 1142);
-    CHECK_FALSE(e.transient());
-    CHECK_THAT(std::string(e.what()), ContainsSubstring("lacks the right CREATE") && ContainsSubstring("REFERENCES"));
-  }
+  const auto e = caught<store_error>([&] { open_store(fixture.app_url())->prepare(); });
+  CHECK(e.code() == errc::store_failed);
+  CHECK(e.native_code() == 1142);
+  CHECK_FALSE(e.transient());
+  CHECK_THAT(std::string(e.what()), ContainsSubstring("lacks the right CREATE") && ContainsSubstring("REFERENCES"));
   REQUIRE(complaint(fixture.url()).empty());
   CHECK(complaint(fixture.app_url()).empty());
   CHECK(complaint(fixture.app_url("&schema=verify")).empty());

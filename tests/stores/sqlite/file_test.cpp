@@ -20,6 +20,7 @@
 #include "stores/sqlite/client/file.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
+#include "support/calls.hpp"
 
 using namespace dlock::test;
 using namespace dlock;
@@ -313,13 +314,9 @@ TEST_CASE("sqlite location: what is no SQLite file is said so, and not that it c
   lock_service service("sqlite:" + path);
   std::filesystem::remove(path);
   std::ofstream(path) << std::string(5000, 'x');
-  try {
-    (void)service.acquire("k", {.wait = 20s});
-    FAIL("it was granted");
-  } catch (const store_error& e) {
-    CHECK(e.code() == make_error_code(errc::store_failed));
-    CHECK_THAT(e.what(), ContainsSubstring("file is not a database"));
-  }
+  const auto e = caught<store_error>([&] { return service.acquire("k", {.wait = 20s}); });
+  CHECK(e.code() == make_error_code(errc::store_failed));
+  CHECK_THAT(e.what(), ContainsSubstring("file is not a database"));
 }
 
 TEST_CASE("sqlite location: the -wal and -shm get the file's own mode, whatever the umask") {
