@@ -27,19 +27,6 @@ TEST_CASE("row: a free row is granted by one statement, which writes owner and f
   CHECK(s.number(s.table->fence, row) == 1);
 }
 
-TEST_CASE_METHOD(two_row_actors, "row: one owner at a time, and no re-entry in the table") {
-  const auto other = s.make(2);
-  const auto fence = a.acquire(row);
-  CHECK(answer(b.take(row)) == outcome::no);
-  CHECK(answer(b.take(row, for_long)) == outcome::no);
-  CHECK(answer(a.take(row)) == outcome::no);
-  --a.nonce;
-  CHECK(answer(b.take(other)) == outcome::yes);
-  REQUIRE(answer(a.release(row, fence)) == outcome::yes);
-  CHECK(answer(b.take(row)) == outcome::yes);
-  CHECK(a.at(row).holder == b.id);
-}
-
 TEST_CASE_METHOD(two_row_actors, "row: fences have no gap, and busy attempts raise nothing") {
   for (std::uint64_t i = 1; i != 6; ++i) {
     auto& who = i % 2 == 0 ? a : b;
@@ -51,30 +38,6 @@ TEST_CASE_METHOD(two_row_actors, "row: fences have no gap, and busy attempts rai
     CHECK(s.number(s.table->fence, row) == i);
     CHECK(s.number(s.table->version, row) == i);
   }
-}
-
-TEST_CASE_METHOD(two_row_actors, "row: a poll shows the holder, its attempt, how it is kept and who it is") {
-  const auto fence = a.acquire(row);
-  const seen kept = b.at(row);
-  CHECK(kept.holder == a.id);
-  CHECK(kept.nonce == a.nonce);
-  CHECK(kept.fence == fence);
-  CHECK(kept.kind == lease_kind::session);
-  CHECK_FALSE(kept.gone);
-  CHECK_FALSE(kept.expired);
-  CHECK(kept.remaining > for_long - 1min);
-  CHECK(kept.remaining <= for_long);
-  CHECK(kept.who == "host-a/4242 worker");
-  REQUIRE(answer(a.release(row, fence)) == outcome::yes);
-  CHECK_FALSE(b.at(row).holder);
-
-  a.acquire(row, 20min);
-  const seen own = b.at(row);
-  CHECK(own.holder == a.id);
-  CHECK(own.kind == lease_kind::expiring);
-  CHECK_FALSE(own.expired);
-  CHECK(own.remaining > 19min);
-  CHECK(own.remaining <= 20min);
 }
 
 TEST_CASE_METHOD(one_row_actor, "row: a row that is not there is absent, and none is made") {
@@ -110,23 +73,6 @@ TEST_CASE_METHOD(two_row_actors, "row: release, extend and cancel by anybody els
   CHECK_FALSE(b.at(row).holder);
   CHECK(answer(a.cancel(row)) == outcome::no);
   CHECK(answer(a.release(row, fence)) == outcome::no);
-}
-
-TEST_CASE_METHOD(two_row_actors, "row: a grant with an expiry of its own is free when that has passed") {
-  const auto fence = a.acquire(row, for_moments);
-  pass_until(*s.fixture, [&] { return b.at(row).expired; });
-  const seen old = b.at(row);
-  CHECK(old.holder == a.id);
-  CHECK(answer(a.extend(row, fence, for_long)) == outcome::no);
-  CHECK(b.acquire(row) == fence + 1);
-  CHECK(b.at(row).kind == lease_kind::session);  // the old expiry is not left behind
-  CHECK(answer(a.take_over(row, old)) == outcome::no);
-
-  REQUIRE(answer(b.release(row, fence + 1)) == outcome::yes);
-  a.acquire(row, for_moments);
-  pass_until(*s.fixture, [&] { return b.at(row).expired; });
-  CHECK(answer(b.take_over(row, b.at(row))) == outcome::yes);
-  CHECK(b.at(row).kind == lease_kind::session);
 }
 
 TEST_CASE_METHOD(two_row_actors, "row: an expiry of its own ends the lock when it has passed, and not a moment before",
@@ -178,41 +124,6 @@ TEST_CASE("row: a dead holder's row is taken over by what was seen, a living one
   CHECK(answer(c.take_over(row, gone)) == outcome::no);  // stale sight
   CHECK(answer(c.take_over(row, first)) == outcome::no);
   CHECK(s.number(s.table->version, row) == fence + 1);
-}
-
-TEST_CASE("row: an expired session is killed before its row is taken over") {
-  row_scene s;
-  row_actor a(s, for_moments), b(s);
-  const auto row = s.make(1);
-  a.acquire(row);
-  pass_until(*s.fixture, [&] { return b.at(row).expired; });
-  const seen expired = b.at(row);
-  CHECK_FALSE(expired.gone);
-  CHECK(answer(b.take_over(row, expired)) == outcome::no);
-  REQUIRE(b.kill(a.id) == outcome::yes);
-  CHECK(b.at(row).gone);
-  CHECK(answer(b.take_over(row, expired)) == outcome::yes);
-}
-
-TEST_CASE_METHOD(two_row_actors, "row: a live own expiry is not taken over") {
-  a.acquire(row, for_long);
-  a.close();  // means nothing to a grant with an expiry of its own
-  seen now = b.at(row);
-  CHECK(now.kind == lease_kind::expiring);
-  CHECK(answer(b.take_over(row, now)) == outcome::no);
-  now.kind = lease_kind::session;
-  now.gone = true;  // a lie, or what it was before
-  CHECK(answer(b.take_over(row, now)) == outcome::no);
-  CHECK(b.at(row).holder == a.id);
-}
-
-TEST_CASE_METHOD(two_row_actors, "row: a free row is not taken over") {
-  const auto fence = a.acquire(row);
-  const seen held = b.at(row);
-  REQUIRE(answer(a.release(row, fence)) == outcome::yes);
-  a.close();
-  CHECK(answer(b.take_over(row, held)) == outcome::no);
-  CHECK(answer(b.take_over(row, b.at(row))) == outcome::no);
 }
 
 TEST_CASE_METHOD(one_row_actor, "row: a lock that another program wrote holds, with an expiry until that has passed") {
@@ -299,60 +210,6 @@ TEST_CASE("row: text and composite ids name exactly their row", "[T56]") {
   CHECK(b.at(first).holder == b.id);
   CHECK(answer(b.release(first, 1)) == outcome::yes);
   CHECK(b.at(second).holder == c.id);
-}
-
-TEST_CASE("row: several requests of one verb are answered one by one") {
-  row_scene s;
-  row_actor a(s), b(s);
-  const std::vector<lock_key> rows = {s.make(1), s.make(2), s.make(3)};
-  b.acquire(rows[1]);
-  auto asked = a.takes(rows);
-  auto replies = a.run(asked);
-  CHECK(answer(replies[0]) == outcome::yes);
-  CHECK(answer(replies[1]) == outcome::no);
-  CHECK(answer(replies[2]) == outcome::yes);
-  for (auto& each : asked) {
-    each.action = verb::release;
-    each.fence = 1;
-  }
-  replies = a.run(asked);
-  CHECK(answer(replies[0]) == outcome::yes);
-  CHECK(answer(replies[1]) == outcome::no);
-  CHECK(answer(replies[2]) == outcome::yes);
-}
-
-TEST_CASE("row: of many who want a row at once one gets it, and no fence is given twice") {
-  row_scene s;
-  const auto row = s.make(1);
-  constexpr int grants_each = 25;
-  const auto work = [&](row_actor& me) {
-    bool fine = true;
-    std::uint64_t last = 0;
-    for (int i = 0; i != grants_each;) {
-      const reply taken = me.take(row);
-      if (taken.result != outcome::yes) {
-        fine = fine && (taken.result == outcome::no || taken.why.contended);
-        std::this_thread::yield();
-        continue;
-      }
-      ++i;
-      const seen now = me.poll(row).holder;
-      fine = fine && taken.fence > last && now.holder == me.id && now.fence == taken.fence;
-      last = taken.fence;
-      reply back = me.release(row, taken.fence);
-      while (back.result == outcome::failed && back.why.contended) back = me.release(row, taken.fence);
-      fine = fine && back.result == outcome::yes;
-      if (!fine) break;
-    }
-    return fine;
-  };
-  std::deque<row_actor> actors;  // made here: what they check as they begin is no matter for several threads
-  for (int i = 0; i != 4; ++i) actors.emplace_back(s);
-  std::vector<std::future<bool>> workers;
-  for (auto& each : actors) workers.push_back(std::async(std::launch::async, work, std::ref(each)));
-  for (auto& each : workers) CHECK(each.get());
-  CHECK(s.number(s.table->fence, row) == 4 * grants_each);
-  CHECK(s.number(s.table->version, row) == 4 * grants_each);
 }
 
 // Tables shared with programs that know only owner, expiry and version.
@@ -576,70 +433,12 @@ outcome revoked(const row_actor& actor, const lock_key& row) {
 
 }  // namespace
 
-TEST_CASE("row inspection: shows the holder of a row and its session, nobody for a free or missing one") {
-  row_scene s({.id = row_id_kind::composite});
-  row_actor a(s), b(s);
-  const auto row = s.make(7, "it's");
-  const auto other = s.make(7, "its");
-  CHECK(inspected(b, row).empty());
-  CHECK(inspected(b, s.key({std::int64_t{8}, std::string("it's")})).empty());
-  const auto fence = a.acquire(row);
-  const auto kept = inspected(b, row);
-  REQUIRE(kept.size() == 1);
-  CHECK(kept[0].session == a.id);
-  CHECK(kept[0].fence == fence);
-  CHECK(kept[0].host == "host-a");
-  CHECK(kept[0].pid == 4242);
-  CHECK(kept[0].label == "worker");
-  CHECK(kept[0].kind == lease_kind::session);
-  CHECK_FALSE(kept[0].revoked);
-  CHECK_FALSE(kept[0].dead);
-  CHECK(kept[0].remaining > for_long - 5min);
-  CHECK(kept[0].remaining <= for_long);
-  CHECK(inspected(b, other).empty());
-  REQUIRE(answer(a.release(row, fence)) == outcome::yes);
-  CHECK(inspected(b, row).empty());
-}
-
 TEST_CASE_METHOD(two_row_actors, "row inspection: a verified row is still its holder's") {
   const auto fence = a.acquire(row);
   REQUIRE(s.app->run(a.verify_text(row, fence)) == 1);
   REQUIRE(inspected(b, row).size() == 1);
   CHECK(inspected(b, row)[0].session == a.id);
   CHECK(revoked(b, row) == outcome::yes);
-}
-
-TEST_CASE("row inspection: a holder is dead when its session is gone or has expired") {
-  row_scene s;
-  row_actor a(s), late(s, for_moments), b(s);
-  const auto gone = s.make(1);
-  const auto expired = s.make(2);
-  a.acquire(gone);
-  late.acquire(expired);
-  a.close();
-  pass_until(*s.fixture, [&] { return b.at(expired).expired; });
-  REQUIRE(inspected(b, gone).size() == 1);
-  CHECK(inspected(b, gone)[0].dead);
-  CHECK(inspected(b, gone)[0].host.empty());
-  CHECK(inspected(b, gone)[0].remaining == 0us);
-  REQUIRE(inspected(b, expired).size() == 1);
-  CHECK(inspected(b, expired)[0].dead);
-  CHECK(inspected(b, expired)[0].host == "host-a");
-}
-
-TEST_CASE_METHOD(two_row_actors, "row inspection: an expiry of its own is shown until it has passed") {
-  const auto soon = s.make(2);
-  a.acquire(row, 20min);
-  a.acquire(soon, for_moments);
-  a.close();
-  const auto own = inspected(b, row);
-  REQUIRE(own.size() == 1);
-  CHECK(own[0].kind == lease_kind::expiring);
-  CHECK_FALSE(own[0].dead);
-  CHECK(own[0].remaining > 19min);
-  CHECK(own[0].remaining <= 20min);
-  pass_until(*s.fixture, [&] { return b.at(soon).expired; });
-  CHECK(inspected(b, soon).empty());
 }
 
 TEST_CASE("row inspection: another program's lock is shown by what that wrote") {
@@ -658,25 +457,6 @@ TEST_CASE("row inspection: another program's lock is shown by what that wrote") 
   CHECK(revoked(a, row) == outcome::no);
   s.set(s.table->expires_at + "=" + s.fixture->plain_expiry(-5), row);
   CHECK(inspected(a, row).empty());
-}
-
-TEST_CASE("row inspection: revoking a row ends the session that keeps it, and only that") {
-  row_scene s;
-  row_actor a(s), b(s), c(s);
-  const auto row = s.make(1);
-  const auto own = s.make(2);
-  const auto free = s.make(3);
-  a.acquire(row);
-  b.acquire(own, for_long);
-  CHECK(revoked(c, free) == outcome::no);
-  CHECK(revoked(c, own) == outcome::no);
-  CHECK(revoked(c, s.key({std::int64_t{9}})) == outcome::no);
-  CHECK(a.renew(for_long) == outcome::yes);
-  CHECK(revoked(c, row) == outcome::yes);
-  CHECK(inspected(c, row).at(0).revoked);
-  CHECK(a.renew(for_long) == outcome::no);
-  CHECK(b.renew(for_long) == outcome::yes);
-  CHECK(c.renew(for_long) == outcome::yes);
 }
 
 // Verification inside a transaction of the application's, of rows and of keys.
