@@ -228,7 +228,8 @@ expand_words() { # text: {"greatest","GREATEST"} and constexprconstchar*grant=R"
   printf '%s\n' "$text"
 }
 sql_of_source() { # file of a database...: its text and the shared one in one line, without blanks, with the default names of tables and columns
-  expand_words "$(in_one_line "$shared_sql" "$@" | sed -E 's/\{(now|nonce)\}/:\1/g
+  # A database's words come first. Those of its batches say the same of many keys.
+  expand_words "$(sed '/ batch_words\[\] = {/,/^};/d' "$@" "$shared_sql" "$lock_sql" | in_one_line | sed -E 's/\{(now|nonce)\}/:\1/g
     s/\{(lock|session|floor|waiter)\}/dlock_\1/g; s/\{(lock|session|floor|waiter)\.([a-z_]+)\}/\2/g')"
 }
 sql_of_page() { # heading: one line for each block below it, without blanks

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sql/lease_sql.hpp"
 
+#include <iterator>
+#include <utility>
+
 namespace dlock::stores::sql {
 namespace {
 
@@ -8,121 +11,60 @@ namespace {
 // SQLite rule 2's sub-query is safe as it is: it has one writer at a time, and a statement reads what the last one
 // committed.
 
-// A sum with NULL is NULL: a lease kept by its session has no separate expiry, and one left from the holder
-// before would free it (rule 1).
-constexpr const char* grant = R"(
-  {lock.session_id} = :session,
-  {lock.nonce} = {nonce},
-  {lock.fence} = {next_fence},
-  {lock.acquired_at_us} = {now},
-  {lock.expires_at_us} = :own_ttl + {now}{unverified})";
-
-constexpr const char* seen = R"(
-  l.{lock.session_id}, l.{lock.fence}, {seen_expiry},
-  s.{session.host}, s.{session.pid}, s.{session.label}, l.{lock.nonce})";
-
-constexpr const char* holders = R"({lock} l
-LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id})";
-
-constexpr statement_source<statement_id> sources[] = {
-    // Rule 1: free means that it has no holder, or that the row's own expiry has passed.
-    {statement_id::take, "take", R"(
-UPDATE {lock}
-SET {grant}
-WHERE {lock.lock_key} = :key
-  AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})
-  {only_primary}
-{returning}
-)"},
-
+constexpr named_part key_words[] = {
+    {"table", "{lock}"},
+    {"row", "{lock.lock_key} = :key"},
+    {"free", "({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})"},
+    // A sum with NULL is NULL: a lease kept by its session has no separate expiry, and one left from the holder
+    // before would free it (rule 1).
+    {"granted",
+     "{lock.session_id} = :session, {lock.nonce} = {nonce}, {lock.fence} = {next_fence}, "
+     "{lock.acquired_at_us} = {now}, {lock.expires_at_us} = :own_ttl + {now}{unverified}"},
     // Rule 11: the first fence is above the floor, which is read with a lock: clean-up raises it before it deletes.
-    {statement_id::insert, "insert", R"(
-INSERT INTO {lock} (
-  {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence},
-  {lock.acquired_at_us}, {lock.expires_at_us}, {lock.verified_by}, {lock.verifies})
-SELECT :key, :session, :nonce, {first_fence}, {now}, :own_ttl + {now}, 0, 0
-FROM {floor}
-WHERE {floor.id} = 1
-{lock_floor}
-{returning}
-)"},
+    {"first",
+     "( {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence}, "
+     "{lock.acquired_at_us}, {lock.expires_at_us}, {lock.verified_by}, {lock.verifies}) "
+     "SELECT {new_key}, :session, {new_nonce}, {first_fence}, {now}, :own_ttl + {now}, 0, 0 "
+     "FROM {floor} {new_keys} WHERE {floor.id} = 1 {lock_floor}"},
+    {"new_key", ":key"},
+    {"new_nonce", ":nonce"},
+    {"new_keys", ""},
+    {"as_seen", "{lock.session_id} = :holder AND {lock.fence} = :seen_fence"},
+    // On a server the sub-query takes no lock and may read a view older than the row lock. A release with min_hold
+    // gives a kept row an expiry, which counts even when the session has been closed since.
+    {"dead",
+     "({lock.expires_at_us} <= {now} "
+     "OR ({lock.expires_at_us} IS NULL AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))"},
+    {"owned", "{lock.session_id} = :session AND {lock.nonce} = {nonce}"},
+    {"ours", "{lock.session_id} = :session AND {lock.fence} = {my_fence}"},
+    {"nonce", ":nonce"},
+    {"my_fence", ":fence"},
+    {"freed", "{lock.session_id} = NULL, {lock.expires_at_us} = NULL"},
+    {"extended", "{lock.expires_at_us} = {greatest}({lock.expires_at_us}, :own_ttl + {now})"},
+    {"in_time", "{lock.expires_at_us} > {now}"},
+    // It shows the holder, its fence and what became of its session.
+    {"seen", "{seen_holder}"},
+    {"seen_holder",
+     "l.{lock.session_id}, l.{lock.fence}, {seen_expiry}, "
+     "s.{session.host}, s.{session.pid}, s.{session.label}, l.{lock.nonce}"},
+    {"seen_in", "{holders}"},
+    {"holders", "{lock} l LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}"},
+    {"seen_row", "l.{row}"},
+    {"fence", "{lock.fence}"},
+    {"verified", "{lock.verified_by} = {connection}, {lock.verifies} = {lock.verifies} + 1"},
+};
 
-    // Rule 2: a plain read, which no lock makes wait. It shows the holder, its fence and what became of its session.
-    {statement_id::poll, "poll", R"(
-SELECT {seen}
-FROM {holders}
-WHERE l.{lock.lock_key} = :key
-)"},
-
-    // Rule 2: about the holder and the fence that were seen, never about the present holder: on a server the sub-query
-    // takes no lock and may read a view older than the row lock. A release with min_hold gives a kept row an expiry,
-    // which counts even when the session has been closed since.
-    {statement_id::take_over, "take over", R"(
-UPDATE {lock}
-SET {grant}
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :holder
-  AND {lock.fence} = :seen_fence
-  AND ({lock.expires_at_us} <= {now}
-       OR ({lock.expires_at_us} IS NULL
-           AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))
-{returning}
-)"},
-
-    // Rule 12, renewal::manual: never shortens, never revives.
-    {statement_id::extend, "extend", R"(
-UPDATE {lock}
-SET {lock.expires_at_us} = {greatest}({lock.expires_at_us}, :own_ttl + {now})
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-  AND {lock.expires_at_us} > {now}
-)"},
-
-    // Rule 6: names session and fence, so it may be repeated until it is answered.
-    {statement_id::release, "release", R"(
-UPDATE {lock}
-SET
-  {lock.session_id} = NULL,
-  {lock.expires_at_us} = NULL
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-)"},
-
-    // Rule 12: before the time is over, holder and fence stay, and an expiry of the row's own ends them.
-    {statement_id::release_min_hold, "release with min_hold", R"(
-UPDATE {lock}
+// Rule 12: before the time is over, holder and fence stay, and an expiry of the row's own ends them.
+constexpr const char* release_min_hold = R"(
+UPDATE {rows}
 SET
   {lock.session_id} = {if}({lock.acquired_at_us} + :min_hold > {now}, {lock.session_id}, NULL),
   {lock.expires_at_us} = {if}({lock.acquired_at_us} + :min_hold > {now}, {lock.acquired_at_us} + :min_hold, NULL)
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-)"},
+WHERE {row}
+  AND {ours}
+)";
 
-    // Rule 6: names session and nonce: the attempt, whatever fence it got.
-    {statement_id::cancel, "cancel", R"(
-UPDATE {lock}
-SET
-  {lock.session_id} = NULL,
-  {lock.expires_at_us} = NULL
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.nonce} = :nonce
-)"},
-
-    // Release and take in one. As the release it names session and fence, so nobody else can have had the key between.
-    {statement_id::pass_on, "pass on", R"(
-UPDATE {lock}
-SET {grant}
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-  {only_primary}
-{returning}
-)"},
-
+constexpr statement_source<statement_id> session_statements[] = {
     {statement_id::session_open, "open session", R"(
 INSERT INTO {session} (
   {session.id}, {session.expires_at_us}, {session.ttl_us}, {session.beat}, {session.revoked},
@@ -168,34 +110,38 @@ WHERE {session.id} = (
 )"},
 };
 
-// The count always changes, so the row does: on a cluster only that makes the commit meet a take-over elsewhere.
-constexpr const char* verify = R"(
-UPDATE {lock}
-SET
-  {lock.verified_by} = {connection},
-  {lock.verifies} = {lock.verifies} + 1
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
-)";
-
 }  // namespace
 
-std::span<const statement_source<statement_id>> shared_statements() noexcept { return sources; }
-
-const char* source_of(statement_id which) noexcept { return sources[static_cast<std::size_t>(which)].sql; }
-
-const char* verify_source() noexcept { return verify; }
-
-void add_words(table_names& to, std::span<const named_part> words) {
-  for (const auto& word : words) to.add_text(std::string(word.name), to.expand(word.text));
-  to.add_text("grant", grant_with_nonce(to, ":nonce"));
-  to.add_text("seen", to.expand(seen));
-  to.add_text("holders", to.expand(holders));
+std::vector<statement_source<statement_id>> shared_statements() {
+  const auto of = [](statement_id id, lock_statement which) {
+    return statement_source<statement_id>{id, template_of(which).name, template_of(which).sql};
+  };
+  std::vector all{
+      of(statement_id::take, lock_statement::take),
+      of(statement_id::insert, lock_statement::insert),
+      of(statement_id::poll, lock_statement::poll),
+      of(statement_id::take_over, lock_statement::take_over),
+      of(statement_id::extend, lock_statement::extend),
+      of(statement_id::release, lock_statement::release),
+      {statement_id::release_min_hold, "release with min_hold", release_min_hold},
+      of(statement_id::cancel, lock_statement::cancel),
+      of(statement_id::pass_on, lock_statement::pass_on),
+  };
+  all.insert(all.end(), std::begin(session_statements), std::end(session_statements));
+  return all;
 }
 
-std::string grant_with_nonce(const table_names& names, std::string_view nonce) {
-  return expand(names, grant, {{"nonce", nonce}});
+const char* source_of(statement_id which) { return shared_statements().at(static_cast<std::size_t>(which)).sql; }
+
+dictionary key_dictionary(std::vector<dictionary::word_list> database, const table_names& names) {
+  database.insert(database.end(), {dictionary::word_list(key_words), common_words()});
+  return dictionary(std::move(database), &names);
+}
+
+void add_words(table_names& to, dictionary::word_list database) {
+  const auto words = key_dictionary({database}, to);
+  for (const auto& word : database) to.add_text(std::string(word.name), words.expand(word.text));
+  for (const char* const name : {"seen", "holders"}) to.add_text(name, words.expand(fmt::format("{{{}}}", name)));
 }
 
 }  // namespace dlock::stores::sql

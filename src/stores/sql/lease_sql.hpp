@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "stores/sql/lock_statements.hpp"
 #include "stores/sql/named_sql.hpp"
 
 namespace dlock::stores::sql {
@@ -67,13 +69,12 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::count
     "host", "pid",     "label", "now",   "boot",    "idle",     "most",   "after"};
 
 /// The first of these statements, up to `revoke`, in the order of their ids.
-std::span<const statement_source<statement_id>> shared_statements() noexcept;
-/// The text of such a statement, with the names of tables and parameters still in it: for callers that fill in values.
-const char* source_of(statement_id which) noexcept;
-/// Likewise, of verify(): its parameters are key, session and fence.
-const char* verify_source() noexcept;
+std::vector<statement_source<statement_id>> shared_statements();
+/// The text of such a statement, with placeholders and parameters.
+const char* source_of(statement_id which);
 
-/// Adds the placeholders that those texts have. `words`, each of which may use those before it, are:
+/// What the templates say of a key, in the tables of these names, which must outlive it. `database`, whose lists come
+/// first, has the words in which a database's SQL differs:
 /// - {now}: the database's clock, in microseconds
 /// - {next_fence}, {first_fence}: the fence of a grant, from the row's fence or from the floor
 /// - {unverified}: what else a grant sets
@@ -83,10 +84,9 @@ const char* verify_source() noexcept;
 /// - {seen_expiry}: columns of `poll`
 /// - {boot}: for a session's row
 /// - {connection}: a number of the transaction that verifies
-/// Adds {grant}, {seen} and {holders}, which those statements and a database's own are made of.
-void add_words(table_names& to, std::span<const named_part> words);
+dictionary key_dictionary(std::vector<dictionary::word_list> database, const table_names& names);
 
-/// What {grant} stands for, with another expression for the nonce.
-std::string grant_with_nonce(const table_names& names, std::string_view nonce);
+/// Adds those words, {seen} and {holders} as names, for statements that are not about one key.
+void add_words(table_names& to, dictionary::word_list database);
 
 }  // namespace dlock::stores::sql

@@ -74,9 +74,34 @@ WHERE {row}
   {only_primary}
 {returning}
 )"},
+
+    // The count, or what else it sets, always changes, so the row does: on a cluster only that makes the commit meet a
+    // take-over elsewhere.
+    {"verify", R"(
+UPDATE {rows}
+SET {verified}
+WHERE {row}
+  AND {ours}
+)"},
+
+    // Of a grant whose reply did not contain it.
+    {"read a fence", R"(
+SELECT {fence}
+FROM {table}
+WHERE {row}
+  AND {owned}
+)"},
+
+    // Whether a transaction has the row locked: an error, if so.
+    {"ask for a row", R"(
+SELECT 1
+FROM {table}
+WHERE {row}
+FOR UPDATE NOWAIT
+)"},
 };
 
-constexpr named_part words[] = {
+constexpr named_part default_words[] = {
     {"rows", "{table}"},         {"free_row", "UPDATE {rows} SET {freed}"},
     {"seen_in", "{table}"},      {"seen_row", "{row}"},
     {"taken_over", "{granted}"}, {"only_primary", ""},
@@ -87,6 +112,6 @@ constexpr named_part words[] = {
 
 const lock_template& template_of(lock_statement which) noexcept { return templates[static_cast<std::size_t>(which)]; }
 
-dictionary::word_list common_words() noexcept { return words; }
+dictionary::word_list common_words() noexcept { return default_words; }
 
 }  // namespace dlock::stores::sql

@@ -13,6 +13,7 @@
 /// - {freed}: what a release sets; {free_row}: what it does, an UPDATE that sets {freed} if nothing else is said
 /// - {extended}: what an extension sets; {in_time}: the lease has not ended
 /// - {seen}: the columns of a poll; {seen_in}, {seen_row}: its tables, and {row} there
+/// - {verified}: what verify() sets, in a transaction of the application's; {fence}
 /// - {only_primary}, {returning}: what a statement that grants ends with; nothing if nothing else is said
 
 #include <string_view>
@@ -21,7 +22,19 @@
 
 namespace dlock::stores::sql {
 
-enum class lock_statement : unsigned char { take, insert, poll, take_over, extend, release, cancel, pass_on };
+enum class lock_statement : unsigned char {
+  take,
+  insert,
+  poll,
+  take_over,
+  extend,
+  release,
+  cancel,
+  pass_on,
+  verify,
+  granted_fence,
+  ask_for_row,
+};
 
 struct lock_template {
   const char* name;  ///< for messages

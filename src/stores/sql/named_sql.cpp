@@ -123,18 +123,16 @@ std::optional<std::string> dictionary::find(std::string_view name) const {
   }
   for (const auto& list : words_) {
     for (const auto& word : list) {
-      if (word.name == name) return expand_words(word.text);
+      if (word.name == name) return expand(word.text);
     }
   }
   const auto* const text = names_ == nullptr ? nullptr : names_->find(name);
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
 
-std::string dictionary::expand_words(std::string_view text) const {
-  return expand(text, [this](std::string_view name) { return find(name); });
+std::string dictionary::expand(std::string_view text) const {
+  return sql::expand(text, [this](std::string_view name) { return find(name); });
 }
-
-std::string dictionary::fill(std::string_view text) const { return in_one_line(expand_words(text)); }
 
 std::string in_one_line(std::string_view sql) {
   std::string line;

@@ -48,18 +48,19 @@ class dictionary {
 
   /// A word of a list hides those of the same name in later lists. Names of tables and columns come last. The lists and
   /// `names` must outlive it.
-  explicit dictionary(std::initializer_list<word_list> words, const table_names* names = nullptr)
-      : words_(words), names_(names) {}
+  explicit dictionary(std::vector<word_list> words, const table_names* names = nullptr)
+      : words_(std::move(words)), names_(names) {}
 
   /// Hides a word of that name.
   dictionary& set(std::string name, std::string value);
   bool knows(std::string_view name) const { return find(name).has_value(); }
-  /// In one line. Throws std::logic_error, which names it, for a placeholder that is not known.
-  std::string fill(std::string_view text) const;
+  /// Throws std::logic_error, which names it, for a placeholder that is not known.
+  std::string expand(std::string_view text) const;
+  /// Likewise, in one line.
+  std::string fill(std::string_view text) const { return in_one_line(expand(text)); }
 
  private:
   std::optional<std::string> find(std::string_view name) const;
-  std::string expand_words(std::string_view text) const;
 
   std::vector<word_list> words_;
   const table_names* names_;
@@ -106,7 +107,7 @@ struct statement_source {
 /// std::logic_error as the functions above do, and if the sources are not in the order of their ids.
 template <class Id>
 std::vector<statement_text> make_statements(std::initializer_list<std::span<const statement_source<Id>>> lists,
-                                            const table_names& names, std::span<const std::string_view> parameters,
+                                            const dictionary& words, std::span<const std::string_view> parameters,
                                             marker marker) {
   std::vector<statement_text> statements;
   for (const auto& sources : lists) {
@@ -114,7 +115,7 @@ std::vector<statement_text> make_statements(std::initializer_list<std::span<cons
       if (static_cast<std::size_t>(source.id) != statements.size()) {
         throw std::logic_error(fmt::format("dlock: SQL '{}' is not in the order of the ids", source.name));
       }
-      statements.push_back(find_parameters(source.name, names.expand(source.sql), parameters, marker));
+      statements.push_back(find_parameters(source.name, words.expand(source.sql), parameters, marker));
     }
   }
   expect_all_used(statements, parameters);

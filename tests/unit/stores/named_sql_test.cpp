@@ -46,16 +46,16 @@ TEST_CASE("named sql: a parameter that is not known, or that no statement uses, 
                        std::logic_error, MessageMatches(ContainsSubstring("'take'") && ContainsSubstring(":sesion")));
   const std::array sources{statement_source<id>{id::first, "one", "SELECT :key FROM {lock}"},
                            statement_source<id>{id::second, "two", "SELECT :session"}};
-  CHECK_THROWS_MATCHES(make_statements<id>({sources}, names(), known, marker::name), std::logic_error,
+  CHECK_THROWS_MATCHES(make_statements<id>({sources}, dictionary({}, &names()), known, marker::name), std::logic_error,
                        MessageMatches(ContainsSubstring("':now'")));
-  const auto statements =
-      make_statements<id>({sources}, names(), std::array<std::string_view, 2>{"key", "session"}, marker::name);
+  const auto statements = make_statements<id>({sources}, dictionary({}, &names()),
+                                              std::array<std::string_view, 2>{"key", "session"}, marker::name);
   CHECK(statements.at(0).sql == "SELECT :key FROM `x_lock`");
 }
 
 TEST_CASE("named sql: statements that are not in the order of their ids fail at once") {
   const std::array sources{statement_source<id>{id::second, "two", "SELECT :key"}};
-  CHECK_THROWS_MATCHES(make_statements<id>({sources}, names(), known, marker::name), std::logic_error,
+  CHECK_THROWS_MATCHES(make_statements<id>({sources}, dictionary({}, &names()), known, marker::name), std::logic_error,
                        MessageMatches(ContainsSubstring("'two'")));
 }
 

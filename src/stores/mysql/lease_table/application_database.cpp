@@ -191,12 +191,13 @@ verification mysql_application_database::on_this_server(verification statement) 
 
 verification mysql_application_database::about_key(const request& grant, const char* source,
                                                    std::vector<sql::named_value> more) const {
-  return sql::about_key(grant, tables_.row_sql.names().expand(source), grant.fence, std::move(more),
+  return sql::about_key(grant, key_words(tables_.row_sql.names()).fill(source), grant.fence, std::move(more),
                         mysql_value_literal);
 }
 
 verification mysql_application_database::verification_of(const request& grant) const {
-  return on_this_server(grant.row != nullptr ? tables_.row_sql.verify(grant) : about_key(grant, sql::verify_source()));
+  return on_this_server(grant.row != nullptr ? tables_.row_sql.verify(grant)
+                                             : about_key(grant, sql::template_of(sql::lock_statement::verify).sql));
 }
 
 verification mysql_application_database::release_of(const request& grant) const {

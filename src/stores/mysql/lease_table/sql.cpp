@@ -63,92 +63,45 @@ constexpr const char* unlocked_rows = R"((
   FOR UPDATE SKIP LOCKED) unlocked
 STRAIGHT_JOIN {lock} FORCE INDEX (PRIMARY) ON {lock.lock_key} = unlocked_key)";
 
+// Many keys by one statement. Rule 1, and as for one key: each row is judged when it is locked, by its own columns
+// alone. All new keys get the same first fence; a key that is there already fails it for all.
+constexpr sql::named_part batch_words[] = {
+    {"row", "{lock.lock_key} IN (:keys)"},
+    {"nonce", "CASE {lock.lock_key} :nonces END"},
+    {"my_fence", "CASE {lock.lock_key} :fences END"},
+    {"new_key", "new_key"},
+    {"new_nonce", "new_nonce"},
+    {"new_keys", "CROSS JOIN (:new_keys) new_keys"},
+    {"seen", "l.{lock.lock_key}, {seen_holder}"},
+};
+
+struct lock_text {
+  text_id id;
+  sql::lock_statement which;
+  bool of_many;
+};
+
+constexpr lock_text lock_texts[] = {
+    {text_id::batch_take, sql::lock_statement::take, true},
+    {text_id::batch_insert, sql::lock_statement::insert, true},
+    {text_id::batch_release, sql::lock_statement::release, true},
+    {text_id::batch_cancel, sql::lock_statement::cancel, true},
+    {text_id::batch_pass_on, sql::lock_statement::pass_on, true},
+    {text_id::batch_poll, sql::lock_statement::poll, true},
+    {text_id::granted_fence, sql::lock_statement::granted_fence, false},
+    {text_id::ask_for_row, sql::lock_statement::ask_for_row, false},
+};
+
 struct text_source {
   text_id id;
   const char* sql;
 };
 
 constexpr text_source texts[] = {
-    // Rule 1, and as for one key: each row is judged when it is locked, by its own columns alone.
-    {text_id::batch_take, R"(
-UPDATE {rows}
-SET {grant_each}
-WHERE {lock.lock_key} IN (:keys)
-  AND ({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})
-  {only_primary}
-)"},
-
-    // Rule 11, the statement `insert` for many keys. All of them get the same first fence; a key that is there already
-    // fails it for all.
-    {text_id::batch_insert, R"(
-INSERT INTO {lock} (
-  {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence},
-  {lock.acquired_at_us}, {lock.expires_at_us}, {lock.verified_by}, {lock.verifies})
-SELECT new_key, :session, new_nonce, {first_fence}, {now}, :own_ttl + {now}, 0, 0
-FROM {floor}
-CROSS JOIN (:new_keys) new_keys
-WHERE {floor.id} = 1
-{lock_floor}
-)"},
-
-    // Rule 6: of each key the session and the fence, or the nonce.
-    {text_id::batch_release, R"(
-UPDATE {rows}
-SET
-  {lock.session_id} = NULL,
-  {lock.expires_at_us} = NULL
-WHERE {lock.lock_key} IN (:keys)
-  AND {lock.session_id} = :session
-  AND {lock.fence} = CASE {lock.lock_key} :fences END
-)"},
-
-    {text_id::batch_cancel, R"(
-UPDATE {rows}
-SET
-  {lock.session_id} = NULL,
-  {lock.expires_at_us} = NULL
-WHERE {lock.lock_key} IN (:keys)
-  AND {lock.session_id} = :session
-  AND {lock.nonce} = CASE {lock.lock_key} :nonces END
-)"},
-
-    {text_id::batch_pass_on, R"(
-UPDATE {rows}
-SET {grant_each}
-WHERE {lock.lock_key} IN (:keys)
-  AND {lock.session_id} = :session
-  AND {lock.fence} = CASE {lock.lock_key} :fences END
-  {only_primary}
-)"},
-
     {text_id::batch_read, R"(
 SELECT {lock.lock_key}, {lock.session_id} = :session, {lock.session_id} IS NULL, {lock.nonce}, {lock.fence}
 FROM {lock}
 WHERE {lock.lock_key} IN (:keys)
-)"},
-
-    // Rule 2, the statement `poll` for many keys.
-    {text_id::batch_poll, R"(
-SELECT l.{lock.lock_key}, {seen}
-FROM {holders}
-WHERE l.{lock.lock_key} IN (:keys)
-)"},
-
-    // Reads the fence of a grant whose reply did not contain it.
-    {text_id::granted_fence, R"(
-SELECT {lock.fence}
-FROM {lock}
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.nonce} = :nonce
-)"},
-
-    // Whether somebody's transaction has the row locked.
-    {text_id::ask_for_row, R"(
-SELECT 1
-FROM {lock}
-WHERE {lock.lock_key} = :key
-FOR UPDATE NOWAIT
 )"},
 
     // Rule 13: the connection whose transaction verified a lease, and how often it was verified.
@@ -173,13 +126,9 @@ LIMIT 1
 
     // Rule 6, and who waits first.
     {text_id::release_and_wake, R"(
-UPDATE {lock}
-SET
-  {lock.session_id} = NULL,
-  {lock.expires_at_us} = NULL
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
+{free_row}
+WHERE {row}
+  AND {ours}
   AND {find_waiter}
 )"},
 
@@ -193,7 +142,7 @@ ORDER BY w.{waiter.since_us}, w.{waiter.bell}
 )"},
 
 };
-static_assert(std::size(texts) == static_cast<std::size_t>(text_id::count_));
+static_assert(std::size(lock_texts) + std::size(texts) == static_cast<std::size_t>(text_id::count_));
 
 // What threads of this process hold while they wait for the key.
 constexpr const char* set_held_sql = R"(
@@ -238,20 +187,23 @@ WHERE w.{waiter.lock_key} IN (:keys)
 
 }  // namespace
 
+sql::dictionary key_words(const sql::table_names& names) { return sql::key_dictionary({words}, names); }
+
 void lease_sql::expand_texts(text_list& to, const std::string& rows) const {
-  auto names = names_;
-  names.add_text("rows", rows);
-  for (const auto& source : texts) {
-    to[static_cast<std::size_t>(source.id)] = sql::in_one_line(names.expand(source.sql));
-  }
+  const auto one = key_words(names_);
+  auto many = sql::key_dictionary({batch_words, words}, names_);
+  many.set("rows", rows);
+  for (const auto& each : lock_texts)
+    to[static_cast<std::size_t>(each.id)] = (each.of_many ? many : one).fill(sql::template_of(each.which).sql);
+  for (const auto& each : texts) to[static_cast<std::size_t>(each.id)] = one.fill(each.sql);
 }
 
 lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   parked::add_waiter_names(names_);  // a table that these databases alone have
   sql::add_words(names_, words);
-  names_.add_text("grant_each", sql::grant_with_nonce(names_, names_.expand("CASE {lock.lock_key} :nonces END")));
+  const auto shared = sql::shared_statements();
   statements_ =
-      sql::make_statements<statement_id>({sql::shared_statements().first(statement_count)}, names_,
+      sql::make_statements<statement_id>({std::span(shared).first(statement_count)}, key_words(names_),
                                          std::span(sql::parameter_names).first(parameter_count), sql::marker::question);
   quick_ = statements_;
   // Not the insert: statements of dlock's own have the floor, or the same new key, locked for a moment.

@@ -41,6 +41,9 @@ enum class text_id : unsigned char {
   count_
 };
 
+/// What the templates say of a key, in the tables of these names, which must outlive it.
+sql::dictionary key_words(const sql::table_names& names);
+
 /// All of a store's SQL about its lock tables, with their names. Immutable.
 class lease_sql {
  public:

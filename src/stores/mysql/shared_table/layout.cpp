@@ -75,7 +75,7 @@ std::string take_column(store_url& url, const char* parameter, const std::string
 }
 
 void table_settings::take_columns(store_url& url, std::initializer_list<std::pair<const char*, std::string>> defaults) {
-  for (const auto& [parameter, name] : defaults) columns[parameter] = take_column(url, parameter, name);
+  for (const auto& [parameter, fallback] : defaults) columns[parameter] = take_column(url, parameter, fallback);
 }
 
 layout layout::read(mysql_connection& connection, const table_settings& settings) {

@@ -97,17 +97,16 @@ odb::sqlite::connection* as_sqlite(odb::connection& with) noexcept {
 
 // Rule 12: holder and fence stay. An end that has passed already frees the key as well.
 constexpr const char* release_min_hold_text = R"(
-UPDATE {lock}
+UPDATE {rows}
 SET {lock.expires_at_us} = {lock.acquired_at_us} + :min_hold
-WHERE {lock.lock_key} = :key
-  AND {lock.session_id} = :session
-  AND {lock.fence} = :fence
+WHERE {row}
+  AND {ours}
 )";
 
 verification about_key(const request& grant, const lease_file& file, const char* source,
                        std::vector<sql::named_value> more = {}) {
-  return sql::about_key(grant, file.names.expand(source), static_cast<std::int64_t>(grant.fence), std::move(more),
-                        row_literal);
+  return sql::about_key(grant, key_words(file.names).fill(source), static_cast<std::int64_t>(grant.fence),
+                        std::move(more), row_literal);
 }
 
 /// A statement about the row in place, if it is still ours.
@@ -147,7 +146,8 @@ bool writes_to(sqlite3* handle, const file_id& file) noexcept {
 
 verification sqlite_application_database::verification_of(const request& grant) const {
   if (grant.row != nullptr) return about_row(grant, *file_, sql::row_statement::verify);
-  return about_key(grant, *file_, sql::verify_source(), {{"connection", std::int64_t{::getpid()}}});
+  return about_key(grant, *file_, sql::template_of(sql::lock_statement::verify).sql,
+                   {{"connection", std::int64_t{::getpid()}}});
 }
 
 verification sqlite_application_database::release_of(const request& grant) const {

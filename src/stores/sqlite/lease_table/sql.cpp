@@ -96,12 +96,11 @@ WHERE {lock.lock_key} = :key
 )"},
 };
 
-// The statement `poll` for many keys.
-constexpr const char* poll_all_text = R"(
-SELECT {seen}, l.{lock.lock_key}
-FROM {holders}
-WHERE l.{lock.lock_key} IN (:keys)
-)";
+// A poll of many keys.
+constexpr sql::named_part batch_words[] = {
+    {"row", "{lock.lock_key} IN (:keys)"},
+    {"seen", "{seen_holder}, l.{lock.lock_key}"},
+};
 
 }  // namespace
 
@@ -132,13 +131,18 @@ void bind(sqlite_statement& to, const sql::statement_text& text, const lease_val
   }
 }
 
+sql::dictionary key_words(const sql::table_names& names) { return sql::key_dictionary({words}, names); }
+
 lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   sql::add_words(names_, words);
+  const auto shared = sql::shared_statements();
   statements_ =
-      sql::make_statements<statement_id>({sql::shared_statements(), own}, names_, parameter_names, sql::marker::name);
+      sql::make_statements<statement_id>({shared, own}, key_words(names_), parameter_names, sql::marker::name);
   std::string keys;
   for (std::size_t i = 1; i <= most_polls; ++i) keys += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
-  poll_all_ = sql::write_values(sql::in_one_line(names_.expand(poll_all_text)), {{"keys", keys}});
+  poll_all_ = sql::write_values(
+      sql::key_dictionary({batch_words, words}, names_).fill(sql::template_of(sql::lock_statement::poll).sql),
+      {{"keys", keys}});
 }
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -45,6 +45,9 @@ struct lease_values {
 /// Gives a statement, prepared from that text, what it has as parameters.
 void bind(sqlite_statement& to, const sql::statement_text& text, const lease_values& values) noexcept;
 
+/// What the templates say of a key, in the tables of these names, which must outlive it.
+sql::dictionary key_words(const sql::table_names& names);
+
 /// All of a store's SQL about its lock tables, with their names. Immutable.
 class lease_sql {
  public:
