@@ -263,6 +263,52 @@ TEST_CASE_METHOD(memory_fixture,
   CHECK(under_way > 2);
 }
 
+TEST_CASE_METHOD(memory_fixture, "memory: a circle is found though the first look for it ran out of memory") {
+  const lock_options patient{.wait = 24h, .retry = {.pause = 1h, .max_pause = 1h}};
+  std::size_t found = 0;
+  bool ran_out = true;
+  for (std::size_t number = 0; ran_out; ++number) {
+    REQUIRE(number < 1000);
+    INFO("allocation " << number);
+    const auto one = key("one", number), two = key("two", number);
+    std::promise<void> holds, go;
+    const concurrent_call second([&] {
+      const auto held = locks->acquire(two);
+      holds.set_value();
+      go.get_future().wait();
+      const scarce_memory scarce(number);
+      try {
+        locks->acquire(one, {.wait = 1h, .retry = {.pause = 1h, .max_pause = 1h}}).release();
+      } catch (const std::bad_alloc&) {
+      } catch (const lock_deadlock&) {
+        ++found;
+      }
+      ran_out = scarce.ran_out();
+    });
+    holds.get_future().wait();
+    const concurrent_call first([&] {
+      const auto held = locks->acquire(one);
+      locks->acquire(two, patient).release();
+    });
+    REQUIRE(clock.at_rest({.callers = 1}));
+    REQUIRE(at_rest_after(15ms, {.callers = 1}));
+    go.set_value();
+    // Longer than two looks, and shorter than anything else that ends a wait.
+    for (int i = 0; i != 20 && !second.over(); ++i) {
+      REQUIRE(eventually([&] { return second.over() || clock.at_rest({.callers = 2}, 5ms); }));
+      clock.advance(5ms);
+    }
+    CHECK(second.over(20s));
+    while_time_passes([&] {
+      CHECK_FALSE(second.end());
+      CHECK_FALSE(first.end());
+    });
+    check_free(one);
+    check_free(two);
+  }
+  CHECK(found > 5);
+}
+
 // Asynchronous calls without memory: the call throws, or its handler is told; nothing stays held.
 
 TEST_CASE_METHOD(memory_fixture, "memory: an asynchronous acquire that runs out of it leaves nothing held") {

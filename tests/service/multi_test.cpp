@@ -442,6 +442,30 @@ TEST_CASE_METHOD(rival_fixture, "multi: keys with an expiry of their own that ar
   CHECK(held["a"].remaining() + 1s >= held["b"].remaining());
 }
 
+TEST_CASE_METHOD(rival_fixture, "multi: the extension of one that was taken before waits while its row is locked",
+                 "[T76]") {
+  locks = service([](auto& settings) { settings.connections = 1; });
+  known({"a", "b"});
+  two_rounds_in_vain(1);
+  const auto takes = store->batches(verb::take);
+  multi_lease held;
+  while_time_passes([&] {
+    std::thread waiter([&] {
+      held = locks->acquire_all({"a", "b"}, {.ttl = 60s, .wait = 24h, .renewal = renewal::none});
+    });
+    CHECK(eventually([&] { return store->batches(verb::take) >= takes + 3 + 1; }));
+    store->lock_row("a");
+    const auto until = clock.now() + 10s;
+    CHECK(eventually([&] { return clock.now() > until; }));
+    let_go();
+    CHECK(eventually([&] { return store->batches(verb::extend) > 3; }));
+    store->unlock_row("a");
+    waiter.join();
+  });
+  REQUIRE(held.size() == 2);
+  CHECK(held["a"].remaining() + 1s >= held["b"].remaining());
+}
+
 TEST_CASE_METHOD(multi_fixture, "multi: a key that another thread of the same owner gets meanwhile is entered again",
                  "[T44]") {
   known({"a", "b"});

@@ -81,3 +81,44 @@ TEST_CASE_METHOD(locked_keys, "row locks: what is left to the background takes n
     return true;
   }));
 }
+
+TEST_CASE_METHOD(locked_keys, "row locks: an extension that finds no connection to wait for its row tries again") {
+  const bool nested = GENERATE(false, true);
+  const bool in_time = GENERATE(true, false);
+  CAPTURE(nested, in_time);
+  locks = service([](auto& settings) { settings.connections = 1; });
+  std::promise<void> holds, go;
+  std::chrono::microseconds remaining{0};
+  const concurrent_call call([&] {
+    auto mine = locks->acquire("k", {.ttl = 4s, .renewal = renewal::manual});
+    holds.set_value();
+    go.get_future().wait();
+    if (nested) {
+      const auto inner = locks->acquire("k", {.ttl = 20s, .renewal = renewal::manual});
+    } else {
+      mine.renew(20s);
+    }
+    remaining = mine.remaining();
+  });
+  holds.get_future().wait();
+  store->lock_row("k");
+  const auto before = store->batches(verb::extend);
+  go.set_value();
+  for (auto passed = 0ms; passed < 3s; passed += 100ms) {
+    REQUIRE(at_rest_after(100ms, {.callers = 1}));
+    if (passed % 1s == 0ms) check_others();
+  }
+  CHECK(store->batches(verb::extend) > before + 10);  // its pauses grow
+  CHECK(store->waited_for().empty());
+  CHECK_FALSE(call.over());
+  if (in_time) store->unlock_row("k");
+  const auto end = while_time_passes([&] { return call.end(); });
+  if (in_time) {
+    CHECK_FALSE(end);
+    CHECK(remaining > 13s);  // its margin is a quarter
+    return;
+  }
+  CHECK(end == errc::store_failed);  // before the lease is lost, and not when the statement's time is over
+  CHECK(seen->count(event::kind::lost) == 0);
+  store->unlock_row("k");
+}

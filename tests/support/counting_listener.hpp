@@ -24,4 +24,13 @@ struct counting_listener final : key_listener {
   std::atomic<bool> works_{false};
 };
 
+/// The same of a thread that holds locks meanwhile.
+struct nested_listener final : key_listener {
+  void may_be_free(bool works) noexcept override { heard += works ? 1 : 0; }
+  void list_held(held_meanwhile& all) const override { all.locks.push_back(held); }
+
+  lock_held_meanwhile held{};
+  std::atomic<int> heard{0};  ///< that its watch works, or that the key may be free
+};
+
 }  // namespace dlock::test

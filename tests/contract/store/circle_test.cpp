@@ -88,7 +88,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its 
   CHECK(second.get() == "granted");
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: whoever closes it, the wait that ends first is refused, at once") {
+TEST_CASE_METHOD(circle_fixture, "circle: whoever closes it, the wait that ends first is refused") {
   const auto one = process("one"), other = process("other");
   const bool tries = GENERATE(false, true);
   CAPTURE(tries);

@@ -14,6 +14,7 @@
 #include "dlock/multi_lease.hpp"
 #include "stores/mysql/on_connection.hpp"
 #include "stores/mysql/parked/parked_connection.hpp"
+#include "stores/sql/waiting_circles.hpp"
 #include "support/mysql_user.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
@@ -162,6 +163,32 @@ TEST_CASE_METHOD(wake_fixture, "wake: a look at those who wait leaves out none t
   const auto held = locks.held_keys();
   REQUIRE(held.size() == 1);
   CHECK(held[0].waiters == 1);
+}
+
+TEST_CASE_METHOD(wake_fixture, "wake: who closes a circle that another process has to break wakes that at once") {
+  const auto a = holder.acquire("a"), b = holder.acquire("b");
+  // The other process sleeps, holds `b`, and waits for `a`.
+  const auto bell = upper_hex(id128::random());
+  auto other = raw_mysql::root();
+  for (const auto* const lock : {"", ".p"}) other.run(fmt::format("DO GET_LOCK('dlock.{}{}', 0)", bell, lock));
+  const bool breaks = GENERATE(true, false);  // its wait ends first, or that of the one that closes the circle
+  CAPTURE(breaks);
+  const lock_held_meanwhile theirs{
+      .key = "b", .session = holder.id, .fence = b, .until = breaks ? instant{1us} : instant::max()};
+  const auto held = stores::sql::write_held({.locks = {theirs}}, instant{});
+  root.run(
+      fmt::format("INSERT INTO {0} SELECT 'a', acquired_at_us, X'{1}', X'{1}', CONCAT(acquired_at_us, '{2}') "
+                  "FROM {3} WHERE lock_key = 'a'",
+                  table("waiter"), bell, held, table("lock")));
+  const auto before = kills();
+  const auto mine = fixture.open();
+  nested_listener listener;
+  listener.held = {.key = "a", .session = holder.id, .fence = a, .until = boot_clock::now() + 1h};
+  mine->watch("b", listener.held.session, listener);
+  CHECK(eventually([&] { return listener.heard > 0; }));
+  // It asks for the other wait's confirmation, or for the end of it.
+  CHECK(eventually([&] { return kills() > before; }));
+  mine->unwatch("b", {}, listener);
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed enters it again") {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+
+#include "engine/books/nested_wait.hpp"
+
+#include <optional>
+
+#include "support/scarce_memory.hpp"
+#include "support/test.hpp"
+
+using namespace dlock::engine;
+using namespace dlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct counting_waker final : waker {
+  void wake() noexcept override { ++times; }
+  int times = 0;
+};
+
+/// Three threads of one process wait for keys of one queue, and hold others meanwhile. A wait for `both`, whose turn
+/// two of them have, closes two circles.
+struct two_circles {
+  const lock_key first{"first"}, second{"second"}, both{"both"};
+  counting_waker wakes_short{}, wakes_long{}, wakes_mine{};
+  nested_wait short_wait{wakes_short}, long_wait{wakes_long}, mine{wakes_mine};
+
+  nested_wait::awaited wait_for(const lock_key& key, microseconds until) const {
+    return {.key = &key, .until = instant{until}};
+  }
+  static std::vector<nested_wait::held_lock> turns(std::initializer_list<const lock_key*> of) {
+    std::vector<nested_wait::held_lock> all;
+    for (const auto* const each : of) all.push_back({.turn_of = each});
+    return all;
+  }
+  /// `reversed`: which of the two circles is found first.
+  void begin(bool reversed) {
+    const auto begin_one = [&](nested_wait& wait, const lock_key& key, microseconds until) {
+      REQUIRE(wait.begin(wait_for(key, until), turns({&both})).empty());
+    };
+    if (!reversed) begin_one(short_wait, first, 1s);
+    begin_one(long_wait, second, 3s);
+    if (reversed) begin_one(short_wait, first, 1s);
+  }
+  std::vector<circle_link> close(microseconds until) {
+    return mine.begin(wait_for(both, until), turns({&first, &second}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(two_circles, "nested_wait: of two circles that one wait closes each loses the wait that ends first") {
+  begin(GENERATE(false, true));
+  CHECK(close(5s).empty());
+  CHECK(short_wait.circle().size() == 1);
+  CHECK(long_wait.circle().size() == 1);
+  CHECK(wakes_short.times == 1);
+  CHECK(wakes_long.times == 1);
+}
+
+TEST_CASE_METHOD(two_circles, "nested_wait: a wait that is refused itself has no other one refused for it") {
+  begin(GENERATE(false, true));
+  CHECK(close(2s).size() == 1);  // it ends before the long one, and after the short one
+  CHECK(short_wait.circle().empty());
+  CHECK(long_wait.circle().empty());
+}
+
+TEST_CASE_METHOD(two_circles,
+                 "nested_wait: a wait that can't begin for want of memory has no other one refused for it") {
+  begin(GENERATE(false, true));
+  bool ran_out = true;
+  for (std::size_t number = 0; ran_out; ++number) {
+    REQUIRE(number < 100);
+    auto held = turns({&first, &second});
+    {
+      const test::scarce_memory scarce(number);
+      try {
+        static_cast<void>(mine.begin(wait_for(both, 5s), std::move(held)));
+      } catch (const std::bad_alloc&) {
+      }
+      ran_out = scarce.ran_out();
+    }
+    CAPTURE(number);
+    CHECK(short_wait.circle().empty() == ran_out);
+    CHECK(long_wait.circle().empty() == ran_out);
+  }
+}
