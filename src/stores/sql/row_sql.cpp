@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/sql/row_sql.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+
 namespace dlock::stores::sql {
 namespace {
 
@@ -221,6 +224,36 @@ verification about_row(const request& grant, std::string_view text, const row_ho
   ids.push_back({"verified_owner", who.verified_text()});
   if (has_own_fence(*grant.row->table)) ids.push_back({"fence", std::move(fence)});
   return for_transaction(text, std::move(ids), literal);
+}
+
+namespace {
+
+/// What follows the name of that column in an ALTER TABLE of the file, which has one column in a line.
+std::string_view type_of(std::string_view file, std::string_view column) {
+  const auto name = file.find(column);
+  if (name == std::string_view::npos) throw std::logic_error("a file of sql/ lacks the column " + std::string(column));
+  auto type = file.substr(name + column.size() + 2);  // after the quotation mark and a blank
+  type = type.substr(0, type.find('\n'));
+  return type.substr(0, type.find_last_not_of(",;") + 1);
+}
+
+}  // namespace
+
+std::vector<std::string> added_columns(const lock_column_files& files, const row_table& table) {
+  const bool column = by_column(table);
+  const auto own = column ? files.by_column : files.by_session;
+  std::vector<std::string> all;
+  // A program that has mapped the owner's column itself says whether it may be null.
+  const auto as_declared = table.owner_not_null ? files.by_column : files.by_session;
+  const auto declared = type_of(as_declared, "lock_owner");
+  const auto type = type_of(own, "lock_owner");
+  const auto end = [](std::string_view of) { return std::min(of.find("NOT NULL"), of.find("NULL")); };
+  all.push_back(table.owner + ' ' + std::string(type.substr(0, end(type))) +
+                std::string(declared.substr(end(declared))));
+  all.push_back(table.expires_at + ' ' + std::string(type_of(own, column ? "lock_expire_time" : "lock_expires_at_us")));
+  if (has_own_fence(table) || (table.version.empty() && !column))
+    all.push_back(table.fence + ' ' + std::string(type_of(files.by_session, "lock_fence")));
+  return all;
 }
 
 }  // namespace dlock::stores::sql

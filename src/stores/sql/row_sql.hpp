@@ -25,6 +25,14 @@ inline bool has_own_fence(const row_table& table) noexcept {
   return !table.version.empty() && table.version != table.fence;
 }
 
+/// The files of sql/ that add lock columns, in the words of one database. They say which type each column has.
+struct lock_column_files {
+  std::string_view by_session;  ///< lock-columns-*.sql
+  std::string_view by_column;   ///< expiring-lock-columns-*.sql
+};
+/// The columns that a table lacks which has none, each with its type, under the names that the table gives them.
+std::vector<std::string> added_columns(const lock_column_files& files, const row_table& table);
+
 /// Of a grant or an extension: 0 if its session keeps it.
 inline microseconds own_ttl(const request& asked) noexcept {
   return asked.kind == lease_kind::session && asked.action != verb::extend ? microseconds{0} : asked.ttl;

@@ -19,6 +19,14 @@ using sql::row_statement;
 using sql::row_word;
 
 constexpr char quote = '`';
+constexpr std::string_view lock_columns_file =
+#include "lock-columns-mysql.sql.inc"
+    ;
+constexpr std::string_view expiring_lock_columns_file =
+#include "expiring-lock-columns-mysql.sql.inc"
+    ;
+constexpr sql::lock_column_files added_types{lock_columns_file, expiring_lock_columns_file};
+
 /// The unit of a shared expiry column: whole seconds, whatever its precision, because others compare it with now().
 constexpr std::string_view column_clock = "UNIX_TIMESTAMP()";
 
@@ -375,17 +383,8 @@ std::string mysql_row_sql::rows_by_id(const row_table& table, std::span<const ro
 }
 
 std::string mysql_row_sql::add_columns(const row_table& table) const {
-  // The types of dlock/odb/lock_columns.hpp.
-  auto text = fmt::format("ALTER TABLE {} ADD COLUMN {} VARCHAR(50) {}{}", table.table, table.owner,
-                          by_column(table) ? "" : "CHARACTER SET ascii COLLATE ascii_bin ",
-                          table.owner_not_null ? "NOT NULL DEFAULT ''" : "NULL");
-  // A default of its own: without one, older servers make the first TIMESTAMP follow every update.
-  text += fmt::format(", ADD COLUMN {} {}", table.expires_at,
-                      by_column(table) ? "TIMESTAMP(0) NOT NULL DEFAULT '2000-01-01 00:00:00'" : "BIGINT NULL");
-  if (sql::has_own_fence(table) || (table.version.empty() && !by_column(table))) {
-    text += fmt::format(", ADD COLUMN {} BIGINT UNSIGNED NOT NULL DEFAULT 0", table.fence);
-  }
-  return text;
+  return fmt::format("ALTER TABLE {} ADD COLUMN {}", table.table,
+                     fmt::join(sql::added_columns(added_types, table), ", ADD COLUMN "));
 }
 
 }  // namespace dlock::stores::mysql::lease_table

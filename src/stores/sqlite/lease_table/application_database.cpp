@@ -23,6 +23,14 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
+constexpr std::string_view lock_columns_file =
+#include "lock-columns-sqlite.sql.inc"
+    ;
+constexpr std::string_view expiring_lock_columns_file =
+#include "expiring-lock-columns-sqlite.sql.inc"
+    ;
+constexpr sql::lock_column_files added_types{lock_columns_file, expiring_lock_columns_file};
+
 struct column {
   std::string name{};
   std::string type{};
@@ -367,15 +375,9 @@ std::string sqlite_application_database::rows_by_id(const row_table& table, std:
 }
 
 std::string sqlite_application_database::add_columns(const row_table& table) const {
-  const auto add = [&](const std::string& column, std::string_view type) {
-    return fmt::format("ALTER TABLE {} ADD COLUMN {} {};\n", table.table, column, type);
-  };
-  // The types of dlock/odb/lock_columns.hpp. A column that is added can't have CURRENT_TIMESTAMP as its default.
-  const bool by_column = sql::by_column(table);
-  std::string text = add(table.owner, table.owner_not_null ? "TEXT NOT NULL DEFAULT ''" : "TEXT NULL");
-  text += add(table.expires_at, by_column ? "TEXT NOT NULL DEFAULT '2000-01-01 00:00:00'" : "INTEGER NULL");
-  if (sql::has_own_fence(table) || (table.version.empty() && !by_column))
-    text += add(table.fence, "INTEGER NOT NULL DEFAULT 0");
+  std::string text;
+  for (const auto& column : sql::added_columns(added_types, table))
+    text += fmt::format("ALTER TABLE {} ADD COLUMN {};\n", table.table, column);
   return text;
 }
 
