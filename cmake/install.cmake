@@ -77,6 +77,7 @@ install(FILES
 if(TARGET dlock_odb)
   install(FILES
     "${PROJECT_SOURCE_DIR}/codegen/DlockOdb.cmake"
+    "${PROJECT_SOURCE_DIR}/codegen/entity_traits.cmake"
     "${PROJECT_SOURCE_DIR}/codegen/lock_columns.cmake"
     DESTINATION ${dlock_config_dir} COMPONENT dev)
   install(DIRECTORY "${PROJECT_BINARY_DIR}/include/dlock/odb/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dlock/odb" COMPONENT dev

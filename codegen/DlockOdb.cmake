@@ -5,7 +5,7 @@
 #
 # Maps the headers for <target>, which exists: an executable, or a library. For each x.hpp the build makes, in OUTPUT_DIR
 # (default: "generated/<target>" in the current build folder),
-#   x-odb.hxx                        what the program includes
+#   x-odb.hxx                        what the program includes; it includes x-dlock.hxx, the columns of the ids
 #   x-<database>.sql                 makes the tables
 #   x-lock-columns-<database>.sql    adds the lock columns to tables that exist already
 # again whenever the header, or anything that it includes, changes. The sources that ODB generates become sources of the
@@ -61,7 +61,7 @@ function(dlock_odb_generate target)
   target_link_libraries(${target} PUBLIC dlock::odb ${databases})
 
   _dlock_include_folders(folders ${target})
-  dlock_odb_sources(_dlock HEADERS ${arg_HEADERS} DATABASES ${arg_DATABASES} OUTPUT_DIR "${arg_OUTPUT_DIR}"
+  dlock_odb_sources(_dlock TRAITS HEADERS ${arg_HEADERS} DATABASES ${arg_DATABASES} OUTPUT_DIR "${arg_OUTPUT_DIR}"
     INCLUDES "${folders}" OPTIONS ${arg_OPTIONS})
   set(sources ${_dlock_COMMON_SOURCES} ${_dlock_MYSQL_SOURCES} ${_dlock_SQLITE_SOURCES})
   set_source_files_properties(${sources} TARGET_DIRECTORY ${target} PROPERTIES
@@ -90,11 +90,11 @@ function(_dlock_odb_lock_columns result output_dir databases headers)
 endfunction()
 
 # dlock_odb_sources(<prefix> HEADERS <file>... DATABASES [mysql] [sqlite] OUTPUT_DIR <dir> [INCLUDES <dir>...]
-#                   [OPTIONS <option>...])
-# The rules only, for no target. Sets in the caller's scope
+#                   [OPTIONS <option>...] [TRAITS])
+# The rules only, for no target; with TRAITS, also x-dlock.hxx. Sets in the caller's scope
 #   <prefix>_COMMON_SOURCES, <prefix>_MYSQL_SOURCES, <prefix>_SQLITE_SOURCES   what to compile
 function(dlock_odb_sources prefix)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "OUTPUT_DIR" "HEADERS;DATABASES;INCLUDES;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TRAITS" "OUTPUT_DIR" "HEADERS;DATABASES;INCLUDES;OPTIONS")
   file(MAKE_DIRECTORY "${arg_OUTPUT_DIR}")
   set(folders "$<$<BOOL:${arg_INCLUDES}>:-I$<JOIN:${arg_INCLUDES},;-I>>")
 
@@ -120,13 +120,24 @@ function(dlock_odb_sources prefix)
            "${arg_OUTPUT_DIR}/${name}-odb-${database}.ixx" "${arg_OUTPUT_DIR}/${name}-${database}.sql")
       list(APPEND ${database}_sources "${source}")
     endforeach()
+    set(epilogue "")
+    set(traits "")
+    set(script "")
+    if(arg_TRAITS)
+      set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/entity_traits.cmake")
+      list(JOIN arg_DATABASES "," databases)
+      set(epilogue --hxx-epilogue "#include \"${name}-dlock.hxx\"")
+      set(traits COMMAND ${CMAKE_COMMAND} -D "FOLDER=${arg_OUTPUT_DIR}" -D "NAME=${name}" -D "DATABASES=${databases}" -P "${script}")
+      list(APPEND outputs "${arg_OUTPUT_DIR}/${name}-dlock.hxx")
+    endif()
     # ODB's compiler does not tell what a header includes; the C++ compiler does.
     set(depfile "${arg_OUTPUT_DIR}/${name}-odb.d")
     add_custom_command(OUTPUT ${outputs}
       COMMAND ${CMAKE_CXX_COMPILER} -x c++ -std=c++14 -w -DODB_COMPILER -MM -MF "${depfile}" -MT "${common}"
               "${folders}" -I "${of_folder}" "${of_path}"
-      COMMAND ${command} "${folders}" -I "${of_folder}" "${of_path}"
-      DEPENDS "${of_path}" DEPFILE "${depfile}" COMMENT "Mapping ${name}, whose header is read as C++14"
+      COMMAND ${command} ${epilogue} "${folders}" -I "${of_folder}" "${of_path}"
+      ${traits}
+      DEPENDS "${of_path}" ${script} DEPFILE "${depfile}" COMMENT "Mapping ${name}, whose header is read as C++14"
       COMMAND_EXPAND_LISTS VERBATIM)
   endforeach()
   set(${prefix}_COMMON_SOURCES ${common_sources} PARENT_SCOPE)

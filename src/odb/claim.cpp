@@ -6,11 +6,11 @@
 #include <map>
 #include <span>
 #include <stdexcept>
-#include <string_view>
 
 #include "api/access.hpp"
+#include "odb/claim_query.hpp"
+#include "odb/column_name.hpp"
 #include "odb/own_transaction.hpp"
-#include "odb/statement_text.hpp"
 
 namespace dlock::detail {
 
@@ -27,9 +27,11 @@ class claiming {
         application_(application_of(home_)),
         db_(db),
         table_(table_of(service, db, entity)),
-        parts_(query),
+        query_(query),
         options_(options),
-        read_(read) {}
+        read_(read) {
+    if (application_.locks_joined_rows()) refuse_joins(entity, query);
+  }
 
   std::vector<claimed_row> free_rows(std::size_t most) {
     auto grants = engine::adopt(home_, options_, table_->renewal, [&](engine::row_adoption& about) {
@@ -66,7 +68,7 @@ class claiming {
       in.commit(application_);
     };
     std::vector<std::vector<row_value>> ids;
-    reading([&] { ids = read_.ids(query(condition) + fmt::format("LIMIT {}", most - to.size())); });
+    reading([&] { ids = read_.ids(query_.narrowed(condition) + fmt::format("LIMIT {}", most - to.size())); });
     auto one_by_one = options_;
     one_by_one.reentry = reentry::busy;
     for (const auto& id : ids) {
@@ -82,7 +84,7 @@ class claiming {
       // Another process may have been faster, have done the work and freed the row: it must still be what was asked
       // for.
       std::vector<claimed_row> loaded;
-      reading([&] { loaded = read_.rows(query(by_ids({&key, 1}))); });
+      reading([&] { loaded = read_.rows(query_.narrowed(by_ids({&key, 1}))); });
       if (loaded.empty()) continue;
       loaded.front().held = std::move(held);
       to.push_back(std::move(loaded.front()));
@@ -96,11 +98,8 @@ class claiming {
     rows_.clear();
     about.expect_none();
     about.commit_sent(false);
-    std::vector<std::vector<row_value>> ids;
     const auto lock = fmt::format("LIMIT {}{}", most, application_.lock_and_skip(*table_));
-    before_each(
-        in.get(), [&](std::string_view statement) { refuse_joins(statement); },
-        [&] { ids = read_.ids(query(application_.free_rows(*table_)) + lock); });
+    const auto ids = read_.ids(query_.narrowed(application_.free_rows(*table_)) + lock);
     std::vector<lock_key> keys;
     for (const auto& id : ids) {
       check_values(*table_, id);
@@ -161,22 +160,14 @@ class claiming {
     for (auto& [at, row] : sorted) rows_.push_back(std::move(row));
   }
 
-  void refuse_joins(std::string_view statement) const {
-    if (!application_.locks_joined_rows() || !joins_tables(statement)) return;
+  void refuse_joins(const row_class& entity, const odb::query_base& query) const {
+    if (!joins_tables(query, entity.columns(db_.id()), name_of(entity.owner, db_.id()).table, db_.id())) return;
     throw std::invalid_argument(fmt::format(
         "dlock: claim: the query about {} reads several tables, whose rows would be locked and passed over as well "
         "(MariaDB has no FOR UPDATE OF). If it follows a pointer, say it by a sub-query, \"pointer IN (SELECT id FROM "
         "other WHERE ...)\". If the class is derived from another mapped class, claim that one, and its discriminator "
         "in the query",
         table_->table));
-  }
-
-  /// (condition of the caller) AND (more) ORDER BY ...
-  odb::query_base query(const std::string& more) const {
-    if (parts_.condition.empty()) return odb::query_base(more) + parts_.order;
-    auto query = odb::query_base(more + " AND (") + parts_.condition;
-    query += ")";
-    return parts_.order.empty() ? query : query + parts_.order;
   }
 
   std::string by_ids(std::span<const lock_key> keys) const {
@@ -196,7 +187,7 @@ class claiming {
   stores::sql::application_database& application_;
   odb::database& db_;
   const std::shared_ptr<const row_table> table_;
-  const query_parts parts_;
+  const claim_query query_;
   const lock_settings& options_;
   const row_reader& read_;
   std::vector<claimed_row> rows_;

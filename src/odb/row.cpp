@@ -18,10 +18,32 @@
 #include "api/access.hpp"
 #include "base/mutex.hpp"
 #include "base/text.hpp"
+#include "odb/column_name.hpp"
 #include "odb/own_transaction.hpp"
-#include "odb/statement_text.hpp"
 
 namespace dlock::detail {
+
+column_name name_of(const odb::native_column_info* info, odb::database_id database) {
+  const void* const column = info[database].column;
+  if (column == nullptr) {
+    throw std::invalid_argument(
+        "dlock: the mapped class was not generated for this kind of database, or its generated code is not linked (a "
+        "static library of it must be linked whole)");
+  }
+#ifdef DLOCK_ODB_MYSQL
+  if (database == odb::id_mysql) {
+    const auto& is = *static_cast<const odb::mysql::query_column_base*>(column);
+    return {is.table(), is.column()};
+  }
+#endif
+#ifdef DLOCK_ODB_SQLITE
+  if (database == odb::id_sqlite) {
+    const auto& is = *static_cast<const odb::sqlite::query_column_base*>(column);
+    return {is.table(), is.column()};
+  }
+#endif
+  throw std::invalid_argument("dlock: this dlock was built without support for rows in this kind of database");
+}
 
 namespace {
 
@@ -56,30 +78,6 @@ known_tables& known() {
   return *all;
 }
 
-/// Of a table and of its column, as SQL text has them, quoted. Throws std::invalid_argument if the class was not
-/// generated for that database, or what was generated is not linked.
-std::pair<std::string, std::string> names(const odb::native_column_info* info, odb::database_id database) {
-  const void* const column = info[database].column;
-  if (column == nullptr) {
-    throw std::invalid_argument(
-        "dlock: the mapped class was not generated for this kind of database, or its generated code is not linked (a "
-        "static library of it must be linked whole)");
-  }
-#ifdef DLOCK_ODB_MYSQL
-  if (database == odb::id_mysql) {
-    const auto& is = *static_cast<const odb::mysql::query_column_base*>(column);
-    return {is.table(), is.column()};
-  }
-#endif
-#ifdef DLOCK_ODB_SQLITE
-  if (database == odb::id_sqlite) {
-    const auto& is = *static_cast<const odb::sqlite::query_column_base*>(column);
-    return {is.table(), is.column()};
-  }
-#endif
-  throw std::invalid_argument("dlock: this dlock was built without support for rows in this kind of database");
-}
-
 /// "`shop`.`order`": order
 std::string label_of(const std::string& quoted) {
   std::string bare;
@@ -91,11 +89,13 @@ std::string label_of(const std::string& quoted) {
 
 row_table named_table(const odb::database& db, const row_class& entity) {
   row_table table;
-  std::tie(table.table, table.owner) = names(entity.owner, db.id());
+  const auto owner = name_of(entity.owner, db.id());
+  table.table = owner.table;
+  table.owner = owner.column;
   table.label = label_of(table.table);
-  table.expires_at = names(entity.expires_at, db.id()).second;
-  table.fence = names(entity.fence, db.id()).second;
-  table.version = names(entity.version, db.id()).second;
+  table.expires_at = name_of(entity.expires_at, db.id()).column;
+  table.fence = name_of(entity.fence, db.id()).column;
+  table.version = name_of(entity.version, db.id()).column;
   table.renewal = entity.renewal;
   table.owner_not_null = entity.renewal == row_renewal::column;
   return table;
@@ -115,23 +115,14 @@ row_table named_table(const odb::database& db, const row_class& entity) {
                                        : ""));
 }
 
-/// The columns of the id, in the order of its members, as ODB's own statements have them.
-std::vector<std::string> columns_of_id(engine::service_core& home, odb::database& db, const row_class& entity) {
-  struct seen {
-    std::string statement;
-  };
-  own_transaction in(home, db, own_transaction::use::reads);
-  try {
-    before_each(
-        in.get(), [](std::string_view statement) { throw seen{std::string(statement)}; }, [&] { entity.find(db); });
-  } catch (const seen& caught) {
-    return compared_columns(caught.statement);
-  }
-  return {};
-}
-
 /// Databases take names that differ in the case of their letters for the same column.
-bool same_name(const std::string& a, const std::string& b) { return base::lower_case(a) == base::lower_case(b); }
+bool same_column(const std::string& a, const std::string& b) {
+  const auto bare = [](const std::string& name) {
+    const bool quoted = name.size() > 1 && (name.front() == '`' || name.front() == '"');
+    return base::lower_case(quoted ? name.substr(1, name.size() - 2) : name);
+  };
+  return bare(a) == bare(b);
+}
 
 /// A row is found by the columns of its primary key. They need not stand there in the order of the id's members, so
 /// each is looked for by its name: a value in another's place would name another row.
@@ -149,7 +140,7 @@ void order_id(row_table& table, const std::vector<std::string>& members) {
   std::vector<text_column> texts;
   for (const auto& member : members) {
     const auto found =
-        std::find_if(table.id.begin(), table.id.end(), [&](const auto& each) { return same_name(each, member); });
+        std::find_if(table.id.begin(), table.id.end(), [&](const auto& each) { return same_column(each, member); });
     if (found == table.id.end()) unfit();
     ordered.push_back(*found);
     if (!table.id_text.empty()) texts.push_back(table.id_text.at(static_cast<std::size_t>(found - table.id.begin())));
@@ -181,12 +172,7 @@ std::shared_ptr<const row_table> described(engine::service_core& home, stores::s
     default: refuse(store, table, why);
   }
   if (application.describe(*connection, table, why) != outcome::yes) refuse(store, table, why);
-  connection.reset();  // a pool may have no other one
-  try {
-    order_id(table, columns_of_id(home, db, entity));
-  } catch (const odb::exception& error) {
-    refuse(store, table, application.fault_of(error));
-  }
+  order_id(table, entity.columns(db.id()).id);
   return std::make_shared<const row_table>(std::move(table));
 }
 
@@ -219,7 +205,7 @@ lock_key row_key(lock_service& service, odb::database& db, const row_class& enti
   for (const auto& each : id) {
     if (const auto* const text = std::get_if<std::string>(&each); text != nullptr && text->empty()) {
       throw std::invalid_argument(
-          fmt::format("dlock: id of a row of {}: '' is empty", names(entity.owner, db.id()).first));
+          fmt::format("dlock: id of a row of {}: '' is empty", name_of(entity.owner, db.id()).table));
     }
   }
   auto table = table_of(service, db, entity);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <exception>
 #include <memory>
 #include <string_view>
@@ -14,11 +15,19 @@
 #include <vector>
 
 #include "odb/own_transaction.hpp"
-#include "odb/statement_text.hpp"
 
 namespace dlock::detail {
 
 namespace {
+
+/// Whether the first word of a statement is that one. `word` in capitals.
+bool begins_with(std::string_view statement, std::string_view word) {
+  const auto end = std::find_if_not(statement.begin(), statement.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  });
+  return std::equal(statement.begin(), end, word.begin(), word.end(),
+                    [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; });
+}
 
 /// Is the tracer of the connection, which ODB asks at COMMIT, and that of the transaction, which takes precedence
 /// before. What it replaces goes on.
@@ -85,7 +94,7 @@ class transaction_guard final : public odb::tracer {
     if (over_ || checking_) return;
     const auto first = statement.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos) statement.remove_prefix(first);
-    const auto is = [&](std::string_view word) { return is_word_at(statement, 0, word); };
+    const auto is = [&](std::string_view word) { return begins_with(statement, word); };
     if (is("ROLLBACK") && statement.find_first_of(" \t") == std::string_view::npos) return let_go();
     if (failed_) std::rethrow_exception(failed_);
     if (is("COMMIT")) {

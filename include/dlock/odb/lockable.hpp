@@ -6,7 +6,6 @@
 #include "dlock/detail/odb_compat.hpp"
 //
 #include <odb/database.hxx>
-#include <odb/pointer-traits.hxx>
 #include <odb/query-dynamic.hxx>
 #include <odb/traits.hxx>
 
@@ -14,6 +13,7 @@
 
 #include "dlock/export.hpp"
 #include "dlock/odb/detail/row_values.hpp"
+#include "dlock/odb/entity_traits.hpp"
 #include "dlock/odb/lock_columns.hpp"
 #include "dlock/store_interface/row_table.hpp"
 
@@ -46,13 +46,19 @@ concept has_version = requires {
   query_columns_of<T>::version.native_info;
 };
 
+template <class T>
+concept has_entity_traits = requires {
+  entity_traits<T>::on(odb::id_common);
+};
+
 }  // namespace detail
 
 /// A class whose rows can be locked in place: mapped by dlock_odb_generate() (its x-odb.hxx is included), with a member
 /// `lock` of type lock_columns or expiring_lock_columns, `optimistic`, with a version member `version`.
 template <class T>
 concept lockable = detail::mapped_class<T> &&
-    (detail::has_lock_columns<T> || detail::has_expiring_lock_columns<T>)&&detail::has_version<T>;
+    (detail::has_lock_columns<T> ||
+     detail::has_expiring_lock_columns<T>)&&detail::has_version<T>&& detail::has_entity_traits<T>;
 
 namespace detail {
 
@@ -71,10 +77,14 @@ constexpr bool check_lockable() {
   static_assert(!mapped_class<T> || !locks || has_version<T>,
                 "dlock: rows of this class cannot be locked in place: make it `#pragma db object optimistic` and add a "
                 "`#pragma db version` member called `version`, so that copies loaded before a lock can't be written");
+  static_assert(!mapped_class<T> || !locks || !has_version<T> || has_entity_traits<T>,
+                "dlock: rows of this class cannot be locked in place: nothing says which columns its id has; map its "
+                "header by dlock_odb_generate(), or, where you run ODB's compiler yourself, have its x-dlock.hxx "
+                "written and included (docs/row-locks.md), or specialise dlock::entity_traits");
   return lockable<T>;
 }
 
-/// Where ODB keeps the names of a class's columns, for each database.
+/// What names a class's columns, on each database.
 struct row_class {
   std::type_index type;
   const odb::native_column_info* owner = nullptr;
@@ -82,17 +92,8 @@ struct row_class {
   const odb::native_column_info* fence = nullptr;
   const odb::native_column_info* version = nullptr;
   row_renewal renewal = row_renewal::session;
-  /// Lets ODB look for some row by its id, in the current transaction: its statement names the id's columns in the
-  /// order of the id's members, which nothing else tells.
-  void (*find)(odb::database&) = nullptr;
+  entity_columns (*columns)(odb::database_id) = nullptr;
 };
-
-template <class T>
-void find_any(odb::database& db) {
-  using pointer = odb::pointer_traits<typename odb::object_traits<T>::pointer_type>;
-  auto found = db.find<T>(typename odb::object_traits<T>::id_type{});
-  const typename pointer::guard owner(found);
-}
 
 template <class T>
 row_class row_class_of() {
@@ -103,7 +104,7 @@ row_class row_class_of() {
             .expires_at = columns::lock.expires_at_us.native_info,
             .fence = columns::lock.fence.native_info,
             .version = columns::version.native_info,
-            .find = &find_any<T>};
+            .columns = &entity_traits<T>::on};
   } else {
     return {.type = typeid(T),
             .owner = columns::lock.owner.native_info,
@@ -111,7 +112,7 @@ row_class row_class_of() {
             .fence = columns::version.native_info,
             .version = columns::version.native_info,
             .renewal = row_renewal::column,
-            .find = &find_any<T>};
+            .columns = &entity_traits<T>::on};
   }
 }
 

@@ -40,7 +40,7 @@ DLOCK_EXPORT std::string add_lock_columns(lock_service& service, odb::database& 
 /// Errors: std::invalid_argument, before any lock is taken: another database, a table without these columns, an empty
 /// id; store_error, the database failed.
 /// Thread safety: as `db`.
-/// Cost: the first time for a class and a database three statements, afterwards none.
+/// Cost: the first time for a class and a database at most three statements, afterwards none.
 template <class T>
 [[nodiscard]] lock_key row(lock_service& service, odb::database& db, const row_id_of<T>& id) {
   if constexpr (lockable<T>) {

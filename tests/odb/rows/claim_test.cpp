@@ -246,6 +246,46 @@ TEST_CASE_METHOD(parcels, "claim: a query that follows a pointer locks no row of
   }
 }
 
+TEST_CASE_METHOD(parcels, "claim: so it is if only its order follows the pointer, or a text of the caller's names it") {
+  const std::string quote = fixture->is_sqlite() ? "\"" : "`";
+  const auto town = quote + "to" + quote + "." + quote + "town" + quote;
+  const auto by_order = parcel_query("parcel.id > 20 ORDER BY") + parcel_query::to->town;
+  const parcel_query by_text(town + " = 'Ulm' ORDER BY parcel.id");
+  if (fixture->locks_joined_rows()) {
+    CHECK_THROWS_WITH(claim<parcel>(locks, db, by_order, 5), ContainsSubstring("reads several tables"));
+    CHECK_THROWS_WITH(claim<parcel>(locks, db, by_text, 5), ContainsSubstring("reads several tables"));
+    CHECK(claim<parcel>(others, db, parcel_query(), 5).size() == 4);  // nothing was locked
+  } else {
+    const auto held = claim<parcel>(locks, db, by_order, 5);
+    CHECK(ids(held) == std::vector<int>{22, 21});
+    CHECK(ids(claim<parcel>(others, db, by_text, 5)) == std::vector<int>{11});
+  }
+}
+
+TEST_CASE_METHOD(parcels, "claim: a column of the class's own table that is called as a pointer is no other table") {
+  const std::string quote = fixture->is_sqlite() ? "\"" : "`";
+  const parcel_query own("parcel." + quote + "to" + quote + " = 1 ORDER BY parcel.id");
+  CHECK(ids(claim<parcel>(locks, db, own, 5)) == std::vector<int>{11, 21});
+}
+
+TEST_CASE_METHOD(rows, "claim: a class with an inverse pointer reads several tables in each query") {
+  const auto from = std::make_shared<sender>();
+  from->id = 1;
+  {
+    odb::transaction in(db.begin());
+    db.persist(*from);
+    letter sent{.id = 7, .from = from};
+    db.persist(sent);
+    in.commit();
+  }
+  if (fixture->locks_joined_rows()) {
+    CHECK_THROWS_WITH(claim<sender>(locks, db, odb::query<sender>(), 2), ContainsSubstring("reads several tables"));
+  } else {
+    CHECK(claim<sender>(locks, db, odb::query<sender>(), 2).size() == 1);
+  }
+  CHECK(lock_row<sender>(others, db, 1)->id == 1);
+}
+
 TEST_CASE_METHOD(parcels, "claim: a sub-query about another table passes over no row that is locked there") {
   const parcel_query to_ulm("parcel.\"to\" IN (SELECT id FROM receiver WHERE town = 'Ulm') ORDER BY parcel.id");
   const parcel_query to_ulm_mysql("parcel.`to` IN (SELECT id FROM receiver WHERE town = 'Ulm') ORDER BY parcel.id");

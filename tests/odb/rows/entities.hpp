@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <odb/core.hxx>
+#include <odb/lazy-ptr.hxx>
 #include <string>
 
 namespace dlock {
@@ -141,6 +142,43 @@ struct vehicle {
 #pragma db object table("truck")
 struct truck : vehicle {
   std::int32_t load = 0;
+};
+
+/// An id, lock columns and a version that a base class without a table has.
+#pragma db object abstract optimistic
+struct marked {
+  #pragma db id
+  line_id id{};
+  dlock::lock_columns lock{};
+  #pragma db version
+  std::uint32_t version = 0;
+};
+
+#pragma db object table("mark")
+struct mark : marked {
+  std::int32_t count = 0;
+};
+
+/// A class whose queries read another table each time: its pointer is in that one.
+struct sender;
+
+#pragma db object table("letter") pointer(std::shared_ptr)
+struct letter {
+  #pragma db id
+  std::int32_t id = 0;
+  #pragma db not_null
+  std::shared_ptr<sender> from{};
+};
+
+#pragma db object table("sender") optimistic
+struct sender {
+  #pragma db id
+  std::int32_t id = 0;
+  #pragma db inverse(from)
+  odb::lazy_weak_ptr<letter> last{};
+  dlock::lock_columns lock{};
+  #pragma db version
+  std::uint32_t version = 0;
 };
 
 /// A table shared with programs that lock its rows by plain SQL.

@@ -9,16 +9,14 @@
 #include "dlock/odb/macros.hpp"
 #include "dlock/owner.hpp"
 #include "dlock/stores/memory.hpp"
+#include "odb/rows/mapped_by_hand.hpp"
 #include "odb/rows/row_fixture.hpp"
-#include "odb/statement_text.hpp"
 #include "support/calls.hpp"
 #include "support/test.hpp"
 
 using namespace dlock::test;
 using dlock::lock_row;
 using dlock::try_lock_row;
-using dlock::detail::compared_columns;
-using dlock::detail::joins_tables;
 using names = std::vector<std::string>;
 
 TEST_CASE_METHOD(rows, "row lock: a row is held by one until it is released, others are told that it is busy") {
@@ -401,14 +399,36 @@ TEST_CASE_METHOD(rows, "row id: a member that is no column is refused") {
   CHECK_THROWS_AS(dlock::claim<memo>(locks, db, odb::query<memo>(), 1), std::invalid_argument);
 }
 
-TEST_CASE("row id: its columns are read from ODB's statement") {
-  CHECK(compared_columns("SELECT `a`.`x` FROM `a` WHERE `a`.`x`=?") == names{"`x`"});
-  CHECK(compared_columns("SELECT 1 FROM \"a b\" WHERE \"a b\".\"x\"\"y\"=? AND \"a b\".\"z.WHERE\"=?") ==
-        names{"\"x\"\"y\"", "\"z.WHERE\""});
-  CHECK(compared_columns("SELECT (SELECT 1 FROM b WHERE b.y=1) FROM `a` WHERE `x`=?") == names{"`x`"});
-  CHECK(compared_columns("SELECT 1 FROM `a` WHERE `a`.`x`=CAST(? AS CHAR)").empty());
-  CHECK(compared_columns("SELECT 1 FROM `a` WHERE `a`.`x`=? OR `a`.`y`=?").empty());
-  CHECK(compared_columns("SELECT 1 FROM `a`").empty());
-  CHECK(joins_tables("SELECT 1 FROM `a` LEFT JOIN `b` ON `b`.`id`=`a`.`b` WHERE `b`.`x`=?"));
-  CHECK_FALSE(joins_tables("SELECT 1 FROM `a join` WHERE `x` IN (SELECT 1 FROM b JOIN c) AND joined='JOIN'"));
+TEST_CASE_METHOD(rows, "row id: one that a base class has, which has no table") {
+  mark both;
+  both.id = {"a", 1};
+  add(both);
+  auto mine = lock_row<mark>(locks, db, {"a", 1});
+  CHECK(load<mark>(line_id{"a", 1})->lock.held());
+  CHECK_FALSE(try_lock_row<mark>(others, db, {"a", 1}));
+  mine->count = 7;
+  mine.commit();
+  CHECK(load<mark>(line_id{"a", 1})->count == 7);
+}
+
+TEST_CASE_METHOD(rows, "row id: where ODB's compiler was run by hand, the program itself says its columns") {
+  add(by_hand{.id = {"a", 1}});
+  const auto mine = lock_row<by_hand>(locks, db, {"a", 1});
+  CHECK_FALSE(try_lock_row<by_hand>(others, db, {"a", 1}));
+  CHECK(load<by_hand>(line_id{"a", 1})->lock.held());
+}
+
+TEST_CASE_METHOD(rows, "row id: one that ODB does not compare by its value is refused") {
+  // What a program says of a class that isn't mapped for a database comes to the same.
+  auto entity = dlock::detail::row_class_of<order>();
+  entity.columns = [](odb::database_id) { return dlock::entity_columns{{}, {}, false}; };
+  CHECK_THROWS_WITH(dlock::detail::row_key(locks, db, entity, {std::int64_t{1}}),
+                    ContainsSubstring("compares the columns of its id with more than their values"));
+}
+
+TEST_CASE("row id: its columns are those that ODB's compiler writes into its own statements") {
+  CHECK(dlock::entity_traits<order>::on(odb::id_mysql).id == names{"`id`"});
+  CHECK(dlock::entity_traits<seat>::on(odb::id_mysql).id == names{"`the row`", "`order`", "`hall-Name`"});
+  CHECK(dlock::entity_traits<seat>::on(odb::id_sqlite).id == names{"\"the row\"", "\"order\"", "\"hall-Name\""});
+  CHECK(dlock::entity_traits<seat>::on(odb::id_pgsql).id.empty());
 }

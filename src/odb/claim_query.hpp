@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <dlock/detail/odb_compat.hpp>
+//
+#include <odb/forward.hxx>
+#include <odb/query-dynamic.hxx>
+
+#include <string>
+
+#include "dlock/odb/entity_traits.hpp"
+
+namespace dlock::detail {
+
+/// A query whose condition may be narrowed. It refers to the parameters of `from`, which must outlive it.
+class claim_query {
+ public:
+  /// Throws std::invalid_argument for a query that has more than a condition and an ORDER BY.
+  explicit claim_query(const odb::query_base& from);
+
+  /// more AND (condition) ORDER BY ...
+  odb::query_base narrowed(const std::string& more) const;
+
+ private:
+  odb::query_base condition_{};  // may be empty: all rows
+  odb::query_base order_{};      // begins with ORDER BY; may be empty
+};
+
+/// Whether ODB's SELECT for the query reads other tables than `own`, the sub-queries apart.
+bool joins_tables(const odb::query_base& query, const entity_columns& entity, const std::string& own,
+                  odb::database_id database);
+
+}  // namespace dlock::detail
