@@ -42,7 +42,7 @@ enum class statement_id : unsigned char {
   count_  // how many there are
 };
 
-/// What they have as parameters, and under which names.
+/// What they, and statements about rows of the application's, have as parameters, and under which names.
 enum class parameter : unsigned char {
   key,
   session,
@@ -62,11 +62,24 @@ enum class parameter : unsigned char {
   idle,
   most,
   after,
+  // Of rows of the application's:
+  owner,
+  verified_owner,
+  seen_owner,
+  seen_verified_owner,
+  seen_session,
+  expiry,   ///< SQLite: when the grant ends
+  horizon,  ///< SQLite: no expiry of ours can be later
+  id,       ///< the first column of the primary key: "id1"; those after it are the others
   count_
 };
-constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::count_)> parameter_names{
-    "key",  "session", "nonce", "fence", "own_ttl", "min_hold", "holder", "seen_fence", "ttl",
-    "host", "pid",     "label", "now",   "boot",    "idle",     "most",   "after"};
+constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::id)> parameter_names{
+    "key",          "session", "nonce",  "fence", "own_ttl",        "min_hold",   "holder",
+    "seen_fence",   "ttl",     "host",   "pid",   "label",          "now",        "boot",
+    "idle",         "most",    "after",  "owner", "verified_owner", "seen_owner", "seen_verified_owner",
+    "seen_session", "expiry",  "horizon"};
+/// Of those, the names that statements about lock tables have.
+constexpr auto lock_parameters = std::span(parameter_names).first(static_cast<std::size_t>(parameter::owner));
 
 /// The first of these statements, up to `revoke`, in the order of their ids.
 std::vector<statement_source<statement_id>> shared_statements();

@@ -34,7 +34,7 @@ bool read_session(std::string_view text, id128& session) noexcept {
 }
 
 std::string_view without_mark(std::string_view text) noexcept {
-  if (text.size() == plain_size + 1 && text.back() == '+') text.remove_suffix(1);
+  if (text.size() == plain_size + 1 && text.back() == row_holder::verified_mark) text.remove_suffix(1);
   return text;
 }
 
@@ -58,9 +58,21 @@ std::string tables_id::text() const {
   return made;
 }
 
+void row_holder::write(char* to) const noexcept {
+  const auto put = [&](char character) { *to++ = character; };
+  for (const auto byte : session.bytes) {
+    put(digits[byte >> 4U]);
+    put(digits[byte & 15U]);
+  }
+  put('/');
+  for (unsigned shift = 20; shift != 0;) put(digits[tables.number() >> (shift -= 5) & 31U]);
+  for (unsigned shift = 48; shift != 0;) put(digits[nonce >> (shift -= 4) & 15U]);
+}
+
 std::string row_holder::text() const {
-  constexpr auto twelve_digits = (std::uint64_t{1} << 48) - 1;
-  return fmt::format("{}/{}{:012x}", session.hex(), tables.text(), nonce & twelve_digits);
+  std::string made(size, ' ');
+  write(made.data());
+  return made;
 }
 
 std::optional<row_holder> row_holder::parse(std::string_view text, tables_id ours) noexcept {

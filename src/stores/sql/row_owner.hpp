@@ -55,9 +55,13 @@ struct row_holder {
   tables_id tables{};
 
   std::string text() const;
+  /// The same where memory must not run out. `to` has room for `size` characters.
+  static constexpr std::size_t size = 49;
+  void write(char* to) const noexcept;
   /// What verify() makes of it, and takes away again: an update that changes nothing would protect nothing on a
   /// cluster.
-  std::string verified_text() const { return text() + '+'; }
+  std::string verified_text() const { return text() + verified_mark; }
+  static constexpr char verified_mark = '+';
   /// Of either form. Nothing if another program wrote it, or one that has its sessions in other lock tables.
   static std::optional<row_holder> parse(std::string_view text, tables_id ours) noexcept;
   /// How messages name a holder that parse() does not know.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "stores/sql/lease_sql.hpp"
+
 namespace dlock::stores::sql {
 namespace {
 
@@ -62,10 +64,8 @@ WHERE {row}
   AND {owned}
 )";
 
-// What became of the holder's session is read by a separate statement.
 constexpr std::string_view poll = R"(
-SELECT {owner}, {fence}, {free_from}
-FROM {table}
+SELECT {polled_row}
 WHERE {row}
 )";
 
@@ -136,6 +136,22 @@ row_statement statement_for(const request& asked) noexcept {
   return row_statement::poll;
 }
 
+const char* name_of(row_statement which) noexcept {
+  switch (which) {
+    case row_statement::take: return "take a row";
+    case row_statement::take_over:
+    case row_statement::take_over_foreign: return "take over a row";
+    case row_statement::extend: return "extend a row's lock";
+    case row_statement::release: return "release a row";
+    case row_statement::cancel: return "cancel a row's lock";
+    case row_statement::poll: return "poll a row";
+    case row_statement::verify:
+    case row_statement::sees: return "verify a row's lock";
+    case row_statement::claim: break;
+  }
+  return "claim rows";
+}
+
 std::string_view source_of(row_statement which) noexcept {
   switch (which) {
     case row_statement::take: return take;
@@ -166,6 +182,16 @@ row_table qualified(const row_table& table, char quote) {
   return full;
 }
 
+row_text& row_text::set(std::string_view name, std::string text) {
+  for (auto& [known, value] : values_) {
+    if (known != name) continue;
+    value = std::move(text);
+    return *this;
+  }
+  values_.emplace_back(name, std::move(text));
+  return *this;
+}
+
 std::optional<std::string> row_text::find(std::string_view name) const {
   for (const auto& [known, text] : values_) {
     if (known == name) return text;
@@ -189,12 +215,20 @@ std::string row_text::expand_words(std::string_view text) const {
   return expand(text, [this](std::string_view name) { return find(name); });
 }
 
-row_text& row_text::set_names() {
+row_text& row_text::set_names(std::string_view before) {
   std::string row;
   for (std::size_t i = 0; i != table_.id.size(); ++i) {
-    row += fmt::format("{}{} = :id{}", i == 0 ? "" : " AND ", table_.id[i], i + 1);
+    row += fmt::format("{}{}{} = :id{}", i == 0 ? "" : " AND ", before, table_.id[i], i + 1);
   }
   return set("row", std::move(row)).set("me", ":owner").set("verified_me", ":verified_owner").set("my_fence", ":fence");
+}
+
+statement_text make_row_statement(const row_text& text, const row_table& table, row_statement which, marker marker) {
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i != table.id.size(); ++i) ids.push_back(fmt::format("id{}", i + 1));
+  std::vector<std::string_view> known(parameter_names.begin(), parameter_names.end());
+  known.insert(known.end(), ids.begin(), ids.end());
+  return find_parameters(name_of(which), text.fill(which), known, marker);
 }
 
 row_text& row_text::set_holder(const row_holder& who) {

@@ -4,6 +4,7 @@
 /// SQL about rows of the application's that are locked in place: what is the same in every database, and how a database
 /// puts its own words into it.
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,11 +60,15 @@ enum class row_statement : unsigned char {
   extend,
   release,
   cancel,
-  poll,  ///< SQLite alone: {free_from}
+  poll,
   verify,
   sees,
   claim,
 };
+/// How many of them a connection prepares: those up to `poll`.
+inline constexpr auto row_statement_count = static_cast<std::size_t>(row_statement::poll) + 1;
+/// For messages.
+const char* name_of(row_statement which) noexcept;
 /// The one that does what is asked. Not of an insert: no row is made by being locked.
 row_statement statement_for(const request& asked) noexcept;
 /// A statement, with placeholders. The database gives as its words:
@@ -72,6 +77,7 @@ row_statement statement_for(const request& asked) noexcept;
 /// - {seen}, {verified_seen}, {seen_fence}, {seen_session}: those of the holder to be taken over
 /// - {next_fence_of_row}; {expiry} of a grant; {expired}, {in_time}; {freed_expiry}; {returning_fence}, the end
 ///   of a grant
+/// - {polled_row}: columns and tables of `poll`
 ///
 /// Those that are the same everywhere, such as {granted}, {free} or {ours}, are beside them in row_sql.cpp.
 std::string_view source_of(row_statement which) noexcept;
@@ -84,13 +90,11 @@ class row_text {
   row_text(const row_table& table, std::span<const row_word> words, const table_names& names) noexcept
       : table_(table), words_(words), names_(names) {}
 
-  /// As it is: without placeholders.
-  row_text& set(std::string_view name, std::string text) {
-    values_.emplace_back(name, std::move(text));
-    return *this;
-  }
+  /// As it is: without placeholders. Replaces what was set before.
+  row_text& set(std::string_view name, std::string text);
   /// {row}, {me}, {verified_me} and {my_fence}: parameters, called id1, id2, ..., owner, verified_owner and fence.
-  row_text& set_names();
+  /// `before`: of the columns of the id.
+  row_text& set_names(std::string_view before = "");
   /// {me} and {verified_me}: literals.
   row_text& set_holder(const row_holder& who);
   /// In one line. Throws std::logic_error, which names it, for a placeholder that is not known.
@@ -106,6 +110,9 @@ class row_text {
   const table_names& names_;
   std::vector<std::pair<std::string_view, std::string>> values_{};
 };
+
+/// A statement of `text`, for which set_names() was called, and which parameters it has.
+statement_text make_row_statement(const row_text& text, const row_table& table, row_statement which, marker marker);
 
 // ---- statements about a grant for transactions of the application's -------------------------------------------------
 

@@ -14,6 +14,7 @@
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/mysql/on_connection.hpp"
 #include "stores/sql/application_database.hpp"
+#include "support/mysql_global_setting.hpp"
 #include "support/mysql_trigger.hpp"
 
 namespace dlock::test {
@@ -476,6 +477,65 @@ TEST_CASE("mysql row batch: a text id that the column's characters can't write i
   for (auto& each : asked) each.fence = 1;
   replies = a.run(asked);
   for (std::size_t i = 0; i != rows.size(); ++i) CHECK(answer(replies[i]) == (i == 1 ? no : yes));
+}
+
+TEST_CASE("mysql rows: a text id finds its row whatever the characters of the column are") {
+  const std::string plain = "plain", umlaut = "gr\xc3\xbc\xc3\x9f", han = "\xe6\x97\xa5";
+  const std::string charset = GENERATE("latin1", "utf8mb4", "ascii", "utf16", "binary");
+  CAPTURE(charset);
+  row_scene s({.id = row_id_kind::text});
+  row_actor a(s);
+  const bool bytes = charset == "binary";
+  s.app->run("ALTER TABLE " + s.table->table + " MODIFY id " +
+             (bytes ? "VARBINARY(60)" : "VARCHAR(60) CHARACTER SET " + charset));
+  auto table = *s.table;
+  fault why;
+  REQUIRE(database_of(a).describe(*odb_application().connection, table, why) == outcome::yes);
+  s.table = std::make_shared<const row_table>(table);
+  for (const auto& id : {plain, umlaut, han}) {
+    CAPTURE(id);
+    const bool there = id == plain || (charset != "ascii" && (id == umlaut || charset != "latin1"));
+    const auto row = there ? s.make(id) : s.key({id});
+    const auto taken = a.take(row);
+    CHECK(answer(taken) == (there ? yes : no));
+    CHECK(answer(a.poll(row)) == (there ? yes : absent));
+    if (there) CHECK(answer(a.release(row, taken.fence)) == yes);
+  }
+  // What would be written as a question mark is not the row with that name.
+  const auto asked = s.make("?");
+  CHECK(answer(a.poll(s.key({std::string("\xf0\x9f\x94\x92")}))) == absent);
+  CHECK(answer(a.take(asked)) == yes);
+}
+
+TEST_CASE("mysql rows: a statement is prepared once for all rows of a table") {
+  row_scene s(row_shape{});
+  row_actor a(s);
+  std::vector<lock_key> rows;
+  for (int i = 0; i != 20; ++i) rows.push_back(s.make_numbered(i));
+  auto root = raw_mysql::root();
+  const auto prepared = [&] {
+    return std::stoi(root.rows("SHOW GLOBAL STATUS LIKE 'Com_stmt_prepare'").at(0).at(1).value_or(""));
+  };
+  const int before = prepared();
+  for (const auto& row : rows) {
+    const auto fence = a.acquire(row);
+    CHECK(answer(a.poll(row)) == yes);
+    CHECK(answer(a.release(row, fence)) == yes);
+  }
+  CHECK(prepared() - before == 3);
+}
+
+TEST_CASE("mysql rows: where the server prepares nothing more, rows are locked by texts") {
+  row_scene s({.id = row_id_kind::text});
+  row_actor a(s), b(s);
+  const auto row = s.make("a?'\\ :id1");
+  const global_setting none_left("max_prepared_stmt_count", "0");
+  const auto fence = a.acquire(row);
+  CHECK(answer(b.take(row)) == no);
+  CHECK(b.poll(row).holder.holder == a.id);
+  CHECK(answer(a.release(row, fence)) == yes);
+  CHECK(answer(b.take(row)) == yes);
+  CHECK(answer(b.cancel(row)) == yes);
 }
 
 TEST_CASE_METHOD(row_batch, "mysql row batch: rows of two tables, and other ttls, are never one statement") {

@@ -126,6 +126,7 @@ bool mysql_connection::retry(const fault& why, tries& so_far) const {
 /// False: there is an error, or (no text in `why`) the server prepares none now.
 bool mysql_connection::ready(mysql_statement& statement, fault& why) {
   if (statement.prepared()) return true;
+  if (statement.sent_as_text()) return false;
   if (as_text_ != 0) {
     --as_text_;
     return false;
@@ -182,7 +183,7 @@ outcome mysql_connection::repeat(fault& why, Send send, bool table_was_there) {
 
 outcome mysql_connection::run(mysql_statement& statement, mysql_done& done, fault& why) {
   return repeat(
-      why, [&] { return execute(statement, done, nullptr, why); }, table_was_there_);
+      why, [&] { return execute(statement, done, nullptr, why); }, table_was_there_ && statement.waits_for_table());
 }
 
 std::string mysql_connection::synced(std::string text) const {
@@ -213,7 +214,7 @@ reply mysql_connection::change(mysql_statement& statement, bool ours, row_wait i
 outcome mysql_connection::fetch(mysql_statement& statement, std::span<const mysql_field> row, fault& why) {
   mysql_done done;
   return repeat(
-      why, [&] { return execute(statement, done, &row, why); }, table_was_there_);
+      why, [&] { return execute(statement, done, &row, why); }, table_was_there_ && statement.waits_for_table());
 }
 
 outcome mysql_connection::query(const std::string& sql, const char* doing, mysql_rows* rows, std::uint64_t* affected,

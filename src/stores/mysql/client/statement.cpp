@@ -11,6 +11,13 @@
 
 namespace dlock::stores::mysql {
 
+mysql_field mysql_field::null() noexcept {
+  // The client library only reads them.
+  static std::int64_t nothing = 0;
+  static mysql_bool yes = 1;
+  return number_or_null(nothing, yes);
+}
+
 void mysql_field::bind(MYSQL_BIND& to) const noexcept {
   const bool number = type_ == type::integer || type_ == type::natural;
   to.buffer_type = number ? MYSQL_TYPE_LONGLONG : type_ == type::bytes ? MYSQL_TYPE_BLOB : MYSQL_TYPE_STRING;
@@ -19,7 +26,7 @@ void mysql_field::bind(MYSQL_BIND& to) const noexcept {
   if (null_ != nullptr) to.is_null = null_;
   if (number) return;
   to.buffer_length = room_;
-  to.length = size_;
+  if (size_ != nullptr) to.length = size_;  // otherwise all of it
 }
 
 std::string mysql_field::literal() const {
@@ -27,8 +34,8 @@ std::string mysql_field::literal() const {
   switch (type_) {
     case type::integer: return std::to_string(*static_cast<const std::int64_t*>(at_));
     case type::natural: return std::to_string(*static_cast<const std::uint64_t*>(at_));
-    case type::bytes: return mysql_literal({static_cast<const char*>(at_), *size_});
-    case type::text: return "_utf8mb4 " + mysql_literal({static_cast<const char*>(at_), *size_});
+    case type::bytes: return mysql_literal(view());
+    case type::text: return mysql_text_literal(view());
   }
   return "NULL";
 }
@@ -53,10 +60,27 @@ mysql_statement::mysql_statement(mysql_statement&& from) noexcept
     : sql_(from.sql_),
       name_(from.name_),
       parameters_(std::move(from.parameters_)),
-      native_(std::exchange(from.native_, nullptr)) {}
+      native_(std::exchange(from.native_, nullptr)),
+      bound_(from.bound_),
+      as_text_(from.as_text_),
+      waits_for_table_(from.waits_for_table_) {}
 
 mysql_statement::~mysql_statement() {
   if (native_ != nullptr) mysql_stmt_close(native_);
+}
+
+void mysql_statement::parameters(std::span<const mysql_field> from) {
+  if (from.size() > most_fields) throw std::length_error(fmt::format("dlock: {}: too many parameters", name_));
+  parameters_.assign(from.begin(), from.end());
+  bound_ = false;
+}
+
+bool mysql_statement::bind(fault& why) {
+  std::array<MYSQL_BIND, most_fields> binds{};
+  for (std::size_t i = 0; i != parameters_.size(); ++i) parameters_[i].bind(binds[i]);
+  bound_ = mysql_stmt_bind_param(native_, binds.data()) == 0;
+  if (!bound_) why = fault_now();
+  return bound_;
 }
 
 bool mysql_statement::prepare(MYSQL* handle, fault& why) {
@@ -65,13 +89,11 @@ bool mysql_statement::prepare(MYSQL* handle, fault& why) {
     why = make_own_fault(fmt::format("{}: out of memory", name_), true);
     return false;
   }
-  std::array<MYSQL_BIND, most_fields> binds{};
-  for (std::size_t i = 0; i != parameters_.size(); ++i) parameters_[i].bind(binds[i]);
-  if (mysql_stmt_prepare(native_, sql_.data(), static_cast<unsigned long>(sql_.size())) == 0 &&
-      mysql_stmt_bind_param(native_, binds.data()) == 0) {
+  if (mysql_stmt_prepare(native_, sql_.data(), static_cast<unsigned long>(sql_.size())) != 0) {
+    why = fault_now();
+  } else if (bind(why)) {
     return true;
   }
-  why = fault_now();
   mysql_stmt_close(std::exchange(native_, nullptr));
   return false;
 }
@@ -81,6 +103,7 @@ fault mysql_statement::fault_now() const {
 }
 
 outcome mysql_statement::execute(fault& why) {
+  if (!bound_ && !bind(why)) return outcome::failed;
   if (mysql_stmt_execute(native_) == 0) return outcome::yes;
   why = fault_now();
   return outcome_of_mysql_error(mysql_stmt_errno(native_));
@@ -90,6 +113,7 @@ outcome mysql_statement::execute(fault& why) {
 const bool mysql_statement::in_two_steps = true;
 
 bool mysql_statement::send(fault& why) {
+  if (!bound_ && !bind(why)) return false;
   MYSQL* const handle = native_->mysql;
   mysql_bool skips = 1;
   if (handle != nullptr) mysql_optionsv(handle, MARIADB_OPT_SKIP_READ_RESPONSE, &skips);
@@ -139,13 +163,22 @@ outcome mysql_statement::fetch(std::span<const mysql_field> columns, fault& why)
 
 std::string mysql_statement::written_out() const {
   std::string sql;
-  std::string_view rest = sql_;  // with no question mark but those of the parameters
-  for (const auto& parameter : parameters_) {
-    const auto mark = rest.find('?');
-    sql.append(rest.substr(0, mark)).append(parameter.literal());
-    rest.remove_prefix(mark + 1);
+  sql.reserve(sql_.size() * 2);
+  auto parameter = parameters_.begin();
+  char quote = 0;  // of the quoted text that it is in: a name may contain a question mark
+  for (const char c : sql_) {
+    if (c == '?' && quote == 0) {
+      sql.append((parameter++)->literal());
+      continue;
+    }
+    if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"' || c == '`')) {
+      quote = c;
+    }
+    sql.push_back(c);
   }
-  return sql.append(rest);
+  return sql;
 }
 
 }  // namespace dlock::stores::mysql

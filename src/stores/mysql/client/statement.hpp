@@ -49,6 +49,14 @@ class mysql_field {
     return bound;
   }
 
+  // Of parameters alone, where they are: their statement must not outlive them.
+  static mysql_field bytes_at(std::string_view at) noexcept { return {type::bytes, at}; }
+  static mysql_field text_at(std::string_view at) noexcept { return {type::text, at}; }
+  static mysql_field number_at(const std::int64_t& at) noexcept { return number(const_cast<std::int64_t&>(at)); }
+  static mysql_field number_at(const std::uint64_t& at) noexcept { return number(const_cast<std::uint64_t&>(at)); }
+  /// An integer that is NULL.
+  static mysql_field null() noexcept;
+
   void bind(MYSQL_BIND& to) const noexcept;
   /// The parameter's value as SQL text has it.
   std::string literal() const;
@@ -62,6 +70,11 @@ class mysql_field {
  private:
   mysql_field(type of, void* at, unsigned long room, unsigned long* size) noexcept
       : type_(of), at_(at), room_(room), size_(size) {}
+  mysql_field(type of, std::string_view at) noexcept
+      : mysql_field(of, const_cast<char*>(at.empty() ? "" : at.data()), static_cast<unsigned long>(at.size()),
+                    nullptr) {}
+  /// Of a parameter.
+  std::string_view view() const noexcept { return {static_cast<const char*>(at_), size_ == nullptr ? room_ : *size_}; }
 
   type type_;
   void* at_;
@@ -76,16 +89,27 @@ struct mysql_done {
   std::uint64_t insert_id = 0;  ///< the value of LAST_INSERT_ID
 };
 
-/// A statement of one connection: prepared once, its parameters bound once. It must end before the connection does.
+/// A statement of one connection, which is prepared once. It must end before the connection does.
 class mysql_statement {
  public:
-  static constexpr std::size_t most_fields = 16;
+  /// A primary key has up to 16 columns.
+  static constexpr std::size_t most_fields = 32;
 
   /// `sql` and `name`, which messages show, must outlive it. Throws std::length_error for more than most_fields.
   mysql_statement(const std::string& sql, const char* name, std::vector<mysql_field> parameters);
   ~mysql_statement();
   mysql_statement(mysql_statement&& from) noexcept;
   mysql_statement& operator=(mysql_statement&&) = delete;
+
+  /// Where its parameters are from now on; most statements are given them once. Throws as the constructor does.
+  void parameters(std::span<const mysql_field> from);
+  /// Always sent as text.
+  void send_as_text() noexcept { as_text_ = true; }
+  bool sent_as_text() const noexcept { return as_text_; }
+
+  /// A table that is not there is an error at once. Otherwise it may be back soon, if the connection has seen it.
+  void fail_without_table() noexcept { waits_for_table_ = false; }
+  bool waits_for_table() const noexcept { return waits_for_table_; }
 
   const char* name() const noexcept { return name_; }
   bool prepared() const noexcept { return native_ != nullptr; }
@@ -111,11 +135,15 @@ class mysql_statement {
 
  private:
   fault fault_now() const;
+  bool bind(fault& why);
 
   const std::string& sql_;
   const char* name_;
   std::vector<mysql_field> parameters_;
   MYSQL_STMT* native_ = nullptr;
+  bool bound_ = false;
+  bool as_text_ = false;
+  bool waits_for_table_ = true;
 };
 
 }  // namespace dlock::stores::mysql

@@ -2,11 +2,12 @@
 #include "stores/mysql/lease_table/connection.hpp"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "stores/mysql/client/text.hpp"
-#include "stores/sql/holder_rows.hpp"
+#include "stores/sql/polled.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
@@ -33,16 +34,28 @@ mysql_field field_of(parameter which, lease_values& from) {
 }  // namespace
 
 seen mysql_poll_row::shown() const {
-  seen now;
-  now.fence = fence;
-  now.holder = id_of(holder.view());
-  if (!now.holder) return now;
-  now.nonce = nonce;
-  now.kind = kept != 0 ? lease_kind::session : lease_kind::expiring;
-  now.gone = kept != 0 && gone != 0;
-  now.expired = remaining_us <= 0;
-  now.remaining = microseconds{std::max<std::int64_t>(0, remaining_us)};
-  if (gone == 0) now.who = sql::describe_holder(host.view(), pid, label.view());
+  return sql::holder_of({.holder = id_of(holder.view()),
+                         .fence = fence,
+                         .kept = kept != 0,
+                         .gone = gone != 0,
+                         .remaining = remaining_us,
+                         .host = host.view(),
+                         .pid = pid,
+                         .label = label.view(),
+                         .nonce = nonce});
+}
+
+seen mysql_polled_row::shown(const row_table& table, sql::tables_id tables) const {
+  auto now = sql::holder_of({.owner = owner.view(),
+                             .fence = fence,
+                             .kept = kept != 0,
+                             .gone = gone != 0,
+                             .remaining = remaining_us,
+                             .host = host.view(),
+                             .pid = pid,
+                             .label = label.view()},
+                            table, tables);
+  if (now.holder == sql::foreign_owner) now.who = clip_utf8(now.who, 255);
   return now;
 }
 
@@ -53,8 +66,9 @@ mysql_statement make_statement(const sql::statement_text& text, lease_values& va
   return {text.sql, text.name, std::move(fields)};
 }
 
-lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, mysql_hosts& hosts)
-    : mysql_connection(std::move(from), hosts), prefix_(sql.names().prefix()) {
+lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, const mysql_row_sql& rows,
+                                   mysql_hosts& hosts)
+    : mysql_connection(std::move(from), hosts), prefix_(sql.names().prefix()), row_sql_(rows) {
   statements_.reserve(statement_count);
   for (std::size_t i = 0; i != statement_count; ++i) {
     const bool quick = !quick_prefix().empty();
@@ -75,6 +89,42 @@ reply lease_connection::poll() {
   const auto fields = row.fields();
   answer.result = fetch(statement(statement_id::poll), fields, answer.why);
   if (answer.result == outcome::yes) answer.holder = row.shown();
+  return answer;
+}
+
+template <class Use>
+auto lease_connection::with_statement(sql::row_statement which, const sql::statement_values& values, Use&& use) {
+  const auto& row = *values.row;
+  const auto with_values = [&](prepared_row& prepared) {
+    set_fields(fields_, prepared.text, values);
+    prepared.statement.parameters(fields_);
+    return use(prepared.statement);
+  };
+  const auto in_time = [&](sql::statement_text text) {
+    // The insert into the text of what is not to wait: as for keys.
+    if (which != sql::row_statement::poll) text.sql.insert(0, quick_prefix());
+    return text;
+  };
+  if (can_be_bound(row)) {
+    return with_values(rows_.of(row.table, which, [&] { return in_time(row_sql_.prepared(which, *row.table)); }));
+  }
+  prepared_row once(in_time(row_sql_.with_id(which, row)));
+  once.statement.send_as_text();
+  return with_values(once);
+}
+
+reply lease_connection::change(sql::row_statement which, const sql::statement_values& values, bool ours,
+                               row_wait if_locked) {
+  return with_statement(which, values, [&](mysql_statement& statement) { return change(statement, ours, if_locked); });
+}
+
+reply lease_connection::poll(const sql::statement_values& values) {
+  reply answer;
+  mysql_polled_row row;
+  const auto fields = row.fields();
+  answer.result = with_statement(sql::row_statement::poll, values,
+                                 [&](mysql_statement& statement) { return fetch(statement, fields, answer.why); });
+  if (answer.result == outcome::yes) answer.holder = row.shown(*values.row->table, row_sql_.tables());
   return answer;
 }
 

@@ -4,12 +4,16 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stores/mysql/client/connection.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/statement.hpp"
+#include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
+#include "stores/sql/row_statements.hpp"
+#include "stores/sql/statement_values.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
@@ -52,14 +56,42 @@ struct mysql_poll_row {
   seen shown() const;
 };
 
+/// The row that a poll of a row of the application's reads.
+struct mysql_polled_row {
+  mysql_bytes<1020> owner{};  // another program's may be longer than ours
+  std::uint64_t fence = 0;
+  std::int64_t kept = 0;
+  std::int64_t gone = 0;
+  std::int64_t remaining_us = 0;
+  mysql_bytes<1020> host{};
+  std::int64_t pid = 0;
+  mysql_bytes<256> label{};
+  std::int64_t revoked = 0;
+
+  std::array<mysql_field, 9> fields() noexcept {
+    return {mysql_field::text(owner),  mysql_field::number(fence),        mysql_field::number(kept),
+            mysql_field::number(gone), mysql_field::number(remaining_us), mysql_field::text(host),
+            mysql_field::number(pid),  mysql_field::text(label),          mysql_field::number(revoked)};
+  }
+  seen shown(const row_table& table, sql::tables_id tables) const;
+};
+
+/// A prepared statement about rows of one of the application's tables.
+struct prepared_row {
+  explicit prepared_row(sql::statement_text from) : text(std::move(from)) { statement.fail_without_table(); }
+
+  const sql::statement_text text;
+  mysql_statement statement{text.sql, text.name, {}};
+};
+
 /// A statement whose parameters are those values. Both must outlive it.
 mysql_statement make_statement(const sql::statement_text& text, lease_values& values);
 
 /// A connection with the prepared statements of the lock tables and room for their parameters.
 class lease_connection final : public mysql_connection {
  public:
-  /// `sql` and `hosts` must outlive it. Throws as mysql_connection does.
-  lease_connection(mysql_opened from, const lease_sql& sql, mysql_hosts& hosts);
+  /// All must outlive it. Throws as mysql_connection does.
+  lease_connection(mysql_opened from, const lease_sql& sql, const mysql_row_sql& rows, mysql_hosts& hosts);
 
   void explain(fault& why) const override;
 
@@ -74,6 +106,10 @@ class lease_connection final : public mysql_connection {
   std::string written_out(statement_id which) { return statement(which).written_out(); }
   /// Who holds the key in values().
   reply poll();
+  /// A change of the row that the values name.
+  reply change(sql::row_statement which, const sql::statement_values& values, bool ours, row_wait if_locked);
+  /// Who holds it.
+  reply poll(const sql::statement_values& values);
   /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the
   /// connection. Large texts cost one statement the first time.
   bool fits(const std::string& text);
@@ -82,11 +118,17 @@ class lease_connection final : public mysql_connection {
 
  private:
   mysql_statement& statement(statement_id which) noexcept { return statements_[static_cast<std::size_t>(which)]; }
+  /// Calls use(statement) with a statement about that row, which has its values.
+  template <class Use>
+  auto with_statement(sql::row_statement which, const sql::statement_values& values, Use&& use);
 
   const std::string prefix_;  // of the names of the tables
   lease_values values_{};
   std::size_t largest_text_ = 0;  // 0: not asked yet
   std::vector<mysql_statement> statements_{};
+  const mysql_row_sql& row_sql_;
+  sql::row_statements<prepared_row> rows_{};
+  std::vector<mysql_field> fields_{};  // of the next statement about a row
 };
 
 }  // namespace dlock::stores::mysql::lease_table

@@ -232,7 +232,8 @@ void make_tables(const probe& with) {
 void mysql_store::prepare() {
   const auto& settings = tables_.settings;
   fault why;
-  const auto connection = tables_.client.open<lease_connection>(settings.connect_timeout, {}, why, tables_.sql);
+  const auto connection =
+      tables_.client.open<lease_connection>(settings.connect_timeout, {}, why, tables_.sql, tables_.row_sql);
   if (!connection) fail(settings.name, why);
   const probe server{settings.name, *connection, tables_.sql.names()};
   check_server(*connection, settings.name);

@@ -40,6 +40,11 @@ constexpr row_word row_words[] = {
     {"in_time", "{expires_at} > {now}"},
     {"remaining", "CAST((UNIX_TIMESTAMP(t.{expires_at}) + 1) * 1000000 AS SIGNED) - {now}", row_word::by_column},
     {"remaining", "IFNULL(t.{expires_at}, s.{session.expires_at_us}) - {now}"},
+    {"seen", ":seen_owner"},
+    {"verified_seen", ":seen_verified_owner"},
+    {"seen_fence", ":fence"},
+    {"seen_session", ":seen_session"},
+    {"polled_row", "{holder}"},
     // What poll() says of its columns.
     {"holder",
      "t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {remaining}, "
@@ -96,6 +101,12 @@ std::string expiry(const row_table& table, microseconds own_ttl, session_zone in
   return timestamp(fmt::format("({} + {}) DIV 1000000", server_clock, own_ttl.count() + 999'999), in);
 }
 
+/// The same of a parameter.
+std::string named_expiry(const row_table& table) {
+  if (!by_column(table)) return fmt::format(":own_ttl + {}", server_clock);
+  return timestamp(fmt::format("({} + :own_ttl + 999999) DIV 1000000", server_clock), session_zone::utc);
+}
+
 /// What a row's lock columns are when it is free.
 sql::row_text& set_freed(sql::row_text& to, const row_table& table, session_zone in) {
   return by_column(table) ? to.set("freed_expiry", timestamp(column_clock, in)) : to;
@@ -109,6 +120,22 @@ const text_column& text_of(const row_table& table, std::size_t column) {
 /// Characters that every character set has alike.
 bool ascii(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// In which form the text of a column of the id is sent.
+enum class id_form {
+  same,        ///< what the server makes of a text in utf8mb4
+  bytes,       ///< for a column of bytes
+  translated,  ///< a text in another character set, or for a column of another one
+};
+id_form form_of(const row_id& row, std::size_t column) {
+  const auto* const text = std::get_if<std::string>(&row.values.at(column));
+  if (text == nullptr) return id_form::same;
+  const auto& charset = text_of(*row.table, column).charset;
+  if (charset == "binary") return id_form::bytes;
+  const bool utf8 =
+      (row.table->charset.empty() || row.table->charset == "utf8mb4") && (charset.empty() || charset == "utf8mb4");
+  return utf8 || ascii(*text) ? id_form::same : id_form::translated;
 }
 
 /// A value of the id for its column: bytes where that holds bytes; a text in the character set in which the application
@@ -208,6 +235,43 @@ std::string rows_of(std::span<const request> requests, const row_table& as, std:
 
 }  // namespace
 
+bool can_be_bound(const row_id& row) noexcept {
+  for (std::size_t i = 0; i != row.values.size(); ++i) {
+    if (form_of(row, i) == id_form::translated) return false;
+  }
+  return true;
+}
+
+namespace {
+
+mysql_field field_of_id(const row_id& row, std::size_t column) {
+  const auto& value = row.values.at(column);
+  if (const auto* const number = std::get_if<std::int64_t>(&value)) return mysql_field::number_at(*number);
+  if (const auto* const number = std::get_if<std::uint64_t>(&value)) return mysql_field::number_at(*number);
+  const auto& text = std::get<std::string>(value);
+  return form_of(row, column) == id_form::bytes ? mysql_field::bytes_at(text) : mysql_field::text_at(text);
+}
+
+mysql_field field_of(std::size_t number, const sql::statement_values& from) {
+  switch (static_cast<sql::parameter>(number)) {
+    case sql::parameter::fence: return mysql_field::number_at(from.fence);
+    case sql::parameter::own_ttl: return from.no_own_ttl ? mysql_field::null() : mysql_field::number_at(from.own_ttl);
+    case sql::parameter::owner: return mysql_field::text_at(from.owner);
+    case sql::parameter::verified_owner: return mysql_field::text_at(from.verified_owner);
+    case sql::parameter::seen_owner: return mysql_field::text_at(from.seen_owner);
+    case sql::parameter::seen_verified_owner: return mysql_field::text_at(from.seen_verified_owner);
+    case sql::parameter::seen_session: return mysql_field::bytes_at(bytes_of(from.holder));
+    default: return field_of_id(*from.row, number - static_cast<std::size_t>(sql::parameter::id));
+  }
+}
+
+}  // namespace
+
+void set_fields(std::vector<mysql_field>& to, const sql::statement_text& text, const sql::statement_values& values) {
+  to.clear();
+  for (const auto number : text.parameters) to.push_back(field_of(number, values));
+}
+
 mysql_row_sql::mysql_row_sql(const sql::table_names& names, const std::string& database) : names_(names) {
   for (const char* const table : {"lock", "session", "floor"}) {
     names_.add_text(table, quote_mysql_name(database) + "." + names.quoted_table(table));
@@ -220,11 +284,28 @@ sql::row_text mysql_row_sql::text(const row_table& table) const {
   return made;
 }
 
-sql::row_text mysql_row_sql::about(const request& request) const {
-  const auto& table = *request.row->table;
+sql::row_text mysql_row_sql::named(const row_table& table, row_statement which) const {
   auto made = text(table);
-  made.set("row", where(*request.row)).set_holder(owner_of(request)).set("my_fence", std::to_string(request.fence));
-  return set_freed(made.set("expiry", expiry(table, sql::own_ttl(request))), table, session_zone::utc);
+  made.set_names(which == row_statement::poll ? "t." : "").set("expiry", named_expiry(table));
+  return set_freed(made, table, session_zone::utc);
+}
+
+sql::statement_text mysql_row_sql::prepared(row_statement which, const row_table& table) const {
+  return sql::make_row_statement(named(table, which), table, which, sql::marker::question);
+}
+
+sql::statement_text mysql_row_sql::with_id(row_statement which, const row_id& row) const {
+  auto made = named(*row.table, which);
+  made.set("row", where(row, which == row_statement::poll ? "t." : ""));
+  return sql::make_row_statement(made, *row.table, which, sql::marker::question);
+}
+
+std::string mysql_row_sql::written_out(row_statement which, const request& request) const {
+  const auto text = with_id(which, *request.row);
+  const sql::request_values values(request, tables());
+  std::vector<mysql_field> fields;
+  set_fields(fields, text, values);
+  return mysql_statement(text.sql, text.name, std::move(fields)).written_out();
 }
 
 std::string mysql_row_sql::read_tables_id() const {
@@ -233,16 +314,7 @@ std::string mysql_row_sql::read_tables_id() const {
 }
 
 std::string mysql_row_sql::change(const request& request) const {
-  auto made = about(request);
-  if (request.action == verb::take_over) {
-    const auto& expected = *request.expected;
-    const sql::row_holder holder{expected.holder, expected.nonce, tables()};
-    made.set("seen", "'" + holder.text() + "'")
-        .set("verified_seen", "'" + holder.verified_text() + "'")
-        .set("seen_fence", std::to_string(expected.fence))
-        .set("seen_session", "X'" + expected.holder.hex() + "'");
-  }
-  return made.fill(sql::statement_for(request));
+  return written_out(sql::statement_for(request), request);
 }
 
 std::string mysql_row_sql::poll(const request& request, std::string_view before) const {
@@ -277,7 +349,10 @@ std::string mysql_row_sql::revoke(const row_id& row) const {
 }
 
 std::string mysql_row_sql::fence_of(const request& request) const {
-  return about(request).fill("SELECT {fence} FROM {table} WHERE {row} AND {owned}");
+  return text(*request.row->table)
+      .set("row", where(*request.row))
+      .set_holder(owner_of(request))
+      .fill("SELECT {fence} FROM {table} WHERE {row} AND {owned}");
 }
 
 verification mysql_row_sql::for_transaction(const request& grant, row_statement which, session_zone in) const {

@@ -6,12 +6,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dlock/store_interface/store_types.hpp"
 #include "dlock/store_interface/verification.hpp"
+#include "stores/mysql/client/statement.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sql/row_owner.hpp"
 #include "stores/sql/row_sql.hpp"
+#include "stores/sql/statement_values.hpp"
 #include "stores/sql/table_names.hpp"
 
 namespace dlock::stores::mysql::lease_table {
@@ -24,9 +27,15 @@ enum class session_zone {
   any_mysql,    ///< likewise, where a literal may have an offset (since 8.0.19)
 };
 
-/// SQL about rows of the application's that are locked in place. All values stand in the texts: tables are many, and
-/// none is hot. Each names its rows by primary key (rule 2: never a scan that decides by a sub-query). Thread safety:
-/// all functions may be called from any thread.
+/// Whether the values of a row's id can be parameters. A text in another character set can't, nor one of characters
+/// that the column may lack.
+bool can_be_bound(const row_id& row) noexcept;
+
+/// Where the parameters of a statement about a row are.
+void set_fields(std::vector<mysql_field>& to, const sql::statement_text& text, const sql::statement_values& values);
+
+/// SQL about rows of the application's that are locked in place. Each statement names its rows by primary key (rule 2:
+/// never a scan that decides by a sub-query). Thread safety: all functions may be called from any thread.
 class mysql_row_sql {
  public:
   /// `database` is that of the lock tables: the application's connections may have another one.
@@ -45,9 +54,13 @@ class mysql_row_sql {
   /// Reads it from the floor table.
   std::string read_tables_id() const;
 
-  /// A take, take-over, extension, release or cancel.
+  /// A statement about one row, whose id is a parameter, too.
+  sql::statement_text prepared(sql::row_statement which, const row_table& table) const;
+  /// The same with the row's id written in.
+  sql::statement_text with_id(sql::row_statement which, const row_id& row) const;
+  /// The same with all values written in: a take, take-over, extension, release or cancel.
   std::string change(const request& request) const;
-  /// Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, revoked.
+  /// Likewise. Columns: owner, fence, no expiry, no session of that name, microseconds left, host, pid, label, revoked.
   std::string poll(const request& request) const;
   /// The same of many rows of one table, with the number of its request before each.
   std::string poll_all(std::span<const request> requests) const;
@@ -80,8 +93,9 @@ class mysql_row_sql {
  private:
   /// With the words of this database.
   sql::row_text text(const row_table& table) const;
-  /// Likewise, with what a request says of its row and its holder, and when its lease ends.
-  sql::row_text about(const request& request) const;
+  /// Likewise, for statements about one row whose values are parameters.
+  sql::row_text named(const row_table& table, sql::row_statement which) const;
+  std::string written_out(sql::row_statement which, const request& request) const;
   std::string poll(const request& request, std::string_view before) const;
   std::string any_of_ours(std::span<const request> requests, const row_table& as, std::string_view before) const;
   verification for_transaction(const request& grant, sql::row_statement which, session_zone in) const;

@@ -19,21 +19,9 @@
 namespace dlock::stores::mysql::lease_table {
 namespace {
 
-/// How long another program's lock lasts that has no end: longer than anybody waits.
-constexpr microseconds no_end = std::chrono::hours{1};
-
-/// Of what is ours, as with keys: a node that has not seen our grant yet is asked again when it has.
-reply change_ours(lease_connection& connection, const mysql_row_sql& sql, const request& request, const char* doing) {
-  const auto text = std::string(connection.prefix_for(request)) + sql.change(request);
-  auto answer = connection.change(text, doing);
-  if (answer.result != outcome::no || connection.sync_prefix().empty()) return answer;
-  answer = connection.change(connection.synced(text), doing);
-  ++answer.statements;
-  return answer;
-}
-
-reply grant(lease_connection& connection, const mysql_row_sql& sql, const request& request, const char* doing) {
-  reply answer = connection.change(std::string(connection.prefix_for(request)) + sql.change(request), doing);
+reply grant(lease_connection& connection, const mysql_row_sql& sql, const request& request,
+            const sql::statement_values& values) {
+  reply answer = connection.change(sql::statement_for(request), values, false, request.if_locked);
   if (answer.result == outcome::yes) {
     tell_fence(
         connection, [&] { return sql.fence_of(request); }, answer);
@@ -44,48 +32,13 @@ reply grant(lease_connection& connection, const mysql_row_sql& sql, const reques
 }  // namespace
 
 seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_rows::value_type& row) {
-  seen shown;
-  shown.fence = static_cast<std::uint64_t>(integer_of(row.at(1)));
-  const auto text = row.at(0).value_or("");
-  if (text.empty()) return shown;
-  const bool kept = integer_of(row.at(2)) != 0;
-  shown.kind = kept ? lease_kind::session : sql::kind_of_expiry(table);
-  const auto remaining = integer_of(row.at(4));
-  shown.expired = remaining <= 0;
-  shown.remaining = microseconds{std::max<std::int64_t>(0, remaining)};
-  const auto owner = sql::row_holder::parse(text, sql.tables());
-  if (!owner) {
-    shown.holder = sql::foreign_owner;
-    shown.who = clip_utf8(sql::row_holder::describe_foreign(text), 255);
-    // Nothing tells whether that program lives: a lock of its without an expiry is its own for ever.
-    if (kept) {
-      shown.expired = false;
-      shown.remaining = no_end;
-    }
-    return shown;
-  }
-  shown.holder = owner->session;
-  shown.nonce = owner->nonce;
-  const bool no_session = integer_of(row.at(3)) != 0;
-  shown.gone = kept && no_session;
-  if (!no_session)
-    shown.who = sql::describe_holder(row.at(5).value_or(""), integer_of(row.at(6)), row.at(7).value_or(""));
-  return shown;
+  mysql_polled_row columns;
+  const auto fields = columns.fields();
+  for (std::size_t i = 0; i != fields.size(); ++i) fields[i].put(row.at(i));
+  return columns.shown(table, sql.tables());
 }
 
 namespace {
-
-reply poll(lease_connection& connection, const mysql_row_sql& sql, const request& request) {
-  mysql_rows rows;
-  auto answer = connection.read(sql.poll(request), "poll a row", &rows);
-  if (answer.result != outcome::yes) return answer;
-  if (rows.empty()) {
-    answer.result = outcome::absent;
-  } else {
-    answer.holder = seen_in_row(sql, *request.row->table, rows.front());
-  }
-  return answer;
-}
 
 /// Whom the columns of mysql_row_sql::poll() show. Nothing: nobody holds the row.
 std::optional<holder_info> holder_in_row(const mysql_row_sql& sql, const row_table& table,
@@ -159,15 +112,17 @@ reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, con
     return refuse(fmt::format("a row of {}: a lock that its column {} keeps needs an expiry", row.table->table,
                               row.table->expires_at));
   }
+  const sql::request_values values(request, sql.tables());
   switch (request.action) {
-    case verb::take: return grant(connection, sql, request, "take a row");
-    case verb::take_over: return grant(connection, sql, request, "take over a row");
-    case verb::poll: return poll(connection, sql, request);
+    case verb::take:
+    case verb::take_over: return grant(connection, sql, request, values);
+    case verb::poll: return connection.poll(values);
     // Rows are the application's: none is made by being locked.
     case verb::insert: return {.result = outcome::absent};
-    case verb::extend: return change_ours(connection, sql, request, "extend a row's lock");
-    case verb::release: return change_ours(connection, sql, request, "release a row");
-    case verb::cancel: return change_ours(connection, sql, request, "cancel a row's lock");
+    // Of what is ours, as with keys: a node that has not seen our grant yet is asked again when it has.
+    case verb::extend:
+    case verb::release:
+    case verb::cancel: return connection.change(sql::statement_for(request), values, true, request.if_locked);
     case verb::pass_on: break;  // of keys alone
   }
   return refuse("no such verb");

@@ -149,7 +149,7 @@ class mysql_store final : public store {
     return connect(limit, why, {});
   }
   std::unique_ptr<connection> connect(microseconds limit, fault& why, const std::stop_token& cancel) noexcept override {
-    return tables_.client.open<lease_connection>(limit, cancel, why, tables_.sql);
+    return tables_.client.open<lease_connection>(limit, cancel, why, tables_.sql, tables_.row_sql);
   }
   void execute(connection& on, std::span<const request> requests, std::span<reply> replies) noexcept override;
   reply session(connection& on, session_verb action, const session_record& of) noexcept override;

@@ -133,7 +133,7 @@ reply sqlite_admin::revoke(connection& connection, const request& key) noexcept 
       code = c.run(
           revoke, row_revoke(*key.row, c.file().names), retry, [](sqlite_statement&, std::int64_t) {}, no_rows);
     } else {
-      lease_values values{.key = key.resource};
+      statement_values values{.key = key.resource};
       code = c.run(statement_id::revoke, retry, values);
     }
     return c.changed_by(code);

@@ -4,11 +4,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "stores/sql/row_statements.hpp"
 #include "stores/sql/schema.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/client/errors.hpp"
@@ -55,24 +56,12 @@ class lease_file final : public sqlite_file {
   std::atomic<std::uint32_t> tables_{0};
 };
 
-/// The prepared statements of one connection about the application's tables: those of the tables used last.
-class sqlite_row_statements {
- public:
-  struct prepared {
-    sql::statement_text text{};
-    sqlite_statement statement{};
-  };
-  static constexpr std::size_t most_tables = 16;
+/// A statement about rows of one of the application's tables.
+struct prepared_row {
+  explicit prepared_row(sql::statement_text from) : text(std::move(from)) {}
 
-  /// Valid until the next call. Throws only std::bad_alloc.
-  prepared& of(const std::shared_ptr<const row_table>& table, sql::row_statement which, const sql::table_names& names);
-
- private:
-  struct table_statements {
-    std::shared_ptr<const row_table> table;  // kept, so that no other can come to its address
-    std::array<prepared, row_statement_count> statements{};
-  };
-  std::list<table_statements> used_last_first_;
+  const sql::statement_text text;
+  sqlite_statement statement{};
 };
 
 /// A connection with the prepared statements of the lock tables, and those of the application's tables used last.
@@ -84,7 +73,7 @@ class lease_connection final : public sqlite_connection {
   /// Runs a statement of the lock tables to its end: begin() before each try, when values.now is set, and
   /// row(statement) for each row.
   template <class Begin, class Row>
-  int run(statement_id which, sqlite_busy_retry& retry, lease_values& values, Begin&& begin, Row&& row) {
+  int run(statement_id which, sqlite_busy_retry& retry, statement_values& values, Begin&& begin, Row&& row) {
     const auto& text = file_.sql.statement(which);
     const auto give = [&](sqlite_statement& to, std::int64_t now) {
       values.now = now;
@@ -94,7 +83,7 @@ class lease_connection final : public sqlite_connection {
     return run(statements_[static_cast<std::size_t>(which)], text.sql, retry, give, row);
   }
   /// One that shows no row.
-  int run(statement_id which, sqlite_busy_retry& retry, lease_values& values) {
+  int run(statement_id which, sqlite_busy_retry& retry, statement_values& values) {
     return run(
         which, retry, values, [] {}, [](const sqlite_statement&) {});
   }
@@ -127,13 +116,13 @@ class lease_connection final : public sqlite_connection {
     if (why.text.find("no such table: " + file_.names.prefix()) == std::string::npos) return;
     why.text += ": open the store once with schema=create to make the lock tables";
   }
-  sqlite_row_statements& rows() noexcept { return rows_; }
+  sql::row_statements<prepared_row>& rows() noexcept { return rows_; }
 
  private:
   lease_file& file_;  // the base keeps it
   std::array<sqlite_statement, statement_count> statements_{};
   sqlite_statement poll_all_{};
-  sqlite_row_statements rows_{};
+  sql::row_statements<prepared_row> rows_{};
 };
 
 /// One request about a row of the application's that is locked in place. Throws only std::bad_alloc.

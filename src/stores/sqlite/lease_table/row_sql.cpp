@@ -38,16 +38,14 @@ constexpr row_word row_words[] = {
     {"free_from", "CASE typeof({expires_at}) WHEN 'text' THEN (strftime('%s', {expires_at}) + 1) * 1000000 END",
      row_word::by_column},
     {"free_from", "{expires_at}"},
+    // What became of the holder's session is read by a separate statement.
+    {"polled_row", "{owner}, {fence}, {free_from} FROM {table}"},
     // What row_holder() says of its columns.
     {"holder",
      "{owner}, {fence}, {free_from}, s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, "
      "s.{session.revoked}, s.{session.ttl_us}, s.{session.boot} "
      "FROM {table} LEFT JOIN {session} s ON lower(hex(s.{session.id})) = substr({owner}, 1, 32)"},
 };
-
-constexpr std::array<std::string_view, static_cast<std::size_t>(row_parameter::id)> row_parameter_names{
-    "now",          "owner",  "verified_owner", "expiry", "fence", "seen_owner", "seen_verified_owner",
-    "seen_session", "horizon"};
 
 /// SQL ends at a zero byte, and bytes that are cast to text would be taken for the file's encoding.
 std::string quoted(const std::string& text) {
@@ -89,11 +87,7 @@ std::string any_of(const row_table& table, std::span<const row_id* const> rows) 
 sql::row_text row_text(const row_table& table, const sql::table_names& names) { return {table, row_words, names}; }
 
 sql::statement_text row_statement_text(row_statement which, const row_table& table, const sql::table_names& names) {
-  std::vector<std::string> ids;
-  for (std::size_t i = 0; i != table.id.size(); ++i) ids.push_back(fmt::format("id{}", i + 1));
-  std::vector<std::string_view> known(row_parameter_names.begin(), row_parameter_names.end());
-  known.insert(known.end(), ids.begin(), ids.end());
-  return sql::find_parameters("row", row_text(table, names).set_names().fill(which), known, sql::marker::name);
+  return sql::make_row_statement(row_text(table, names).set_names(), table, which, sql::marker::name);
 }
 
 std::string row_time(microseconds at, bool up) {

@@ -18,23 +18,6 @@
 
 namespace dlock::stores::sqlite::lease_table {
 
-/// How many of its statements about rows a connection prepares: those up to `poll`.
-constexpr auto row_statement_count = static_cast<std::size_t>(sql::row_statement::poll) + 1;
-
-/// What they have as parameters, and under which names.
-enum class row_parameter : unsigned char {
-  now,
-  owner,
-  verified_owner,
-  expiry,
-  fence,
-  seen_owner,
-  seen_verified_owner,
-  seen_session,
-  horizon,  ///< no expiry of ours can be later
-  id,       ///< the first column of the primary key: "id1"; those after it are the others
-};
-
 /// For statements about rows of a table, with the words of this database.
 sql::row_text row_text(const row_table& table, const sql::table_names& names);
 sql::statement_text row_statement_text(sql::row_statement which, const row_table& table, const sql::table_names& names);

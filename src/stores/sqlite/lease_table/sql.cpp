@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <string_view>
 #include <utility>
+#include <variant>
+
+#include "stores/sqlite/lease_table/row_sql.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 namespace {
@@ -104,19 +109,51 @@ constexpr sql::named_part batch_words[] = {
 
 }  // namespace
 
-void bind(sqlite_statement& to, const sql::statement_text& text, const lease_values& values) noexcept {
+row_times::row_times(const statement_values& values, microseconds now)
+    : now_(now), by_column_(sql::by_column(*values.row->table)) {
+  if (!by_column_) return;
+  now_text_ = row_time(now, false);
+  end_text_ = row_time(now + microseconds{values.own_ttl}, true);
+}
+
+void row_times::bind_now(sqlite_statement& to, int at) const noexcept {
+  by_column_ ? to.bind_text(at, now_text_) : to.bind(at, now_.count());
+}
+
+void row_times::bind_expiry(sqlite_statement& to, int at, const statement_values& values) const noexcept {
+  if (by_column_) return to.bind_text(at, end_text_);
+  values.no_own_ttl ? to.bind_null(at) : to.bind(at, now_.count() + values.own_ttl);
+}
+
+namespace {
+
+void bind_id(sqlite_statement& to, int at, const row_value& value) noexcept {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    to.bind_text(at, *text);
+  } else if (const auto* signed_number = std::get_if<std::int64_t>(&value)) {
+    to.bind(at, *signed_number);
+  } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+    to.bind(at, *number);
+  }
+}
+
+}  // namespace
+
+void bind(sqlite_statement& to, const sql::statement_text& text, const statement_values& values,
+          const row_times* times) noexcept {
   int at = 0;
   for (const auto number : text.parameters) {
     ++at;
     switch (static_cast<parameter>(number)) {
-      case parameter::now: to.bind(at, values.now); break;
+      case parameter::now: times != nullptr ? times->bind_now(to, at) : to.bind(at, values.now); break;
       case parameter::key: to.bind_blob(at, values.key); break;
       case parameter::session: to.bind_id(at, values.session); break;
       case parameter::nonce: to.bind(at, values.nonce); break;
       case parameter::fence: to.bind(at, values.fence); break;
       case parameter::own_ttl: values.no_own_ttl ? to.bind_null(at) : to.bind(at, values.own_ttl); break;
       case parameter::min_hold: to.bind(at, values.min_hold); break;
-      case parameter::holder: to.bind_id(at, values.holder); break;
+      case parameter::holder:
+      case parameter::seen_session: to.bind_id(at, values.holder); break;
       case parameter::seen_fence: to.bind(at, values.seen_fence); break;
       case parameter::ttl: to.bind(at, values.ttl); break;
       case parameter::host: to.bind_text(at, values.host); break;
@@ -126,7 +163,13 @@ void bind(sqlite_statement& to, const sql::statement_text& text, const lease_val
       case parameter::idle: to.bind(at, values.idle); break;
       case parameter::most: to.bind(at, values.most); break;
       case parameter::after: to.bind(at, values.after); break;
-      case parameter::count_: break;
+      case parameter::owner: to.bind_text(at, values.owner); break;
+      case parameter::verified_owner: to.bind_text(at, values.verified_owner); break;
+      case parameter::seen_owner: to.bind_text(at, values.seen_owner); break;
+      case parameter::seen_verified_owner: to.bind_text(at, values.seen_verified_owner); break;
+      case parameter::expiry: times->bind_expiry(to, at, values); break;
+      case parameter::horizon: to.bind(at, (times->now() + row_horizon).count()); break;
+      default: bind_id(to, at, values.row->values[number - static_cast<std::size_t>(parameter::id)]); break;
     }
   }
 }
@@ -137,7 +180,7 @@ lease_sql::lease_sql(sql::table_names names) : names_(std::move(names)) {
   sql::add_words(names_, words);
   const auto shared = sql::shared_statements();
   statements_ =
-      sql::make_statements<statement_id>({shared, own}, key_words(names_), parameter_names, sql::marker::name);
+      sql::make_statements<statement_id>({shared, own}, key_words(names_), sql::lock_parameters, sql::marker::name);
   std::string keys;
   for (std::size_t i = 1; i <= most_polls; ++i) keys += fmt::format("{}?{}", i == 1 ? "" : ", ", i);
   poll_all_ = sql::write_values(

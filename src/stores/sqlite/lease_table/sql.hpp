@@ -2,48 +2,43 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "dlock/store_interface/id128.hpp"
 #include "stores/sql/lease_sql.hpp"
 #include "stores/sql/named_sql.hpp"
+#include "stores/sql/statement_values.hpp"
 #include "stores/sql/table_names.hpp"
 #include "stores/sqlite/client/statement.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
 using sql::parameter;
-using sql::parameter_names;
 using sql::statement_id;
 constexpr auto statement_count = static_cast<std::size_t>(statement_id::count_);
 
-/// The values of one statement's parameters. What they refer to must live until the statement was stepped to its end.
-struct lease_values {
-  std::int64_t now = 0;  ///< microseconds since boot, read anew for each try
-  std::string_view key{};
-  id128 session{};
-  id128 holder{};
-  std::uint64_t nonce = 0;
-  std::uint64_t fence = 0;
-  std::uint64_t seen_fence = 0;
-  std::int64_t own_ttl = 0;
-  bool no_own_ttl = false;  ///< binds NULL instead: kept by the session
-  std::int64_t min_hold = 0;
-  std::int64_t ttl = 0;
-  std::string_view host{};
-  std::int64_t pid = 0;
-  std::string_view label{};
-  std::string_view boot{};
-  std::int64_t idle = 0;
-  std::int64_t most = 0;
-  std::int64_t after = 0;  ///< a rowid
+using sql::statement_values;
+
+/// The times that a statement about rows of the application's goes by. It must outlive the statement's execution.
+class row_times {
+ public:
+  row_times() = default;
+  /// `now`: of the clock that the table's rows go by.
+  row_times(const statement_values& values, microseconds now);
+
+  microseconds now() const noexcept { return now_; }
+  void bind_now(sqlite_statement& to, int at) const noexcept;
+  void bind_expiry(sqlite_statement& to, int at, const statement_values& values) const noexcept;
+
+ private:
+  microseconds now_{};
+  bool by_column_ = false;
+  std::string now_text_{}, end_text_{};  // of a shared expiry column
 };
 
-/// Gives a statement, prepared from that text, what it has as parameters.
-void bind(sqlite_statement& to, const sql::statement_text& text, const lease_values& values) noexcept;
+/// Gives a statement, prepared from that text, what it has as parameters. `times`: of one about a row.
+void bind(sqlite_statement& to, const sql::statement_text& text, const statement_values& values,
+          const row_times* times = nullptr) noexcept;
 
 /// What the templates say of a key, in the tables of these names, which must outlive it.
 sql::dictionary key_words(const sql::table_names& names);

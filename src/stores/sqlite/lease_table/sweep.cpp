@@ -53,7 +53,8 @@ class sweeper {
 
   bool find(statement_id kind, std::size_t wanted) {
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
-    lease_values values{.idle = idle_, .most = static_cast<std::int64_t>(std::min(wanted, most)), .after = at_.after};
+    statement_values values{
+        .idle = idle_, .most = static_cast<std::int64_t>(std::min(wanted, most)), .after = at_.after};
     const auto begin = [&] { found_.clear(); };
     const auto row = [&](const sqlite_statement& s) {
       candidate next{.name = std::string(s.bytes(0)), .session = s.id(0)};
@@ -78,7 +79,7 @@ class sweeper {
     sqlite_busy_retry retry(connection_, lane::write);
     const bool done = connection_.transact(retry, failed_, [&] {
       // First what refers to those that go.
-      lease_values values{.seen_fence = highest, .idle = idle_};
+      statement_values values{.seen_fence = highest, .idle = idle_};
       if (!change(retry, keys ? statement_id::sweep_floor : statement_id::latest, values)) return false;
       return std::all_of(found_.begin(), found_.end(), [&](const candidate& each) {
         values.key = each.name;
@@ -92,7 +93,7 @@ class sweeper {
     return done;
   }
 
-  bool change(sqlite_busy_retry& retry, statement_id which, lease_values& values) {
+  bool change(sqlite_busy_retry& retry, statement_id which, statement_values& values) {
     const int code = connection_.run(which, retry, values);
     if (code != SQLITE_DONE) failed_ = connection_.refused(code, true);
     return code == SQLITE_DONE;

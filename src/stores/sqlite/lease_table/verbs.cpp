@@ -13,14 +13,14 @@ namespace dlock::stores::sqlite::lease_table {
 
 namespace {
 
-lease_values values_of(const request& asked) {
-  lease_values values{.key = asked.resource,
-                      .session = asked.session,
-                      .nonce = asked.nonce,
-                      .fence = asked.fence,
-                      .own_ttl = asked.ttl.count(),
-                      .no_own_ttl = asked.kind == lease_kind::session && asked.action != verb::extend,
-                      .min_hold = asked.min_hold.count()};
+statement_values values_of(const request& asked) {
+  statement_values values{.key = asked.resource,
+                          .session = asked.session,
+                          .nonce = asked.nonce,
+                          .fence = asked.fence,
+                          .own_ttl = asked.ttl.count(),
+                          .no_own_ttl = asked.kind == lease_kind::session && asked.action != verb::extend,
+                          .min_hold = asked.min_hold.count()};
   if (asked.action == verb::take_over) {
     values.holder = asked.expected->holder;
     values.seen_fence = asked.expected->fence;
@@ -153,7 +153,7 @@ bool run_batch(lease_connection& connection, sqlite_busy_retry& retry, std::span
 }
 
 /// The row goes, the time that it showed stays. The change of the one counts only with the other.
-reply close_session(lease_connection& connection, sqlite_busy_retry& retry, lease_values& values) {
+reply close_session(lease_connection& connection, sqlite_busy_retry& retry, statement_values& values) {
   reply answer;
   connection.transact(retry, answer, [&] {
     int code = connection.run(statement_id::latest, retry, values);
@@ -247,12 +247,12 @@ reply sqlite_store::session(connection& connection, session_verb action, const s
     const auto& settings = file_->settings;
     sqlite_busy_retry retry(link, renews ? lane::renewal : lane::write,
                             renews ? settings.busy_timeout : settings.statement_timeout());
-    lease_values values{.session = record.id,
-                        .ttl = record.ttl.count(),
-                        .host = record.host,
-                        .pid = record.pid,
-                        .label = record.label,
-                        .boot = file_->boot};
+    statement_values values{.session = record.id,
+                            .ttl = record.ttl.count(),
+                            .host = record.host,
+                            .pid = record.pid,
+                            .label = record.label,
+                            .boot = file_->boot};
     if (action == session_verb::close) {
       auto answer = close_session(link, retry, values);
       if (answer.result == outcome::yes) waiters_.session_ended();

@@ -95,7 +95,7 @@ TEST_CASE("mysql sql: a statement that is sent as text has each value in its pla
   const auto over = written_out(sql.statement(statement_id::take_over), values);
   CHECK(over.find("`session_id` = X'02020202020202020202020202020202' AND `fence` = 8") != std::string::npos);
   const auto open = written_out(sql.statement(statement_id::session_open), values);
-  CHECK(open.find("_utf8mb4 X'68C3B67374', 0, _utf8mb4 X''") != std::string::npos);
+  CHECK(open.find("_utf8mb4 X'68C3B67374', 0, ''") != std::string::npos);
 }
 
 TEST_CASE("odb names: ODB's own statements get the prefix and may meet tables that are there") {
@@ -215,9 +215,56 @@ TEST_CASE("mysql row sql: a take is one update by primary key that reads no sess
   CHECK_THAT(take, StartsWith("UPDATE `app`.`orders` SET `lock_owner` = '" + me +
                               "', "
                               "`lock_fence` = LAST_INSERT_ID(`lock_fence` + 1), `version` = `version` + 1, "
-                              "`lock_expires_at_us` = NULL WHERE `id` = -5 AND (`lock_owner` IS NULL OR "));
+                              "`lock_expires_at_us` = NULL + TIMESTAMPDIFF("));
+  CHECK_THAT(take, ContainsSubstring(" WHERE `id` = -5 AND (`lock_owner` IS NULL OR "));
   CHECK(take.find("session") == std::string::npos);
   CHECK(take.find_first_of("{}?") == std::string::npos);
+}
+
+TEST_CASE("mysql row sql: one prepared statement serves all rows of a table, however long their ids are") {
+  row_sql s(by_session());
+  using stores::sql::row_statement;
+  const auto take = s.sql.prepared(row_statement::take, *s.table);
+  CHECK_THAT(take.sql, StartsWith("UPDATE `app`.`orders` SET `lock_owner` = ?, ") &&
+                           ContainsSubstring("`lock_expires_at_us` = ? + TIMESTAMPDIFF(") &&
+                           ContainsSubstring(" WHERE `id` = ? AND ("));
+  CHECK(take.parameters.size() == 3);
+  const auto over = s.sql.prepared(row_statement::take_over, *s.table);
+  CHECK(count(over.sql, "?") == over.parameters.size());
+  CHECK(over.parameters.size() == 7);
+  // The most that a primary key can have.
+  for (int i = 2; i <= 16; ++i) s.table->id.push_back("`id" + std::to_string(i) + "`");
+  const auto longest = s.sql.prepared(row_statement::take_over, *s.table);
+  CHECK(longest.parameters.size() <= stores::mysql::mysql_statement::most_fields);
+  CHECK(count(longest.sql, "?") == longest.parameters.size());
+}
+
+TEST_CASE("mysql row sql: a name with a question mark or a colon is no parameter") {
+  auto table = by_session();
+  table.table = "`app`.`what? :id1`";
+  const row_sql s(table);
+  CHECK_THAT(s.sql.change(s.about(verb::take)),
+             StartsWith("UPDATE `app`.`what? :id1` SET `lock_owner` = '" + me + "'") &&
+                 ContainsSubstring("WHERE `id` = -5 AND"));
+}
+
+TEST_CASE("mysql row sql: a text is a parameter where the column has the same characters") {
+  const std::string ascii = "plain", other = "gr\xc3\xbc\xc3\x9f";
+  const auto bound = [](std::string charset, const std::string& value, std::string of_application = "") {
+    auto table = by_session();
+    table.charset = std::move(of_application);
+    table.id_text = {{std::move(charset), "any"}};
+    return stores::mysql::lease_table::can_be_bound({std::make_shared<row_table>(table), {value}});
+  };
+  CHECK(bound("utf8mb4", other));
+  CHECK(bound("", other));
+  CHECK(bound("binary", other));
+  CHECK(bound("latin1", ascii));
+  CHECK_FALSE(bound("latin1", other));
+  CHECK(bound("utf8mb4", other, "utf8mb4"));
+  CHECK_FALSE(bound("utf8mb4", other, "latin1"));
+  CHECK(bound("utf8mb4", ascii, "latin1"));
+  CHECK(bound("binary", other, "latin1"));
 }
 
 TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms") {
@@ -230,7 +277,7 @@ TEST_CASE("mysql row sql: a take over names what was seen, in both of its forms"
   CHECK_THAT(text, ContainsSubstring("`lock_owner` IN ('" + holder + "', '" + holder + "+')"));
   CHECK_THAT(text, ContainsSubstring("`lock_fence` = 9"));
   CHECK_THAT(text, ContainsSubstring("NOT EXISTS (SELECT 1 FROM `lo``cks`.`x_session` s WHERE "
-                                     "s.`id` = X'cd000000000000000000000000000000')"));
+                                     "s.`id` = X'CD000000000000000000000000000000')"));
   // Nobody can say whether another program lives.
   dead.holder = stores::sql::foreign_owner;
   CHECK(s.sql.change(q).find("NOT EXISTS") == std::string::npos);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "dlock/store_interface/row_table.hpp"
+#include "stores/sql/row_sql.hpp"
+
+namespace dlock::stores::sql {
+
+/// The prepared statements of one connection about the application's tables: those of the tables used last. `Prepared`
+/// is what the database's driver makes of a statement_text, which it keeps.
+template <class Prepared>
+class row_statements {
+ public:
+  static constexpr std::size_t most_tables = 16;
+
+  /// `make_text` makes the text of a statement that is not there yet. What is returned is valid until the next call.
+  template <class MakeText>
+  Prepared& of(const std::shared_ptr<const row_table>& table, row_statement which, MakeText&& make_text) {
+    auto& all = used_last_first_;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.table == table; });
+    if (found != all.end()) {
+      all.splice(all.begin(), all, found);
+    } else {
+      if (all.size() == most_tables) all.pop_back();
+      all.emplace_front().table = table;
+    }
+    auto& prepared = all.front().statements[static_cast<std::size_t>(which)];
+    if (!prepared) prepared.emplace(make_text());
+    return *prepared;
+  }
+
+ private:
+  struct table_statements {
+    std::shared_ptr<const row_table> table{};  // kept, so that no other can come to its address
+    std::array<std::optional<Prepared>, row_statement_count> statements{};
+  };
+  std::list<table_statements> used_last_first_;
+};
+
+}  // namespace dlock::stores::sql
