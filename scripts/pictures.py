@@ -154,7 +154,7 @@ def hand_over():
     p.arrow(b, 176, s, 176, "poll: still busy")
     p.arrow(b, 212, s, 212, "enter the waiter table")
     p.box(b - 8, 224, 16, 156, "box", radius=2, dash=True)
-    p.text(b + 14, 290, "sleeps; polls every 10 s", "note")
+    p.text(b + 14, 290, "sleeps; polls\nevery 10 s", "note")
     p.arrow(a, 292, s, 292, "release: yes, B waits")
     p.text(s + 14, 318, "the key is free", "note")
     p.arrow(a, 344, s, 344, "end the sleep of B")
@@ -185,7 +185,7 @@ def life_of_a_waiter():
         p.arrow(x + width / 2, 128, x + width / 2, 64)
         p.text(x + width / 2 + 10, 92, granted, "note")
         p.arrow(x + width / 2, 204, x + width / 2, 252, dash=True)
-    p.text(410, 234, "wait is over, cancelled, a circle, a failure", "note")
+    p.text(408, 234, "wait over, cancelled, a circle, a failure", "note")
     p.arrow(214, 166, 292, 166, "first", kind="note")
     p.arrow(508, 166, 586, 166, "10 ms", kind="note")
     return p

@@ -28,6 +28,7 @@
 
 namespace dlock::command {
 
+using Catch::Matchers::ContainsSubstring;
 using namespace std::chrono_literals;
 using test::caught;
 using test::refusal;
@@ -266,6 +267,24 @@ TEST_CASE("timeline: the picture has a band for each key, and shows two holders 
   CHECK(draw(story, {.key = "other"}).find("k: h/1") == std::string::npos);
   CHECK(draw(story, {.from = at(35)}).find("h/1 held") == std::string::npos);
   CHECK(draw(event_story{}, {}).starts_with("<svg"));
+}
+
+TEST_CASE("timeline: the picture says what each sign means, and lists the events of its triangles") {
+  std::string log = line(10, 1, "granted", ",\"fence\":1");
+  for (int i = 0; i != 14; ++i) log += line(20 + i, 1, "store_failed", ",\"text\":\"<" + std::to_string(i) + ">\"");
+  const auto story = story_of(log);
+  REQUIRE(story.marks().size() == 14);
+  const auto svg = draw(story, {});
+  for (const char* const sign :
+       {">held<", ">waited<", ">lost, or the holder died<", ">taken over<", ">an event, listed below by its number<"}) {
+    CHECK_THAT(svg, ContainsSubstring(sign));
+  }
+  CHECK_THAT(svg, ContainsSubstring(">12.  +21 ms  h/1: store_failed: &lt;11&gt;<"));
+  CHECK_THAT(svg, !ContainsSubstring(">13.  "));
+  CHECK_THAT(svg, ContainsSubstring(">and 2 more: point at their triangles<"));
+  // An <img> of a page scales it: its width is that of a page, and no letter is smaller than these.
+  CHECK_THAT(svg, ContainsSubstring("viewBox=\"0 0 880 "));
+  CHECK_THAT(svg, ContainsSubstring("font: 14px"));
 }
 
 TEST_CASE("keys: JSON has the key itself, and what list prints is taken back") {

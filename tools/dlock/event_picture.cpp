@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "output.hpp"
@@ -19,20 +20,25 @@ namespace dlock::command {
 
 namespace {
 
-constexpr double left_edge = 190, width = 1'100, top_edge = 58, lane = 16, gap = 10;
+/// As wide as a page shows it, so that letters keep their size there.
+constexpr double left_edge = 200, width = 650, top_edge = 64, lane = 20, gap = 12;
+constexpr double line_height = 20;
+
+/// So many events have a number in the picture and a line below it.
+constexpr std::size_t most_listed = 12;
 
 /// Ten colours that differ also for most who see colours in another way; holders take them in turn.
 constexpr std::array colours{"#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
-                             "#aa3377", "#997700", "#004488", "#bb5566", "#44aa99"};
+                             "#aa3377", "#997700", "#3366cc", "#bb5566", "#44aa99"};
 
 constexpr const char* style = R"(<style>
-text { font: 12px Helvetica, Arial, sans-serif; fill: #1f2328 }
+text { font: 14px Helvetica, Arial, sans-serif; fill: #1f2328 }
 .page { fill: #ffffff } .grid { stroke: #d0d7de } .note { fill: #59636e } .band { stroke: #d0d7de }
-.wait { fill-opacity: 0.28 } .open { fill-opacity: 0.55 }
-.lost { stroke: #cf222e; stroke-width: 2 } .mark { fill: #cf222e } .over { stroke: #1f2328; stroke-width: 2 }
+.bar { stroke: #59636e } .wait { fill-opacity: 0.28 } .open { fill-opacity: 0.55 }
+.lost { stroke: #cf222e; stroke-width: 3 } .mark { fill: #cf222e } .over { stroke: #1f2328; stroke-width: 3 }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 } .page { fill: #0d1117 } .grid { stroke: #30363d } .note { fill: #9198a1 } .band { stroke: #30363d }
-.lost { stroke: #f85149 } .mark { fill: #f85149 } .over { stroke: #e6edf3 }
+.bar { stroke: #9198a1 } .lost { stroke: #f85149 } .mark { fill: #f85149 } .over { stroke: #e6edf3 }
 }
 </style>
 )";
@@ -86,6 +92,7 @@ class drawing {
     for (const auto& key : chosen_keys()) y = draw_key(key, y);
     y = draw_processes(y);
     y = draw_legend(y + 34);
+    y = draw_events(y);
     const double total = left_edge + width + 30;
     auto out = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
@@ -128,10 +135,10 @@ class drawing {
            const std::string& says) {
     const double from = x(begin), to = std::max(x(end), from + 1);
     shapes_ += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"2\" fill=\"{}\"{}{}{}>"
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"2\" fill=\"{}\" class=\"bar{}{}\">"
         "<title>{}</title></rect>\n",
-        from, y + 1, to - from, lane - 2, colours[holder % colours.size()], kind.empty() ? "" : " class=\"", kind,
-        kind.empty() ? "" : "\"", escaped(says));
+        from, y + 1, to - from, lane - 2, colours[holder % colours.size()], kind.empty() ? "" : " ", kind,
+        escaped(says));
     shown_.insert(holder);
   }
 
@@ -157,7 +164,7 @@ class drawing {
     head(key, y, bottom);
     if (held.count() > 1) {
       shapes_ += fmt::format("<text class=\"mark\" x=\"8\" y=\"{:.1f}\" fill=\"#cf222e\">held twice at once</text>\n",
-                             y + lane + 12);
+                             y + lane + 15);
     }
     return bottom + gap;
   }
@@ -183,12 +190,20 @@ class drawing {
     if (each.how == how::lost || each.how == how::taken_over) line(each.end, "lost");
   }
 
+  /// A triangle. The first ones have a number, under which draw_events() says what it was.
   void draw_mark(const event_story::mark& each, double y) {
     const double at = x(each.at);
-    shapes_ +=
-        fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f} l4 -7 l-8 0 z\"><title>{}</title></path>\n", at, y + 1,
-                    escaped(fmt::format("{}: {}{}{}", story_.holders()[each.holder], each.event,
-                                        each.text.empty() ? "" : ": ", each.text)));
+    const auto says =
+        fmt::format("{}: {}{}{}", story_.holders()[each.holder], each.event, each.text.empty() ? "" : ": ", each.text);
+    shapes_ += fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f} l5 -9 l-10 0 z\"><title>{}</title></path>\n", at,
+                           y + 1, escaped(says));
+    if (events_.size() < most_listed) {
+      events_.push_back(fmt::format("+{}  {}", spent(from_, each.at), says));
+      shapes_ +=
+          fmt::format("<text class=\"mark\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", at + 7, y - 1, events_.size());
+    } else {
+      ++unlisted_;
+    }
     shown_.insert(each.holder);
   }
 
@@ -196,7 +211,7 @@ class drawing {
     shapes_ += fmt::format(
         "<text x=\"8\" y=\"{:.1f}\">{}</text>\n<line class=\"band\" x1=\"0\" x2=\"{:.0f}\" "
         "y1=\"{:.1f}\" y2=\"{:.1f}\"/>\n",
-        y + 12, escaped(cut(name, 27)), left_edge + width + 30, bottom + gap / 2, bottom + gap / 2);
+        y + 15, escaped(cut(name, 26)), left_edge + width + 30, bottom + gap / 2, bottom + gap / 2);
   }
 
   /// What processes report of themselves.
@@ -207,7 +222,7 @@ class drawing {
         by_process[each.holder].push_back(&each);
     }
     for (const auto& [holder, marks] : by_process) {
-      for (const auto* each : marks) draw_mark(*each, y + 8);
+      for (const auto* each : marks) draw_mark(*each, y + 14);
       head(story_.holders()[holder], y, y + lane);
       y += lane + gap;
     }
@@ -215,28 +230,64 @@ class drawing {
     return y;
   }
 
+  /// Goes on in the next line where `room` is not there. Where it begins.
+  static double place(double& at, double& y, double room) {
+    if (at > 8 && at + room > left_edge + width + 22) {
+      at = 8;
+      y += line_height;
+    }
+    return std::exchange(at, at + room);
+  }
+  static double room_of(std::string_view text) { return 8.0 * static_cast<double>(columns_of(text)); }
+
+  /// Each sign as it is drawn, and what it means.
   double draw_legend(double y) {
     double at = 8;
-    for (const auto holder : shown_) {
-      const auto& name = story_.holders()[holder];
-      const double room = 30 + 7.0 * static_cast<double>(columns_of(name));
-      if (at + room > left_edge + width + 22) {
-        at = 8;
-        y += 18;
-      }
+    const auto words = [&](double from, std::string_view text) {
+      shapes_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", from, y, escaped(text));
+    };
+    const auto box = [&](std::string_view text, std::string_view colour, std::string_view kind, double wide) {
+      const double from = place(at, y, wide + 24 + room_of(text));
       shapes_ += fmt::format(
-          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"10\" height=\"10\" fill=\"{}\"/>\n<text x=\"{:.1f}\" "
-          "y=\"{:.1f}\">{}</text>\n",
-          at, y - 9, colours[holder % colours.size()], at + 14, y, escaped(name));
-      at += room;
+          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"12\" rx=\"2\" fill=\"{}\" class=\"bar{}\"/>\n",
+          from, y - 11, wide, colour, kind);
+      words(from + wide + 6, text);
+    };
+    for (const auto holder : shown_) box(story_.holders()[holder], colours[holder % colours.size()], "", 12);
+    at = 8;
+    y += line_height;
+    box("held", colours[0], "", 24);
+    box("waited", colours[0], " wait", 24);
+    for (const auto& [kind, text] : {std::pair{"lost", "lost, or the holder died"}, {"over", "taken over"}}) {
+      const double from = place(at, y, 28 + room_of(text));
+      shapes_ += fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{3:.1f}\"/>\n",
+                             kind, from + 4, y - 13, y + 3);
+      words(from + 12, text);
     }
-    y += 20;
-    auto says = std::string(
-        "full: held; pale: waited; red line: lost, or the holder died; dark line: taken over; "
-        "red triangle: see its text");
-    if (left_out_ != 0) says += fmt::format("; {} more keys are not shown", left_out_);
-    shapes_ += fmt::format("<text class=\"note\" x=\"8\" y=\"{:.1f}\">{}</text>\n", y, says);
-    return y + 12;
+    if (!events_.empty()) {
+      constexpr std::string_view text = "an event, listed below by its number";
+      const double from = place(at, y, 36 + room_of(text));
+      shapes_ += fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f} l5 -9 l-10 0 z\"/>\n", from + 5, y);
+      words(from + 16, text);
+    }
+    if (left_out_ != 0) {
+      const auto text = fmt::format("{} more keys are not shown", left_out_);
+      words(place(at, y, 20 + room_of(text)), text);
+    }
+    return y + line_height;
+  }
+
+  /// What the triangles say.
+  double draw_events(double y) {
+    std::size_t number = 0;
+    const auto line = [&](std::string_view text) {
+      shapes_ += fmt::format("<text class=\"note\" x=\"8\" y=\"{:.1f}\">{}</text>\n", y, escaped(text));
+      y += line_height;
+    };
+    constexpr std::size_t columns = 112;
+    for (const auto& each : events_) line(cut(fmt::format("{}.  {}", ++number, each), columns));
+    if (unlisted_ != 0) line(fmt::format("and {} more: point at their triangles", unlisted_));
+    return y;
   }
 
   std::string axis(double bottom) const {
@@ -245,14 +296,14 @@ class drawing {
     const double power = std::pow(10, std::floor(std::log10(span / 10)));
     double step = power;
     for (const double factor : {2.0, 5.0, 10.0}) {
-      if (span / step > 12) step = power * factor;
+      if (span / step > 9) step = power * factor;
     }
     std::string out = fmt::format("<text x=\"8\" y=\"20\">{}</text>\n", moment_text(from_));
     for (double at = 0; at <= span; at += step) {
       const double x = left_edge + at / span * width;
       out += fmt::format(
-          "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"44\" y2=\"{1:.1f}\"/>\n<text "
-          "class=\"note\" x=\"{0:.1f}\" y=\"38\" text-anchor=\"middle\">+{2}</text>\n",
+          "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"50\" y2=\"{1:.1f}\"/>\n<text "
+          "class=\"note\" x=\"{0:.1f}\" y=\"44\" text-anchor=\"middle\">+{2}</text>\n",
           x, bottom, at == 0 ? "0" : print_time(std::chrono::microseconds{std::llround(at)}));
     }
     return out;
@@ -267,6 +318,8 @@ class drawing {
   const std::int64_t from_;
   const std::int64_t to_;
   std::size_t left_out_ = 0;
+  std::vector<std::string> events_{};
+  std::size_t unlisted_ = 0;
   std::set<std::size_t> shown_{};
   double axis_end_ = 0;
   std::string shapes_{};
