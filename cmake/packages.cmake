@@ -8,9 +8,13 @@
 #   dlock-gen                    the generator, which needs libclang and the headers of that release of clang
 #   dlock-doc                    the pages
 # The names have no number, so two minor versions can't be installed side by side.
+# The maintainers as the commits name them; nobody reads mail at that address. Set CPACK_PACKAGE_CONTACT to your own for packages
+# that you distribute. There is no field Homepage, because the project has no public address yet: set CPACK_DEBIAN_PACKAGE_HOMEPAGE
+# when it has one.
 if(NOT CPACK_PACKAGE_CONTACT)
-  set(CPACK_PACKAGE_CONTACT "The authors of dlock <dlock@localhost>")
+  set(CPACK_PACKAGE_CONTACT "dlock maintainers <maintainers@users.noreply.a-seed-a89ba92a.example>")
 endif()
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/debian/compress_pages.cmake")
 # Each package has a synopsis of its own, the first line of its description.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_GENERATOR DEB)

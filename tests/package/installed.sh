@@ -29,6 +29,9 @@ case ${1:-} in
       if grep -q 'link' /tmp/why; then cat /tmp/why; fail "the command does not know ${url%%:*}"; fi
     done
     [ -e /usr/share/bash-completion/completions/dlock ] || fail "there is no completion"
+    # A small system leaves manual pages out when it installs, so what the package says is looked at.
+    dpkg-query -L dlock-tools | grep -qx /usr/share/man/man1/dlock.1.gz || fail "the manual page is not compressed, or not there"
+    if dpkg-query -W -f '${Maintainer}' dlock-tools | grep -q 'localhost'; then fail "the maintainer is nobody"; fi
     for package in libdlock libdlock-redis dlock-tools; do
       grep -q 'GPL-2' "/usr/share/doc/$package/copyright" || fail "$package does not say that ODB's runtime is under the GPL"
     done
