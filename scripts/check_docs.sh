@@ -248,12 +248,15 @@ compare_sql() { # heading, file of a database, what it uses...
   [ $count -gt 0 ] || offend "docs/protocol.md:1: no statement below '$heading'"
 }
 # Below a line "<!-- sql: FILE SCHEME -->", up to the next text: of a scheme on a table of other programs, with its default names.
-# FILE has the dictionary SCHEME_words.
+# FILE has the dictionaries SCHEME_words and, if it has a clock of its own, SCHEME_clock.
 scheme_names() { # scheme: what its placeholders are called in the page
-  echo 's/\{(passed|until|no_expiry)\}/:\1/g; s/\{:key\}/:key/g; s/\{and_state\}//g'
+  local abbreviated='passed|until|no_expiry'
+  case $1 in t_lock) abbreviated=passed ;; shedlock) abbreviated=until ;; esac
+  echo "s/\{($abbreviated)\}/:\1/g; s/\{:key\}/:key/g; s/\{and_state\}//g"
   case $1 in
     unique_insert) echo 's/\{table\}/lock_table/g; s/\{key\}/resource/g; s/\{owner\}/lock_owner/g; s/\{expiry\}/lock_expire_time/g' ;;
     state_row) echo 's/\{table\}/lock_table/g; s/\{key\}/lock_name/g; s/\{owner\}/lock_info/g; s/\{expiry\}/expiration_time/g; s/\{state\}/lock_state/g' ;;
+    shedlock) echo 's/\{table\}/shedlock/g; s/\{key\}/name/g; s/\{owner\}/locked_by/g; s/\{expiry\}/lock_until/g; s/\{since\}/locked_at/g; s/\{now\}/:now/g' ;;
     t_lock) echo 's/\{table\}/t_lock/g; s/\{key\}/lock_key/g; s/\{(now|skew)\}/:\1/g' ;;
   esac
 }
@@ -263,8 +266,8 @@ words_of() { # dictionary, file
 while IFS=: read -r line marker; do
   read -r _ _ file scheme _ <<<"$marker"
   names=$(scheme_names "$scheme")
-  [ "$scheme" != t_lock ] || names=${names/passed|until/passed}
   source=$(expand_words "$( (words_of "${scheme}_words" "$file"
+    words_of "${scheme}_clock" "$file"
     words_of words_of_rows src/stores/mysql/shared_table/row_schemes.cpp
     cat "$lock_sql") | in_one_line | sed -E "$names")")
   while IFS= read -r statement; do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSL-1.0
--- The waiter table of the schemes t_lock, unique_insert and state_row with wake=on, on MariaDB and MySQL. @TABLE@ is the name of
+-- The waiter table of the schemes t_lock, unique_insert, state_row and shedlock with wake=on, on MariaDB and MySQL. @TABLE@ is the name of
 -- the lock table (table= in the URL), @LOCKS@ its database. It has one row for each key and process that waits, which counts
 -- while the server has the named lock 'dlock.<bell>'.
 CREATE TABLE `@LOCKS@`.`dlock_waiter_@TABLE@` (

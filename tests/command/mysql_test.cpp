@@ -206,7 +206,8 @@ TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables 
   root.run(fmt::format("CREATE USER '{}'@'127.0.0.1' IDENTIFIED BY 'pw'", user));
   const auto host = owner_url.hosts.empty() ? std::string("127.0.0.1") : owner_url.hosts[0].host;
   const auto port = owner_url.hosts.empty() ? 0 : owner_url.hosts[0].port;
-  for (const std::string scheme : {"lease_table", "t_lock", "state_row", "unique_insert", "for_update", "named_lock"}) {
+  for (const std::string scheme :
+       {"lease_table", "t_lock", "state_row", "unique_insert", "shedlock", "for_update", "named_lock"}) {
     INFO(scheme);
     const auto table = fixture.prefix() + scheme;
     std::vector<std::string> arguments{"schema", "--json",       "--database", "mysql", "--scheme", scheme,
@@ -217,7 +218,8 @@ TEST_CASE("dlock schema: with what it prints a user may lock, on dlock's tables 
     } else {
       arguments.insert(arguments.end(), {"--table", table});
     }
-    const bool shared = scheme == "t_lock" || scheme == "state_row" || scheme == "unique_insert";
+    const bool shared =
+        scheme == "t_lock" || scheme == "state_row" || scheme == "unique_insert" || scheme == "shedlock";
     const auto printed = dlock_does(arguments, {{"DLOCK_URL", shared ? "mysql://host/locks?wake=on" : ""}});
     CHECK(printed.code == 0);
     const auto parsed = nlohmann::json::parse(printed.out);

@@ -174,8 +174,10 @@ void add_service(CLI::App& app, all_options& into) {
   schema.add_option("--database", s.database, "mysql, sqlite, redis or zookeeper (default: the URL's, or mysql)")
       ->type_name("KIND");
   schema
-      .add_option("--scheme", s.scheme,
-                  "lease_table, t_lock, state_row, unique_insert, for_update, named_lock, setnx (default: the URL's)")
+      .add_option(
+          "--scheme", s.scheme,
+          "lease_table, t_lock, state_row, unique_insert, shedlock, for_update, named_lock, setnx (default: the "
+          "URL's)")
       ->type_name("SCHEME");
   schema
       .add_option("--prefix", s.prefix,

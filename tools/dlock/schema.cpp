@@ -127,7 +127,9 @@ class schema_text {
     return replaced(replaced(text, "@LOCKS@", checked("--name", is_.name)), "@TABLE@",
                     is_.table.empty() ? default_table() : checked("--table", is_.table));
   }
-  std::string default_table() const { return is_.scheme == "t_lock" ? "t_lock" : "lock_table"; }
+  std::string default_table() const {
+    return is_.scheme == "t_lock" || is_.scheme == "shedlock" ? is_.scheme : "lock_table";
+  }
   void add_user() { add(fmt::format("-- CREATE USER {} IDENTIFIED BY '...';", account_of(is_))); }
 
   void add_mysql() {
@@ -140,6 +142,7 @@ class schema_text {
     const auto file = is_.scheme == "t_lock"          ? sql_t_lock
                       : is_.scheme == "unique_insert" ? sql_unique_insert
                       : is_.scheme == "state_row"     ? sql_state_row
+                      : is_.scheme == "shedlock"      ? sql_shedlock
                       : is_.scheme == "for_update"    ? sql_for_update
                                                       : std::string_view{};
     if (file.empty()) throw failure(exit_code::usage, fmt::format("--scheme '{}' is not known", is_.scheme));

@@ -34,9 +34,9 @@
 /// |                   |                               | a statement has an unknown outcome, its connection is ended  |
 ///
 /// | scheme            | lease_table, unique_insert,   | which tables, and how: this page describes lease_table. The  |
-/// |                   | state_row, t_lock, for_update,| others use a table that you have, or none, and have          |
-/// |                   | named_lock; lease_table       | their parameters in mysql_shared_tables.hpp,                 |
-/// |                   |                               | mysql_for_update.hpp and mysql_named_lock.hpp                |
+/// |                   | state_row, shedlock, t_lock,  | others use a table that you have, or none, and have          |
+/// |                   | for_update, named_lock;       | their parameters in mysql_shared_tables.hpp,                 |
+/// |                   | lease_table                   | mysql_for_update.hpp and mysql_named_lock.hpp                |
 ///
 /// Any other parameter is an error. The password is in no text that dlock makes. The user needs SELECT, INSERT,
 /// UPDATE and DELETE on the tables; KILL of its own connections needs no privilege. Programs that wake each other share

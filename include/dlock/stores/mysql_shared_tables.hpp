@@ -6,6 +6,7 @@
 ///
 ///   mysql://user:password@host/database?scheme=unique_insert&table=lock_table&key=resource
 ///   mysql://user:password@host/database?scheme=state_row&table=lock_table&key=lock_name
+///   mysql://user:password@host/database?scheme=shedlock&table=shedlock
 ///   mysql://user:password@host/database?scheme=t_lock&table=t_lock&skew=1000
 ///
 /// The parameters of dlock/stores/mysql.hpp that say how to reach the server hold too; `schema` and `prefix` are
@@ -21,8 +22,8 @@
 /// INSERT and DELETE on it; without them waiters only poll. wake=off, the default: they only poll. What other programs
 /// release is found by polling in both cases.
 ///
-/// unique_insert and state_row have no fencing tokens, because no column counts grants and a deleted row keeps no
-/// number: lease::fencing_token() throws std::logic_error. They refuse a table without owner or expiry.
+/// unique_insert, state_row and shedlock have no fencing tokens, because no column counts grants and a deleted row
+/// keeps no number: lease::fencing_token() throws std::logic_error. They refuse a table without owner or expiry.
 
 #include <chrono>
 #include <memory>
@@ -73,6 +74,26 @@ struct state_row_options {
   bool wake = false;
 };
 
+/// ShedLock's table, shedlock(name, lock_until, locked_at, locked_by): a row for each key, which is free when
+/// lock_until has passed. ShedLock's programs must use the database's time (usingDbTime()), and both the server's time
+/// zone. What the URL does not name; each 1 to 64 characters.
+///
+/// | parameter | default    | the column that holds                                                                   |
+/// |-----------|------------|-----------------------------------------------------------------------------------------|
+/// | table     | shedlock   | (the table)                                                                             |
+/// | key       | name       | what is locked: text or bytes with a unique index of its own                            |
+/// | owner     | locked_by  | who holds it: text of 49 characters or more; a release by dlock writes ''               |
+/// | expiry    | lock_until | until when: TIMESTAMP or DATETIME, in UTC                                               |
+/// | since     | locked_at  | since when: TIMESTAMP or DATETIME, in UTC                                               |
+struct shedlock_options {
+  std::string table = "shedlock";
+  std::string key = "name";
+  std::string owner = "locked_by";
+  std::string expiry = "lock_until";
+  std::string since = "locked_at";
+  bool wake = false;
+};
+
 /// The table t_lock(lock_key, request_id, lock_count, timeout, version), and its well-known protocol: read the row,
 /// then compare-and-set by version. lease::fencing_token() is the row's version at the grant: it grows as long as
 /// no program deletes a row of the table or sets a version back, which neither dlock nor the protocol does. Keys are at
@@ -101,6 +122,7 @@ struct t_lock_options {
 /// names what is missing: the table, a column, its type or room, a unique index.
 DLOCK_EXPORT std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_options& options = {});
 DLOCK_EXPORT std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options = {});
+DLOCK_EXPORT std::shared_ptr<store> open_shedlock(store_url url, const shedlock_options& options = {});
 DLOCK_EXPORT std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options = {});
 
 }  // namespace dlock::stores

@@ -35,6 +35,7 @@ constexpr scheme schemes[] = {
     {"lease_table", open_lease_table},
     {"unique_insert", [](store_url url) { return open_unique_insert(std::move(url)); }},
     {"state_row", [](store_url url) { return open_state_row(std::move(url)); }},
+    {"shedlock", [](store_url url) { return open_shedlock(std::move(url)); }},
     {"t_lock", [](store_url url) { return open_t_lock(std::move(url)); }},
     {"named_lock", [](store_url url) { return open_named_lock(std::move(url)); }},
     {"for_update", [](store_url url) { return open_for_update(std::move(url)); }},
@@ -50,6 +51,11 @@ std::shared_ptr<store> open_unique_insert(store_url url, const unique_insert_opt
 std::shared_ptr<store> open_state_row(store_url url, const state_row_options& options) {
   return std::make_shared<mysql::shared_table::shared_table_store>(
       mysql::shared_table::state_row(std::move(url), options));
+}
+
+std::shared_ptr<store> open_shedlock(store_url url, const shedlock_options& options) {
+  return std::make_shared<mysql::shared_table::shared_table_store>(
+      mysql::shared_table::shedlock(std::move(url), options));
 }
 
 std::shared_ptr<store> open_t_lock(store_url url, const t_lock_options& options) {

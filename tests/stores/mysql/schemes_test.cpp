@@ -44,6 +44,13 @@ constexpr scheme state_row{.name = "state_row",
                            .expiry = "expiration_time",
                            .take = ", lock_state=1",
                            .held = "lock_state<>0"};
+constexpr scheme shedlock{.name = "shedlock",
+                          .columns = shedlock_fixture::columns,
+                          .key = "name",
+                          .owner = "locked_by",
+                          .expiry = "lock_until",
+                          .take = "",
+                          .held = "lock_until > UTC_TIMESTAMP(3)"};
 /// So that a failure names it.
 std::ostream& operator<<(std::ostream& out, const scheme& one) { return out << one.name; }
 
@@ -92,6 +99,23 @@ constexpr const char* article_state =
     "lock_name='k' AND lock_state=0";
 constexpr const char* article_free = "UPDATE {t} SET lock_state=0 WHERE lock_name='k' AND lock_state=1";
 
+// What ShedLock 7 sends with usingDbTime(), for a lock of 30 s at most.
+constexpr const char* shedlock_insert =
+    "INSERT IGNORE INTO {t}(name, lock_until, locked_at, locked_by) VALUES('k', TIMESTAMPADD(MICROSECOND, 30000000, "
+    "UTC_TIMESTAMP(3)), UTC_TIMESTAMP(3), 'host-1')";
+constexpr const char* shedlock_update =
+    "UPDATE {t} SET lock_until = TIMESTAMPADD(MICROSECOND, 30000000, UTC_TIMESTAMP(3)), locked_at = UTC_TIMESTAMP(3), "
+    "locked_by = 'host-1' WHERE name = 'k' AND lock_until <= UTC_TIMESTAMP(3)";
+constexpr const char* shedlock_extend =
+    "UPDATE {t} SET lock_until = TIMESTAMPADD(MICROSECOND, 30000000, UTC_TIMESTAMP(3)) WHERE name = 'k' AND locked_by "
+    "= 'host-1' AND lock_until > UTC_TIMESTAMP(3)";
+/// It holds for so many microseconds at least.
+std::string shedlock_unlock(const std::string& at_least) {
+  const auto end = "TIMESTAMPADD(MICROSECOND, " + at_least + ", locked_at)";
+  return "UPDATE {t} SET lock_until = IF (" + end + " > UTC_TIMESTAMP(3) , " + end +
+         ", UTC_TIMESTAMP(3)) WHERE name = 'k' AND locked_by = 'host-1'";
+}
+
 /// What prepare() says; empty: nothing.
 std::string complaint(const std::string& url) {
   return message_of([&] { return open_store(url)->prepare(), 0; });
@@ -106,7 +130,7 @@ TEST_CASE("mysql schemes: a scheme that does not exist is refused with its name 
   CHECK_THROWS_MATCHES(open_store(owner + "?scheme=zookeeper"), std::invalid_argument,
                        Catch::Matchers::Message(
                            "dlock: mysql URL: scheme=zookeeper is not one of lease_table, unique_insert, state_row, "
-                           "t_lock, named_lock, for_update"));
+                           "shedlock, t_lock, named_lock, for_update"));
   CHECK_NOTHROW(open_store(owner + "?scheme=lease_table&prefix=x_"));
   CHECK_THROWS_AS(open_store(owner + "?scheme=unique_insert&prefix=x_"), std::invalid_argument);
   CHECK_THROWS_AS(open_store(owner + "?scheme=state_row&schema=create"), std::invalid_argument);
@@ -199,6 +223,91 @@ TEST_CASE("mysql schemes: state_row never takes over what has no expiry", "[T30]
   CHECK_FALSE(try_key(locks));
 }
 
+TEST_CASE("mysql schemes: shedlock and a program with ShedLock's statements exclude each other", "[T30][T48]") {
+  team other(shedlock);
+  lock_service locks(other.url());
+  auto held = locks.acquire("k", {.ttl = 60s});
+  CHECK_FALSE(other.run(shedlock_insert));
+  CHECK_FALSE(other.run(shedlock_update));
+  CHECK_FALSE(other.run(shedlock_extend));
+  CHECK_FALSE(other.run(shedlock_unlock("0")));
+  CHECK(locks.holder("k")->remaining > 55s);
+  held.release();
+  CHECK_FALSE(locks.holder("k"));
+  CHECK(other.one("SELECT locked_by FROM {t}").empty());
+
+  CHECK(other.run(shedlock_update));
+  CHECK_FALSE(try_key(locks));
+  CHECK(locks.holder("k")->label == "host-1");
+  CHECK_THROWS_AS(locks.force_release("k"), store_error);
+  // A lock that ShedLock keeps for a while after its end (lockAtLeastFor).
+  CHECK(other.run(shedlock_unlock("600000000")));
+  CHECK_FALSE(try_key(locks));
+  CHECK(locks.holder("k")->remaining > 9min);
+  CHECK(other.run(shedlock_unlock("0")));
+  CHECK_FALSE(locks.holder("k"));
+  const auto again = locks.acquire("k");
+  // What is left of a dead program.
+  other.run("DELETE FROM {t}");
+  CHECK(other.run(shedlock_insert));
+  other.run("UPDATE {t} SET lock_until=UTC_TIMESTAMP(3)");
+  CHECK(try_key(locks));
+}
+
+TEST_CASE("mysql schemes: shedlock takes no lock before its end and gives none away, whatever unit a column keeps",
+          "[T25][T28]") {
+  const std::string type = GENERATE("timestamp(3)", "timestamp", "datetime(6)");
+  CAPTURE(type);
+  team other(shedlock);
+  other.run("ALTER TABLE {t} MODIFY lock_until " + type + " NOT NULL DEFAULT CURRENT_TIMESTAMP" +
+            (type == "timestamp" ? "" : type.substr(type.find('('))));
+  lock_service locks(other.url());
+  // Where a column keeps less, ShedLock's own end is rounded, too. The moment before the lease began, in full:
+  const auto before = other.one("SELECT UTC_TIMESTAMP(6)");
+  auto held = locks.acquire("k", {.ttl = 1'401ms, .renewal = renewal::manual});
+  const auto left = [&](const std::string& from) {
+    return std::stoll(other.one("SELECT TIMESTAMPDIFF(MICROSECOND, '" + from + "', lock_until) FROM {t}"));
+  };
+  CHECK(left(before) >= 1'401'000);
+  const auto before_extension = other.one("SELECT UTC_TIMESTAMP(6)");
+  held.renew(2'401ms);
+  CHECK(left(before_extension) >= 2'401'000);
+  held.release();
+  // ShedLock looks by milliseconds.
+  CHECK(eventually([&] { return other.run(shedlock_update); }));
+  other.run("UPDATE {t} SET lock_until=UTC_TIMESTAMP(6) + INTERVAL 1 SECOND");
+  const auto end = std::stoll(other.one("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', lock_until) FROM {t}"));
+  while (!try_key(locks)) {
+  }
+  CHECK(std::stoll(other.one("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")) >= end);
+}
+
+TEST_CASE("mysql schemes: shedlock counts in UTC, whatever time zone the server has", "[T26]") {
+  team other(shedlock);
+  const std::string type = GENERATE("timestamp(3)", "datetime(3)");
+  other.run("ALTER TABLE {t} MODIFY lock_until " + type + " NOT NULL DEFAULT CURRENT_TIMESTAMP(3)");
+  auto root = raw_mysql::root();
+  const auto before = root.one("SELECT @@GLOBAL.time_zone");
+  const std::string zone = GENERATE("+05:30", "-11:00");
+  root.run("SET GLOBAL time_zone='" + zone + "'");
+  {
+    raw_mysql theirs(other.owner);  // a session as the server makes it
+    const auto run = [&](const std::string& sql) { return theirs.run(other.written(sql)) > 0; };
+    lock_service locks(other.url());
+    CHECK(run(shedlock_insert));
+    CHECK_FALSE(try_key(locks));
+    CHECK(locks.holder("k")->remaining < 31s);
+    CHECK(run(shedlock_unlock("0")));
+    const auto held = locks.acquire("k", {.ttl = 30s});
+    CHECK_FALSE(run(shedlock_update));
+    run("UPDATE {t} SET lock_until=UTC_TIMESTAMP(3)");
+    lock_service next(other.url());
+    CHECK(try_key(next));
+    CHECK(run(shedlock_update));
+  }
+  root.run("SET GLOBAL time_zone='" + before + "'");
+}
+
 TEST_CASE("mysql schemes: the job frees what has expired, at most so many rows, and nothing that is held or locked",
           "[T54][T58]") {
   const auto kind = GENERATE(unique_insert, state_row);
@@ -284,7 +393,7 @@ TEST_CASE("mysql schemes: an expiry is never earlier than the lease's end, whate
 }
 
 TEST_CASE("mysql schemes: a renewal that must not wait says at once that another program has the row locked", "[T51]") {
-  const auto kind = GENERATE(unique_insert, state_row);
+  const auto kind = GENERATE(unique_insert, state_row, shedlock);
   CAPTURE(kind);
   team other(kind);
   const auto store = open_store(other.url());

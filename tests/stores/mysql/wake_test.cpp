@@ -677,7 +677,7 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, without the waiter
 
 TEST_CASE("wake: on a team's table, what the URL says of it is checked") {
   const auto owner = mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL");
-  const auto scheme = GENERATE("unique_insert", "state_row", "t_lock");
+  const auto scheme = GENERATE("unique_insert", "state_row", "shedlock", "t_lock");
   const auto with = [&](const std::string& more) { return open_store(owner + "?scheme=" + scheme + more); };
   CHECK_FALSE(with("")->caps().wakes_one);
   CHECK_FALSE(with("&wake=off")->caps().wakes_one);

@@ -163,11 +163,16 @@ const column& layout::owner(const std::string& name, std::size_t characters) con
   return found;
 }
 
-const column& layout::expiry(const std::string& name) const {
-  const auto& found = get(name, "expiry");
+const column& layout::time(const std::string& name, const char* parameter) const {
+  const auto& found = get(name, parameter);
   if (found.type != column_type::timestamp && found.type != column_type::datetime) {
-    refuse(fmt::format("column '{}' (expiry=) is neither TIMESTAMP nor DATETIME", name));
+    refuse(fmt::format("column '{}' ({}=) is neither TIMESTAMP nor DATETIME", name, parameter));
   }
+  return found;
+}
+
+const column& layout::expiry(const std::string& name) const {
+  const auto& found = time(name, "expiry");
   if (found.follows_updates) {
     refuse(fmt::format(
         "column '{}' (expiry=) is ON UPDATE CURRENT_TIMESTAMP: every other update of a row would end its lock. "

@@ -72,6 +72,8 @@ class layout {
   const column& owner(const std::string& name, std::size_t characters) const;
   /// The same for the end of a lease: TIMESTAMP or DATETIME, which no other update of the row changes.
   const column& expiry(const std::string& name) const;
+  /// The same for a date and time.
+  const column& time(const std::string& name, const char* parameter) const;
   /// The same for a number.
   const column& number(const std::string& name, const char* parameter) const;
   /// A column whose value is neither in that column's index nor in the primary key's entry there; null: there is none.

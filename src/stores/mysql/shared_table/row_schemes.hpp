@@ -11,6 +11,7 @@ namespace dlock::stores::mysql::shared_table {
 /// What the URL names comes before `options`. Throw std::invalid_argument naming the parameter and its value.
 table_scheme unique_insert(store_url url, const unique_insert_options& options);
 table_scheme state_row(store_url url, const state_row_options& options);
+table_scheme shedlock(store_url url, const shedlock_options& options);
 
 // ---- dictionaries ---------------------------------------------------------------------------------------------------
 

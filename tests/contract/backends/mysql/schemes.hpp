@@ -90,6 +90,19 @@ class state_row_fixture final : public team_table_fixture {
       "COLLATE='utf8_general_ci' ENGINE=InnoDB";
 };
 
+class shedlock_fixture final : public team_table_fixture {
+ public:
+  explicit shedlock_fixture(std::string with = {}) : team_table_fixture("shedlock", columns, std::move(with)) {}
+  bool may_be_contended() const override { return true; }
+  std::chrono::microseconds rounding() const override { return std::chrono::milliseconds{2}; }
+
+  // As ShedLock's pages have it.
+  static constexpr const char* columns =
+      "(name VARCHAR(64) NOT NULL, lock_until TIMESTAMP(3) NOT NULL, "
+      "locked_at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), locked_by VARCHAR(255) NOT NULL, "
+      "PRIMARY KEY (name))";
+};
+
 class t_lock_fixture final : public team_table_fixture {
  public:
   explicit t_lock_fixture(std::string with = {}) : team_table_fixture("t_lock", columns, std::move(with)) {}
@@ -138,10 +151,11 @@ class named_lock_fixture final : public url_fixture {
   const std::string prefix_ = id128::random().hex().substr(0, 16) + ":";
 };
 
-/// A scheme on a table of a team's: "unique_insert", "state_row" or "t_lock".
+/// A scheme on a table of a team's: "unique_insert", "state_row", "shedlock" or "t_lock".
 inline std::unique_ptr<team_table_fixture> make_team_fixture(const std::string& scheme, const std::string& with = {}) {
   if (scheme == "unique_insert") return std::make_unique<unique_insert_fixture>(with);
   if (scheme == "state_row") return std::make_unique<state_row_fixture>(with);
+  if (scheme == "shedlock") return std::make_unique<shedlock_fixture>(with);
   return std::make_unique<t_lock_fixture>(with);
 }
 

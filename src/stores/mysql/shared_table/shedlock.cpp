@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// scheme=shedlock: ShedLock's published table, beside programs whose JDBC provider goes by the database's time. A row
+/// stays; it is free when lock_until has passed. What is said of ShedLock is what its version 7 sends.
+
+#include "stores/mysql/shared_table/row_schemes.hpp"
+
+namespace dlock::stores::mysql::shared_table {
+namespace {
+
+constexpr sql::named_part shedlock_words[] = {
+    {"granted", "{expiry} = {until}, {since} = {now}, {owner} = :owner"},
+    {"first", "SET {key} = :key, {granted}"},
+    {"free", "{passed}"},
+    // ShedLock leaves its name in the row that it frees.
+    {"taken", "({owner} <> '' OR {in_time})"},
+    {"held", "{in_time}"},
+    {"in_time", "{expiry} > {now}"},
+    // Without our name, so that what comes late finds no grant of that name.
+    {"freed", "{expiry} = {now}, {owner} = ''"},
+};
+
+constexpr sql::named_part shedlock_clock[] = {
+    {"now", "UTC_TIMESTAMP({digits})"},
+    {"passed", "{expiry} <= {now}"},
+    {"remaining", "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), {expiry})"},
+    // {now} is rounded down, and ShedLock takes what ends at this very moment: a unit more, so as not to end early.
+    {"until", "{now} + INTERVAL :ttl + {unit} MICROSECOND"},
+};
+
+/// ShedLock writes UTC's date and time, which a TIMESTAMP takes for that of the session's time zone. So does dlock, in
+/// the zone that sessions have unless they set one.
+constexpr const char* use_default_zone = "SET SESSION time_zone = @@GLOBAL.time_zone";
+
+}  // namespace
+
+table_scheme shedlock(store_url url, const shedlock_options& options) {
+  auto settings = table_settings::take(url, "shedlock", options.table);
+  settings.take_columns(
+      url, {{"key", options.key}, {"owner", options.owner}, {"expiry", options.expiry}, {"since", options.since}});
+  settings.take_wake(url, options.wake);
+  url.expect_no_more_params();
+  return {settings, [settings](const layout& table) {
+            auto words = describe(table, settings, shedlock_words, shedlock_clock);
+            words.set("since", table.time(settings.columns.at("since"), "since").quoted());
+            auto made = sql_of(words, table, settings);
+            made.at_start = {use_default_zone};
+            return made;
+          }};
+}
+
+}  // namespace dlock::stores::mysql::shared_table
