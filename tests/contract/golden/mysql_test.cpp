@@ -66,7 +66,7 @@ TEST_CASE("golden sql: what the store of MySQL sends about rows has not changed"
 }
 
 TEST_CASE("golden sql: what the store of MySQL sends about tables of other programs has not changed") {
-  for (const char* const scheme : {"unique_insert", "state_row", "t_lock"}) {
+  for (const char* const scheme : {"unique_insert", "state_row", "shedlock", "t_lock"}) {
     for (const char* const with : {"", "&wake=on"}) {
       const auto fixture = make_team_fixture(scheme, with);
       mysql_log log;
