@@ -129,7 +129,7 @@ TEST_CASE_METHOD(one_actor, "store: sweeping deletes at most as many rows as it 
   CHECK(sweep(a, 1ms, 2) == 0);
 }
 
-TEST_CASE_METHOD(any_store, "store: clean-up step by step comes to an end, and leaves no idle key") {
+TEST_CASE_METHOD(any_store, "store: clean-up step by step comes to an end, leaves no idle key, and begins anew") {
   actor a(*fixture), dead(*fixture, for_moments);
   std::vector<std::string> names;
   for (int i = 0; i != 7; ++i) {
@@ -137,6 +137,7 @@ TEST_CASE_METHOD(any_store, "store: clean-up step by step comes to an end, and l
     REQUIRE(answer(a.release(names.back(), a.acquire(names.back()))) == outcome::yes);
   }
   dead.acquire("of the dead");
+  a.acquire("held");
   pass_until(*fixture, [&] { return a.at("of the dead").expired; });
   fixture->pass(3 * for_moments);
   std::uint64_t gone = 0;
@@ -149,6 +150,12 @@ TEST_CASE_METHOD(any_store, "store: clean-up step by step comes to an end, and l
   }
   CHECK(gone >= names.size());
   for (const auto& each : names) CHECK(answer(a.poll(each)) == outcome::absent);
+  CHECK(a.at("held").holder == a.id);
+  REQUIRE(answer(a.release("again", a.acquire("again"))) == outcome::yes);
+  pass_until(*fixture, [&] {
+    sweep(a, 1ms, 2);
+    return answer(a.poll("again")) == outcome::absent;
+  });
 }
 
 TEST_CASE_METHOD(any_store, "store: an overview counts dead sessions, and the keys that they left behind") {

@@ -62,44 +62,6 @@ struct cleanup_fixture {
 
 }  // namespace
 
-TEST_CASE("mysql sweep: keys of crashed processes do not stay for ever", "[T58]") {
-  mysql_store_fixture fixture;
-  actor b(fixture);
-  {
-    actor crashed(fixture, 1ms);
-    crashed.acquire("kept");
-    crashed.acquire("own", 1ms);
-    // Neither releases nor closes its session.
-  }
-  pass_until(fixture, [&] {
-    sweep(b, 1us, 100);
-    return answer(b.poll("kept")) == outcome::absent && answer(b.poll("own")) == outcome::absent;
-  });
-  CHECK(b.acquire("kept") == 2);  // above the floor
-}
-
-TEST_CASE("mysql sweep: goes on where the last step ended, and round") {
-  mysql_store_fixture fixture;
-  actor a(fixture), b(fixture);
-  for (int i = 100; i != 150; ++i) {
-    const auto key = "k" + std::to_string(i);
-    REQUIRE(answer(a.release(key, a.acquire(key))) == outcome::yes);
-  }
-  a.acquire("held");
-  fixture.pass(2ms);
-  std::uint64_t gone = 0;
-  for (int steps = 0; gone < 50 && steps != 100; ++steps) {
-    const auto some = sweep(b, 1us, 7);
-    CHECK(some <= 7);
-    gone += some;
-  }
-  CHECK(gone == 50);
-  CHECK(b.at("held").holder == a.id);
-  // Behind the end it begins anew.
-  REQUIRE(answer(a.release("again", a.acquire("again"))) == outcome::yes);
-  pass_until(fixture, [&] { return sweep(b, 1us, 7) == 1; });
-}
-
 TEST_CASE_METHOD(cleanup_fixture,
                  "mysql sweep: what somebody's transaction has locked is passed over, and all else goes", "[T58]") {
   actor dead(fixture), b(fixture);
