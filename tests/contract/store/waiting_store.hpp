@@ -49,6 +49,9 @@ struct waiting_store {
   bool works() {
     return eventually([&] { return listener.yes > listener.no; });
   }
+  /// It has heard that it polls, and can be woken again once it has begun anew.
+  void check_begins_anew(actor& holder);
+
   const std::string key;
   std::shared_ptr<dlock::store> store;
   counting_listener listener{};
@@ -58,6 +61,25 @@ struct waiting_store {
 inline reply release_and_wake(actor& by, std::uint64_t fence, microseconds min_hold = microseconds{0}) {
   return by.run(
       {.action = verb::release, .resource = "k", .session = by.id, .fence = fence, .min_hold = min_hold, .wake = true});
+}
+
+inline void waiting_store::check_begins_anew(actor& holder) {
+  CHECK(eventually([&] { return listener.no == 1; }));
+  unwatch();
+  watch();
+  CHECK(works());
+  CHECK(eventually([&] { return release_and_wake(holder, holder.acquire("k")).waiters == 1; }));
+}
+
+/// `other` polls for "k", and gets it from `one`. `meanwhile`: while it polls.
+inline void check_polls(
+    lock_service& one, lock_service& other, const std::function<void()>& meanwhile = [] {}) {
+  std::optional<lease> held = one.acquire("k");
+  auto waits = std::async(std::launch::async, [&] { return granted(other.acquire("k", {.wait = 60s})); });
+  REQUIRE(eventually([&] { return other.statements() > 5; }));
+  meanwhile();
+  held.reset();
+  CHECK(waits.get());
 }
 
 /// A key that one process holds, and another one that asks for it in order.

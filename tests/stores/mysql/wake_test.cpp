@@ -390,11 +390,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: without the waiter table releases work, an
   CHECK(said.reasons == 1);
   holder.store->unlisten(said);
   lock_service one(fixture.url(), {.close_limit = 0ms}), other(fixture.url() + "&schema=verify", {.close_limit = 0ms});
-  std::optional<lease> held = one.acquire("k");
-  auto waits = std::async(std::launch::async, [&] { return granted(other.acquire("k", {.wait = 60s})); });
-  REQUIRE(eventually([&] { return other.statements() > 5; }));
-  held.reset();
-  CHECK(waits.get());
+  check_polls(one, other);
   CHECK(waiter.listener.yes == 0);
 }
 
@@ -470,12 +466,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a waiter table that lacks a column is said
   CHECK_THAT(said.text(), Catch::Matchers::ContainsSubstring(table("waiter")));
   if (lacks != "the table") CHECK_THAT(said.text(), Catch::Matchers::ContainsSubstring("'w." + lacks + "'"));
   lock_service one(store, {.close_limit = 0ms}), other(fixture.url(), {.close_limit = 0ms});
-  std::optional<lease> held = one.acquire("k");
-  auto waits = std::async(std::launch::async, [&] { return granted(other.acquire("k", {.wait = 60s})); });
-  REQUIRE(eventually([&] { return other.statements() > 5; }));
-  CHECK(one.waiters("k").count == 0);
-  held.reset();
-  CHECK(waits.get());
+  check_polls(one, other, [&] { CHECK(one.waiters("k").count == 0); });
   CHECK(said.reasons == 1);
   store->unlisten(said);
   if (lacks != "held") return;
@@ -660,17 +651,14 @@ TEST_CASE_METHOD(team_wake_fixture, "wake: on a team's table, without the waiter
   store->prepare();
   lock_service one(store, {.close_limit = 0ms});
   lock_service other(user.url(team->url()), {.close_limit = 0ms});
-  std::optional<lease> held = one.acquire("k");
-  auto waits = std::async(std::launch::async, [&] { return granted(other.acquire("k", {.wait = 60s})); });
-  waiting_store waiter(store);
-  const bool registers = lacks == "nothing" || lacks == "DELETE";
   const int reasons = lacks == "nothing" ? 0 : 1;
-  CHECK(eventually([&] { return registers ? waiter.works() : said.reasons == 1; }));
-  waiter.unwatch();
-  CHECK(eventually([&] { return said.reasons == reasons; }));
-  REQUIRE(eventually([&] { return other.statements() > 5; }));
-  held.reset();
-  CHECK(waits.get());
+  check_polls(one, other, [&] {
+    waiting_store waiter(store);
+    const bool registers = lacks == "nothing" || lacks == "DELETE";
+    CHECK(eventually([&] { return registers ? waiter.works() : said.reasons == 1; }));
+    waiter.unwatch();
+    CHECK(eventually([&] { return said.reasons == reasons; }));
+  });
   CHECK(said.reasons == reasons);
   store->unlisten(said);
 }

@@ -469,11 +469,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: where it can't work the store says 
   CHECK(listener.yes + listener.no == 0);
   store->unlisten(said);
   lock_service one(fixture.url(), {.close_limit = 0ms}), other(fixture.url(), {.close_limit = 0ms});
-  std::optional<lease> held = one.acquire("k");
-  auto waits = std::async(std::launch::async, [&] { return granted(other.acquire("k", {.wait = 60s})); });
-  REQUIRE(eventually([&] { return other.statements() > 5; }));
-  held.reset();
-  CHECK(waits.get());
+  check_polls(one, other);
 }
 
 TEST_CASE_METHOD(wake_fixture,
@@ -520,12 +516,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a waiter whose file is cut short he
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
   REQUIRE(::truncate(file.c_str(), 0) == 0);
-  // The thread finds out at its next look.
-  CHECK(eventually([&] { return waiter.listener.no == 1; }));
-  waiter.unwatch();
-  waiter.watch();
-  CHECK(waiter.works());
-  CHECK(eventually([&] { return release_and_wake(holder, holder.acquire("k")).waiters == 1; }));
+  waiter.check_begins_anew(holder);  // the thread finds out at its next poll
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: a file that was removed is made again, and found by releases") {
@@ -533,11 +524,7 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: a file that was removed is made aga
   REQUIRE(waiter.works());
   CHECK(release_and_wake(holder, holder.acquire("k")).waiters == 1);
   std::filesystem::remove(file);
-  CHECK(eventually([&] { return waiter.listener.no == 1; }));
-  waiter.unwatch();
-  waiter.watch();
-  CHECK(waiter.works());
-  CHECK(eventually([&] { return release_and_wake(holder, holder.acquire("k")).waiters == 1; }));
+  waiter.check_begins_anew(holder);
 }
 
 TEST_CASE_METHOD(wake_fixture, "sqlite wake: a store that polls makes no file, and its releases wake all the same") {
