@@ -40,16 +40,12 @@ TEST_CASE_METHOD(service_fixture, "lease: of all who wait for a dead process's k
   auto dead = a.locks.acquire("k", {.ttl = 1s});
   a.store->cut();
   std::vector<std::uint64_t> fences;  // guarded by the lock itself
-  std::vector<std::thread> threads;
   std::vector<std::unique_ptr<process>> others;
   for (int i = 0; i < 3; ++i) others.push_back(std::make_unique<process>(*fixture));
-  for (int i = 0; i < 9; ++i) {
-    threads.emplace_back([&, i] {
-      const auto mine = others[static_cast<std::size_t>(i % 3)]->locks.acquire("k", {.wait = 60s});
-      fences.push_back(fence_of(mine));
-    });
-  }
-  for (auto& each : threads) each.join();
+  on_threads(9, [&](int i) {
+    const auto mine = others[static_cast<std::size_t>(i % 3)]->locks.acquire("k", {.wait = 60s});
+    fences.push_back(fence_of(mine));
+  });
   REQUIRE(fences.size() == 9);
   auto last = fence_of(dead);
   for (const auto fence : fences) {

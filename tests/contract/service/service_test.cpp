@@ -143,28 +143,24 @@ TEST_CASE_METHOD(service_fixture, "service: many threads of several processes, n
   };
   std::array<counter, keys> data;
   std::array<process*, 2> all{&a, &b};
-  std::vector<std::thread> threads;
   std::atomic<int> failed{0};
-  for (int t = 0; t < 6; ++t) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < rounds; ++i) {
-        auto& counter = data[static_cast<std::size_t>(i + t) % keys];
-        const auto key = "k" + std::to_string((i + t) % static_cast<int>(keys));
-        try {
-          const auto held = all[static_cast<std::size_t>(t % 2)]->locks.acquire(
-              key, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
-          // Not the next one to the number: a grant whose answer did not come in time is given back.
-          if (++counter.inside != 1 || (can.fence && fence_of(held) <= counter.last)) ++counter.wrong;
-          counter.last = fence_of(held);
-          ++counter.visits;
-          --counter.inside;
-        } catch (const error&) {
-          ++failed;
-        }
+  on_threads(6, [&](int t) {
+    for (int i = 0; i < rounds; ++i) {
+      auto& counter = data[static_cast<std::size_t>(i + t) % keys];
+      const auto key = "k" + std::to_string((i + t) % static_cast<int>(keys));
+      try {
+        const auto held = all[static_cast<std::size_t>(t % 2)]->locks.acquire(
+            key, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
+        // Not the next one to the number: a grant whose answer did not come in time is given back.
+        if (++counter.inside != 1 || (can.fence && fence_of(held) <= counter.last)) ++counter.wrong;
+        counter.last = fence_of(held);
+        ++counter.visits;
+        --counter.inside;
+      } catch (const error&) {
+        ++failed;
       }
-    });
-  }
-  for (auto& each : threads) each.join();
+    }
+  });
   CHECK(failed == 0);
   CHECK(data[0].visits + data[1].visits == 6 * rounds);
   for (auto& each : data) CHECK(each.wrong == 0);
@@ -475,31 +471,27 @@ TEST_CASE_METHOD(multi_service_fixture, "several keys: threads of two processes 
   std::array<counter, keys> data;
   std::atomic<int> wrong{0};
   std::atomic<int> failed{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 6; ++t) {
-    threads.emplace_back([&, t] {
-      std::mt19937 random(static_cast<unsigned>(t));
-      for (int i = 0; i < 10; ++i) {
-        std::array<std::size_t, keys> order{0, 1, 2, 3, 4};
-        std::shuffle(order.begin(), order.end(), random);
-        std::vector<std::string> names;
-        for (std::size_t k = 0; k <= random() % keys; ++k) names.push_back("k" + std::to_string(order[k]));
-        try {
-          const auto held =
-              (t % 2 == 0 ? a : b).acquire_all(names, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
-          for (const auto& each : held) {
-            auto& counter = data[static_cast<std::size_t>(each.key().back() - '0')];
-            if (++counter.inside != 1 || (can.fence && fence_of(each) <= counter.last)) ++wrong;
-            counter.last = fence_of(each);
-          }
-          for (const auto& each : held) --data[static_cast<std::size_t>(each.key().back() - '0')].inside;
-        } catch (const error&) {
-          ++failed;
+  on_threads(6, [&](int t) {
+    std::mt19937 random(static_cast<unsigned>(t));
+    for (int i = 0; i < 10; ++i) {
+      std::array<std::size_t, keys> order{0, 1, 2, 3, 4};
+      std::shuffle(order.begin(), order.end(), random);
+      std::vector<std::string> names;
+      for (std::size_t k = 0; k <= random() % keys; ++k) names.push_back("k" + std::to_string(order[k]));
+      try {
+        const auto held =
+            (t % 2 == 0 ? a : b).acquire_all(names, {.wait = 60s, .retry = {.pause = 1ms, .max_pause = 5ms}});
+        for (const auto& each : held) {
+          auto& counter = data[static_cast<std::size_t>(each.key().back() - '0')];
+          if (++counter.inside != 1 || (can.fence && fence_of(each) <= counter.last)) ++wrong;
+          counter.last = fence_of(each);
         }
+        for (const auto& each : held) --data[static_cast<std::size_t>(each.key().back() - '0')].inside;
+      } catch (const error&) {
+        ++failed;
       }
-    });
-  }
-  for (auto& each : threads) each.join();
+    }
+  });
   CHECK(wrong == 0);
   CHECK(failed == 0);
   CHECK(a.held_keys().empty());

@@ -8,6 +8,7 @@
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/owner.hpp"
 #include "odb/rows/row_fixture.hpp"
+#include "support/calls.hpp"
 #include "support/test.hpp"
 
 using namespace dlock::test;
@@ -185,18 +186,14 @@ TEST_CASE_METHOD(rows, "claim: eight threads of two services take each row once"
     }
   };
   std::vector<std::string> failures;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&, i] {
-      try {
-        work(i % 2 == 0 ? locks : others);
-      } catch (const std::exception& error) {
-        const std::lock_guard lock(mutex);
-        failures.emplace_back(error.what());
-      }
-    });
-  }
-  for (auto& each : threads) each.join();
+  on_threads(8, [&](int i) {
+    try {
+      work(i % 2 == 0 ? locks : others);
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(mutex);
+      failures.emplace_back(error.what());
+    }
+  });
   CHECK(failures == std::vector<std::string>{});
   CHECK(seen.size() == count);
   for (const auto& [id, times] : seen) CHECK((id > 0 && times == 1));

@@ -33,14 +33,7 @@ TEST_CASE_METHOD(verify_scene, "mysql verify: READ COMMITTED sees what the holde
   connection->execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   odb::transaction t(connection->begin());
   CHECK(load(*bank, 1).balance == balance);
-  elsewhere([this] {
-    auto theirs = others.acquire("wallet:1", {.ttl = 5s});
-    odb::transaction in(begin(*bank));
-    theirs.verify(in);
-    write(*bank, 1, 97);
-    in.commit();
-    theirs.release();
-  });
+  write_elsewhere(97);
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   mine.verify(t);
   CHECK(load(*bank, 1).balance == 97);

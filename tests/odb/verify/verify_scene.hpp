@@ -67,6 +67,17 @@ struct verify_scene {
   bool busy_elsewhere(const std::string& key) {
     return elsewhere([&] { return !granted(others.try_acquire(key, {.ttl = std::chrono::seconds{5}})); });
   }
+  /// Another holder of wallet 1 writes it, verified, and lets go.
+  void write_elsewhere(std::int64_t to) {
+    elsewhere([&] {
+      auto theirs = others.acquire("wallet:1", {.ttl = std::chrono::seconds{5}});
+      odb::transaction in(begin(*bank));
+      theirs.verify(in);
+      write(*bank, 1, to);
+      in.commit();
+      theirs.release();
+    });
+  }
   /// Of a wallet, as somebody else sees it.
   std::int64_t seen(std::uint64_t id) {
     return elsewhere([&] { return read(*bank, id).balance; });

@@ -540,14 +540,7 @@ struct older_view : verify_scene {
   odb::transaction t{bank->begin()};
   older_view() {
     static_cast<void>(load(*bank, 1));
-    elsewhere([this] {
-      auto theirs = others.acquire("wallet:1", {.ttl = 5s});
-      odb::transaction in(begin(*bank));
-      theirs.verify(in);
-      write(*bank, 1, balance - 3);
-      in.commit();
-      theirs.release();
-    });
+    write_elsewhere(balance - 3);
   }
   /// SQLite refuses that transaction's first write.
   template <class F>
@@ -578,14 +571,7 @@ TEST_CASE_METHOD(older_view, "verify: an annotated function is not called in a t
 
 TEST_CASE_METHOD(verify_scene, "verify: a lease that was acquired in a transaction which had not read is as good") {
   odb::transaction t(bank->begin());
-  elsewhere([this] {
-    auto theirs = others.acquire("wallet:1", {.ttl = 5s});
-    odb::transaction in(begin(*bank));
-    theirs.verify(in);
-    write(*bank, 1, 97);
-    in.commit();
-    theirs.release();
-  });
+  write_elsewhere(97);
   auto mine = locks.acquire("wallet:1", {.ttl = 5s});
   mine.verify(t);
   CHECK(load(*bank, 1).balance == 97);

@@ -16,6 +16,7 @@
 #include "contract/backends/mysql/schemes.hpp"
 #include "contract/store/store_contract.hpp"
 #include "odb/verify/bank.hpp"
+#include "support/calls.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
 #include "wallet-odb.hxx"
@@ -241,22 +242,18 @@ TEST_CASE("galera: behind a balancer that takes the nodes in turn every release 
   tcp_proxy balancer(ports);
   lock_service locks(busy_cluster::locks(balancer.port()), {.connections = 6});
   std::atomic<int> lost{0}, granted{0};
-  std::vector<std::thread> threads;
-  for (int number = 0; number != 6; ++number) {
-    threads.emplace_back([&, number] {
-      for (int i = 0; i != 150; ++i) {
-        auto held = locks.try_acquire("galera:turn:" + std::to_string(i % 10 * 6 + number), {.wait = 5s});
-        if (!held) continue;
-        ++granted;
-        try {
-          held.release();
-        } catch (const lock_lost&) {
-          ++lost;
-        }
+  on_threads(6, [&](int number) {
+    for (int i = 0; i != 150; ++i) {
+      auto held = locks.try_acquire("galera:turn:" + std::to_string(i % 10 * 6 + number), {.wait = 5s});
+      if (!held) continue;
+      ++granted;
+      try {
+        held.release();
+      } catch (const lock_lost&) {
+        ++lost;
       }
-    });
-  }
-  for (auto& each : threads) each.join();
+    }
+  });
   CHECK(granted == 900);
   CHECK(lost == 0);
   CHECK(locks.count(event::kind::split_brain) == 0);

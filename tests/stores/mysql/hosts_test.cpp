@@ -313,13 +313,9 @@ TEST_CASE_METHOD(failover_fixture, "mysql failover: an acquire reaches the next 
   auto settings = options();
   settings.release_limit = 20s;
   lock_service locks(both(), settings);
-  std::vector<std::thread> threads;  // so that there are several connections which fall silent
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&, i] {
-      for (int round = 0; round < 20; ++round) locks.acquire(fmt::format("k{}", i)).release();
-    });
-  }
-  for (auto& each : threads) each.join();
+  on_threads(4, [&](int i) {  // so that there are several connections which fall silent
+    for (int round = 0; round < 20; ++round) locks.acquire(fmt::format("k{}", i)).release();
+  });
   near.fall_silent();
   std::optional<lease> held;
   // Two seconds until the first one counts as hung; the others are not tried one by one.

@@ -205,19 +205,15 @@ TEST_CASE_METHOD(t_lock_scene, "t_lock: ours end by the server's clock alone, wi
 }
 
 TEST_CASE_METHOD(t_lock_scene, "t_lock: many first users of a key get no error (fault 1)", "[T48]") {
-  std::vector<std::thread> threads;
   std::atomic<int> granted{0}, failed{0};
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&, i] {
-      try {
-        const auto held = (i % 2 == 0 ? locks : others).acquire("new", {.wait = 60s});
-        ++granted;
-      } catch (const error&) {
-        ++failed;
-      }
-    });
-  }
-  for (auto& each : threads) each.join();
+  on_threads(8, [&](int i) {
+    try {
+      const auto held = (i % 2 == 0 ? locks : others).acquire("new", {.wait = 60s});
+      ++granted;
+    } catch (const error&) {
+      ++failed;
+    }
+  });
   CHECK(granted == 8);
   CHECK(failed == 0);
 }
