@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "simulation/trace.hpp"
 #include "simulation/transactions.hpp"
 
 namespace dlock::simulation {
@@ -62,6 +63,9 @@ application::service_pointer application::make_service() {
 
 void application::news::on(const event& what) {
   auto& in = of_.scene_.in;
+  in.mix(static_cast<std::uint64_t>(what.what));
+  trace(in, what.key);
+  in.mix(what.fence);
   if (what.what == event::kind::lost) {
     in.tell(of_.process_.name(),
             [&] { return fmt::format("key {}: loses fence {}: {}", what.key, what.fence, to_string(what.reason)); });
@@ -103,6 +107,7 @@ void application::run_thread() {
     try {
       one_round();
     } catch (const dlock::error& error) {
+      scene_.in.mix(static_cast<std::uint64_t>(error.code().value()));
       scene_.in.tell(process_.name(), [&] { return std::string("gets ") + error.what(); });
     }
     if (often(5)) linger(200 * millisecond);
@@ -268,6 +273,8 @@ application::asking::asking(application& in, const lock_key& key, bool waits) : 
 }
 
 application::asking::~asking() {
+  trace(in_.scene_.in, key_.view());
+  in_.scene_.in.mix(std::uint64_t{has_it_});
   if (has_it_) return;
   if (waits_) in_.scene_.sees.wait_ends(in_.process_, key_.view(), false);
   in_.scene_.in.tell(in_.process_.name(), [&] { return fmt::format("key {}: gets nothing", key_.view()); });
@@ -275,6 +282,8 @@ application::asking::~asking() {
 
 void application::took(const lease& held) {
   ++scene_.acquires;
+  trace(scene_.in, held.key());
+  scene_.in.mix(fence_of(held));
   if (!held.reentered()) scene_.sees.handed_out(process_, grant_of(held));
   scene_.in.tell(process_.name(), [&] { return fmt::format("key {}: has fence {}", held.key(), fence_of(held)); });
 }

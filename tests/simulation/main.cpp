@@ -14,11 +14,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "simulation/run.hpp"
+#include "simulation/trace.hpp"
 
 namespace {
 
@@ -36,6 +38,8 @@ struct wishes {
   std::string progress{};
   bool reduce = true;
   bool quiet = false;
+  bool hash = false;
+  std::string expected{};
 
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -77,13 +81,16 @@ void wishes::settle() {
 
 struct totals : counts {
   std::uint64_t runs = 0;
+  std::uint64_t hash = 0;
 
-  void add(const result& run) {
+  void add(std::uint64_t seed, const result& run) {
     ++runs;
+    hash += share_of(seed, run.digest);
     counts::add(run);
   }
   void add(const totals& others) {
     runs += others.runs;
+    hash += others.hash;
     counts::add(others);
   }
 };
@@ -151,7 +158,7 @@ bool run_all(const wishes& want, std::uint64_t from, std::uint64_t step, totals&
     const auto how = plan::of(seed, want.may);
     watch(seed);
     const auto came = simulate(how, want.wrong);
-    all.add(came);
+    all.add(seed, came);
     if (came.failure.empty()) continue;
     watch(seed, 0);
     fmt::print("seed {} fails, the run number {}: {}\n", seed, all.runs, came.failure);
@@ -188,6 +195,22 @@ bool run_in_processes(const wishes& want, totals& all) {
   return well;
 }
 
+/// Whether the file that was named says the same of these seeds.
+bool as_expected(const wishes& want, std::uint64_t hash) {
+  if (want.expected.empty()) return true;
+  std::ifstream file(want.expected);
+  const auto ours = fmt::format("{:016x}", hash);
+  for (std::string line, seeds, known; std::getline(file, line);) {
+    std::istringstream(line) >> seeds >> known;
+    if (seeds != want.seeds) continue;
+    if (known == ours) return true;
+    fmt::print("the hash of seeds {} is {}, and was {}: some statement, answer or result of them is another one\n",
+               seeds, ours, known);
+    return false;
+  }
+  throw std::invalid_argument(want.expected + " says nothing of the seeds " + want.seeds);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -204,6 +227,10 @@ int main(int argc, char** argv) try {
   app.add_option("--progress", want.progress, "a file that always has the seed of the present run");
   app.add_flag("!--as-is", want.reduce, "a failing run is not reduced");
   app.add_flag("--quiet", want.quiet, "say only the first seed that fails");
+  app.add_flag("--hash", want.hash,
+               "say one number for all statements, answers and results: the same for the same seeds");
+  app.add_option("--expect", want.expected,
+                 "a file with lines \"N..M HASH\": fails unless the line of these seeds has the hash that comes out");
   CLI11_PARSE(app, argc, argv);
   want.settle();
 
@@ -218,6 +245,8 @@ int main(int argc, char** argv) try {
              all.acquires, all.grants, all.take_overs, all.statements, all.faults, all.steps);
   fmt::print("{:.0f} s simulated in {:.1f} s, {:.1f} of the processor: {:.0f} acquires a second and processor\n",
              static_cast<double>(all.time) / 1e6, seconds_since(begun), used, static_cast<double>(all.acquires) / used);
+  if (want.hash) fmt::print("hash of seeds {}: {:016x}\n", want.seeds, all.hash);
+  if (well && !as_expected(want, all.hash)) return 1;
   fmt::print("the longest a call took beyond its wait: {} ms\n", all.longest / 1'000);
   return well ? 0 : 1;
 } catch (const std::exception& error) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "simulation/trace.hpp"
+
 namespace dlock::simulation {
 
 namespace {
@@ -133,6 +135,9 @@ void server::arrive(const std::shared_ptr<job>& one) {
   }
   one->begun = true;
   one->clock = clock();
+  world_.mix(one->connection);
+  for (const auto& each : one->asks) trace(world_, each);
+  if (one->what == job::kind::session) trace(world_, one->action, one->record);
   const auto stall = stall_of(*one);
   if (stall == 0) return execute(one);
   ++faults;
@@ -261,7 +266,7 @@ void server::execute(const std::shared_ptr<job>& one) {
     }
   }
   one->done = true;
-  world_.mix(static_cast<std::uint64_t>(one->answers.front().result) + 8 * one->answers.front().fence);
+  for (const auto& each : one->answers) trace(world_, each);
   if (one->sender != nullptr) one->sender->done(*one);
 }
 
