@@ -163,6 +163,7 @@ bool run_all(const wishes& want, std::uint64_t from, std::uint64_t step, totals&
     watch(seed, 0);
     fmt::print("seed {} fails, the run number {}: {}\n", seed, all.runs, came.failure);
     std::fflush(stdout);
+    if (want.hash) continue;  // it counts as the others do
     if (!want.quiet) show(how, want);
     std::fflush(stdout);
     return false;
@@ -228,7 +229,8 @@ int main(int argc, char** argv) try {
   app.add_flag("!--as-is", want.reduce, "a failing run is not reduced");
   app.add_flag("--quiet", want.quiet, "say only the first seed that fails");
   app.add_flag("--hash", want.hash,
-               "say one number for all statements, answers and results: the same for the same seeds");
+               "say one number for all statements, answers and results: the same for the same seeds. Names seeds that "
+               "fail, and goes on");
   app.add_option("--expect", want.expected,
                  "a file with lines \"N..M HASH\": fails unless the line of these seeds has the hash that comes out");
   CLI11_PARSE(app, argc, argv);
