@@ -108,11 +108,10 @@ row_table named_table(const odb::database& db, const row_class& entity) {
     throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
                       why.transient);
   }
-  const bool missing = why.text.find(" no ") != std::string::npos || why.text.find("not exist") != std::string::npos;
   throw std::invalid_argument("dlock: " + text +
-                              (missing ? "; ODB's schema of the class makes the table, and "
-                                         "dlock::add_lock_columns_sql() tells how to add the lock columns to one"
-                                       : ""));
+                              (why.missing ? "; ODB's schema of the class makes the table, and "
+                                             "dlock::add_lock_columns_sql() tells how to add the lock columns to one"
+                                           : ""));
 }
 
 /// Databases take names that differ in the case of their letters for the same column.

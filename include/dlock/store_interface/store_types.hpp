@@ -46,6 +46,7 @@ struct fault {
   bool connection = false;  ///< the connection broke, or none could be made
   bool contended = false;   ///< a row lock was not to be had in time (1205, 3572): counts as busy
   bool full = false;        ///< connecting: the server works, and has no more connections to give (1040)
+  bool missing = false;     ///< a table of the application's, or one of its lock columns, is not there
   std::string text{};       ///< safe to show: no password, no parameter value
 };
 

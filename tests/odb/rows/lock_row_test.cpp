@@ -78,7 +78,17 @@ TEST_CASE_METHOD(rows,
 TEST_CASE_METHOD(rows, "row lock: a table without the lock columns is refused with the name of what is missing") {
   sql("ALTER TABLE orders RENAME COLUMN lock_fence TO lock_fence_2");
   const auto error = caught<std::invalid_argument>([&] { return dlock::row<order>(locks, db, 1); });
-  CHECK(std::string(error.what()).find("lock_fence") != std::string::npos);
+  CHECK_THAT(error.what(), ContainsSubstring("lock_fence") && ContainsSubstring("add_lock_columns_sql"));
+  sql("DROP TABLE orders");
+  CHECK_THROWS_WITH(dlock::row<order>(locks, db, 1), ContainsSubstring("add_lock_columns_sql"));
+}
+
+TEST_CASE_METHOD(rows, "row lock: where nothing is missing, a refused table is not told to add what it has") {
+  sql("DROP TABLE orders");
+  sql("CREATE TABLE orders (id INTEGER NOT NULL, status VARCHAR(40), amount BIGINT, lock_owner VARCHAR(50) NULL, "
+      "lock_expires_at_us BIGINT NULL, lock_fence BIGINT NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 1)");
+  CHECK_THROWS_WITH(dlock::row<order>(locks, db, 1),
+                    ContainsSubstring("has no primary key") && !ContainsSubstring("add_lock_columns_sql"));
 }
 
 TEST_CASE_METHOD(rows, "row lock: a table is looked at once for each service and database") {

@@ -74,7 +74,7 @@ class table_description {
 
   /// What is wrong with it; empty: nothing.
   std::string take_columns(const mysql_rows& rows) {
-    if (rows.empty()) return "there is no such table, or the user may not see it";
+    if (rows.empty()) return missing("there is no such table, or the user may not see it");
     schema_ = rows.front().at(0).value_or("");
     const auto engine = rows.front().at(1).value_or("(none)");
     if (base::lower_case(engine) != "innodb") return fmt::format("it has the engine {}: row locks need InnoDB", engine);
@@ -113,7 +113,16 @@ class table_description {
     return {};
   }
 
+  /// Whether what is wrong is that the table or a lock column is not there.
+  bool is_missing() const noexcept { return missing_; }
+
  private:
+  std::string missing(std::string wrong) {
+    missing_ = true;
+    return wrong;
+  }
+  std::string no_column(const std::string& name) { return missing(fmt::format("it has no column {}", name)); }
+
   /// Database (may be empty) and table.
   std::pair<std::string, std::string> split() const {
     auto name = sql::bare_name(table_.table, '`');
@@ -132,7 +141,7 @@ class table_description {
 
   std::string check_owner() {
     const auto* const owner = find(table_.owner);
-    if (owner == nullptr) return fmt::format("it has no column {}", table_.owner);
+    if (owner == nullptr) return no_column(table_.owner);
     // Not BINARY: it fills up with zero bytes what is shorter, and that is nobody's name any more.
     const bool text = owner->type.find("char") != std::string::npos || owner->type == "varbinary";
     if (!text || owner->size < 50) {
@@ -145,7 +154,7 @@ class table_description {
 
   std::string check_expiry() {
     const auto* const expiry = find(table_.expires_at);
-    if (expiry == nullptr) return fmt::format("it has no column {}", table_.expires_at);
+    if (expiry == nullptr) return no_column(table_.expires_at);
     if (table_.renewal == row_renewal::session) {
       if (expiry->type == "bigint" && expiry->nullable) return {};
       return fmt::format("column {} is {}: it must be BIGINT NULL", table_.expires_at, expiry->type);
@@ -165,7 +174,7 @@ class table_description {
     for (const auto* const name : {&table_.fence, &table_.version}) {
       if (name->empty()) continue;
       const auto* const counter = find(*name);
-      if (counter == nullptr) return fmt::format("it has no column {}", *name);
+      if (counter == nullptr) return no_column(*name);
       const bool wide = counter->type == "bigint" || counter->type == "int" || counter->type == "mediumint";
       if (!wide || counter->nullable) return fmt::format("column {} must be an integer that is NOT NULL", *name);
     }
@@ -175,6 +184,7 @@ class table_description {
   row_table& table_;
   std::string schema_{};
   std::map<std::string, column> columns_{};
+  bool missing_ = false;
 };
 
 }  // namespace
@@ -323,6 +333,7 @@ outcome describe_table(MYSQL* handle, row_table& table, fault& why) {
   const auto refuse = [&](const std::string& wrong) {
     if (wrong.empty()) return false;
     why = make_own_fault(fmt::format("table {}: {}", table.table, wrong));
+    why.missing = poll.is_missing();
     return true;
   };
   const bool offsets = is_mariadb(handle) || mysql_get_server_version(handle) >= 80'019;

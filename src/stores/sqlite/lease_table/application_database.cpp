@@ -64,13 +64,14 @@ bool holds_numbers(const std::string& type) {
                      [&](std::string_view kind) { return type.find(kind) != std::string::npos; });
 }
 
-/// What is wrong with the lock columns; empty: nothing. Sets owner_not_null.
-std::string check_columns(const description& found, row_table& table) {
+/// What is wrong with the lock columns; empty: nothing. Sets owner_not_null, and `absent` if one is not there.
+std::string check_columns(const description& found, row_table& table, bool& absent) {
   const auto find = [&](const std::string& name) -> const column* {
     const auto at = found.columns.find(base::lower_case(sql::bare_name(name, '"')));
     return at == found.columns.end() ? nullptr : &at->second;
   };
-  const auto missing = [](const std::string& name, const char* purpose) {
+  const auto missing = [&](const std::string& name, const char* purpose) {
+    absent = true;
     return fmt::format("has no column {} ({})", name, purpose);
   };
   const column* owner = find(table.owner);
@@ -230,8 +231,9 @@ outcome sqlite_application_database::describe(odb::connection& with, row_table& 
 }
 
 outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table, fault& why) {
-  const auto refuse = [&](std::string_view problem) {
-    why = {.text = fmt::format("SQLite file '{}': table {} {}", file.settings.path, table.table, problem)};
+  const auto refuse = [&](std::string_view problem, bool missing = false) {
+    why = {.missing = missing,
+           .text = fmt::format("SQLite file '{}': table {} {}", file.settings.path, table.table, problem)};
     return outcome::failed;
   };
   if (handle == nullptr) return refuse("is not in it: the connection is to another kind of database");
@@ -240,9 +242,10 @@ outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table
     why = sqlite_fault(code, file.settings.path, ::sqlite3_errmsg(handle));
     return outcome::failed;
   }
-  if (found.columns.empty()) return refuse("does not exist");
+  if (found.columns.empty()) return refuse("does not exist", true);
   if (found.key.empty()) return refuse("has no primary key, by which its rows could be locked");
-  if (const std::string wrong = check_columns(found, table); !wrong.empty()) return refuse(wrong);
+  bool absent = false;
+  if (const std::string wrong = check_columns(found, table, absent); !wrong.empty()) return refuse(wrong, absent);
   table.id.clear();
   for (const auto& [position, name] : found.key) table.id.push_back(sql::quoted_name(name, '"'));
   if (table.label.empty()) table.label = sql::bare_name(table.table, '"');
