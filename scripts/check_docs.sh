@@ -160,7 +160,7 @@ limit docs/row-locks.md src/engine/statements/batch.hpp 'most = ' 'up to {} rows
 limit docs/row-locks.md src/odb/claim.cpp 'most_rows = ' '(at most {})'
 limit docs/protocol.md src/engine/background/session_keeper.cpp 'return ' 'more than {} + 2 × `connections`'
 limit docs/guarantees.md src/engine/background/session_keeper.cpp 'return ' 'more than {} + 2 × `connections`'
-limit docs/protocol.md src/stores/mysql/lease_table/sweep.cpp 'window = ' 'windows of {} rows'
+limit docs/protocol.md src/stores/sql/clean_up.cpp 'window = ' 'windows of {} rows'
 limit docs/protocol.md src/engine/background/background_work.cpp 'most_rows = ' '({} of a kind)'
 limit docs/redis.md src/stores/redis/leases/store.cpp 'window = ' 'windows of {},'
 limit docs/redis.md src/stores/redis/leases/store.cpp 'most_checked = ' 'up to {} locks'

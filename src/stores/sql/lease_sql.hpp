@@ -34,11 +34,6 @@ enum class statement_id : unsigned char {
   // Of SQLite alone:
   latest,
   poll_session,
-  sweep_sessions,
-  sweep_session,
-  sweep_keys,
-  sweep_floor,
-  sweep_key,
   count_  // how many there are
 };
 
@@ -59,9 +54,6 @@ enum class parameter : unsigned char {
   // Of SQLite alone:
   now,
   boot,
-  idle,
-  most,
-  after,
   // Of rows of the application's:
   owner,
   verified_owner,
@@ -74,10 +66,10 @@ enum class parameter : unsigned char {
   count_
 };
 constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::id)> parameter_names{
-    "key",          "session", "nonce",  "fence", "own_ttl",        "min_hold",   "holder",
-    "seen_fence",   "ttl",     "host",   "pid",   "label",          "now",        "boot",
-    "idle",         "most",    "after",  "owner", "verified_owner", "seen_owner", "seen_verified_owner",
-    "seen_session", "expiry",  "horizon"};
+    "key",          "session",    "nonce",  "fence",          "own_ttl",    "min_hold",
+    "holder",       "seen_fence", "ttl",    "host",           "pid",        "label",
+    "now",          "boot",       "owner",  "verified_owner", "seen_owner", "seen_verified_owner",
+    "seen_session", "expiry",     "horizon"};
 /// Of those, the names that statements about lock tables have.
 constexpr auto lock_parameters = std::span(parameter_names).first(static_cast<std::size_t>(parameter::owner));
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "stores/sql/named_sql.hpp"
 
@@ -11,10 +12,10 @@ namespace dlock::stores::sql {
 namespace {
 
 template <class Number, class Parse>
-Number number_in(const sql_row::cell& cell, Parse parse) {
-  if (const auto* const number = std::get_if<std::int64_t>(&cell)) return static_cast<Number>(*number);
-  if (const auto* const number = std::get_if<std::uint64_t>(&cell)) return static_cast<Number>(*number);
-  const auto* const text = std::get_if<std::string>(&cell);
+Number number_in(const sql_row::cell& value, Parse parse) {
+  if (const auto* const number = std::get_if<std::int64_t>(&value)) return static_cast<Number>(*number);
+  if (const auto* const number = std::get_if<std::uint64_t>(&value)) return static_cast<Number>(*number);
+  const auto* const text = std::get_if<std::string>(&value);
   return text == nullptr ? Number{0} : Number{parse(text->c_str(), nullptr, 10)};
 }
 
@@ -45,10 +46,12 @@ id128 sql_row::id(std::size_t column) const {
 }
 
 row_value sql_row::key(std::size_t column) const {
-  const auto& cell = cells_.at(column);
-  if (const auto* const number = std::get_if<std::int64_t>(&cell)) return *number;
-  if (const auto* const number = std::get_if<std::uint64_t>(&cell)) return *number;
-  return std::string(text(column));
+  const auto& value = cells_.at(column);
+  if (std::holds_alternative<std::int64_t>(value)) return std::get<std::int64_t>(value);
+  if (!std::holds_alternative<std::uint64_t>(value)) return std::string(text(column));
+  const auto number = std::get<std::uint64_t>(value);
+  if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return number;
+  return static_cast<std::int64_t>(number);
 }
 
 std::string write_out(std::string_view sql, sql_values values, std::string (*literal)(const sql_value& value)) {

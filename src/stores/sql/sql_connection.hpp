@@ -44,7 +44,7 @@ class sql_values {
  public:
   sql_values() = default;
   sql_values(std::initializer_list<sql_parameter> all) noexcept : all_(all.begin(), all.size()) {}
-  sql_values(std::span<const sql_parameter> all) noexcept : all_(all) {}
+  sql_values(const std::vector<sql_parameter>& all) noexcept : all_(all) {}
 
   auto begin() const noexcept { return all_.begin(); }
   auto end() const noexcept { return all_.end(); }

@@ -31,9 +31,6 @@ struct statement_values {
   // SQLite alone:
   std::int64_t now = 0;  ///< microseconds since boot, read anew for each try
   std::string_view boot{};
-  std::int64_t idle = 0;
-  std::int64_t most = 0;
-  std::int64_t after = 0;  ///< a rowid
   // Of rows:
   const row_id* row = nullptr;
   std::string_view owner{};

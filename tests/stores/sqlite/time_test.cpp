@@ -198,9 +198,10 @@ class cleaner {
     REQUIRE(connection_ != nullptr);
   }
 
-  /// How many rows went. `between` happens when the statement with that number begins: a step looks for sessions (1),
-  /// then for keys (2), and begins a transaction (3); with idle 0, or if there are dead sessions, that comes second.
-  std::uint64_t sweep(microseconds idle, std::size_t limit = 100, std::function<void()> between = {}, int before = 3) {
+  /// How many rows went. `between` happens before the transaction of a step: it looks for dead sessions, for the end of
+  /// what it reads, and for keys, or, with idle 0, for those of the dead sessions that hold any.
+  std::uint64_t sweep(microseconds idle, std::size_t limit = 100, std::function<void()> between = {}) {
+    constexpr int before = 4;
     int asked = 0;
     fixture_.cleaners->before_now = [&] {
       if (++asked != before || !between) return;
@@ -264,10 +265,8 @@ TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: many dead sessions go step by s
   }
   pass(1h);
   cleaner cleaner(*this);
-  CHECK(cleaner.sweep(1h, 10) == 20);
-  CHECK(cleaner.sweep(1h, 10) == 20);
-  CHECK(cleaner.sweep(1h, 10) == 10);
-  CHECK(cleaner.sweep(1h, 10) == 0);
+  // A session may go when the way has come to the end of the keys, and none names it.
+  for (const std::uint64_t expected : {10U, 10U, 5U + 10U, 10U, 5U, 0U}) CHECK(cleaner.sweep(1h, 10) == expected);
   CHECK(alive.renew(100h) == outcome::yes);
 }
 
@@ -356,7 +355,7 @@ TEST_CASE_METHOD(cleanup_fixture, "sqlite sweep: a session that holds nothing an
   const auto renew = [&] {
     raw.run("UPDATE dlock_session SET expires_at_us = expires_at_us + 1 WHERE id = x'" + renewed.id.hex() + "'");
   };
-  CHECK(cleaner.sweep(0us, 100, renew, 2) == 1);
+  CHECK(cleaner.sweep(0us, 100, renew) == 1);
   CHECK(raw.text("SELECT lower(hex(id)) FROM dlock_session") == renewed.id.hex());
 }
 

@@ -27,7 +27,6 @@ constexpr sql::named_part words[] = {
     {"boot", "''"},
     {"connection", "CONNECTION_ID()"},
     {"other_boot", ""},
-    {"shown_session", "HEX(s.{session.id})"},
     {"wide_fence", "CAST(h.fence AS DECIMAL(30))"},
     {"find_waiter",
      "(SELECT LAST_INSERT_ID(COALESCE(("

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -10,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "stores/key_listeners.hpp"
 #include "stores/mysql/client/client.hpp"
@@ -19,6 +17,7 @@
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/mysql/parked/parked_waiters.hpp"
+#include "stores/sql/admin.hpp"
 #include "stores/sql/application_database.hpp"
 #include "stores/sql/schema.hpp"
 
@@ -99,35 +98,26 @@ class mysql_application_database final : public sql::application_database {
   lease_tables& tables_;
 };
 
-/// Where clean-up is on its way through the lock table.
-struct mysql_cleanup_cursor {
-  std::string after{};                   ///< it goes on behind this key; empty: it begins
-  std::set<std::string> dead{};          ///< sessions that were dead when it began, and were not met on the way
-  std::vector<std::string> forgotten{};  ///< those left at its end: nothing names them, so they may go
-};
-
 /// Answers operators and clean-up about the lock tables.
-class mysql_admin final : public store_admin {
+class mysql_admin final : public sql::lease_admin {
  public:
-  explicit mysql_admin(lease_tables& tables) : tables_(tables) {}
+  explicit mysql_admin(lease_tables& tables) : lease_admin(tables.sql.names(), '`'), tables_(tables) {}
 
-  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept override;
-  reply list(connection& on, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& found) noexcept override;
-  reply revoke(connection& on, const request& key) noexcept override;
-  reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept override;
-  reply overview(connection& on, std::size_t limit, store_overview& found) noexcept override;
   reply waiters(connection& on, std::string_view key, std::size_t limit, waiter_overview& found) noexcept override;
-  reply row_tables(connection& on, std::string_view name,
-                   std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
-  reply held_rows(connection& on, const std::shared_ptr<const row_table>& table, std::size_t limit,
-                  std::vector<held_row>& found) noexcept override;
   reply examine(connection& on, std::vector<store_finding>& found) noexcept override;
 
  private:
+  reply count_waiters(sql::sql_connection& on, std::vector<holder_info>& of) override;
+  reply read_tables_id(sql::sql_connection& on) override;
+  sql::tables_id tables() const noexcept override { return tables_.row_sql.tables(); }
+  row_question holder_of(const row_id& row) const override;
+  row_question holders_in(const row_table& table, std::size_t limit) const override;
+  row_question revoke_holder_of(const row_id& row) const override;
+  row_question tables_with_locks(std::string_view name) const override;
+  reply read_size(sql::sql_connection& on, std::string& size) const override;
+  reply describe(sql::sql_connection& on, row_table& table) const override;
+
   lease_tables& tables_;
-  base::mutex cleanup_mutex_;
-  mysql_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
 };
 
 /// Locks in tables of MySQL or MariaDB. The rules that the comments name are those of docs/protocol.md.

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "stores/findings.hpp"
-#include "stores/sql/holder_rows.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -21,7 +20,7 @@ class examination {
   examination(lease_connection& with, std::vector<store_finding>& to) : with_(with), found_(to) {}
 
   reply run() {
-    if (!check_durability() || !check_tables() || !check_others()) return answer_;
+    if (!check_durability() || !check_others()) return answer_;
     check_rights();
     check_file_system();
     check_log();
@@ -30,21 +29,17 @@ class examination {
 
  private:
   /// The rows of a statement.
-  template <class Row>
-  bool ask(const std::string& text, Row&& row) {
+  bool ask(const std::string& text, sql::sql_rows& rows) {
     const auto statements = answer_.statements + 1;
-    answer_ = with_.read_once(
-        sql::in_one_line(text), [](auto&&...) {}, row);
+    answer_ = with_.read({text, "examine"}, {}, rows);
     answer_.statements = statements;
     return answer_.result == outcome::yes;
   }
 
   bool check_durability() {
-    std::string journal, synchronous;
-    const bool asked =
-        ask("PRAGMA journal_mode", [&](const sqlite_statement& s) { journal = s.text(0); }) &&
-        ask("PRAGMA synchronous", [&](const sqlite_statement& s) { synchronous = std::to_string(s.integer(0)); });
-    if (!asked) return false;
+    sql::sql_rows modes, levels;
+    if (!ask("PRAGMA journal_mode", modes) || !ask("PRAGMA synchronous", levels)) return false;
+    const auto journal = std::string(modes.at(0).text(0)), synchronous = std::to_string(levels.at(0).integer(0));
     const auto value =
         fmt::format("SQLite {}, journal_mode = {}, synchronous = {}", ::sqlite3_libversion(), journal, synchronous);
     if (journal == "wal" && synchronous == "2") {
@@ -56,37 +51,16 @@ class examination {
     return true;
   }
 
-  bool check_tables() {
-    const auto& names = with_.file().names;
-    std::string version;
-    bool migrating = false;
-    const bool asked =
-        ask(names.expand("SELECT version, migration FROM {version} WHERE name = '") + sql::table_names::schema + "'",
-            [&](const sqlite_statement& s) {
-              version = s.text(0);
-              migrating = s.integer(1) != 0;
-            });
-    if (!asked) return false;
-    if (migrating) {
-      found_.problem("tables", fmt::format("version {}, a migration was not finished", version),
-                     "No program can work with them.", "Start one program with schema=create.");
-    } else {
-      found_.good("tables", "version " + version);
-    }
-    return true;
-  }
-
   /// Tables of the application's in the same file.
   bool check_others() {
+    sql::sql_rows tables;
+    if (!ask("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'", tables))
+      return false;
     std::string others;
-    const auto& prefix = with_.file().names.prefix();
-    const bool asked =
-        ask("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
-            [&](const sqlite_statement& s) {
-              const std::string name(s.text(0));
-              if (!name.starts_with(prefix)) others += (others.empty() ? "" : ", ") + name;
-            });
-    if (!asked) return false;
+    for (const auto& table : tables) {
+      const auto name = table.text(0);
+      if (!name.starts_with(with_.file().names.prefix())) others.append(others.empty() ? "" : ", ").append(name);
+    }
     if (others.empty()) {
       found_.good("other tables", "none");
     } else {
@@ -138,18 +112,12 @@ class examination {
 
 }  // namespace
 
-reply sqlite_admin::examine(connection& on, std::vector<store_finding>& out) noexcept {
-  return reply_or_in_doubt(on, [&](lease_connection& c) {
-    auto answer = examination(c, out).run();
-    if (answer.result != outcome::yes) return answer;
-    store_overview all;
-    answer = overview(on, 0, all);
-    if (answer.result != outcome::yes) return answer;
+reply sqlite_admin::examine(connection& connection, std::vector<store_finding>& out) noexcept {
+  return sql::attempt<lease_connection>(connection, "examine", [&](lease_connection& on) {
     findings found(out);
-    found.good("size", fmt::format("keys: {}, held: {}, sessions: {}", all.keys, all.held,
-                                   all.sessions_alive + all.sessions_dead));
-    sql::examine_dead_holders(all, found);
-    return answer;
+    auto answer = examination(on, out).run();
+    if (answer.result == outcome::yes) answer = examine_tables(on, found);
+    return answer.result == outcome::yes ? examine_keys(on, found) : answer;
   });
 }
 

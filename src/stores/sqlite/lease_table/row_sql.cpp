@@ -40,10 +40,15 @@ constexpr row_word row_words[] = {
     {"free_from", "{expires_at}"},
     // What became of the holder's session is read by a separate statement.
     {"polled_row", "{owner}, {fence}, {free_from} FROM {table}"},
+    {"remaining", "COALESCE({free_from} - :row_now, s.{session.expires_at_us} - :now)", row_word::by_column},
+    // The horizon is row_horizon.
+    {"remaining",
+     "CASE WHEN {free_from} > :row_now + 2678400000000 THEN 0 "
+     "ELSE COALESCE({free_from} - :row_now, s.{session.expires_at_us} - :now) END"},
     // What row_holder() says of its columns.
     {"holder",
-     "{owner}, {fence}, {free_from}, s.{session.expires_at_us}, s.{session.host}, s.{session.pid}, s.{session.label}, "
-     "s.{session.revoked}, s.{session.ttl_us}, s.{session.boot} "
+     "{owner}, {fence}, {free_from} IS NULL, s.{session.id} IS NULL{other_boot}, {remaining}, "
+     "s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked} "
      "FROM {table} LEFT JOIN {session} s ON lower(hex(s.{session.id})) = substr({owner}, 1, 32)"},
 };
 
@@ -147,10 +152,13 @@ std::string row_holders(const row_table& plain, const sql::table_names& names, s
   const auto table = sql::qualified(plain, quote);
   std::string ids;
   for (const auto& each : table.id) ids += (ids.empty() ? "" : ", ") + each;
-  return row_text(table, names)
-      .set("ids", ids)
-      .set("limit", std::to_string(limit))
-      .fill("SELECT {ids}, {holder} WHERE COALESCE({owner}, '') <> '' ORDER BY {ids} LIMIT {limit}");
+  return row_text(table, names).set("ids", ids).set("limit", std::to_string(limit)).fill(R"(
+SELECT {ids}, {holder}
+WHERE COALESCE({owner}, '') <> ''
+  AND ({free_from} IS NULL OR {remaining} > 0)
+ORDER BY {ids}
+LIMIT {limit}
+)");
 }
 
 std::string row_revoke(const row_id& row, const sql::table_names& names) {

@@ -42,8 +42,8 @@ verification::parameter row_argument(const row_value& value);
 
 /// A condition that names the rows by their ids.
 std::string row_ids(const row_table& table, std::span<const row_id* const> rows);
-/// Columns: owner, fence, the moment from which the row is free by its own expiry, and of the holder's session: when it
-/// expires, host, pid, label, revoked, ttl, boot.
+/// Columns: owner, fence, no expiry, no session that lives, microseconds left, host, pid, label, revoked. Parameters:
+/// now, boot, and row_now, by the clock that the table's rows go by.
 std::string row_holder(const row_id& row, const sql::table_names& names);
 /// The same of rows that have a holder, at most `limit`, with the columns of the primary key before.
 std::string row_holders(const row_table& table, const sql::table_names& names, std::size_t limit);

@@ -27,7 +27,6 @@ constexpr sql::named_part words[] = {
     {"boot", ":boot"},
     {"connection", ":connection"},
     {"other_boot", " OR (s.{session.boot} <> :boot AND s.{session.expires_at_us} > :now + s.{session.ttl_us})"},
-    {"shown_session", "s.{session.id}"},
     {"wide_fence", "h.fence"},
 };
 
@@ -45,59 +44,6 @@ WHERE {floor.id} = 2
 SELECT {session.expires_at_us}, {session.host}, {session.pid}, {session.label}
 FROM {session}
 WHERE {session.id} = :session
-)"},
-
-    // Rule 11, dead sessions that hold no locks: past for another ttl, so that their process knows.
-    {statement_id::sweep_sessions, "find dead sessions", R"(
-SELECT {session.id}
-FROM {session}
-WHERE {session.expires_at_us} + {session.ttl_us} <= :now
-  AND {session.id} NOT IN (SELECT {lock.session_id} FROM {lock} WHERE {lock.session_id} IS NOT NULL)
-LIMIT :most
-)"},
-
-    {statement_id::sweep_session, "delete a dead session", R"(
-DELETE FROM {session}
-WHERE {session.id} = :session
-  AND {session.expires_at_us} + {session.ttl_us} <= :now
-)"},
-
-    // Rule 11, idle keys: in the order of the table itself, so that a step goes on where the last one ended.
-    {statement_id::sweep_keys, "find idle keys", R"(
-SELECT l.{lock.lock_key}, l.rowid, l.{lock.fence}
-FROM {lock} l
-LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
-WHERE l.rowid > :after
-  AND l.{lock.acquired_at_us} <= :now - :idle
-  AND (l.{lock.session_id} IS NULL
-       OR l.{lock.expires_at_us} <= :now
-       OR (l.{lock.expires_at_us} IS NULL
-           AND COALESCE(s.{session.expires_at_us} + s.{session.ttl_us} <= :now, 1)))
-ORDER BY l.rowid
-LIMIT :most
-)"},
-
-    // Before a row goes, so that one which is made anew starts above it.
-    {statement_id::sweep_floor, "raise the floor", R"(
-UPDATE {floor}
-SET {floor.fence} = MAX({floor.fence}, :seen_fence)
-WHERE {floor.id} = 1
-)"},
-
-    // The row may be held by the dead: a key that is not asked for again could never go otherwise.
-    {statement_id::sweep_key, "delete an idle key", R"(
-DELETE FROM {lock}
-WHERE {lock.lock_key} = :key
-  AND {lock.acquired_at_us} <= :now - :idle
-  AND {lock.fence} <= (SELECT {floor.fence} FROM {floor} WHERE {floor.id} = 1)
-  AND ({lock.session_id} IS NULL
-       OR {lock.expires_at_us} <= :now
-       OR ({lock.expires_at_us} IS NULL
-           AND NOT EXISTS (
-             SELECT 1
-             FROM {session} s
-             WHERE s.{session.id} = {lock}.{lock.session_id}
-               AND s.{session.expires_at_us} + s.{session.ttl_us} > :now)))
 )"},
 };
 
@@ -160,9 +106,6 @@ void bind(sqlite_statement& to, const sql::statement_text& text, const statement
       case parameter::pid: to.bind(at, values.pid); break;
       case parameter::label: to.bind_text(at, values.label); break;
       case parameter::boot: to.bind_text(at, values.boot); break;
-      case parameter::idle: to.bind(at, values.idle); break;
-      case parameter::most: to.bind(at, values.most); break;
-      case parameter::after: to.bind(at, values.after); break;
       case parameter::owner: to.bind_text(at, values.owner); break;
       case parameter::verified_owner: to.bind_text(at, values.verified_owner); break;
       case parameter::seen_owner: to.bind_text(at, values.seen_owner); break;

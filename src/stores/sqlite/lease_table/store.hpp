@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/mutex.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/store_overview.hpp"
+#include "stores/sql/admin.hpp"
 #include "stores/sqlite/lease_table/connection.hpp"
 #include "stores/sqlite/lease_table/sleeping_waiters.hpp"
 
@@ -55,39 +55,34 @@ class sqlite_application_database final : public sql::application_database {
   const std::shared_ptr<lease_file> file_;
 };
 
-/// Where the next step of clean-up begins.
-struct sqlite_cleanup_cursor {
-  bool sessions = true;    ///< there may be more of them
-  std::int64_t after = 0;  ///< the rowid of the last key that was looked at; 0: from the first one
-};
-
 /// Answers operators and clean-up about the lock tables.
-class sqlite_admin final : public store_admin {
+class sqlite_admin final : public sql::lease_admin {
  public:
-  sqlite_admin(sleeping_waiters& waiters, const sql::application_database& application)
-      : waiters_(waiters), application_(application) {}
+  sqlite_admin(lease_file& file, sleeping_waiters& waiters, const sql::application_database& application)
+      : lease_admin(file.names, '"', file.sql.statement(statement_id::latest).sql),
+        file_(file),
+        waiters_(waiters),
+        application_(application) {}
 
-  reply inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept override;
-  reply list(connection& connection, std::string_view after, std::size_t limit,
-             std::vector<holder_info>& found) noexcept override;
-  reply revoke(connection& connection, const request& key) noexcept override;
-  reply cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept override;
-  reply overview(connection& connection, std::size_t limit, store_overview& found) noexcept override;
   reply waiters(connection& connection, std::string_view key, std::size_t limit,
                 waiter_overview& found) noexcept override;
-  reply row_tables(connection& connection, std::string_view name,
-                   std::vector<std::shared_ptr<const row_table>>& found) noexcept override;
-  reply held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
-                  std::vector<held_row>& found) noexcept override;
   reply examine(connection& connection, std::vector<store_finding>& found) noexcept override;
   /// Says which processes have those sessions. One that is not there keeps its text.
   reply name_sessions(connection& connection, std::map<id128, std::string>& sessions) noexcept;
 
  private:
+  bool may_wait(fault& why) const noexcept override { return application_.caller_may_wait(why); }
+  reply count_waiters(sql::sql_connection& on, std::vector<holder_info>& of) override;
+  sql::tables_id tables() const noexcept override { return file_.tables(); }
+  row_question holder_of(const row_id& row) const override;
+  row_question holders_in(const row_table& table, std::size_t limit) const override;
+  row_question revoke_holder_of(const row_id& row) const override;
+  row_question tables_with_locks(std::string_view name) const override;
+  reply describe(sql::sql_connection& on, row_table& table) const override;
+
+  lease_file& file_;
   sleeping_waiters& waiters_;
   const sql::application_database& application_;
-  base::mutex cleanup_mutex_{};
-  sqlite_cleanup_cursor cleanup_cursor_ DLOCK_GUARDED_BY(cleanup_mutex_){};
 };
 
 /// Locks in an SQLite file; see dlock/stores/sqlite.hpp.
@@ -140,7 +135,7 @@ class sqlite_store final : public store {
   std::shared_ptr<lease_file> file_;
   store_listeners listeners_{};
   sqlite_application_database application_{file_};
-  sqlite_admin admin_{waiters_, application_};
+  sqlite_admin admin_{*file_, waiters_, application_};
   sleeping_waiters waiters_;  // the last: its thread uses the others until it has ended
 };
 

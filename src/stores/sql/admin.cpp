@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "stores/sql/admin.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+
+#include "dlock/lock_key.hpp"
+#include "stores/sql/lease_sql.hpp"
+#include "stores/sql/named_sql.hpp"
+
+namespace dlock::stores::sql {
+
+namespace {
+
+/// Before a condition that chooses among the held locks, or their order: key, session, fence, microseconds since the
+/// grant and until the expiry (negative: past), whether a session keeps it, whether that is revoked, and whether it is
+/// dead, and the session's host, pid and label. A row whose own expiry has passed is free (rule 1).
+constexpr const char* held_locks = R"(
+SELECT
+  l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, {now} - l.{lock.acquired_at_us},
+  COALESCE(l.{lock.expires_at_us}, s.{session.expires_at_us}, {now}) - {now},
+  l.{lock.expires_at_us} IS NULL,
+  COALESCE(l.{lock.expires_at_us} IS NULL AND s.{session.revoked}, 0),
+  l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now}{other_boot}),
+  COALESCE(s.{session.host}, ''), COALESCE(s.{session.pid}, 0), COALESCE(s.{session.label}, '')
+FROM {holders}
+WHERE l.{lock.session_id} IS NOT NULL
+  AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > {now})
+)";
+
+/// Keys, held ones, those of dead sessions, grants, sessions that live, sessions that don't. The sum of the fences
+/// grows by one with each grant; a new key's begins above the floor.
+constexpr const char* counts = R"(
+SELECT
+  COUNT(*),
+  COALESCE(SUM(h.held), 0),
+  COALESCE(SUM(h.held AND h.dead), 0),
+  COALESCE(SUM({wide_fence} - f.{floor.fence}), 0),
+  (SELECT COUNT(*) FROM {session} WHERE {session.expires_at_us} > {now}),
+  (SELECT COUNT(*) FROM {session} WHERE {session.expires_at_us} <= {now})
+FROM (
+  SELECT
+    l.{lock.fence} AS fence,
+    l.{lock.session_id} IS NOT NULL AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > {now}) AS held,
+    l.{lock.expires_at_us} IS NULL AND (s.{session.id} IS NULL OR s.{session.expires_at_us} <= {now}) AS dead
+  FROM {holders}
+) h
+LEFT JOIN {floor} f ON f.{floor.id} = 1
+)";
+
+/// The sessions, those that hold the most first.
+constexpr const char* all_sessions = R"(
+SELECT
+  s.{session.id}, s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.ttl_us},
+  {now} - s.{session.started_at_us}, s.{session.expires_at_us} - {now}, s.{session.revoked}, COALESCE(k.locks, 0)
+FROM {session} s
+LEFT JOIN (
+  SELECT l.{lock.session_id} AS session_id, COUNT(*) AS locks
+  FROM {lock} l
+  WHERE l.{lock.session_id} IS NOT NULL
+    AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > {now})
+  GROUP BY l.{lock.session_id}
+) k ON k.session_id = s.{session.id}
+ORDER BY COALESCE(k.locks, 0) DESC, s.{session.started_at_us}
+LIMIT :most
+)";
+
+/// Free keys, and how many of them were not granted for a day.
+constexpr const char* free_keys = R"(
+SELECT
+  COUNT(*),
+  IFNULL(SUM(l.{lock.acquired_at_us} + 86400000000 <= {now}), 0)
+FROM {lock} l
+WHERE l.{lock.session_id} IS NULL
+  OR l.{lock.expires_at_us} <= {now}
+)";
+
+constexpr const char* read_version = "SELECT version, migration FROM {version} WHERE name='dlock'";
+
+/// For a LIMIT: databases have signed integers only.
+std::uint64_t at_most(std::size_t limit) noexcept {
+  return std::min<std::uint64_t>(limit, std::numeric_limits<std::int64_t>::max());
+}
+
+/// The columns of held_locks.
+holder_info holder_in(const sql_row& row) {
+  return {.key = std::string(row.text(0)),
+          .session = row.id(1),
+          .fence = row.natural(2),
+          .host = std::string(row.text(8)),
+          .pid = row.integer(9),
+          .label = std::string(row.text(10)),
+          .kind = row.truth(5) ? lease_kind::session : lease_kind::expiring,
+          .revoked = row.truth(6),
+          .since = row.time(3),  // by a wall clock it may be negative
+          .remaining = row.time(4),
+          .dead = row.truth(7)};
+}
+
+/// The columns of lease_admin::holder_of(), which begin at `first`. Nothing: the row is free.
+std::optional<holder_info> holder_in_row(const sql_row& row, std::size_t first, const row_table& table,
+                                         tables_id tables) {
+  const auto text = row.text(first);
+  const bool kept = row.truth(first + 2);
+  const bool expired = row.integer(first + 4) <= 0;
+  if (text.empty() || (!kept && expired)) return std::nullopt;
+  const auto owner = row_holder::parse(text, tables);
+  holder_info info{.session = owner ? owner->session : id128{},
+                   .fence = row.natural(first + 1),
+                   .host = std::string(row.text(first + 5)),
+                   .pid = row.integer(first + 6),
+                   .label = owner ? std::string(row.text(first + 7)) : row_holder::describe_foreign(text),
+                   .kind = kept ? lease_kind::session : kind_of_expiry(table),
+                   .revoked = kept && row.truth(first + 8),
+                   .dead = owner && kept && (expired || row.truth(first + 3))};
+  // Nothing tells whether another program lives: a lock of its without an expiry is its own for ever.
+  if (owner || !kept) info.remaining = row.time(first + 4);
+  return info;
+}
+
+}  // namespace
+
+sql_text lease_admin::text(std::string_view source, const char* doing) const {
+  return {in_one_line(names_.expand(source)), doing};
+}
+
+reply lease_admin::select_held(sql_connection& on, std::string_view rest, sql_values values,
+                               std::vector<holder_info>& found) const {
+  sql_rows rows;
+  auto answer = on.read(text(std::string(held_locks).append(rest), "list holders"), values, rows);
+  std::transform(rows.begin(), rows.end(), std::back_inserter(found), holder_in);
+  return answer;
+}
+
+reply lease_admin::ask(sql_connection& on, const row_question& what, const char* doing, sql_rows& rows) const {
+  return on.read({in_one_line(what.sql), doing}, what.values, rows);
+}
+
+reply lease_admin::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
+  return attempt(connection, "inspect", [&](sql_connection& on) {
+    if (key.row == nullptr)
+      return select_held(on, "AND l.{lock.lock_key} = :key", {{"key", sql_bytes{key.resource}}}, found);
+    sql_rows rows;
+    auto answer = ask(on, holder_of(*key.row), "look at a row", rows);
+    if (rows.empty()) return answer;
+    if (auto info = holder_in_row(rows.front(), 0, *key.row->table, tables())) found.push_back(std::move(*info));
+    return answer;
+  });
+}
+
+reply lease_admin::list(connection& connection, std::string_view after, std::size_t limit,
+                        std::vector<holder_info>& found) noexcept {
+  return attempt(connection, "list", [&](sql_connection& on) {
+    std::vector<holder_info> made;
+    auto answer = select_held(on, "AND l.{lock.lock_key} > :after ORDER BY l.{lock.lock_key} LIMIT :most",
+                              {{"after", sql_bytes{after}}, {"most", at_most(limit)}}, made);
+    if (answer.result == outcome::yes) answer = count_waiters(on, made);
+    if (answer.result == outcome::yes) found = std::move(made);
+    return answer;
+  });
+}
+
+reply lease_admin::revoke(connection& connection, const request& key) noexcept {
+  return attempt(connection, "revoke", [&](sql_connection& on) -> reply {
+    if (fault why; !may_wait(why)) return {.why = std::move(why)};
+    if (key.row == nullptr)
+      return on.change(text(source_of(statement_id::revoke), "revoke"), {{"key", sql_bytes{key.resource}}});
+    const auto row = revoke_holder_of(*key.row);
+    return on.change({row.sql, "revoke"}, row.values);
+  });
+}
+
+reply lease_admin::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
+  return attempt(connection, "clean up", [&](sql_connection& on) { return clean_up_.step(on, idle, limit); });
+}
+
+// ---- the lock tables as a whole -------------------------------------------------------------------------------------
+
+reply lease_admin::count(sql_connection& on, store_overview& found) const {
+  sql_rows rows;
+  auto answer = on.read(text(counts, "count"), {}, rows);
+  if (answer.result != outcome::yes) return answer;
+  const auto& row = rows.at(0);
+  found.keys = row.natural(0);
+  found.held = row.natural(1);
+  found.held_dead = row.natural(2);
+  found.grants = row.integer(3);
+  found.sessions_alive = row.natural(4);
+  found.sessions_dead = row.natural(5);
+  return answer;
+}
+
+reply lease_admin::select_sessions(sql_connection& on, std::size_t limit, std::vector<session_info>& found) const {
+  sql_rows rows;
+  auto answer = on.read(text(all_sessions, "list sessions"), {{"most", at_most(limit)}}, rows);
+  for (const auto& row : rows) {
+    found.push_back({.id = row.id(0),
+                     .host = std::string(row.text(1)),
+                     .pid = row.integer(2),
+                     .label = std::string(row.text(3)),
+                     .ttl = microseconds{row.integer(4)},
+                     .age = row.time(5),
+                     .remaining = row.time(6),
+                     .revoked = row.truth(7),
+                     .dead = row.integer(6) <= 0,
+                     .locks = row.natural(8)});
+  }
+  return answer;
+}
+
+reply lease_admin::overview(connection& connection, std::size_t limit, store_overview& found) noexcept {
+  return attempt(connection, "overview", [&](sql_connection& on) {
+    store_overview made;
+    auto answer = count(on, made);
+    if (answer.result == outcome::yes) answer = select_sessions(on, limit, made.sessions);
+    if (answer.result != outcome::yes) return answer;
+    answer = select_held(on, "ORDER BY l.{lock.acquired_at_us} LIMIT :most", {{"most", at_most(limit)}}, made.longest);
+    answer.statements = 3;
+    if (answer.result == outcome::yes) found = std::move(made);
+    return answer;
+  });
+}
+
+reply lease_admin::examine_tables(sql_connection& on, findings& found) const {
+  sql_rows rows;
+  auto answer = on.read(text(read_version, "examine"), {}, rows);
+  if (answer.result != outcome::yes) return answer;
+  const auto version = rows.empty() ? "none" : std::to_string(rows[0].natural(0));
+  if (rows.empty() || rows[0].truth(1)) {
+    found.problem("tables", fmt::format("version {}, a migration was not finished", version),
+                  "No program can work with them.", "Start one program with schema=create.");
+  } else {
+    found.good("tables", "version " + version);
+  }
+  return answer;
+}
+
+reply lease_admin::examine_keys(sql_connection& on, findings& found) const {
+  store_overview all;
+  auto answer = count(on, all);
+  std::string size;
+  if (answer.result == outcome::yes) answer = read_size(on, size);
+  sql_rows rows;
+  if (answer.result == outcome::yes) answer = on.read(text(free_keys, "examine"), {}, rows);
+  if (answer.result != outcome::yes) return answer;
+  const auto free = rows.at(0).natural(0), old = rows.at(0).natural(1);
+  const auto value = fmt::format("keys: {}, held: {}, sessions: {}{}", all.keys, all.held,
+                                 all.sessions_alive + all.sessions_dead, size);
+  if (old > 0 && old * 2 > all.keys) {
+    found.warning("size", value, fmt::format("{} free keys were not granted for a day, so no clean-up runs.", old),
+                  "Let one program keep cleanup_interval at its default, or run dlock gc.");
+  } else if (free > 100'000) {
+    found.note("size", value, fmt::format("{} keys are free and wait for clean-up.", free),
+               "Where keys come once and never again, shorten key_retention to an hour.");
+  } else {
+    found.good("size", value);
+  }
+  if (all.held_dead == 0 && all.sessions_dead == 0) {
+    found.good("dead holders", "none");
+  } else {
+    found.note(
+        "dead holders", fmt::format("keys of dead sessions: {}, dead sessions: {}", all.held_dead, all.sessions_dead),
+        "A program that asks for such a key gets it at once. Clean-up deletes the rows.", "dlock gc deletes them now.");
+  }
+  answer.statements = 3;
+  return answer;
+}
+
+// ---- tables of the application --------------------------------------------------------------------------------------
+
+row_table lease_admin::make_row_table(const sql_row& from) const {
+  const bool own_expiry = from.truth(2);
+  const auto quoted = [&](std::string_view name) { return quoted_name(name, quote_); };
+  row_table made;
+  made.table = (from.text(0).empty() ? "" : quoted(from.text(0)) + ".") + quoted(from.text(1));
+  made.owner = quoted("lock_owner");
+  made.expires_at = quoted(own_expiry ? "lock_expires_at_us" : "lock_expire_time");
+  made.fence = quoted(own_expiry ? "lock_fence" : "version");
+  if (from.truth(3)) made.version = quoted("version");
+  made.renewal = own_expiry ? row_renewal::session : row_renewal::column;
+  return made;
+}
+
+reply lease_admin::row_tables(connection& connection, std::string_view name,
+                              std::vector<std::shared_ptr<const row_table>>& found) noexcept {
+  return attempt(connection, "find tables", [&](sql_connection& on) {
+    auto answer = read_tables_id(on);
+    if (answer.result != outcome::yes) return answer;
+    sql_rows rows;
+    answer = ask(on, tables_with_locks(name), "find tables", rows);
+    if (answer.result != outcome::yes) return answer;
+    if (!name.empty() && rows.empty()) {
+      return reply{.why = {.text = fmt::format("table {}: there is no such table with a column lock_owner, or it can't "
+                                               "be seen here",
+                                               name)}};
+    }
+    for (const auto& row : rows) {
+      auto table = std::make_shared<row_table>(make_row_table(row));
+      auto described = describe(on, *table);
+      answer.statements += described.statements;
+      if (described.result == outcome::yes) {
+        found.push_back(std::move(table));
+      } else if (!name.empty() || described.why.connection) {
+        return described;
+      }
+    }
+    return answer;
+  });
+}
+
+reply lease_admin::held_rows(connection& connection, const std::shared_ptr<const row_table>& table, std::size_t limit,
+                             std::vector<held_row>& found) noexcept {
+  return attempt(connection, "look at held rows", [&](sql_connection& on) {
+    sql_rows rows;
+    auto answer = ask(on, holders_in(*table, limit), "list held rows", rows);
+    const auto columns = table->id.size();
+    for (const auto& row : rows) {
+      auto info = holder_in_row(row, columns, *table, tables());
+      if (!info) continue;
+      held_row held;
+      for (std::size_t i = 0; i != columns; ++i) held.id.push_back(row.key(i));
+      info->key = lock_key::of_row(table, held.id).str();
+      held.holder = std::move(*info);
+      found.push_back(std::move(held));
+    }
+    return answer;
+  });
+}
+
+}  // namespace dlock::stores::sql

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+/// What operators and clean-up ask of lock tables, once for all databases.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dlock/store_interface/store_admin.hpp"
+#include "stores/findings.hpp"
+#include "stores/sql/clean_up.hpp"
+#include "stores/sql/row_owner.hpp"
+#include "stores/sql/sql_connection.hpp"
+#include "stores/sql/table_names.hpp"
+
+namespace dlock::stores::sql {
+
+/// A database derives from it, with the words of lease_sql.hpp in `names`, and beside them:
+/// - {other_boot}: what else shows that a session is dead
+/// - {wide_fence}: a fence for sums
+/// Thread safety: all functions may be called from any thread.
+class lease_admin : public store_admin {
+ public:
+  reply inspect(connection& on, const request& key, std::vector<holder_info>& found) noexcept final;
+  reply list(connection& on, std::string_view after, std::size_t limit, std::vector<holder_info>& found) noexcept final;
+  reply revoke(connection& on, const request& key) noexcept final;
+  reply cleanup(connection& on, microseconds idle, std::size_t limit) noexcept final;
+  reply overview(connection& on, std::size_t limit, store_overview& found) noexcept final;
+  reply row_tables(connection& on, std::string_view name,
+                   std::vector<std::shared_ptr<const row_table>>& found) noexcept final;
+  reply held_rows(connection& on, const std::shared_ptr<const row_table>& table, std::size_t limit,
+                  std::vector<held_row>& found) noexcept final;
+
+ protected:
+  /// `names` must outlive it. `before_sessions_go`: as clean_up says. `quote`: of names.
+  lease_admin(const table_names& names, char quote, std::string before_sessions_go = {})
+      : names_(names), quote_(quote), clean_up_(names, std::move(before_sessions_go)) {}
+
+  /// A text about rows of the application's, and those of its values that do not stand in it.
+  struct row_question {
+    std::string sql;
+    std::vector<sql_parameter> values{};
+  };
+
+  /// Whether this thread may wait for a lock of the database; false: `why`.
+  virtual bool may_wait(fault& /*why*/) const noexcept { return true; }
+  /// Sets holder_info::waiters where they are known.
+  virtual reply count_waiters(sql_connection& on, std::vector<holder_info>& of) = 0;
+  /// Reads which lock tables these are, unless that is known.
+  virtual reply read_tables_id(sql_connection& /*on*/) { return {.result = outcome::yes, .statements = 0}; }
+  virtual tables_id tables() const noexcept = 0;
+  /// Of one row: owner, fence, whether it has no expiry, whether its session is gone, microseconds until its expiry or
+  /// that of its session; and the session's host, pid, label and whether it is revoked.
+  virtual row_question holder_of(const row_id& row) const = 0;
+  /// The same of rows that are held, at most `limit`, with the columns of the primary key before.
+  virtual row_question holders_in(const row_table& table, std::size_t limit) const = 0;
+  /// Revokes the session that keeps the row.
+  virtual row_question revoke_holder_of(const row_id& row) const = 0;
+  /// Tables that have a column lock_owner: their database or nothing, their name, whether they have the columns
+  /// lock_expires_at_us and version. `name`: that table alone.
+  virtual row_question tables_with_locks(std::string_view name) const = 0;
+  /// How much room the lock tables take, for the end of a text: ", 1.5 MB". Nothing: that is not known.
+  virtual reply read_size(sql_connection& /*on*/, std::string& /*size*/) const { return {.result = outcome::yes}; }
+  /// As application_database says.
+  virtual reply describe(sql_connection& on, row_table& table) const = 0;
+
+  sql_text text(std::string_view source, const char* doing) const;
+  /// What examine() says of the tables themselves.
+  reply examine_tables(sql_connection& on, findings& found) const;
+  /// Likewise of what is in them.
+  reply examine_keys(sql_connection& on, findings& found) const;
+
+  const table_names& names() const noexcept { return names_; }
+
+ private:
+  reply count(sql_connection& on, store_overview& found) const;
+  reply select_held(sql_connection& on, std::string_view rest, sql_values values,
+                    std::vector<holder_info>& found) const;
+  reply select_sessions(sql_connection& on, std::size_t limit, std::vector<session_info>& found) const;
+  reply ask(sql_connection& on, const row_question& what, const char* doing, sql_rows& rows) const;
+  row_table make_row_table(const sql_row& from) const;
+
+  const table_names& names_;
+  const char quote_;
+  clean_up clean_up_;
+};
+
+}  // namespace dlock::stores::sql

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSL-1.0
+
+/// Rule 11: clean-up in small steps by primary key. A server commits each statement by itself: one over a range would
+/// make renewals wait, and a cleaner stopped inside a transaction would stop the next. SQLite reads first, which stops
+/// no writer, and then commits what a step deletes at once, because each commit costs a sync. Each change checks again
+/// whether it may.
+
+#include "stores/sql/clean_up.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <optional>
+
+#include "stores/sql/named_sql.hpp"
+
+namespace dlock::stores::sql {
+
+namespace {
+
+constexpr const char* dead_sessions = R"(
+SELECT {session.id}
+FROM {session}
+WHERE {session.expires_at_us} + {session.ttl_us} <= {now}
+ORDER BY {session.id}
+LIMIT :most
+)";
+
+/// Where a window ends.
+constexpr const char* end_of_window = R"(
+SELECT {lock.lock_key}
+FROM {lock}
+WHERE {lock.lock_key} > :after
+ORDER BY {lock.lock_key}
+LIMIT 1 OFFSET :window
+)";
+
+/// Between {in_window} and the limit.
+constexpr const char* idle_keys = R"(
+SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us} IS NULL
+FROM {lock} l
+LEFT JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+WHERE {in_window}
+  AND l.{lock.acquired_at_us} + :idle <= {now}
+  AND (l.{lock.session_id} IS NULL
+       OR {if}(l.{lock.expires_at_us} IS NULL,
+             s.{session.id} IS NULL OR s.{session.expires_at_us} + s.{session.ttl_us} <= {now},
+             l.{lock.expires_at_us} <= {now}))
+ORDER BY l.{lock.lock_key}
+LIMIT :most
+)";
+
+/// Dead sessions that hold a key of the window.
+constexpr const char* dead_holders = R"(
+SELECT DISTINCT l.{lock.session_id}
+FROM {lock} l
+JOIN {session} s ON s.{session.id} = l.{lock.session_id}
+WHERE {in_window}
+  AND s.{session.expires_at_us} + s.{session.ttl_us} <= {now}
+)";
+
+constexpr const char* raise_floor = R"(
+UPDATE {floor}
+SET {floor.fence} = {greatest}({floor.fence}, :seen_fence)
+WHERE {floor.id} = 1
+)";
+
+constexpr const char* delete_session = R"(
+DELETE FROM {session}
+WHERE {session.id} = :dead
+  AND {session.expires_at_us} + {session.ttl_us} <= {now}
+)";
+
+constexpr const char* free_key = R"(
+UPDATE {lock}
+SET
+  {lock.session_id} = NULL,
+  {lock.expires_at_us} = NULL
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} = :holder
+  AND {lock.fence} = :seen_fence
+  AND ({lock.expires_at_us} <= {now}
+       OR ({lock.expires_at_us} IS NULL
+           AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))
+)";
+
+constexpr const char* delete_key = R"(
+DELETE FROM {lock}
+WHERE {lock.lock_key} = :key
+  AND {lock.session_id} IS NULL
+  AND {lock.fence} <= :seen_fence
+)";
+
+/// So many rows of the lock table are looked at in one step.
+constexpr std::size_t window = 5000;
+/// So many dead sessions are asked about on one way through the lock table.
+constexpr std::size_t most_sessions = 500;
+/// A statement that waited so long for a lock ends the step: the next one may fare no better.
+constexpr std::chrono::milliseconds long_wait{200};
+
+/// A key that nobody has been granted for long, and that is free or whose holder is dead.
+struct unused_key {
+  std::string key{};
+  id128 holder{};  ///< zeros: nobody
+  std::uint64_t fence = 0;
+  bool kept = false;
+};
+
+/// A statement was not done: that ends the step.
+struct step_failed {};
+
+/// One step: at most `limit` keys and `limit` sessions go.
+class cleanup_step {
+ public:
+  cleanup_step(sql_connection& on, const table_names& names, const std::string& before_sessions_go,
+               clean_up::cursor& at, microseconds idle, std::size_t limit)
+      : on_(on),
+        names_(names),
+        before_sessions_go_(before_sessions_go),
+        at_(at),
+        idle_(idle.count()),
+        limit_(std::max<std::size_t>(1, limit)) {}
+
+  reply run() {
+    try {
+      if (at_.forgotten.empty()) go_on();
+      delete_sessions();
+    } catch (const step_failed&) {
+      at_ = {};
+    }
+    result_.fence = gone_;
+    result_.more = !at_.after.empty() || !at_.forgotten.empty();
+    return std::move(result_);
+  }
+
+ private:
+  // ---- statements ---------------------------------------------------------------------------------------------------
+
+  sql_text text(std::string_view source, row_wait if_locked = row_wait::accept) const {
+    return {in_one_line(names_.expand(source)), "clean up", if_locked};
+  }
+
+  void expect(reply answer) {
+    result_ = std::move(answer);
+    if (result_.result == outcome::failed || result_.result == outcome::unknown) throw step_failed{};
+  }
+
+  sql_rows read(const sql_text& statement, sql_values values) {
+    sql_rows rows;
+    expect(on_.read(statement, values, rows));
+    return rows;
+  }
+
+  /// A statement about one row, which checks again whether it may: whether it changed the row. Nothing: somebody has
+  /// the row locked.
+  std::optional<bool> change(std::string_view source, sql_values values) {
+    const auto began = std::chrono::steady_clock::now();
+    try {
+      expect(on_.change(text(source, row_wait::avoid), values));
+      return std::exchange(result_, {.result = outcome::yes}).result == outcome::yes;
+    } catch (const step_failed&) {
+      // A file has one lock for all rows.
+      if (result_.result != outcome::failed || !result_.why.contended || on_.locks() == row_locks::of_file) throw;
+    }
+    result_ = {.result = outcome::yes};
+    waited_ = waited_ || std::chrono::steady_clock::now() - began > long_wait;
+    return std::nullopt;
+  }
+
+  /// Several changes, which are committed together where a commit is dear.
+  template <class Changes>
+  void commit(Changes changes) {
+    const auto before = gone_;
+    auto body = [&]() -> reply {
+      try {
+        changes();
+        return {.result = outcome::yes};
+      } catch (const step_failed&) {
+        return result_;
+      }
+    };
+    noted_ = false;
+    auto answer = on_.transact(body_ref(body));
+    if (answer.result != outcome::yes && on_.locks() == row_locks::of_file) gone_ = before;
+    expect(std::move(answer));
+  }
+
+  /// Of those that `which` names only those stay whose row nobody has locked. Where a change can say that it does not
+  /// wait for a row, it says so instead.
+  template <class Candidates, class Name>
+  void leave_out_locked(std::string_view from, std::string_view column, Candidates& candidates, Name name) {
+    if (candidates.empty() || on_.locks() != row_locks::waited_for) return;
+    std::vector<std::string> names;
+    std::vector<sql_parameter> values;
+    names.reserve(candidates.size());
+    std::string list;
+    for (const auto& each : candidates) {
+      names.push_back(fmt::format("c{}", names.size()));
+      list += fmt::format("{}:{}", list.empty() ? "" : ",", names.back());
+      values.push_back({names.back(), name(each)});
+    }
+    const auto rows = read(
+        text(fmt::format("SELECT {0} FROM {1} WHERE {0} IN ({2}) FOR UPDATE SKIP LOCKED", column, from, list)), values);
+    std::set<std::string, std::less<>> unlocked;
+    for (const auto& row : rows) unlocked.emplace(row.text(0));
+    std::erase_if(candidates, [&](const auto& each) {
+      const sql_value named = name(each);
+      return !unlocked.contains(bytes_in(named));
+    });
+  }
+
+  static std::string_view bytes_in(const sql_value& value) {
+    if (const auto* const bytes = std::get_if<sql_bytes>(&value)) return bytes->value;
+    const auto& id = std::get<id128>(value);
+    return {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()};
+  }
+
+  // ---- the way through the table ------------------------------------------------------------------------------------
+
+  void go_on() {
+    if (at_.after.empty()) note_dead_sessions();
+    if (idle_ <= 0 && at_.dead.empty()) return;
+    scan_window();
+    // At the end: who was not met on the way holds nothing.
+    if (at_.after.empty()) at_.forgotten.assign(at_.dead.begin(), at_.dead.end());
+  }
+
+  /// Sessions that have been dead for longer than their ttl.
+  void note_dead_sessions() {
+    at_.dead.clear();
+    for (const auto& row : read(text(dead_sessions), {{"most", std::uint64_t{most_sessions}}})) {
+      at_.dead.insert(row.id(0));
+    }
+  }
+
+  void scan_window() {
+    auto end = find_end();
+    auto found = find_idle(end);
+    if (found.size() == 2 * limit_) end = found.back().key;
+    clean_keys(std::move(found), end);
+    if (!at_.dead.empty()) note_holders(end);
+    at_.after = std::move(end);
+  }
+
+  /// Where the window ends; empty: the table ends before.
+  std::string find_end() {
+    const auto rows =
+        read(text(end_of_window), {{"after", sql_bytes{at_.after}}, {"window", std::uint64_t{window - 1}}});
+    return rows.empty() ? std::string() : std::string(rows.front().text(0));
+  }
+
+  /// Reads by a text with the placeholder {in_window}.
+  sql_rows read_window(const char* source, const std::string& end, std::vector<sql_parameter> values) {
+    const bool ends = !end.empty();
+    values.push_back({"after", sql_bytes{at_.after}});
+    if (ends) values.push_back({"end", sql_bytes{end}});
+    const auto within = names_.expand("l.{lock.lock_key} > :after") +
+                        (ends ? names_.expand(" AND l.{lock.lock_key} <= :end") : std::string());
+    return read({in_one_line(expand(names_, source, {{"in_window", within}})), "clean up"}, values);
+  }
+
+  /// Twice as many as may go, because some may be locked.
+  std::vector<unused_key> find_idle(const std::string& end) {
+    std::vector<unused_key> found;
+    if (idle_ <= 0) return found;
+    const auto most = std::uint64_t{std::min<std::size_t>(2 * limit_, window)};
+    for (const auto& row : read_window(idle_keys, end, {{"idle", idle_}, {"most", most}})) {
+      found.push_back({std::string(row.text(0)), row.id(1), row.natural(2), row.truth(3)});
+    }
+    return found;
+  }
+
+  /// `end` becomes the last one looked at, if that is not all.
+  void clean_keys(std::vector<unused_key> found, std::string& end) {
+    leave_out_locked("{lock}", "{lock.lock_key}", found, [](const unused_key& each) { return sql_bytes{each.key}; });
+    if (found.empty()) return;
+    commit([&] {
+      if (!raise_floor_to(found)) return;
+      for (auto each = found.begin(); each != found.end(); ++each) {
+        if (each->holder) free_dead(*each);
+        gone_ += change(delete_key, {{"key", sql_bytes{each->key}}, {"seen_fence", each->fence}}).value_or(false);
+        if ((gone_ == limit_ || waited_) && std::next(each) != found.end()) {
+          end = each->key;
+          return;
+        }
+      }
+    });
+  }
+
+  /// Before a row goes, so that one which is made anew starts above it. False: somebody has the floor locked.
+  bool raise_floor_to(const std::vector<unused_key>& found) {
+    const auto highest = std::max_element(found.begin(), found.end(),
+                                          [](const unused_key& a, const unused_key& b) { return a.fence < b.fence; });
+    const auto changed = change(raise_floor, {{"seen_fence", highest->fence}});
+    if (changed != false) return changed.has_value();
+    result_ = {.why = {.text = fmt::format("clean up: table {} has no row with id 1", names_.table("floor"))}};
+    throw step_failed{};
+  }
+
+  // A dead holder's row goes to nobody, exactly as a taker would get it (rule 2): holder and fence named, the
+  // session killed first. A key that nobody asks for again could never be cleaned up otherwise.
+  void free_dead(const unused_key& idle) {
+    if (idle.kept) {
+      note_sessions_go();
+      change(delete_session, {{"dead", idle.holder}});
+    }
+    change(free_key, {{"key", sql_bytes{idle.key}}, {"holder", idle.holder}, {"seen_fence", idle.fence}});
+  }
+
+  /// Dead sessions that hold something here.
+  void note_holders(const std::string& end) {
+    for (const auto& row : read_window(dead_holders, end, {})) at_.dead.erase(row.id(0));
+  }
+
+  void note_sessions_go() {
+    if (before_sessions_go_.empty() || std::exchange(noted_, true)) return;
+    expect(on_.change({before_sessions_go_, "clean up"}, {}));
+  }
+
+  void delete_sessions() {
+    auto& left = at_.forgotten;
+    const auto many = left.begin() + static_cast<std::ptrdiff_t>(std::min(limit_, left.size()));
+    std::vector<id128> now(left.begin(), many);
+    left.erase(left.begin(), many);
+    leave_out_locked("{session}", "{session.id}", now, [](const id128& each) { return each; });
+    if (now.empty()) return;
+    commit([&] {
+      note_sessions_go();
+      for (const auto& each : now) {
+        gone_ += change(delete_session, {{"dead", each}}).value_or(false);
+        if (waited_) break;
+      }
+    });
+  }
+
+  sql_connection& on_;
+  const table_names& names_;
+  const std::string& before_sessions_go_;
+  clean_up::cursor& at_;
+  const std::int64_t idle_;
+  const std::size_t limit_;
+  std::uint64_t gone_ = 0;
+  bool noted_ = false;                    // before_sessions_go_ was sent in this transaction
+  bool waited_ = false;                   // a change has waited for a lock for long
+  reply result_{.result = outcome::yes};  // that of the last statement
+};
+
+}  // namespace
+
+reply clean_up::step(sql_connection& on, microseconds idle, std::size_t limit) {
+  // Another service on this store is at it: who closes must not wait for the other's statements.
+  if (!mutex_.try_lock()) return {.result = outcome::yes, .statements = 0};
+  const base::lock_guard lock(mutex_, std::adopt_lock);
+  return cleanup_step(on, names_, before_sessions_go_, at_, idle, limit).run();
+}
+
+}  // namespace dlock::stores::sql
