@@ -681,7 +681,7 @@ UPDATE "dlock_lock" SET "session_id" = :session, "nonce" = :nonce, "fence" = "fe
 == inspect
 SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... id" WHERE l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) AND l."lock_key" = :key (622 bytes, 69d48d88f1ae572c)
 == list
-SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) ORDER BY l."lock_key" LIMIT :most (632 bytes, 207315a371d3b49d)
+SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ...  AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) AND l."lock_key" > :after ORDER BY l."lock_key" LIMIT :most (658 bytes, e55259d1f059ec02)
 == overview
 SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(h.fence - f."fence"), 0), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires_at_us" > :now), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires ... d FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" ) h LEFT JOIN "dlock_floor" f ON f."id" = 1 (589 bytes, 2dc55d6c29c1deda)
 SELECT s."id", s."host", s."pid", s."label", s."ttl_us", :now - s."started_at_us", s."expires_at_us" - :now, s."revoked", COALESCE(k.locks, 0) FROM "dlock_session" s LEFT JOIN ( SELECT l."session_id" AS session_id, COUNT(*) AS locks FROM "dlock_lock" l WHERE l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) GROUP BY l."session_id" ) k ON k.session_id = s."id" ORDER BY COALESCE(k.locks, 0) DESC, s."started_at_us" LIMIT :most
@@ -690,22 +690,22 @@ SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALE
 == revoke
 UPDATE "dlock_session" SET "revoked" = 1 WHERE "id" = ( SELECT "session_id" FROM "dlock_lock" WHERE "lock_key" = :key AND "expires_at_us" IS NULL)
 == clean-up
-SELECT "id" FROM "dlock_session" WHERE "expires_at_us" + "ttl_us" <= :now AND "id" NOT IN (SELECT "session_id" FROM "dlock_lock" WHERE "session_id" IS NOT NULL) LIMIT :most
-SELECT l."lock_key", l.rowid, l."fence" FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" WHERE l.rowid > :after AND l."acquired_at_us" <= :now - :idle AND (l."session_id" IS NULL OR l."expires_at_us" <= :now OR (l."expires_at_us" IS NULL AND COALESCE(s."expires_at_us" + s."ttl_us" <= :now, 1))) ORDER BY l.rowid LIMIT :most
+SELECT "id" FROM "dlock_session" WHERE "expires_at_us" + "ttl_us" <= :now ORDER BY "id" LIMIT :most
+SELECT "lock_key" FROM "dlock_lock" WHERE "lock_key" > :after ORDER BY "lock_key" LIMIT 1 OFFSET :window
+SELECT l."lock_key", l."session_id", l."fence", l."expires_at_us" IS NULL FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" WHERE l."lock_key" > :after AND l."acquired_at_us" + :idle <= :now AND (l."session_id" IS NULL OR IIF(l."expires_at_us" IS NULL, s."id" IS NULL OR s."expires_at_us" + s."ttl_us" <= :now, l."expires_at_us" <= :now)) ORDER BY l."lock_key" LIMIT :most
 BEGIN IMMEDIATE
 UPDATE "dlock_floor" SET "fence" = MAX("fence", :seen_fence) WHERE "id" = 1
 -- 100 times:
-DELETE FROM "dlock_lock" WHERE "lock_key" = :key AND "acquired_at_us" <= :now - :idle AND "fence" <= (SELECT "fence" FROM "dlock_floor" WHERE "id" = 1) AND ("session_id" IS NULL OR "expires_at_us" <= :now OR ("expires_at_us" IS NULL AND NOT EXISTS ( SELECT 1 FROM "dlock_session" s WHERE s."id" = "dlock_lock"."session_id" AND s."expires_at_us" + s."ttl_us" > :now)))
+DELETE FROM "dlock_lock" WHERE "lock_key" = :key AND "session_id" IS NULL AND "fence" <= :seen_fence
 --
 COMMIT
 == examine
 PRAGMA journal_mode
 PRAGMA synchronous
-SELECT version, migration FROM "dlock_schema_version" WHERE name = 'dlock'
 SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+SELECT version, migration FROM "dlock_schema_version" WHERE name='dlock'
 SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(h.fence - f."fence"), 0), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires_at_us" > :now), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires ... d FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" ) h LEFT JOIN "dlock_floor" f ON f."id" = 1 (589 bytes, 2dc55d6c29c1deda)
-SELECT s."id", s."host", s."pid", s."label", s."ttl_us", :now - s."started_at_us", s."expires_at_us" - :now, s."revoked", COALESCE(k.locks, 0) FROM "dlock_session" s LEFT JOIN ( SELECT l."session_id" AS session_id, COUNT(*) AS locks FROM "dlock_lock" l WHERE l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) GROUP BY l."session_id" ) k ON k.session_id = s."id" ORDER BY COALESCE(k.locks, 0) DESC, s."started_at_us" LIMIT :most
-SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... sion_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) ORDER BY l."acquired_at_us" LIMIT :most (638 bytes, 816002430ec259f8)
+SELECT COUNT(*), IFNULL(SUM(l."acquired_at_us" + 86400000000 <= :now), 0) FROM "dlock_lock" l WHERE l."session_id" IS NULL OR l."expires_at_us" <= :now
 == verify
 UPDATE "dlock_lock" SET "verified_by" = <connection>, "verifies" = "verifies" + 1 WHERE "lock_key" = x'<golden n>' AND "session_id" = x'a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1' AND "fence" = 42
 == release in a transaction

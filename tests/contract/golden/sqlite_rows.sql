@@ -638,29 +638,29 @@ COMMIT
 == operators, 1: take -> 1 yes
 UPDATE "order 1" SET "lock_owner" = :owner, "lock_fence" = COALESCE("lock_fence", 0) + 1, "version" = "version" + 1, "lock_expires_at_us" = :expiry WHERE "id" = :id1 AND ("lock_owner" IS NULL OR "lock_owner" = '' OR ("lock_expires_at_us" <= :now OR "lock_expires_at_us" > :horizon)) RETURNING "lock_fence"
 == inspect
-SELECT "order 1"."lock_owner", "order 1"."lock_fence", "order 1"."lock_expires_at_us", s."expires_at_us", s."host", s."pid", s."label", s."revoked", s."ttl_us", s."boot" FROM "order 1" LEFT JOIN "dlock_session" s ON lower(hex(s."id")) = substr("order 1"."lock_owner", 1, 32) WHERE "order 1"."id" IN (<nonce>)
+SELECT "order 1"."lock_owner", "order 1"."lock_fence", "order 1"."lock_expires_at_us" IS NULL, s."id" IS NULL OR (s."boot" <> :boot AND s."expires_at_us" > :now + s."ttl_us"), CASE WHEN "order 1"."lock_expires_at_us" > :row_now + <number> T ... T JOIN "dlock_session" s ON lower(hex(s."id")) = substr("order 1"."lock_owner", 1, 32) WHERE "order 1"."id" IN (<nonce>) (514 bytes, 849c56e9c6fd7f6e)
 == list
-SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) ORDER BY l."lock_key" LIMIT :most (632 bytes, 207315a371d3b49d)
+SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ...  AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) AND l."lock_key" > :after ORDER BY l."lock_key" LIMIT :most (658 bytes, e55259d1f059ec02)
 == overview
 SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(h.fence - f."fence"), 0), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires_at_us" > :now), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires ... d FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" ) h LEFT JOIN "dlock_floor" f ON f."id" = 1 (589 bytes, 2dc55d6c29c1deda)
 SELECT s."id", s."host", s."pid", s."label", s."ttl_us", :now - s."started_at_us", s."expires_at_us" - :now, s."revoked", COALESCE(k.locks, 0) FROM "dlock_session" s LEFT JOIN ( SELECT l."session_id" AS session_id, COUNT(*) AS locks FROM "dlock_lock" l WHERE l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) GROUP BY l."session_id" ) k ON k.session_id = s."id" ORDER BY COALESCE(k.locks, 0) DESC, s."started_at_us" LIMIT :most
 SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... sion_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) ORDER BY l."acquired_at_us" LIMIT :most (638 bytes, 816002430ec259f8)
 == waiters
 == held rows
-SELECT "order 1"."id", "order 1"."lock_owner", "order 1"."lock_fence", "order 1"."lock_expires_at_us", s."expires_at_us", s."host", s."pid", s."label", s."revoked", s."ttl_us", s."boot" FROM "order 1" LEFT JOIN "dlock_session" s ON lower(hex(s."id")) = substr("order 1"."lock_owner", 1, 32) WHERE COALESCE("order 1"."lock_owner", '') <> '' ORDER BY "order 1"."id" LIMIT 10
+SELECT "order 1"."id", "order 1"."lock_owner", "order 1"."lock_fence", "order 1"."lock_expires_at_us" IS NULL, s."id" IS NULL OR (s."boot" <> :boot AND s."expires_at_us" > :now + s."ttl_us"), CASE WHEN "order 1"."lock_expires_at_us" > :row_ ...  COALESCE("order 1"."lock_expires_at_us" - :row_now, s."expires_at_us" - :now) END > 0) ORDER BY "order 1"."id" LIMIT 10 (787 bytes, 981b32fecc73520d)
 == revoke
 UPDATE "dlock_session" SET "revoked" = 1 WHERE lower(hex("id")) = ( SELECT substr("order 1"."lock_owner", 1, 32) FROM "order 1" WHERE "order 1"."id" IN (<nonce>) AND "order 1"."lock_expires_at_us" IS NULL)
 == clean-up
-SELECT "id" FROM "dlock_session" WHERE "expires_at_us" + "ttl_us" <= :now AND "id" NOT IN (SELECT "session_id" FROM "dlock_lock" WHERE "session_id" IS NOT NULL) LIMIT :most
-SELECT l."lock_key", l.rowid, l."fence" FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" WHERE l.rowid > :after AND l."acquired_at_us" <= :now - :idle AND (l."session_id" IS NULL OR l."expires_at_us" <= :now OR (l."expires_at_us" IS NULL AND COALESCE(s."expires_at_us" + s."ttl_us" <= :now, 1))) ORDER BY l.rowid LIMIT :most
+SELECT "id" FROM "dlock_session" WHERE "expires_at_us" + "ttl_us" <= :now ORDER BY "id" LIMIT :most
+SELECT "lock_key" FROM "dlock_lock" WHERE "lock_key" > :after ORDER BY "lock_key" LIMIT 1 OFFSET :window
+SELECT l."lock_key", l."session_id", l."fence", l."expires_at_us" IS NULL FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" WHERE l."lock_key" > :after AND l."acquired_at_us" + :idle <= :now AND (l."session_id" IS NULL OR IIF(l."expires_at_us" IS NULL, s."id" IS NULL OR s."expires_at_us" + s."ttl_us" <= :now, l."expires_at_us" <= :now)) ORDER BY l."lock_key" LIMIT :most
 == examine
 PRAGMA journal_mode
 PRAGMA synchronous
-SELECT version, migration FROM "dlock_schema_version" WHERE name = 'dlock'
 SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+SELECT version, migration FROM "dlock_schema_version" WHERE name='dlock'
 SELECT COUNT(*), COALESCE(SUM(h.held), 0), COALESCE(SUM(h.held AND h.dead), 0), COALESCE(SUM(h.fence - f."fence"), 0), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires_at_us" > :now), (SELECT COUNT(*) FROM "dlock_session" WHERE "expires ... d FROM "dlock_lock" l LEFT JOIN "dlock_session" s ON s."id" = l."session_id" ) h LEFT JOIN "dlock_floor" f ON f."id" = 1 (589 bytes, 2dc55d6c29c1deda)
-SELECT s."id", s."host", s."pid", s."label", s."ttl_us", :now - s."started_at_us", s."expires_at_us" - :now, s."revoked", COALESCE(k.locks, 0) FROM "dlock_session" s LEFT JOIN ( SELECT l."session_id" AS session_id, COUNT(*) AS locks FROM "dlock_lock" l WHERE l."session_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) GROUP BY l."session_id" ) k ON k.session_id = s."id" ORDER BY COALESCE(k.locks, 0) DESC, s."started_at_us" LIMIT :most
-SELECT l."lock_key", l."session_id", l."fence", :now - l."acquired_at_us", COALESCE(l."expires_at_us", s."expires_at_us", :now) - :now, l."expires_at_us" IS NULL, COALESCE(l."expires_at_us" IS NULL AND s."revoked", 0), l."expires_at_us" IS  ... sion_id" IS NOT NULL AND (l."expires_at_us" IS NULL OR l."expires_at_us" > :now) ORDER BY l."acquired_at_us" LIMIT :most (638 bytes, 816002430ec259f8)
+SELECT COUNT(*), IFNULL(SUM(l."acquired_at_us" + 86400000000 <= :now), 0) FROM "dlock_lock" l WHERE l."session_id" IS NULL OR l."expires_at_us" <= :now
 == verify
 UPDATE "order 1" SET "lock_owner" = IIF("lock_owner" = 'a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1/<tables><attempt>', 'a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1/<tables><attempt>+', 'a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1/<tables><attempt>') WHERE "id" = <nonce> AND "lock_owner" IN ('a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1/<tables><attempt>', 'a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1/<tables><attempt>+') AND "lock_fence" = 42
 == release in a transaction
