@@ -88,7 +88,8 @@ TEST_CASE("sqlite sql: each parameter of a statement has the number that it is b
     CHECK(sqlite3_bind_parameter_count(prepared) == static_cast<int>(text.parameters.size()));
     for (std::size_t at = 0; at != text.parameters.size(); ++at) {
       const char* const name = sqlite3_bind_parameter_name(prepared, static_cast<int>(at) + 1);
-      CHECK(std::string(name == nullptr ? "" : name) == ":" + std::string(parameter_names.at(text.parameters[at])));
+      CHECK(std::string(name == nullptr ? "" : name) ==
+            ":" + std::string(dlock::stores::sql::parameter_names.at(text.parameters[at])));
     }
     sqlite3_finalize(prepared);
   }
