@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "api/access.hpp"
-#include "base/lock_settings.hpp"
+#include "base/option_fields.hpp"
 #include "dlock/detail/locked_function.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/store_url.hpp"

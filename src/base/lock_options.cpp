@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <limits>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "base/lock_settings.hpp"
+#include "base/option_fields.hpp"
 #include "base/text.hpp"
+#include "dlock/detail/no_unit.hpp"
+#include "dlock/detail/option_limits.hpp"
 #include "dlock/service_options.hpp"
 
 namespace dlock {
@@ -21,95 +24,98 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t longest_label = 64;
 constexpr milliseconds day = hours{24};
-constexpr milliseconds month = hours{24 * 30};
 constexpr milliseconds year = hours{24 * 365};
 
 /// The classes of kept ttls: so many session rows a process can have at most.
 constexpr std::array<int, 12> classes_s{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600};
 
-[[noreturn]] void bad(const char* field, const std::string& value, const char* rule) {
-  throw std::invalid_argument(std::string("dlock: ") + field + " = " + value + ": " + rule);
+[[noreturn]] void bad(std::string_view field, const std::string& value, const char* rule) {
+  throw std::invalid_argument(fmt::format("dlock: {} = {}: {}", field, value, rule));
 }
 
-void check(const char* field, milliseconds value, milliseconds low, milliseconds high, const char* rule) {
+void check(std::string_view field, milliseconds value, milliseconds low, milliseconds high, const char* rule) {
   if (value < low || value > high) bad(field, std::to_string(value.count()) + " ms", rule);
 }
 
-void check(const char* field, double value, double low, double high, const char* rule) {
+void check(std::string_view field, double value, double low, double high, const char* rule) {
   if (!(value >= low && value <= high)) bad(field, std::to_string(value), rule);
 }
 
-void check(const detail::retry_settings& retry) {
-  check("retry.pause", retry.pause, milliseconds{1}, day, "must be 1 ms to 1 day");
-  check("retry.multiplier", retry.multiplier, 1.0, 100.0, "must be 1 to 100");
-  check("retry.max_pause", retry.max_pause, retry.pause, day, "must not be below retry.pause, nor above 1 day");
-  check("retry.jitter", retry.jitter, 0.0, 1.0, "must be 0 to 1");
-}
+/// What a field must be by itself.
+struct field_check {
+  const detail::lock_settings& options;
 
-template <class T>
-const T& given_or(const std::optional<T>& given, const T& inherited) noexcept {
-  return given ? *given : inherited;
-}
+  void operator()(std::string_view field, milliseconds value) const {
+    auto limits = *detail::limits_of(field);
+    if (field == "wait" && value == wait_forever) return;
+    if (field == "ttl" && options.renewal == renewal::automatic) {
+      limits.least = milliseconds{1000};
+      limits.most = hours{24};
+      limits.rule =
+          value < limits.least
+              ? "must be 1 s to 24 h for a lease that is renewed; shorter ones need renewal::none or renewal::manual"
+              : "must be 1 s to 24 h for a lease that is renewed: it is not how long the work may take, but how long "
+                "others wait after a crash";
+    }
+    check(field, value, limits.least, limits.most, limits.rule);
+  }
+  void operator()(std::string_view /*field*/, const detail::retry_settings& retry) const {
+    check("retry.pause", retry.pause, milliseconds{1}, day, "must be 1 ms to 1 day");
+    check("retry.multiplier", retry.multiplier, 1.0, 100.0, "must be 1 to 100");
+    check("retry.max_pause", retry.max_pause, retry.pause, day, "must not be below retry.pause, nor above 1 day");
+    check("retry.jitter", retry.jitter, 0.0, 1.0, "must be 0 to 1");
+  }
+  // Whatever their values are, they are good.
+  void operator()(std::string_view /*field*/, renewal /*value*/) const {}
+  void operator()(std::string_view /*field*/, reentry /*value*/) const {}
+  void operator()(std::string_view /*field*/, fairness /*value*/) const {}
+  void operator()(std::string_view /*field*/, const std::stop_token& /*value*/) const {}
+};
 
 }  // namespace
 
 namespace detail {
 
+namespace {
+
+template <class Field, class WithoutUnit>
+constexpr bool takes_without_unit =
+    std::is_same_v<WithoutUnit, std::conditional_t<std::is_same_v<Field, optional_time>, any_time, Field>>;
+
+template <class Options, class WithoutUnits>
+constexpr bool take_without_units = []<std::size_t... I>(std::index_sequence<I...>) {
+  return begins_with_fields_of<Options, WithoutUnits>() &&
+         (takes_without_unit<field_type<Options, I>, field_type<WithoutUnits, I>> && ...);
+}
+(field_indices<Options>());
+
+static_assert(settles_to<lock_options, lock_settings>(),
+              "each field of lock_options needs its default in lock_settings, in the same place");
+static_assert(take_without_units<lock_options, options_without_units>,
+              "each field of lock_options must be in options_without_units, in the same place, a time as any_time");
+static_assert(names_fields_of<lock_options>(DLOCK_DETAIL_LOCK_OPTION_FIELDS),
+              "DLOCK_DETAIL_LOCK_OPTION_FIELDS, which is a part of a message, must name the fields of lock_options");
+
+}  // namespace
+
 lock_settings settled(const lock_options& given, const lock_settings& defaults) {
-  const auto& retry = given.retry;
-  return {.ttl = given_or(given.ttl, defaults.ttl),
-          .wait = given_or(given.wait, defaults.wait),
-          .renewal = given_or(given.renewal, defaults.renewal),
-          .reentry = given_or(given.reentry, defaults.reentry),
-          .retry = {.pause = given_or(retry.pause, defaults.retry.pause),
-                    .multiplier = given_or(retry.multiplier, defaults.retry.multiplier),
-                    .max_pause = given_or(retry.max_pause, defaults.retry.max_pause),
-                    .jitter = given_or(retry.jitter, defaults.retry.jitter),
-                    .limit = retry.limit ? retry.limit : defaults.retry.limit},
-          .min_hold = given_or(given.min_hold, defaults.min_hold),
-          .max_hold = given_or(given.max_hold, defaults.max_hold),
-          .fairness = given_or(given.fairness, defaults.fairness),
-          .cancel = given_or(given.cancel, defaults.cancel)};
+  lock_settings all = defaults;
+  settle(given, all);
+  return all;
 }
 
 lock_options as_options(const lock_settings& settings) {
-  const auto& retry = settings.retry;
-  return {.ttl = settings.ttl,
-          .wait = settings.wait,
-          .renewal = settings.renewal,
-          .reentry = settings.reentry,
-          .retry = {.pause = retry.pause,
-                    .multiplier = retry.multiplier,
-                    .max_pause = retry.max_pause,
-                    .jitter = retry.jitter,
-                    .limit = retry.limit ? retry.limit : std::numeric_limits<unsigned>::max()},
-          .min_hold = settings.min_hold,
-          .max_hold = settings.max_hold,
-          .fairness = settings.fairness,
-          .cancel = settings.cancel};
+  lock_options all;
+  give_all(settings, all);
+  return all;
 }
 
 void validate(const lock_settings& options) {
-  if (options.renewal == renewal::automatic) {
-    check("ttl", options.ttl, milliseconds{1000}, hours{24},
-          options.ttl < milliseconds{1000}
-              ? "must be 1 s to 24 h for a lease that is renewed; shorter ones need renewal::none or renewal::manual"
-              : "must be 1 s to 24 h for a lease that is renewed: it is not how long the work may take, but how long "
-                "others "
-                "wait after a crash");
-  } else {
-    check("ttl", options.ttl, milliseconds{10}, month, "must be 10 ms to 30 days");
-  }
-  if (options.wait != wait_forever) {
-    check("wait", options.wait, milliseconds{0}, year, "must be 0 to 365 days, or wait_forever");
-  }
-  check(options.retry);
+  for_each_field(options, field_check{options});
   if (options.fairness == fairness::fifo && options.retry.limited()) {
-    bad("retry.limit", std::to_string(*options.retry.limit),
+    bad("retry.limit", std::to_string(options.retry.limit),
         "must not be set with fairness::fifo: such a call polls, and has no place in the order");
   }
-  check("min_hold", options.min_hold, milliseconds{0}, month, "must be 0 to 30 days");
-  check("max_hold", options.max_hold, milliseconds{0}, year, "must be 0 (no cap) to 365 days");
   if (options.max_hold.count() != 0 && options.max_hold < options.min_hold) {
     bad("max_hold", std::to_string(options.max_hold.count()) + " ms", "must not be below min_hold");
   }

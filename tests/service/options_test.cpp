@@ -8,6 +8,7 @@
 #include "dlock/async.hpp"
 #include "dlock/locked.hpp"
 #include "service/engine_fixture.hpp"
+#include "support/each_option.hpp"
 
 namespace dlock::test {
 
@@ -86,6 +87,41 @@ TEST_CASE_METHOD(engine_fixture, "options: a call sets what it names, and inheri
   CHECK(kept.remaining() < 15s);
   // Time stands still: who does not inherit wait = 0 waits for ever.
   CHECK(elsewhere([&] { return thrown([&] { return locks->acquire("k", {.ttl = 5s}); }); }) == errc::timed_out);
+}
+
+namespace {
+
+/// A value that a call refuses whose owner holds the key, or that calls of a service with fairness::fifo refuse.
+struct refused_value {
+  std::chrono::milliseconds operator()(std::chrono::milliseconds /*usual*/) const { return -1ms; }
+  double operator()(double /*usual*/) const { return -1; }
+  unsigned operator()(unsigned /*usual*/) const { return 3; }
+  renewal operator()(renewal /*usual*/) const { return renewal::manual; }
+  reentry operator()(reentry /*usual*/) const { return reentry::refuse; }
+  fairness operator()(fairness /*usual*/) const { return fairness::fifo; }
+  std::stop_token operator()(const std::stop_token& /*usual*/) const {
+    std::stop_source stopped;
+    stopped.request_stop();
+    return stopped.get_token();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(engine_fixture, "options: a re-entry obeys each field that is given alone") {
+  const auto locks = service();
+  store->can().keeps_order = true;
+  const auto in_order = service([](auto& settings) { settings.defaults.fairness = fairness::fifo; });
+  const auto outer = locks->acquire("k");
+  const auto outer_in_order = in_order->acquire("l");
+  REQUIRE(locks->acquire("k").reentered());
+  REQUIRE(in_order->acquire("l").reentered());
+  with_each_option(refused_value{}, [&](const lock_options& options, const std::string& name) {
+    INFO(name);
+    const bool limit = name == "retry.limit";  // only fairness::fifo forbids it
+    CHECK_THROWS(limit ? in_order->acquire("l", options) : locks->acquire("k", options));
+    CHECK_THROWS(limit ? in_order->try_acquire("l", options) : locks->try_acquire("k", options));
+  });
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: defaults() leaves nothing open") {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dlock/detail/option_limits.hpp"
 #include "source/diagnostics.hpp"
 #include "source/lexer.hpp"
 
@@ -27,32 +28,32 @@ constexpr unsigned in_row = 2;
 constexpr unsigned in_defaults = 4;
 constexpr unsigned in_all = in_locked | in_row | in_defaults;
 
-/// `least` and `most`: what lock_options.hpp says of a time.
 struct option_rule {
   std::string_view name;
   unsigned scopes = in_all;
   bool lock_option = true;
-  bool time = false;
-  milliseconds least{0};
-  milliseconds most{0};
+  const dlock::detail::time_limits* time = nullptr;
 };
 
-constexpr std::array<option_rule, 14> rules{{
-    {.name = "ttl", .time = true, .least = milliseconds{10}, .most = hours{24 * 30}},
-    {.name = "wait", .time = true, .most = hours{24 * 365}},
-    {.name = "renewal"},
-    {.name = "reentry"},
-    {.name = "retry"},
-    {.name = "min_hold", .time = true, .most = hours{24 * 30}},
-    {.name = "max_hold", .time = true, .most = hours{24 * 365}},
-    {.name = "fairness"},
-    {.name = "cancel"},
+/// What is no field of lock_options.
+constexpr std::array<option_rule, 5> further{{
     {.name = "prefix", .scopes = in_locked | in_defaults, .lock_option = false},
     {.name = "row", .scopes = in_row | in_defaults, .lock_option = false},
     {.name = "db", .scopes = in_row | in_defaults, .lock_option = false},
     {.name = "name", .scopes = in_defaults, .lock_option = false},
     {.name = "form", .scopes = in_defaults, .lock_option = false},
 }};
+
+constexpr auto lock_option_count = boost::pfr::tuple_size_v<dlock::lock_options>;
+
+constexpr auto rules = []<std::size_t... I>(std::index_sequence<I...>) {
+  std::array<option_rule, lock_option_count + further.size()> all{
+      option_rule{.name = dlock::detail::field_name<dlock::lock_options, I>(),
+                  .time = dlock::detail::limits_of(dlock::detail::field_name<dlock::lock_options, I>())}...};
+  std::copy(further.begin(), further.end(), all.begin() + lock_option_count);
+  return all;
+}
+(std::make_index_sequence<lock_option_count>());
 
 unsigned scope_of(annotation_kind kind) noexcept {
   switch (kind) {
@@ -111,10 +112,12 @@ void check_time(const option& what, const option_rule& rule, diagnostics& out) {
     return;
   }
   const auto time = *value * found->length;
-  if (time < rule.least || time > rule.most) {
-    out.error(what.value.where,
-              fmt::format(".{} must be from {} ms to {} days", rule.name, rule.least.count(), rule.most / hours{24}),
-              width);
+  const auto& limits = *rule.time;
+  if (time < limits.least || time > limits.most) {
+    out.error(
+        what.value.where,
+        fmt::format(".{} must be from {} ms to {} days", rule.name, limits.least.count(), limits.most / hours{24}),
+        width);
   }
 }
 
@@ -141,7 +144,7 @@ class option_reader {
       out_.error(what.where, fmt::format("write .{} = value", what.name), width);
     } else {
       found_.push_back({what.name, what.value, what.where, from_.kind == annotation_kind::defaults, from_.names});
-      if (rule->time) check_time(found_.back(), *rule, out_);
+      if (rule->time != nullptr) check_time(found_.back(), *rule, out_);
     }
   }
   std::vector<option> take() { return std::move(found_); }

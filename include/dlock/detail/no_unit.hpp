@@ -16,7 +16,9 @@ struct any_time {
   constexpr any_time(const T&) noexcept {}  // NOLINT(google-explicit-constructor)
 };
 
-/// The fields of lock_options, in their order.
+#define DLOCK_DETAIL_LOCK_OPTION_FIELDS "ttl, wait, renewal, reentry, retry, min_hold, max_hold, fairness and cancel"
+
+/// The fields of lock_options, in their order. src/base/lock_options.cpp does not compile if one is missing.
 struct options_without_units {
   any_time ttl = 0;
   any_time wait = 0;
@@ -53,9 +55,8 @@ template <class T>
 struct time_without_unit {
   static_assert(!without_units<T>,
                 "dlock: a time in lock_options has a unit and is whole milliseconds: write {.wait = 5s} or {.wait = "
-                "500ms}, not 5 "
-                "or 0.5s; with using namespace std::chrono_literals, or std::chrono::seconds{5}. Its fields are ttl, "
-                "wait, renewal, reentry, retry, min_hold, max_hold, fairness and cancel");
+                "500ms}, not 5 or 0.5s; with using namespace std::chrono_literals, or std::chrono::seconds{5}. Its "
+                "fields are " DLOCK_DETAIL_LOCK_OPTION_FIELDS);
 };
 
 }  // namespace dlock::detail

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "base/option_fields.hpp"
+
 namespace dlock::engine {
 
 namespace {
@@ -25,6 +27,17 @@ service_options completed(service_options options) {
   return options;
 }
 
+/// Whether they ask nothing of an inner lease that the outer one may not have: but for fields that mean nothing to an
+/// inner one, they are the library's. It waits for nobody, and a ttl that is renewed is that of the session.
+bool plain(detail::lock_settings all) {
+  const detail::lock_settings library;
+  all.ttl = library.ttl;
+  all.wait = library.wait;
+  all.retry = library.retry;
+  all.fairness = library.fairness;
+  return all == library;
+}
+
 constinit thread_local event_sink* sink_here = nullptr;
 
 std::uint64_t first_nonce() {
@@ -36,12 +49,14 @@ std::uint64_t first_nonce() {
 
 }  // namespace
 
+call_settings::call_settings(const lock_options& given, const detail::lock_settings& of_service) : at_(&of_service) {
+  if (detail::gives_any(given)) at_ = &own_.emplace(detail::settled(given, of_service));
+}
+
 service_context::service_context(service_options given)
     : options(completed(std::move(given))),
       defaults(detail::settled(options.defaults)),
-      plain_defaults(defaults.reentry == reentry::allow && defaults.renewal == renewal::automatic &&
-                     defaults.min_hold.count() == 0 && defaults.max_hold.count() == 0 &&
-                     !defaults.cancel.stop_possible()),
+      plain_defaults(plain(defaults)),
       time(options.time != nullptr ? *options.time : system_time()),
       host(host_name()),
       pid(::getpid()),

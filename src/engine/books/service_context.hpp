@@ -25,9 +25,7 @@ DLOCK_EXPORT std::string with_store_name(const std::string& store, std::string_v
 /// are known to be good: nothing is copied, or checked again.
 class call_settings {
  public:
-  call_settings(const lock_options& given, const detail::lock_settings& of_service) : at_(&of_service) {
-    if (detail::gives_any(given)) at_ = &own_.emplace(detail::settled(given, of_service));
-  }
+  call_settings(const lock_options& given, const detail::lock_settings& of_service);
   call_settings(const call_settings&) = delete;
   call_settings& operator=(const call_settings&) = delete;
 

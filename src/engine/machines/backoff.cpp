@@ -42,12 +42,12 @@ double backoff::random() noexcept {
 
 bool retry_clock::may_retry(instant now) const noexcept {
   if (settings_.once || now >= settings_.deadline) return false;
-  return !settings_.retry.limit || retries_ < *settings_.retry.limit;
+  return !settings_.retry.limited() || retries_ < settings_.retry.limit;
 }
 
-std::optional<unsigned> retry_clock::remaining_retries() const noexcept {
-  if (!settings_.retry.limited()) return std::nullopt;
-  return *settings_.retry.limit - std::min(retries_, *settings_.retry.limit);
+unsigned retry_clock::remaining_retries() const noexcept {
+  const auto limit = settings_.retry.limit;
+  return settings_.retry.limited() ? limit - std::min(retries_, limit) : limit;
 }
 
 void retry_clock::begin_pause(instant now, std::chrono::microseconds at_most, bool hurries, bool sees_holder) noexcept {

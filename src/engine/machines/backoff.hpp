@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <optional>
 
 #include "base/lock_settings.hpp"
 #include "dlock/store_interface/clock.hpp"
@@ -61,8 +60,8 @@ class retry_clock {
   /// From now on its pauses are the longest.
   void grow() noexcept { backoff_.grow(); }
   bool may_retry(instant now) const noexcept;
-  /// What is left of retry_settings::limit; none: no limit.
-  std::optional<unsigned> remaining_retries() const noexcept;
+  /// What is left of retry_settings::limit.
+  unsigned remaining_retries() const noexcept;
   /// The next pause begins. `at_most`: when the lease of the holder can end. `hurries`: it is brief. `sees_holder`:
   /// the store will notify the waiter of the end of that lease, if it notifies at all.
   void begin_pause(instant now, std::chrono::microseconds at_most, bool hurries, bool sees_holder) noexcept;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 
 #include "base/lock_settings.hpp"
 #include "dlock/store_interface/clock.hpp"
@@ -59,7 +58,7 @@ class multi_machine : public waiting_machine {
   /// A key was busy in some round.
   bool was_busy() const noexcept { return rounds_ > 0; }
   /// What is left of retry_settings::limit.
-  std::optional<unsigned> remaining_retries() const noexcept { return retries_.remaining_retries(); }
+  unsigned remaining_retries() const noexcept { return retries_.remaining_retries(); }
 
   /// Whether the one that a poll has shown keeps others out.
   static bool holds(const seen& holder) noexcept;

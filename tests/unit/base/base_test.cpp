@@ -6,12 +6,14 @@
 #include "base/background_thread.hpp"
 #include "base/late_object.hpp"
 #include "base/lock_settings.hpp"
+#include "dlock/detail/option_limits.hpp"
 #include "dlock/lock_options.hpp"
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
 #include "dlock/store_interface/id128.hpp"
 #include "engine/books/service_context.hpp"
 #include "support/calls.hpp"
+#include "support/each_option.hpp"
 #include "support/test.hpp"
 
 using namespace dlock;
@@ -212,6 +214,68 @@ TEST_CASE("lock_options: the defaults are valid and finite", "[T37]") {
   CHECK(complaint(service_options{}).empty());
   CHECK(detail::settled({}).ttl == 30s);
   CHECK(detail::settled({}).wait == 10s);
+}
+
+namespace {
+
+/// A value that differs from the default.
+struct another_value {
+  std::stop_source stops{};
+
+  std::chrono::milliseconds operator()(std::chrono::milliseconds usual) const { return usual + 1s; }
+  double operator()(double usual) const { return usual / 2; }
+  unsigned operator()(unsigned usual) const { return usual / 2; }
+  renewal operator()(renewal /*usual*/) const { return renewal::manual; }
+  reentry operator()(reentry /*usual*/) const { return reentry::refuse; }
+  fairness operator()(fairness /*usual*/) const { return fairness::fifo; }
+  std::stop_token operator()(const std::stop_token& /*usual*/) const { return stops.get_token(); }
+};
+
+}  // namespace
+
+TEST_CASE("lock_options: each field that is given alone is given, inherited and replaced") {
+  const detail::lock_settings usual;
+  CHECK_FALSE(detail::gives_any(lock_options{}));
+  CHECK(detail::settled({}) == usual);
+  int fields = 0;
+  dlock::test::with_each_option(another_value{}, [&](const lock_options& options, const std::string& name) {
+    INFO(name);
+    ++fields;
+    CHECK(detail::gives_any(options));
+    const auto settled = detail::settled(options);
+    CHECK(settled != usual);
+    CHECK(detail::settled({}, settled) == settled);
+    CHECK(detail::settled(detail::as_options(settled)) == settled);
+    CHECK(detail::settled(detail::as_options(usual), settled) == usual);
+  });
+  CHECK(fields >= 13);
+}
+
+namespace {
+
+template <std::size_t Field>
+void check_limits() {
+  if constexpr (std::is_same_v<detail::field_type<lock_options, Field>, optional_time>) {
+    const auto limits = *detail::limits_of(detail::field_name<lock_options, Field>());
+    INFO(limits.field);
+    lock_options options{.renewal = renewal::none};
+    auto& time = boost::pfr::get<Field>(options);
+    for (const auto good : {limits.least, limits.most}) {
+      time = good;
+      CHECK(complaint(options).empty());
+    }
+    for (const auto bad : {limits.least - 1ms, limits.most + 1ms}) {
+      time = bad;
+      CHECK(names(complaint(options), std::string(limits.field), std::to_string(bad.count()) + " ms"));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("lock_options: each time is accepted up to its limits, and refused beyond them") {
+  []<std::size_t... I>(std::index_sequence<I...>) { (check_limits<I>(), ...); }
+  (detail::field_indices<lock_options>());
 }
 
 TEST_CASE("lock_options: each bad field is named with its value") {
