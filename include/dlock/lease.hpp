@@ -59,9 +59,7 @@ class [[nodiscard]] lease {
   ///   if (const auto held = locks.try_acquire("k")) { ... }  // the lease lives until the end of the if
   explicit operator bool() const& noexcept { return grant_ != nullptr; }
   // clang-format off
-#ifndef DLOCK_TEMPORARY_LEASE_IS_A_CONDITION  // for test frameworks, whose macros ask temporaries: CHECK(locks.try_acquire("k"))
   explicit operator bool() const&& = delete;  // dlock: name the lease: if (auto held = ...); else it is gone in the body
-#endif
   // clang-format on
 
   std::string_view key() const& noexcept;

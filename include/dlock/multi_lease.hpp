@@ -39,9 +39,7 @@ class [[nodiscard]] multi_lease {
   /// Whether there are grants behind it (held, or lost meanwhile); false: empty or released.
   explicit operator bool() const& noexcept { return !leases_.empty(); }
   // clang-format off
-#ifndef DLOCK_TEMPORARY_LEASE_IS_A_CONDITION  // for test frameworks, whose macros ask temporaries: CHECK(locks.try_acquire("k"))
   explicit operator bool() const&& = delete;  // dlock: name the leases: if (auto held = ...); else they are gone in the body
-#endif
   // clang-format on
 
   /// The leases, in the order of their keys. A key that was named twice has one.

@@ -266,7 +266,7 @@ TEST_CASE_METHOD(with_service<ghost_fixture>, "ghost: a thousand failed attempts
   CHECK(store->opened().size() == 1);
   CHECK(store->connections() <= 6);
   CHECK(locks->held_keys().empty());
-  CHECK(locks->acquire("k"));
+  CHECK(granted(locks->acquire("k")));
 }
 
 // Grants of a service's own session that it knows nothing of: a proxy executed a take twice, for example.
@@ -307,7 +307,7 @@ TEST_CASE_METHOD(with_service<forgotten_fixture>,
   const auto others = service();
   const auto other = others->acquire("other", {.ttl = 30s});
   grant_behind("other", "stuck", 1ULL << 40U);
-  CHECK_FALSE(locks->try_acquire("stuck", {.ttl = 30s}));
+  CHECK_FALSE(granted(locks->try_acquire("stuck", {.ttl = 30s})));
   CHECK(store->count(verb::cancel) == 0);
 }
 
@@ -316,7 +316,7 @@ TEST_CASE_METHOD(with_service<forgotten_fixture>,
   auto held = locks->acquire("key", {.ttl = 30s, .max_hold = 5s});
   clock.advance(5s);
   REQUIRE(eventually([&] { return held.remaining() == 0us; }));
-  CHECK_FALSE(elsewhere([&] { return static_cast<bool>(locks->try_acquire("key", {.ttl = 30s})); }));
+  CHECK_FALSE(elsewhere([&] { return granted(locks->try_acquire("key", {.ttl = 30s})); }));
   CHECK(store->count(verb::cancel) == 0);
 }
 
@@ -326,7 +326,7 @@ TEST_CASE_METHOD(forgotten_fixture,
   const auto locks = service();
   const auto other = locks->acquire("other", {.ttl = 30s});
   grant_behind("other", "stuck", 1ULL << 40U);
-  CHECK(locks->try_acquire_all({"free", "stuck"}, {.ttl = 30s}));
+  CHECK(granted(locks->try_acquire_all({"free", "stuck"}, {.ttl = 30s})));
   CHECK_NOTHROW(other.ensure_held());
 }
 
@@ -350,7 +350,7 @@ TEST_CASE_METHOD(forgotten_rows, "forgotten: a row that our own session holds fo
   const auto stuck = row(2);
   grant_behind(row(1), stuck.view(), 1ULL << 40U);
   CHECK_FALSE(is_free(stuck));
-  CHECK(home.acquire(stuck, {.ttl = 30s}, true));
+  CHECK(granted(home.acquire(stuck, {.ttl = 30s}, true)));
   CHECK_NOTHROW(other.ensure_held());
 }
 

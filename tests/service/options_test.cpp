@@ -149,10 +149,10 @@ TEST_CASE_METHOD(engine_fixture, "options: the order of processes is asked for b
   if (by_default) settings.defaults.fairness = fairness::fifo;
   const auto locks = service(settings);
   const lock_options asks = by_default ? lock_options{} : lock_options{.fairness = fairness::fifo};
-  CHECK(locks->acquire("k", asks));
+  CHECK(granted(locks->acquire("k", asks)));
   CHECK(store->in_order() > 0);
   const auto before = store->in_order();
-  CHECK(locks->acquire("k", {.fairness = fairness::none}));
+  CHECK(granted(locks->acquire("k", {.fairness = fairness::none})));
   CHECK(store->in_order() == before);
 }
 
@@ -163,7 +163,7 @@ TEST_CASE_METHOD(engine_fixture, "options: what is inherited is validated with w
   CHECK_THROWS_AS(locks->acquire("k", {.renewal = renewal::automatic}), std::invalid_argument);  // ttl = 100 ms
   CHECK_THROWS_AS(locks->acquire("k", {.retry = {.max_pause = 100ms}}), std::invalid_argument);
   CHECK_THROWS_AS(locks->locked("k", [] {}, {.renewal = renewal::automatic}), std::invalid_argument);
-  CHECK(locks->acquire("k", {.ttl = 10s, .renewal = renewal::automatic}));
+  CHECK(granted(locks->acquire("k", {.ttl = 10s, .renewal = renewal::automatic})));
   settings.defaults = {.ttl = 100ms};
   CHECK_THROWS_AS(service(settings), std::invalid_argument);
 }
@@ -250,7 +250,7 @@ TEST_CASE_METHOD(engine_fixture, "options: start_limit waits for a database that
   const auto locks = while_time_passes([&] { return service(settings); });
   CHECK(store->prepared() == 5);
   CHECK(clock.now() - begun >= 50ms + 100ms + 200ms + 400ms);
-  CHECK(locks->try_acquire("k"));
+  CHECK(granted(locks->try_acquire("k")));
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: a service gives up at start_limit, at once without it", "[T10]") {
@@ -277,8 +277,8 @@ TEST_CASE_METHOD(engine_fixture, "options: a lazy service is made while the data
   CHECK(thrown([&] { return locks->holder("k"); }) == errc::store_unreachable);
   store->cut(false);
   const auto prepared = store->prepared();
-  CHECK(locks->try_acquire("k"));
-  CHECK(locks->try_acquire("other"));
+  CHECK(granted(locks->try_acquire("k")));
+  CHECK(granted(locks->try_acquire("other")));
   CHECK(store->prepared() <= prepared + 1);  // once is enough
 }
 
@@ -303,7 +303,7 @@ TEST_CASE_METHOD(engine_fixture, "options: what the schema of a lazy service lac
     CHECK(failure.sqlstate() == "42S02");
   }
   store->not_ready(0, lacking);
-  CHECK(locks->acquire("k"));
+  CHECK(granted(locks->acquire("k")));
 }
 
 TEST_CASE_METHOD(engine_fixture, "options: start_limit does not wait for what will not pass", "[T10]") {
@@ -342,8 +342,8 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without session leases a r
   check_refused<std::invalid_argument>(*locks, "renewal::manual", [&] { return locks->acquire("k"); });
   check_refused<std::invalid_argument>(*locks, "renewal::manual", [&] { return locks->try_acquire("k"); });
   check_refused<std::invalid_argument>(*locks, "renewal::manual", [&] { return locks->acquire_all({"a", "b"}); });
-  CHECK(locks->acquire("k", {.renewal = renewal::none}));
-  CHECK(locks->acquire("k", {.renewal = renewal::manual}));
+  CHECK(granted(locks->acquire("k", {.renewal = renewal::none})));
+  CHECK(granted(locks->acquire("k", {.renewal = renewal::manual})));
 }
 
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: without expiring leases only a renewed one can be had") {
@@ -356,7 +356,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without expiring leases on
       return locks->try_acquire_all({"a", "b"}, {.renewal = renewal});
     });
   }
-  CHECK(locks->acquire("k"));
+  CHECK(granted(locks->acquire("k")));
 }
 
 TEST_CASE_METHOD(capabilities_fixture, "capabilities: an order of waiters is refused where there is none") {
@@ -368,7 +368,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: an order of waiters is ref
   }
   store->can().keeps_order = true;
   const auto able = service();
-  CHECK(able->acquire("k", in_order));
+  CHECK(granted(able->acquire("k", in_order)));
   check_refused<std::invalid_argument>(*able, "lists of keys", [&] { return able->acquire_all({"a", "b"}, in_order); });
   check_refused<std::invalid_argument>(*able, "lists of keys", [&] {
     able->async_acquire_all({"a", "b"}, in_order, [](const std::exception_ptr&, const multi_lease&) {});
@@ -393,14 +393,14 @@ TEST_CASE_METHOD(with_service<capabilities_fixture>,
     });
     CHECK_NOTHROW(outside.renew());  // whose lease it is says the lease
     const owner_scope inner;
-    CHECK(locks->acquire("k", options));
+    CHECK(granted(locks->acquire("k", options)));
   }
   store->can().request_ids = true;
   const auto able = service();
   const owner_scope here{owner{"request-1"}};
   CHECK_THROWS_AS(able->acquire("k"), std::invalid_argument);  // renewed automatically
-  CHECK(able->acquire("k", options));
-  CHECK(able->acquire_all({"a", "b"}, {.renewal = renewal::manual}));
+  CHECK(granted(able->acquire("k", options)));
+  CHECK(granted(able->acquire_all({"a", "b"}, {.renewal = renewal::manual})));
 }
 
 TEST_CASE_METHOD(capabilities_fixture,
@@ -419,7 +419,7 @@ TEST_CASE_METHOD(capabilities_fixture,
     const auto locks = service();
     check_refused<std::invalid_argument>(*locks, "no leases that are renewed",
                                          [&] { return locks->acquire(of_session, {.ttl = 30s}); });
-    CHECK(locks->acquire(of_column, {.ttl = 30s}));
+    CHECK(granted(locks->acquire(of_column, {.ttl = 30s})));
   }
   SECTION("without expiring leases") {
     store->can().expiring_leases = false;
@@ -427,7 +427,7 @@ TEST_CASE_METHOD(capabilities_fixture,
     check_refused<std::invalid_argument>(*locks, "that end by an expiry", [&] {
       return locks->acquire(of_column, {.ttl = 30s, .renewal = renewal::none});
     });
-    CHECK(locks->acquire(of_column, {.ttl = 30s}));
+    CHECK(granted(locks->acquire(of_column, {.ttl = 30s})));
   }
 }
 
@@ -436,7 +436,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: a store without batches is
     const auto locks = service();
     for (const char* key : {"a", "b", "c"}) locks->acquire(key).release();
     const auto before = store->batches(verb::take);
-    CHECK(locks->acquire_all({"a", "b", "c"}));
+    CHECK(granted(locks->acquire_all({"a", "b", "c"})));
     return store->batches(verb::take) - before;
   };
   CHECK(sent_at_once() == 1);
@@ -485,7 +485,7 @@ TEST_CASE_METHOD(capabilities_fixture, "capabilities: without a time of the gran
   check_refused<std::invalid_argument>(*locks, "min_hold = 1000 ms", [&] {
     return locks->try_acquire_all({"a", "b"}, {.min_hold = 1s});
   });
-  CHECK(locks->acquire("k"));
+  CHECK(granted(locks->acquire("k")));
 }
 
 TEST_CASE_METHOD(capabilities_fixture,
@@ -499,7 +499,7 @@ TEST_CASE_METHOD(capabilities_fixture,
   });
   check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->holder("much too long"); });
   check_refused<std::invalid_argument>(*locks, "it is too long", [&] { return locks->force_release("much too long"); });
-  CHECK(locks->acquire("short"));
+  CHECK(granted(locks->acquire("short")));
 }
 
 TEST_CASE_METHOD(capabilities_fixture,

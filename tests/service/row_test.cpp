@@ -48,8 +48,8 @@ TEST_CASE_METHOD(column_fixture, "row: what can't be done with rows is refused b
                        MessageMatches(ContainsSubstring("no tables whose rows could be locked")));
   CHECK(store->tried() == 0);
   // The bounds themselves.
-  CHECK(locks->acquire(row(2), {.ttl = 5s}));
-  CHECK(locks->acquire(existing(by_session), {.ttl = 1s}));
+  CHECK(granted(locks->acquire(row(2), {.ttl = 5s})));
+  CHECK(granted(locks->acquire(existing(by_session), {.ttl = 1s})));
 }
 
 TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and nothing is left behind") {
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(column_fixture, "row: one that does not exist is refused, and n
   CHECK(thrown([&] { return locks->try_acquire(key, half_minute); }) == errc::no_such_row);
   // Its turn is free for the row that comes into being.
   existing(key);
-  CHECK(locks->try_acquire(key, half_minute));
+  CHECK(granted(locks->try_acquire(key, half_minute)));
   SECTION("deleted while somebody waits for it") {
     const auto rival = service();
     const auto theirs = rival->acquire(key, half_minute);
@@ -80,11 +80,11 @@ TEST_CASE_METHOD(column_fixture, "row: the key of a row is never that of a text 
   const auto held = locks->acquire(key, half_minute);
   // Neither a re-entry, nor behind the row in the queue of this process: the store is asked.
   const auto asked = store->without_row();
-  CHECK_FALSE(locks->try_acquire(text, {.reentry = reentry::refuse}));
+  CHECK_FALSE(granted(locks->try_acquire(text, {.reentry = reentry::refuse})));
   CHECK(store->without_row() > asked);
   const auto other = existing(lock_key::of_row(table_named("u", row_renewal::column, "t"), {std::int64_t{1}}));
   const auto taken = store->count(verb::take);
-  CHECK_FALSE(locks->try_acquire(other, {.ttl = 30s, .reentry = reentry::refuse}));
+  CHECK_FALSE(granted(locks->try_acquire(other, {.ttl = 30s, .reentry = reentry::refuse})));
   CHECK(store->count(verb::take) > taken);
 }
 

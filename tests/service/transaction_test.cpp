@@ -490,7 +490,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: what a transaction took becomes leases l
   CHECK(seen->count(event::kind::granted) == 2);
   CHECK(store->opened().size() == 1);
   // Re-entry, the local line, renewal, release.
-  CHECK_FALSE(home.acquire(first, {}, true));  // not by those in a container
+  CHECK_FALSE(granted(home.acquire(first, {}, true)));  // not by those in a container
   auto here = std::move(held[0]);
   CHECK(home.acquire(first, {}, true).reentered());
   held[0] = std::move(here);
@@ -546,7 +546,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a statement that throws leaves nothing t
   CHECK(store->count(verb::cancel) == 3);
   CHECK(seen->count(event::kind::granted) == 0);
   // Nobody has the turn.
-  CHECK(home.acquire(first, {}, true));
+  CHECK(granted(home.acquire(first, {}, true)));
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: a commit without an answer is cancelled until it can't come any more") {
@@ -599,7 +599,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a session that ends in between gives no 
   CHECK(freed(key));
   CHECK(seen->count(event::kind::granted) == 0);
   store->forget_scripts();
-  CHECK(home.acquire(key, {}, true));  // nobody has the turn
+  CHECK(granted(home.acquire(key, {}, true)));  // nobody has the turn
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: some seconds are lost to a slow transaction, not to trust", "[T29]") {
@@ -669,7 +669,7 @@ TEST_CASE_METHOD(adopt_fixture, "adopt: a thread that has the row's turn gets it
   time.join();
   CHECK(fence == 4);
   // Nor is the turn lost afterwards.
-  CHECK(home.acquire(key, {}, true));
+  CHECK(granted(home.acquire(key, {}, true)));
 }
 
 TEST_CASE_METHOD(adopt_fixture, "adopt: what does not fit rows is refused before the transaction") {
@@ -796,9 +796,9 @@ TEST_CASE_METHOD(outcome_fixture, "outcome: the new lease has its own options, n
 
 TEST_CASE_METHOD(outcome_fixture, "outcome: min_hold of the old lease holds, also against its owner") {
   const auto fence = outlived({.min_hold = 10s});
-  CHECK_FALSE(locks->try_acquire("k"));
+  CHECK_FALSE(granted(locks->try_acquire("k")));
   clock.advance(10s - 1us);
-  CHECK_FALSE(locks->try_acquire("k"));
+  CHECK_FALSE(granted(locks->try_acquire("k")));
   clock.advance(1us);
   CHECK(locks->acquire("k").fencing_token() == fence + 1);
 }
@@ -855,7 +855,7 @@ TEST_CASE_METHOD(transaction_fixture, "outcome: a release that the background is
 TEST_CASE_METHOD(outcome_fixture, "outcome: a release that fails leaves the key to the background") {
   store->next(verb::release, {.what = fate::fail, .why = denied});
   outlived();
-  CHECK_FALSE(locks->try_acquire("k"));
+  CHECK_FALSE(granted(locks->try_acquire("k")));
   CHECK(eventually([&] { return locks->count(event::kind::release_failed) == 1; }));
   busy->open();
   CHECK(at_rest_after(500ms));

@@ -68,9 +68,7 @@ class [[nodiscard]] locked_row {
   /// Whether it holds the lock, or lost it meanwhile.
   explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
   // clang-format off
-#ifndef DLOCK_TEMPORARY_LEASE_IS_A_CONDITION  // for test frameworks, whose macros ask temporaries: CHECK(locks.try_acquire("k"))
   explicit operator bool() const&& = delete;  // dlock: name the row: if (auto row = ...); else it is unlocked in the body
-#endif
   // clang-format on
 
   /// The entity as it was loaded after the grant. Whether the lock is still held is not looked at: that is done by

@@ -100,7 +100,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: whoever closes it, the wait that ends 
     theirs_held.set_value();
     both_held.wait();
     if (!tries) return end_of_wait(*other, "a", 30s);
-    return other->try_acquire("a", {.wait = 30s}) ? std::string("granted") : std::string("empty");
+    return granted(other->try_acquire("a", {.wait = 30s})) ? std::string("granted") : std::string("empty");
   });
   theirs_held.get_future().wait();
   auto mine = std::async(std::launch::async, [&] {
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on
   auto front = std::async(std::launch::async, [&] { return granted(one->acquire("b", {.wait = 60s})); });
   auto mine = std::async(std::launch::async, [&] {
     const auto held = one->acquire("a");
-    const bool timed_out = !one->try_acquire("b", {.wait = 500ms});
+    const bool timed_out = !granted(one->try_acquire("b", {.wait = 500ms}));
     over.set_value();
     works_on.get_future().wait();  // a slow holder
     return timed_out;

@@ -45,7 +45,7 @@ TEST_CASE_METHOD(rows,
   CHECK(ids(claimed) == std::vector<int>{10, 8, 6});
   CHECK(claimed.front().held().fencing_token() == 1);
   CHECK(claimed.front()->lock.fence() == 1);
-  CHECK_FALSE(try_lock_row<order>(others, db, 8));
+  CHECK_FALSE(granted(try_lock_row<order>(others, db, 8)));
   CHECK(ids(claim<order>(others, db, (query::status == "paid") + "ORDER BY" + query::amount, 3)) ==
         std::vector<int>{4, 2});
   claimed.front()->status = "shipped";
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(rows, "claim: rows of dead holders come last, one by one, if th
   const auto claimed = claim<order>(locks, db, (query::id != 1) + "ORDER BY" + query::id, 9);
   REQUIRE(ids(claimed) == std::vector<int>{3, 5, 2, 4});
   CHECK(claimed[2].held().fencing_token() == 2);
-  CHECK_FALSE(try_lock_row<order>(others, db, 4));
+  CHECK_FALSE(granted(try_lock_row<order>(others, db, 4)));
 }
 
 TEST_CASE_METHOD(rows,

@@ -25,7 +25,7 @@ TEST_CASE_METHOD(rows, "row lock: a row is held by one until it is released, oth
   REQUIRE(mine);
   CHECK(mine->status == "paid");
   CHECK(mine.held().fencing_token() == 1);
-  CHECK_FALSE(try_lock_row<order>(others, db, 42));
+  CHECK_FALSE(granted(try_lock_row<order>(others, db, 42)));
   CHECK_THROWS_AS(lock_row<order>(others, db, 42, {.wait = 50ms}), dlock::lock_timeout);
   mine.release();
   CHECK_FALSE(mine);
@@ -42,15 +42,15 @@ TEST_CASE_METHOD(rows, "row lock: each row is a lock of its own, whatever the ty
   add(line{.id = {"a:1", 2}});
   add(line{.id = {"a", 12}});
   const auto negative = lock_row<order>(locks, db, -7);
-  CHECK(try_lock_row<order>(others, db, 7));
+  CHECK(granted(try_lock_row<order>(others, db, 7)));
   const auto text = lock_row<wallet>(locks, db, "o'hara \xc3\xa9\\");
   CHECK(text->owner() == "o'hara \xc3\xa9\\");
-  CHECK(try_lock_row<wallet>(others, db, "o'hara"));
-  CHECK_FALSE(try_lock_row<wallet>(others, db, "o'hara \xc3\xa9\\"));
+  CHECK(granted(try_lock_row<wallet>(others, db, "o'hara")));
+  CHECK_FALSE(granted(try_lock_row<wallet>(others, db, "o'hara \xc3\xa9\\")));
   const auto pair = lock_row<line>(locks, db, {"a:1", 2});
   CHECK(pair->id.document == "a:1");
-  CHECK(try_lock_row<line>(others, db, {"a", 12}));
-  CHECK_FALSE(try_lock_row<line>(others, db, {"a:1", 2}));
+  CHECK(granted(try_lock_row<line>(others, db, {"a", 12})));
+  CHECK_FALSE(granted(try_lock_row<line>(others, db, {"a:1", 2})));
 }
 
 TEST_CASE_METHOD(rows, "row lock: a row that is not there is refused as such, and not waited for") {
@@ -106,10 +106,10 @@ TEST_CASE_METHOD(rows, "row lock: keys name rows, are known by table and id, and
   CHECK(key != dlock::lock_key("orders:42"));
   CHECK(printable(dlock::row<line>(locks, db, {"a:1", 2})) == "line:a%3A1:2");
   auto both = locks.acquire_all({dlock::lock_key("orders:42"), key}, at_once);
-  CHECK_FALSE(others.try_acquire(key));
-  CHECK_FALSE(others.try_acquire("orders:42"));
+  CHECK_FALSE(granted(others.try_acquire(key)));
+  CHECK_FALSE(granted(others.try_acquire("orders:42")));
   both.release();
-  CHECK(others.try_acquire(key));
+  CHECK(granted(others.try_acquire(key)));
 }
 
 TEST_CASE_METHOD(rows, "row lock: an owner enters its own row again without a statement, others do not") {
@@ -123,10 +123,10 @@ TEST_CASE_METHOD(rows, "row lock: an owner enters its own row again without a st
     CHECK(inner.held().fencing_token() == outer.held().fencing_token());
     CHECK(locks.statements() == before);
   }
-  CHECK_FALSE(try_lock_row<order>(others, db, 42));
+  CHECK_FALSE(granted(try_lock_row<order>(others, db, 42)));
   dlock::owner foreign;
   const dlock::owner_scope as(foreign);
-  CHECK_FALSE(try_lock_row<order>(locks, db, 42));
+  CHECK_FALSE(granted(try_lock_row<order>(locks, db, 42)));
 }
 
 TEST_CASE_METHOD(paid_order, "row lock: inside a transaction of the caller's, that one stays current and is not used",
@@ -166,7 +166,7 @@ TEST_CASE_METHOD(rows, "row lock: the macros lock a row of the default service f
   add(order{.id = 42, .status = "paid"});
   const auto ship = [&](int id) {
     DISTRIBUTED_LOCKED_ROW_AS(row, order, db, id, {.wait = 0s}) {
-      CHECK_FALSE(try_lock_row<order>(others, db, 42));
+      CHECK_FALSE(granted(try_lock_row<order>(others, db, 42)));
       row->status = "shipped";
       row.commit();
       return true;
@@ -175,14 +175,14 @@ TEST_CASE_METHOD(rows, "row lock: the macros lock a row of the default service f
   };
   CHECK(ship(42));
   CHECK(load<order>(42)->status == "shipped");
-  CHECK(try_lock_row<order>(others, db, 42));
+  CHECK(granted(try_lock_row<order>(others, db, 42)));
   int passed = 0;
   DISTRIBUTED_LOCKED_ROW(order, db, 42) {
-    CHECK_FALSE(try_lock_row<order>(others, db, 42));
+    CHECK_FALSE(granted(try_lock_row<order>(others, db, 42)));
     ++passed;
   }
   CHECK(passed == 1);
-  CHECK(try_lock_row<order>(others, db, 42));
+  CHECK(granted(try_lock_row<order>(others, db, 42)));
 }
 
 // Who holds a row: what a service says, and what an operator reads by the SQL of docs/row-locks.md.
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(rows, "row holder: a dead one is called dead") {
   REQUIRE(holder);
   CHECK(holder->dead);
   CHECK(holder->host.empty());
-  CHECK(try_lock_row<order>(locks, db, 1));
+  CHECK(granted(try_lock_row<order>(locks, db, 1)));
 }
 
 TEST_CASE_METHOD(paid_order, "row holder: a row is forced by its session, and its holder is told") {
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(paid_order, "row holder: a row that an expiry keeps is forced a
   auto mine = lock_row<order>(locks, db, 1, {.ttl = 60s, .renewal = dlock::renewal::none});
   CHECK(others.force_release(key));
   CHECK_FALSE(others.holder(key));
-  CHECK(try_lock_row<order>(others, db, 1));
+  CHECK(granted(try_lock_row<order>(others, db, 1)));
   mine->status = "late";
   CHECK_THROWS_AS(mine.commit(), dlock::lock_lost);
   CHECK(load<order>(1)->status == "paid");
@@ -264,7 +264,7 @@ TEST_CASE_METHOD(paid_order, "row holder: a row that an expiry keeps is forced a
   add(job{.id = 1});
   const auto theirs = lock_row<job>(locks, db, 1, {.ttl = 10s});
   CHECK(others.force_release(dlock::row<job>(others, db, 1)));
-  CHECK(try_lock_row<job>(others, db, 1));
+  CHECK(granted(try_lock_row<job>(others, db, 1)));
   CHECK(eventually([&] { return theirs.held().loss() == dlock::loss_reason::taken_over; }));  // by the next renewal
 }
 
@@ -275,7 +275,7 @@ TEST_CASE_METHOD(rows, "row holder: what a program without dlock has locked is n
   REQUIRE(locks.holder(key));
   CHECK_FALSE(locks.force_release(key));
   CHECK(locks.holder(key));
-  CHECK_FALSE(try_lock_row<job>(locks, db, 1));
+  CHECK_FALSE(granted(try_lock_row<job>(locks, db, 1)));
 }
 
 TEST_CASE_METHOD(rows, "row holder: a service on another store knows no rows, and says so") {
@@ -353,8 +353,8 @@ TEST_CASE_METHOD(rows,
   CHECK(mine->id.number == 2);
   CHECK(load<seat>(seat_id{1, 2, "1"})->lock.held());
   CHECK_FALSE(load<seat>(seat_id{2, 1, "1"})->lock.held());
-  CHECK_FALSE(try_lock_row<seat>(others, db, {1, 2, "1"}));
-  CHECK(try_lock_row<seat>(others, db, {2, 1, "1"}));
+  CHECK_FALSE(granted(try_lock_row<seat>(others, db, {1, 2, "1"})));
+  CHECK(granted(try_lock_row<seat>(others, db, {2, 1, "1"})));
   mine->sold = 1;
   mine.commit();
   CHECK(load<seat>(seat_id{1, 2, "1"})->sold == 1);
@@ -415,7 +415,7 @@ TEST_CASE_METHOD(rows, "row id: one that a base class has, which has no table") 
   add(both);
   auto mine = lock_row<mark>(locks, db, {"a", 1});
   CHECK(load<mark>(line_id{"a", 1})->lock.held());
-  CHECK_FALSE(try_lock_row<mark>(others, db, {"a", 1}));
+  CHECK_FALSE(granted(try_lock_row<mark>(others, db, {"a", 1})));
   mine->count = 7;
   mine.commit();
   CHECK(load<mark>(line_id{"a", 1})->count == 7);
@@ -424,7 +424,7 @@ TEST_CASE_METHOD(rows, "row id: one that a base class has, which has no table") 
 TEST_CASE_METHOD(rows, "row id: where ODB's compiler was run by hand, the program itself says its columns") {
   add(by_hand{.id = {"a", 1}});
   const auto mine = lock_row<by_hand>(locks, db, {"a", 1});
-  CHECK_FALSE(try_lock_row<by_hand>(others, db, {"a", 1}));
+  CHECK_FALSE(granted(try_lock_row<by_hand>(others, db, {"a", 1})));
   CHECK(load<by_hand>(line_id{"a", 1})->lock.held());
 }
 

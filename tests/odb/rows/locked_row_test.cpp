@@ -7,6 +7,7 @@
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/verify.hpp"
 #include "odb/rows/order_in_hand.hpp"
+#include "support/calls.hpp"
 #include "support/test.hpp"
 
 using namespace dlock::test;
@@ -36,7 +37,7 @@ TEST_CASE_METHOD(paid_order, "locked row: left without commit, nothing is writte
     row->status = "lost";
   }
   CHECK(load<order>(1)->status == "paid");
-  CHECK(try_lock_row<order>(others, db, 1));
+  CHECK(granted(try_lock_row<order>(others, db, 1)));
 }
 
 TEST_CASE_METHOD(paid_order, "locked row: update writes and keeps the lock") {
@@ -44,7 +45,7 @@ TEST_CASE_METHOD(paid_order, "locked row: update writes and keeps the lock") {
   row->status = "packed";
   row.update();
   CHECK(load<order>(1)->status == "packed");
-  CHECK_FALSE(try_lock_row<order>(others, db, 1));
+  CHECK_FALSE(granted(try_lock_row<order>(others, db, 1)));
   row->status = "shipped";
   row.commit();
   CHECK(load<order>(1)->status == "shipped");
@@ -64,7 +65,7 @@ TEST_CASE_METHOD(paid_order,
     mine.commit();
   }
   CHECK(load<order>(1)->status == "shipped");
-  CHECK(lock_row<order>(others, db, 1));
+  CHECK(granted(lock_row<order>(others, db, 1)));
   {
     auto row = lock_row<order>(locks, db, 2);
     row->status = "shipped";
@@ -73,7 +74,7 @@ TEST_CASE_METHOD(paid_order,
     mine.rollback();
   }
   CHECK(load<order>(2)->status == "paid");
-  CHECK(lock_row<order>(others, db, 2));
+  CHECK(granted(lock_row<order>(others, db, 2)));
 }
 
 TEST_CASE_METHOD(paid_order, "locked row: a lock that was lost before the commit writes nothing") {
@@ -112,7 +113,7 @@ TEST_CASE_METHOD(paid_order,
   CHECK(load<order>(1)->lock.held());
   CHECK(load<order>(1)->lock.fence() == held->lock.fence());
   CHECK_NOTHROW(row.held().ensure_held());
-  CHECK_FALSE(try_lock_row<order>(others, db, 1));
+  CHECK_FALSE(granted(try_lock_row<order>(others, db, 1)));
 }
 
 TEST_CASE_METHOD(paid_order, "locked row: after a take-over the former holder's own update is refused by ODB as well",
@@ -135,7 +136,7 @@ TEST_CASE_METHOD(paid_order,
   CHECK_FALSE(row);
   CHECK(load<order>(1)->status == "paid");
   CHECK(load<order>(1)->amount == 5);
-  CHECK(try_lock_row<order>(others, db, 1));
+  CHECK(granted(try_lock_row<order>(others, db, 1)));
 }
 
 TEST_CASE_METHOD(paid_order, "locked row: renewals change neither the version nor anything else of the row", "[T73]") {
@@ -160,9 +161,9 @@ TEST_CASE_METHOD(paid_order, "locked row: an inner lock writes at its commit and
     inner.commit();
   }
   CHECK(load<order>(1)->status == "packed");
-  CHECK_FALSE(try_lock_row<order>(others, db, 1));
+  CHECK_FALSE(granted(try_lock_row<order>(others, db, 1)));
   CHECK_THROWS_AS(outer.commit(), odb::object_changed);  // it was loaded before
-  CHECK(try_lock_row<order>(others, db, 1));
+  CHECK(granted(try_lock_row<order>(others, db, 1)));
 }
 
 TEST_CASE_METHOD(rows, "locked row: members that are private are written as well") {
@@ -178,9 +179,9 @@ TEST_CASE_METHOD(paid_order, "locked row: a copy of a locked entity that is stor
   order copy = *row;
   copy.id = 2;
   add(copy);
-  CHECK(try_lock_row<order>(others, db, 2));
+  CHECK(granted(try_lock_row<order>(others, db, 2)));
   row = {};
-  CHECK(try_lock_row<order>(others, db, 1));
+  CHECK(granted(try_lock_row<order>(others, db, 1)));
 }
 
 TEST_CASE("locked row: an empty one refuses what needs the entity") {
@@ -214,7 +215,7 @@ TEST_CASE_METHOD(rows, "row write: a commit that met a deadlock after its write 
   CHECK(calls == 2);
   CHECK(load<order>(1)->status == "shipped");
   CHECK(load<order>(1)->version == in_hand.entity->version);
-  CHECK(try_lock_row<order>(others, db, 1));
+  CHECK(granted(try_lock_row<order>(others, db, 1)));
 }
 
 TEST_CASE_METHOD(rows, "row write: an update that met a deadlock after its write is tried again, and writes") {
@@ -223,7 +224,7 @@ TEST_CASE_METHOD(rows, "row write: an update that met a deadlock after its write
   CHECK_NOTHROW(dlock::detail::update_row(db, in_hand.held, in_hand.write_and([&calls] { fail_once(calls); })));
   CHECK(calls == 2);
   CHECK(load<order>(1)->status == "shipped");
-  CHECK_FALSE(try_lock_row<order>(others, db, 1));
+  CHECK_FALSE(granted(try_lock_row<order>(others, db, 1)));
 }
 
 TEST_CASE_METHOD(rows, "row write: an update that failed can be called again with the same entity") {
@@ -321,7 +322,7 @@ TEST_CASE_METHOD(rows, "row write: a write that ends its own transaction is told
     CHECK(mine.finalized());
     in_hand.held.release();
   }
-  CHECK(try_lock_row<order>(others, db, 1));
+  CHECK(granted(try_lock_row<order>(others, db, 1)));
 }
 
 // Rows that are deleted while they are locked.

@@ -9,6 +9,7 @@
 #include "dlock/odb/lock_row.hpp"
 #include "dlock/odb/verify.hpp"
 #include "dlock/stores/memory.hpp"
+#include "support/calls.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/test.hpp"
 
@@ -32,7 +33,7 @@ TEST_CASE("testing: rows and transactions on an SQLite file, on a virtual clock"
   // [/setup]
   {
     const auto theirs = dlock::lock_row<order>(others, *db, 1);
-    CHECK_FALSE(dlock::try_lock_row<order>(locks, *db, 1));
+    CHECK_FALSE(granted(dlock::try_lock_row<order>(locks, *db, 1)));
   }
   SECTION("a row") {
     // [lost]

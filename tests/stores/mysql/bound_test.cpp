@@ -67,8 +67,8 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a connection that is killed loses t
     CHECK(thrown([&] { return lost->ensure_held(), 0; }) == errc::lost);
   }
   CHECK_NOTHROW(apart.ensure_held());  // of another ttl, and so on another connection
-  CHECK_FALSE(others.try_acquire("apart"));
-  CHECK(locks.acquire("three", {.ttl = 10min, .wait = 20s}));
+  CHECK_FALSE(granted(others.try_acquire("apart")));
+  CHECK(granted(locks.acquire("three", {.ttl = 10min, .wait = 20s})));
   CHECK_NOTHROW(apart.ensure_held());  // a new connection ends no lease on another one
 }
 
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a caller who finds the connection l
   CHECK((released == outcome::no || released == outcome::unknown));  // the latter: it was just then
   CHECK(holder.take("other").result == outcome::failed);
   CHECK(holder.connection->usable());
-  CHECK(locks.acquire("new", {.ttl = 10min, .wait = 20s}));
+  CHECK(granted(locks.acquire("new", {.ttl = 10min, .wait = 20s})));
   CHECK_NOTHROW(held.ensure_held());
 }
 
@@ -96,10 +96,10 @@ TEST_CASE_METHOD(named_fixture, "named_lock: five thousand locks need no more th
   CHECK(connections(root) - before <= 4);
   CHECK(locks.held_keys(10'000).size() == 5000);
   lock_service others{fixture.open()};
-  CHECK_FALSE(others.try_acquire("order:0"));
-  CHECK_FALSE(others.try_acquire("order:4999"));
+  CHECK_FALSE(granted(others.try_acquire("order:0")));
+  CHECK_FALSE(granted(others.try_acquire("order:4999")));
   held.clear();
-  CHECK(others.try_acquire("order:4999"));
+  CHECK(granted(others.try_acquire("order:4999")));
   CHECK(locks.held_keys(10).empty());
 }
 
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(named_fixture, "named_lock: a program that calls GET_LOCK by it
     INFO(key);
     const lock_key locked(key);
     REQUIRE(plain.one("SELECT GET_LOCK(" + name + ", 0)") == "1");
-    CHECK_FALSE(locks.try_acquire(locked));
+    CHECK_FALSE(granted(locks.try_acquire(locked)));
     const auto seen = locks.holder(locked);
     REQUIRE(seen);
     CHECK_THAT(seen->label, ContainsSubstring("connection " + std::to_string(plain.id())));
@@ -265,7 +265,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a program that locks the row by itsel
   lock_service locks{fixture.url("")};
   plain.run("BEGIN");
   plain.rows(select("k"));
-  CHECK_FALSE(locks.try_acquire("k"));
+  CHECK_FALSE(granted(locks.try_acquire("k")));
   REQUIRE(locks.holder("k"));
   CHECK_FALSE(locks.holder("k")->session);
   plain.run("COMMIT");
@@ -287,9 +287,9 @@ TEST_CASE_METHOD(row_fixture, "for_update: a key without a row is an error that 
   CHECK_THAT(text, ContainsSubstring("make_rows=1"));
   CHECK(thrown([&] { return locks.acquire("nobody's", {.wait = 20s}); }) == errc::store_failed);  // at once
   lock_service maker{fixture.url("&make_rows=1")};
-  CHECK(maker.try_acquire("nobody's"));
+  CHECK(granted(maker.try_acquire("nobody's")));
   CHECK(plain.one("SELECT COUNT(*) FROM " + table) == "1");
-  CHECK(locks.try_acquire("nobody's"));
+  CHECK(granted(locks.try_acquire("nobody's")));
 }
 
 TEST_CASE_METHOD(row_fixture,
@@ -306,9 +306,9 @@ TEST_CASE_METHOD(row_fixture,
   const auto three = locks.try_acquire("3");
   CHECK(three);
   lock_service others{fixture.url("")};
-  CHECK(others.try_acquire("1"));
-  CHECK_FALSE(others.try_acquire("2"));
-  CHECK_FALSE(others.try_acquire("3"));
+  CHECK(granted(others.try_acquire("1")));
+  CHECK_FALSE(granted(others.try_acquire("2")));
+  CHECK_FALSE(granted(others.try_acquire("3")));
 }
 
 TEST_CASE_METHOD(row_fixture, "for_update: nothing but a held lock has a transaction open") {
@@ -319,9 +319,9 @@ TEST_CASE_METHOD(row_fixture, "for_update: nothing but a held lock has a transac
   auto held = locks.acquire("k");
   const auto holder = transactions();
   REQUIRE(holder.size() == 1);
-  CHECK(others.try_acquire("l"));
+  CHECK(granted(others.try_acquire("l")));
   CHECK(transactions() == holder);
-  CHECK_FALSE(others.try_acquire("k"));
+  CHECK_FALSE(granted(others.try_acquire("k")));
   CHECK(transactions() == holder);
   held.release();
   CHECK(transactions().empty());
@@ -338,8 +338,8 @@ TEST_CASE_METHOD(row_fixture, "for_update: a free key of a table that an ALTER T
   make_row("l");
   lock_service locks{fixture.url("")}, others{fixture.url("")};
   auto held = locks.acquire("k");
-  REQUIRE(others.try_acquire("l"));
-  CHECK_FALSE(others.try_acquire("k"));  // a locked row
+  REQUIRE(granted(others.try_acquire("l")));
+  CHECK_FALSE(granted(others.try_acquire("k")));  // a locked row
   plain.run("SET SESSION lock_wait_timeout=60");
   auto alter = plain.start("ALTER TABLE " + table + " ADD COLUMN note int");
   REQUIRE(eventually([&] {
@@ -352,7 +352,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a free key of a table that an ALTER T
   held.release();
   alter.get();
   CHECK_THAT(text, ContainsSubstring("table `" + table + "` is locked: an ALTER TABLE"));
-  CHECK(others.try_acquire("l"));
+  CHECK(granted(others.try_acquire("l")));
 }
 
 TEST_CASE_METHOD(row_fixture, "for_update: a killed connection loses its own lease at once, and no other", "[T62]") {
@@ -367,7 +367,7 @@ TEST_CASE_METHOD(row_fixture, "for_update: a killed connection loses its own lea
   CHECK(eventually([&] { return mine.lost_token().stop_requested(); }));
   CHECK(mine.loss() == loss_reason::taken_over);
   CHECK_NOTHROW(other.ensure_held());
-  CHECK_FALSE(others.try_acquire("other"));
+  CHECK_FALSE(granted(others.try_acquire("other")));
 }
 
 TEST_CASE_METHOD(row_fixture, "for_update: a server that has become a replica keeps no lease", "[T59]") {
@@ -504,7 +504,7 @@ TEST_CASE_METHOD(notified_fixture, "bound: who waits is told when the key is rel
   CHECK(mine.statements() == sent);
   held.reset();
   CHECK(waits.get());
-  CHECK(other.try_acquire("k"));
+  CHECK(granted(other.try_acquire("k")));
 }
 
 TEST_CASE_METHOD(notified_fixture, "bound: who waits is told at once when the holder dies") {

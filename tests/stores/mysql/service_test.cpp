@@ -45,7 +45,7 @@ TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share lo
     auto held = holder.acquire("k", {.ttl = 60s});
     CHECK(held.remaining() > 50s);
     CHECK(held.remaining() < 60s);
-    CHECK_FALSE(other.try_acquire("k", {.ttl = 60s}));
+    CHECK_FALSE(granted(other.try_acquire("k", {.ttl = 60s})));
     CHECK_THROWS_AS(other.acquire("k", {.ttl = 60s, .wait = 50ms}), lock_timeout);
     const auto seen = other.holder("k");
     REQUIRE(seen);
@@ -55,7 +55,7 @@ TEST_CASE("mysql service: clients whose clocks are twenty minutes apart share lo
 
     auto own = holder.acquire("k", {.ttl = 4s, .renewal = renewal::none});
     const auto before = own.fencing_token();
-    CHECK_FALSE(other.try_acquire("k"));
+    CHECK_FALSE(granted(other.try_acquire("k")));
     const auto next = other.acquire("k", {.wait = 20s});  // as soon as it has expired, by the server's clock
     CHECK(next.fencing_token() == before + 1);
     CHECK(own.loss() == loss_reason::expired);
@@ -87,14 +87,14 @@ TEST_CASE("mysql service: a lock taken inside the caller's own transaction is ta
   REQUIRE(caller.one(count) == "0");
 
   auto held = theirs.acquire("k");
-  CHECK(caller.one(count) == "0");     // the caller's snapshot is older ...
-  CHECK_FALSE(ours.try_acquire("k"));  // ... and nobody looks at it
+  CHECK(caller.one(count) == "0");              // the caller's snapshot is older ...
+  CHECK_FALSE(granted(ours.try_acquire("k")));  // ... and nobody looks at it
   held.release();
   auto mine = ours.acquire("k");
-  CHECK_FALSE(theirs.try_acquire("k"));  // visible at once, before the caller commits
+  CHECK_FALSE(granted(theirs.try_acquire("k")));  // visible at once, before the caller commits
   caller.run("ROLLBACK");
   mine.ensure_held();
-  CHECK_FALSE(theirs.try_acquire("k"));  // and not undone with it
+  CHECK_FALSE(granted(theirs.try_acquire("k")));  // and not undone with it
   mine.release();
 }
 

@@ -487,7 +487,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: the example of docs/waiting.md") {
   // [/woken]
   // clang-format on
   CHECK(held);
-  CHECK_FALSE(quiet.try_acquire("order:42"));
+  CHECK_FALSE(granted(quiet.try_acquire("order:42")));
 }
 
 // Tables of other programs with wake=on: a release by dlock wakes a waiter, and what a program frees by its own SQL is

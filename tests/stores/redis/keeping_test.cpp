@@ -32,7 +32,7 @@ TEST_CASE("redis: an acquire waits while the server loads its data after a start
   lock_service locks{server.url(), alone()};
   locks.acquire("k").release();
   server.kill();
-  auto waits = std::async(std::launch::async, [&] { return static_cast<bool>(locks.acquire("k", {.wait = 60s})); });
+  auto waits = std::async(std::launch::async, [&] { return granted(locks.acquire("k", {.wait = 60s})); });
   server.start();  // returns when it has loaded
   CHECK(waits.get());
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "dlock/lock_service.hpp"
+#include "support/calls.hpp"
 #include "support/stuck_names.hpp"
 #include "support/test.hpp"
 #include "support/zookeeper_server.hpp"
@@ -15,7 +16,8 @@ TEST_CASE("zookeeper lookup: a name service that is silent keeps nobody from ser
   const zookeeper_server server;
   names_stuck = true;
   const auto url = fmt::format("zookeeper://first.test:1,{}/?connect_timeout=2000", server.address());
-  auto granted = std::async(std::launch::async, [&] { return bool(lock_service(url).acquire("k", {.wait = 30s})); });
+  auto granted =
+      std::async(std::launch::async, [&] { return test::granted(lock_service(url).acquire("k", {.wait = 30s})); });
   CHECK(granted.wait_for(30s) == std::future_status::ready);
   names_stuck = false;
   CHECK(granted.get());
