@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "stores/sql/holder_rows.hpp"
-
 namespace dlock::stores::sql {
 namespace {
 

@@ -68,6 +68,9 @@ struct row_holder {
   static std::string describe_foreign(std::string_view text);
 };
 
+/// For messages: "host/pid label".
+std::string describe_holder(std::string_view host, std::int64_t pid, std::string_view label);
+
 /// Stands for a holder that is no session: another program, which keeps its locks by the row's expiry alone.
 inline constexpr id128 foreign_owner{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  //
                                       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};

@@ -135,8 +135,6 @@ class sql_connection : public connection {
 
   /// Calls the body of a verb if the connection may be used, and turns what the body throws into a reply.
   virtual reply attempt(const char* doing, body_ref verb) noexcept = 0;
-
-  // ---- statements that the connection prepares and keeps ------------------------------------------------------------
 };
 
 /// sql_connection::attempt() on a connection as the engine gives it; the body gets it as what it is.

@@ -10,7 +10,6 @@
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::lease_table {

@@ -10,8 +10,8 @@
 
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/sql/holder_rows.hpp"
 #include "stores/sql/named_sql.hpp"
+#include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::mysql::parked {
 

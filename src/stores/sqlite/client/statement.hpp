@@ -63,10 +63,6 @@ class sqlite_statement {
     return name == nullptr ? std::string_view() : std::string_view(name);
   }
 
-  void bind_named_blob(const char* name, std::string_view bytes) noexcept {
-    if (const int at = ::sqlite3_bind_parameter_index(raw_.get(), name); at != 0) bind_blob(at, bytes);
-  }
-
   int step() noexcept { return ::sqlite3_step(raw_.get()); }
   void reset() noexcept {
     // It repeats the code of the last step, which was seen already.
@@ -102,8 +98,5 @@ class sqlite_statement {
   };
   std::unique_ptr<sqlite3_stmt, finalize> raw_;
 };
-
-/// For a statement that gives no rows, or whose rows do not matter.
-inline constexpr auto no_rows = [](const sqlite_statement&) {};
 
 }  // namespace dlock::stores::sqlite

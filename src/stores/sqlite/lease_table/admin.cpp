@@ -2,7 +2,7 @@
 
 /// What operators ask for, where it is SQLite's own.
 
-#include "stores/sql/holder_rows.hpp"
+#include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {

@@ -94,16 +94,6 @@ class lease_connection final : public sqlite_connection {
     return run(poll_all_, file_.sql.poll_all(), retry, bind, row);
   }
 
-  /// Runs a statement once, which reads: bind(statement, now) and row(statement) as run() calls them. A failure, or
-  /// yes.
-  template <class Bind, class Row>
-  reply read_once(std::string_view sql, Bind&& bind, Row&& row) {
-    sqlite_busy_retry retry(*this, lane::read);
-    sqlite_statement statement;
-    const int code = run(statement, sql, retry, bind, row);
-    return code == SQLITE_DONE ? reply{.result = outcome::yes} : refused(code, false);
-  }
-
   /// The answer of a statement that changes rows, which ended with that code: no if it changed none.
   reply changed_by(int code) {
     if (code != SQLITE_DONE) return refused(code, true);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "stores/sql/holder_rows.hpp"
+#include "stores/sql/row_owner.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 

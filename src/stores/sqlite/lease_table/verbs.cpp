@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "stores/sql/holder_rows.hpp"
+#include "stores/sql/row_owner.hpp"
 #include "stores/sqlite/lease_table/store.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
