@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog prometheus sqlite mysql odb redis zookeeper gen]).
+# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog prometheus sqlite mysql odb odb_sqlite odb_mysql redis
+# zookeeper gen]).
 include(CMakePackageConfigHelpers)
 
 set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
@@ -11,19 +12,14 @@ function(dlock_install component)
     LIBRARY COMPONENT ${component} NAMELINK_COMPONENT dev ARCHIVE COMPONENT dev FILE_SET HEADERS COMPONENT dev)
   install(EXPORT dlock-${component}-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir} COMPONENT dev)
 endfunction()
-foreach(component core asio spdlog prometheus sqlite mysql odb redis zookeeper)
+foreach(component core asio spdlog prometheus sqlite mysql odb odb_sqlite odb_mysql redis zookeeper)
   if(TARGET dlock_${component})
     list(APPEND dlock_components ${component})
-    # Static libraries need the other one at their users' link step; nobody names it. A shared one contains it.
     set(targets dlock_${component})
-    if(TARGET dlock_entities_${component} AND NOT BUILD_SHARED_LIBS)
-      list(APPEND targets dlock_entities_${component})
+    if(component MATCHES "^odb_(.*)$")
+      list(APPEND targets dlock_lock_columns_${CMAKE_MATCH_1})
     endif()
     dlock_install(${component} ${targets})
-  endif()
-  # What dlock_odb_generate() links to users' programs.
-  if(TARGET dlock_lock_columns_${component})
-    dlock_install(${component}-lock-columns dlock_lock_columns_${component})
   endif()
 endforeach()
 # A program, which needs nothing but libclang where it runs.
@@ -32,8 +28,9 @@ if(TARGET dlock_gen)
   install(TARGETS dlock_gen EXPORT dlock-gen-targets RUNTIME COMPONENT gen)
   install(EXPORT dlock-gen-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir} COMPONENT dev)
 endif()
-if(TARGET dlock_odb_stores AND NOT BUILD_SHARED_LIBS)
-  dlock_install(sql dlock_odb_stores dlock_entities)
+# Static libraries need it at their users' link step; nobody names it. A shared one contains it.
+if(TARGET dlock_sql_stores AND NOT BUILD_SHARED_LIBS)
+  dlock_install(sql dlock_sql_stores)
 endif()
 include(pkg_config)
 

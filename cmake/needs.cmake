@@ -4,9 +4,11 @@
 # dlock_find_needs(<component> <variable>): finds what it needs; the variable becomes what is missing, empty if nothing is.
 function(dlock_find_needs component variable)
   # One package of CMake's in each line, then what to install.
-  set(mysql "ODB 2.4 MODULE COMPONENTS mysql|ODB's runtime and a client of MySQL (Debian: libodb-mysql-dev libmariadb-dev-compat)")
-  set(sqlite "ODB 2.4 MODULE COMPONENTS sqlite|ODB's runtime and SQLite (Debian: libodb-sqlite-dev libsqlite3-dev)")
+  set(mysql "MySQLClient MODULE|a client of MySQL (Debian: libmariadb-dev)")
+  set(sqlite "SQLite3 3.35|SQLite 3.35 (Debian: libsqlite3-dev)")
   set(odb "ODB 2.4 MODULE COMPONENTS compiler|ODB's compiler (Debian: odb libodb-dev)")
+  set(odb_mysql "ODB 2.4 MODULE COMPONENTS mysql|ODB's runtime for MySQL (Debian: libodb-mysql-dev libmariadb-dev-compat)")
+  set(odb_sqlite "ODB 2.4 MODULE COMPONENTS sqlite|ODB's runtime for SQLite (Debian: libodb-sqlite-dev)")
   set(redis "Hiredis MODULE|hiredis (Debian: libhiredis-dev)")
   if(DLOCK_REDIS_TLS)
     list(APPEND redis "OpenSSL 3.0 COMPONENTS SSL|OpenSSL 3 (Debian: libssl-dev), or DLOCK_REDIS_TLS=OFF")

@@ -66,8 +66,7 @@ foreach(database sqlite mysql)
       set(client sqlite3)
     endif()
     dlock_pkg_config(${database} DESCRIPTION "Distributed locks in ${title}" LIBS ${flags} REQUIRES dlock-core
-      PRIVATE_LIBS "-Wl,--whole-archive,-ldlock_entities_${database},--no-whole-archive" -ldlock_odb_stores -ldlock_entities
-        -lodb-${database} -lodb -l${client})
+      PRIVATE_LIBS -ldlock_sql_stores -l${client})
   endif()
 endforeach()
 if(TARGET dlock_redis)
@@ -88,9 +87,10 @@ if(TARGET dlock_odb)
   dlock_pkg_config(odb DESCRIPTION "Distributed locks in the rows of mapped classes"
     LIBS -ldlock_odb CFLAGS "-I\${includedir}/dlock/detail/odb_shim" REQUIRES dlock-core libodb)
   foreach(database sqlite mysql)
-    if(TARGET dlock_lock_columns_${database})
-      dlock_pkg_config(odb-${database} DESCRIPTION "Distributed locks in the rows of mapped classes, whose tables are in ${database}"
-        LIBS -ldlock_lock_columns_${database} REQUIRES dlock-odb libodb-${database})
+    if(TARGET dlock_odb_${database})
+      dlock_store_flags(flags odb_${database})
+      dlock_pkg_config(odb-${database} DESCRIPTION "Distributed locks for ODB's transactions and mapped classes in ${database}"
+        LIBS ${flags} -ldlock_lock_columns_${database} REQUIRES dlock-odb dlock-${database} libodb-${database})
     endif()
   endforeach()
 endif()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 #
 # What the compiler does not check about the sources (docs/architecture.md explains the rules):
-#   - only the database parts include ODB or the clients of MySQL and SQLite;
+#   - only stores include the clients of databases, and only dlock::odb includes ODB or what ODB's compiler has written;
 #   - a public header includes only what stands before it in the order of layers;
 #   - a folder of src/ includes only those folders, and public headers of those layers, that are listed for it;
 #   - one file speaks to the store, and what an operation or the background does needs no clock, thread or sleep;
@@ -31,19 +31,19 @@ sources() { # folder...: the C++ files in those that exist
 
 # ---- who may see a database -----------------------------------------------------------------------------------
 
-may_see_database() {
-  case $1 in
-    include/dlock/detail/odb_compat.hpp | include/dlock/stores/mysql*.hpp | include/dlock/stores/sqlite*.hpp) ;;
-    include/dlock/odb/*) ;;
-    src/stores/* | src/odb/* | odb/*) ;;
-    *) return 1 ;;
-  esac
+offend_includes() { # file pattern text
+  while IFS= read -r line; do offend "$1:$line: $3"; done < <(grep -nE "^ *# *include *[<\"]($2)" "$1" | cut -d: -f1)
 }
 while IFS= read -r file; do
-  if may_see_database "$file"; then continue; fi
-  while IFS= read -r line; do
-    offend "$file:$line: only stores and rows may include a database"
-  done < <(grep -nE '^ *# *include *[<"](odb/|mysql|mariadb|sqlite3|hiredis|zookeeper/|errmsg\.h|dlock/detail/odb_compat)' "$file" | cut -d: -f1,2)
+  case $file in
+    include/dlock/odb/* | include/dlock/detail/odb_compat.hpp | src/odb/*) continue ;;
+  esac
+  # ODB's headers end in .hxx. src/odb/ is ours.
+  offend_includes "$file" 'odb/[^"]*\.hxx|[^"]*-odb[^"]*\.hxx|dlock/detail/odb_compat|dlock/odb/' "only dlock::odb may include ODB"
+  case $file in
+    include/dlock/stores/* | src/stores/*) continue ;;
+  esac
+  offend_includes "$file" 'mysql|mariadb|sqlite3|hiredis|zookeeper/|errmsg\.h' "only stores may include the client of a database"
 done < <(sources include src)
 
 # ---- the order of the layers -----------------------------------------------------------------------------------
@@ -96,9 +96,8 @@ folder_rule() {
     src/stores/mysql/named_lock/*) echo 4 stores/hangup_watch.hpp stores/key_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/named_lock stores/sql ;;
     src/stores/mysql/for_update/*) echo 4 stores/hangup_watch.hpp stores/key_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
     src/stores/mysql/*) echo 4 stores/hangup_watch.hpp stores/mysql stores/sql ;;
-    # dlock::odb, which links no store, must know how each kind of database begins a transaction that writes.
     src/stores/sqlite/client/*) echo 4 stores/sqlite/client stores/sql/sql_connection.hpp ;;
-    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/sqlite stores/sql engine/books/transaction_watch.hpp ;;
+    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/sqlite stores/sql ;;
     src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client ;;
     src/stores/redis/*)
       echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/redis ;;
@@ -116,6 +115,8 @@ folder_rule() {
     src/engine/core/*) echo 5 base engine ;;
     # Metrics ask a service for its gauges.
     src/observers/*) echo 8 observers api/lock_service.hpp ;;
+    src/odb/mysql/*) echo 7 odb stores/sql ;;
+    src/odb/sqlite/*) echo 7 odb stores/sql stores/sqlite/client ;;
     src/odb/*) echo 7 odb engine stores/sql api/access.hpp api/lease.hpp ;;
     src/api/*) echo 10 base key engine api ;;
     *) echo 0 ;;
@@ -252,7 +253,7 @@ if [ $# -gt 0 ]; then
     while read -r user symbol owner; do
       offend "$user: needs $(c++filt "$symbol"), which $owner hides (DLOCK_EXPORT)"
     done < <(symbols "${archives[@]}" ${tools[@]+"${tools[@]}"} /dev/null | sort -u | awk '
-      $3 == "HIDDEN" && $1 != "libdlock_odb_stores.a" { owner[$2] = $1 }
+      $3 == "HIDDEN" && $1 != "libdlock_sql_stores.a" { owner[$2] = $1 }
       $3 == "UND" { users[$1 " " $2] }
       END {
         for (each in users) {

@@ -30,7 +30,7 @@ class claiming {
         query_(query),
         options_(options),
         read_(read) {
-    if (application_.locks_joined_rows()) refuse_joins(entity, query);
+    if (application_->locks_joined_rows()) refuse_joins(entity, query);
   }
 
   std::vector<claimed_row> free_rows(std::size_t most) {
@@ -56,7 +56,7 @@ class claiming {
 
   /// Rows that seem to be held by the dead, one by one.
   void add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
-    const auto condition = application_.abandoned_rows(*table_);
+    const auto condition = application_->abandoned_rows(*table_);
     if (condition == "FALSE") return;
     const auto reading = [&](const std::function<void()>& read) {
       own_transaction in(home_, db_, own_transaction::use::reads);
@@ -98,8 +98,8 @@ class claiming {
     rows_.clear();
     about.expect_none();
     about.commit_sent(false);
-    const auto lock = fmt::format("LIMIT {}{}", most, application_.lock_and_skip(*table_));
-    const auto ids = read_.ids(query_.narrowed(application_.free_rows(*table_)) + lock);
+    const auto lock = fmt::format("LIMIT {}{}", most, application_->lock_and_skip(*table_));
+    const auto ids = read_.ids(query_.narrowed(application_->free_rows(*table_)) + lock);
     std::vector<lock_key> keys;
     for (const auto& id : ids) {
       check_values(*table_, id);
@@ -110,7 +110,7 @@ class claiming {
       for (const auto& key : keys) rows.push_back(key.row());
       const auto changed =
           execute_there(application_, in.connection(),
-                        application_.claim({*table_, rows, about.session(), about.nonce(), about.own_ttl()}),
+                        application_->claim({*table_, rows, about.session(), about.nonce(), about.own_ttl()}),
                         keys.size(), [&] { leads_elsewhere_now(home_.where()); });
       if (changed != keys.size()) {
         throw store_error(
@@ -119,7 +119,7 @@ class claiming {
             true);
       }
       load_taken(keys);
-      if (application_.ends_unseen()) check_taken(in.connection(), about, keys.front());
+      if (application_->ends_unseen()) check_taken(in.connection(), about, keys.front());
       about.expect(keys);
     }
     std::vector<std::uint64_t> fences;
@@ -131,12 +131,12 @@ class claiming {
   /// Whether the transaction still has what it took, which one row shows: the cluster may have rolled it back while it
   /// loaded the rows.
   void check_taken(odb::connection& connection, const engine::row_adoption& about, const lock_key& one) const {
-    const auto check = application_.verification_of({.action = verb::poll,
-                                                     .resource = one.view(),
-                                                     .session = about.session(),
-                                                     .row = one.row(),
-                                                     .nonce = about.nonce(),
-                                                     .fence = rows_.front().fence});
+    const auto check = application_->verification_of({.action = verb::poll,
+                                                      .resource = one.view(),
+                                                      .session = about.session(),
+                                                      .row = one.row(),
+                                                      .nonce = about.nonce(),
+                                                      .fence = rows_.front().fence});
     if (connection.execute(check.text) == check.expected_rows) return;
     throw store_error(errc::store_failed,
                       fmt::format("rows of {} to be claimed: the cluster has rolled the transaction back for a write "
@@ -173,7 +173,7 @@ class claiming {
   std::string by_ids(std::span<const lock_key> keys) const {
     std::vector<const row_id*> ids;
     for (const auto& key : keys) ids.push_back(key.row());
-    return application_.rows_by_id(*table_, ids);
+    return application_->rows_by_id(*table_, ids);
   }
 
   [[noreturn]] void failed(const odb::exception& error) const {
@@ -184,7 +184,7 @@ class claiming {
   }
 
   engine::service_core& home_;
-  stores::sql::application_database& application_;
+  const odb_application application_;
   odb::database& db_;
   const std::shared_ptr<const row_table> table_;
   const claim_query query_;

@@ -6,8 +6,7 @@
 #include <stdexcept>
 
 #include "dlock/store_interface/store_url.hpp"
-#include "engine/books/transaction_watch.hpp"
-#include "stores/sql/application_database.hpp"
+#include "odb/application.hpp"
 
 namespace dlock {
 
@@ -17,16 +16,15 @@ std::unique_ptr<odb::database> open_database(std::string_view url) {
   if (application == nullptr) {
     throw std::invalid_argument(fmt::format("dlock: open_database: {} is no database", store->name()));
   }
-  return application->open_database();
+  return detail::odb_application(*application).open_database();
 }
 
 odb::transaction_impl* begin_write(odb::database& db) {
-  if (db.id() != odb::id_sqlite) return db.begin();
-  const auto immediate = engine::write_begin(odb::id_sqlite);
-  if (immediate == nullptr) {
-    throw std::logic_error("dlock: begin_write() of an SQLite database: link dlock::sqlite");
-  }
-  return immediate(db);
+  const auto* const part = detail::find_database_part(db.id());
+  if (part != nullptr) return part->begin_to_write(db);
+  if (db.id() == odb::id_sqlite)
+    throw std::logic_error("dlock: begin_write() of an SQLite database: link dlock::odb_sqlite");
+  return db.begin();
 }
 
 }  // namespace dlock

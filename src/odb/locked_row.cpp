@@ -38,7 +38,7 @@ class until_committed {
 /// says why.
 bool try_commit(engine::service_core& home, odb::database& db, engine::grant& grant, const entity_write& write,
                 std::exception_ptr& unknown) {
-  auto& application = application_of(home);
+  const auto application = application_of(home);
   const auto free = home.where().transactions()->release_of(grant.ask(verb::release));
   const auto moved = [&] { leads_elsewhere_now(home.where()); };
   const auto free_row = [&](odb::connection& connection) {
@@ -48,7 +48,7 @@ bool try_commit(engine::service_core& home, odb::database& db, engine::grant& gr
                                 printable(grant.key), grant.fence));
   };
   own_transaction in(home, db, own_transaction::use::writes);
-  if (application.ends_unseen()) {
+  if (application->ends_unseen()) {
     const auto verify_row = [&](odb::connection& connection) { verify_grant(connection, grant); };
     verify_row(in.connection());
     guard_transaction(in.get(), application, &grant, verify_row);
@@ -104,7 +104,7 @@ void commit_row(odb::database& db, lease held, const entity_write& write) {
 void update_row(odb::database& db, const lease& held, const entity_write& write) {
   const auto& grant = access::grant_of(held);
   auto& home = *grant->home;
-  auto& application = application_of(home);
+  const auto application = application_of(home);
   with_retries(application, home.shared().options.release_limit, [&] {
     own_transaction in(home, db, own_transaction::use::writes);
     verify(in.get(), held);
@@ -118,7 +118,7 @@ void update_row(odb::database& db, const lease& held, const entity_write& write)
 void update_row(odb::transaction& in, const lease& held, const entity_write& write) {
   verify_all(in, {&held}, false);
   // ODB's functions act in the current transaction, whichever they are called for.
-  const stores::sql::outer_transaction outer;
+  const outer_transaction outer;
   odb::transaction::current(in);
   try {
     at_outcome(in, [restore = write.restore](unsigned short event) {

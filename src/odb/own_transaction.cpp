@@ -14,7 +14,7 @@ namespace dlock::detail {
 
 using namespace std::chrono_literals;
 
-stores::sql::application_database& application_of(engine::service_core& home) {
+odb_application application_of(engine::service_core& home) {
   home.ensure_ready();
   auto& store = home.where();
   auto* const application = stores::sql::application_database_of(store);
@@ -23,7 +23,7 @@ stores::sql::application_database& application_of(engine::service_core& home) {
         fmt::format("dlock: rows can be locked in place by a service whose locks live in the same database; {} is none",
                     store.name()));
   }
-  return *application;
+  return odb_application(*application);
 }
 
 void ensure_can_write(engine::service_core& home) {
@@ -39,9 +39,9 @@ void leads_elsewhere_now(const store& store, const std::string& why) {
                   store.name(), why.empty() ? "" : ": ", why));
 }
 
-void ensure_open(const stores::sql::application_database& application, odb::connection& connection) {
+void ensure_open(const odb_application& application, odb::connection& connection) {
   if (application.transaction_on(connection) == stores::sql::transaction_state::open) return;
-  if (application.ends_unseen()) {
+  if (application->ends_unseen()) {
     throw store_error(errc::store_failed,
                       "the transaction has ended before its commit: the cluster has rolled it back for a write of "
                       "another node, or a statement that commits by itself (DDL, for example) has ended it; try again",
@@ -55,7 +55,7 @@ void ensure_open(const stores::sql::application_database& application, odb::conn
 own_transaction::own_transaction(engine::service_core& home, odb::database& db, use purpose)
     : purpose_(purpose), session_(odb::session::current_pointer()), connection_(db.connection()) {
   if (purpose == use::writes) ensure_can_write(home);
-  auto& application = application_of(home);
+  const auto application = application_of(home);
   if (application.glance(*connection_) == outcome::no) {
     leads_elsewhere_now(home.where(), application.why_elsewhere(*connection_));
   }
@@ -83,13 +83,13 @@ own_transaction::~own_transaction() {
   odb::session::current_pointer(session_);
 }
 
-void own_transaction::commit(stores::sql::application_database& application, const std::function<void()>& unsure) {
+void own_transaction::commit(const odb_application& application, const std::function<void()>& unsure) {
   if (purpose_ == use::writes) ensure_open(application, *connection_);
   try {
     mine_.commit();
   } catch (const odb::exception& error) {
     const auto why = application.fault_of(error);
-    if (!application.may_be_done(why)) {
+    if (!application->may_be_done(why)) {
       // Refused. A transaction that the server left open would be committed by the next user of the connection.
       if (application.transaction_on(*connection_) == stores::sql::transaction_state::open)
         roll_back([&] { connection_->execute("ROLLBACK"); });
@@ -112,7 +112,7 @@ void at_outcome(odb::transaction& in, std::function<void(unsigned short event)> 
   mine.release();
 }
 
-void with_retries(stores::sql::application_database& application, std::chrono::milliseconds timeout,
+void with_retries(const odb_application& application, std::chrono::milliseconds timeout,
                   const std::function<void()>& work) {
   const auto until = std::chrono::steady_clock::now() + timeout;
   for (auto pause = 1ms;; pause = std::min(2 * pause, 20ms)) {
@@ -134,7 +134,7 @@ void with_retries(stores::sql::application_database& application, std::chrono::m
 
 namespace {
 
-bool leads_elsewhere(const stores::sql::application_database& application, odb::connection& connection) {
+bool leads_elsewhere(const odb_application& application, odb::connection& connection) {
   auto answer = application.glance(connection);
   fault why;
   if (answer == outcome::unknown) answer = application.shares(connection, why);
@@ -143,7 +143,7 @@ bool leads_elsewhere(const stores::sql::application_database& application, odb::
 
 }  // namespace
 
-unsigned long long execute_there(const stores::sql::application_database& application, odb::connection& connection,
+unsigned long long execute_there(const odb_application& application, odb::connection& connection,
                                  const std::string& sql, unsigned long long expected,
                                  const std::function<void()>& elsewhere) {
   unsigned long long changed = 0;

@@ -148,7 +148,7 @@ void order_id(row_table& table, const std::vector<std::string>& members) {
   table.id_text = std::move(texts);
 }
 
-std::shared_ptr<const row_table> described(engine::service_core& home, stores::sql::application_database& application,
+std::shared_ptr<const row_table> described(engine::service_core& home, const odb_application& application,
                                            odb::database& db, const row_class& entity) {
   const auto& store = home.where();
   auto table = named_table(db, entity);
@@ -160,7 +160,7 @@ std::shared_ptr<const row_table> described(engine::service_core& home, stores::s
       if (const auto reason = application.why_elsewhere(*connection); !reason.empty()) {
         throw std::invalid_argument(fmt::format("dlock: rows of {} can't be locked in place: {}", table.table, reason));
       }
-      auto address = application.address(db);
+      auto address = application.address_of(db);
       // SQLite's begins with the numbers of its file, which mean nothing to a reader.
       if (db.id() == odb::id_sqlite) address = address.substr(std::min(address.find('/'), address.size()));
       throw std::invalid_argument(
@@ -181,8 +181,8 @@ std::shared_ptr<const row_table> table_of(lock_service& service, odb::database& 
   auto& home = *access::core_of(service);
   home.refuse_if_forked();
   const auto& store = home.all().statements.shared_store();
-  auto& application = application_of(home);
-  const known_tables::address address{store.get(), application.address(db), entity.type};
+  const auto application = application_of(home);
+  const known_tables::address address{store.get(), application.address_of(db), entity.type};
   const bool lasting = !std::get<1>(address).empty();
   if (lasting) {
     if (auto found = known().find(address)) return found;
@@ -209,14 +209,14 @@ lock_key row_key(lock_service& service, odb::database& db, const row_class& enti
   }
   auto table = table_of(service, db, entity);
   check_values(*table, id);
-  if (const auto why = application_of(*access::core_of(service)).unfit_id(*table, id); !why.empty()) {
+  if (const auto why = application_of(*access::core_of(service))->unfit_id(*table, id); !why.empty()) {
     throw std::invalid_argument(fmt::format("dlock: id of a row of {}: {}", table->table, why));
   }
   return lock_key::of_row(std::move(table), std::move(id));
 }
 
 std::string add_lock_columns(lock_service& service, odb::database& db, const row_class& entity) {
-  return application_of(*access::core_of(service)).add_columns(named_table(db, entity));
+  return application_of(*access::core_of(service))->add_columns(named_table(db, entity));
 }
 
 }  // namespace dlock::detail

@@ -33,7 +33,7 @@ bool begins_with(std::string_view statement, std::string_view word) {
 /// before. What it replaces goes on.
 class transaction_guard final : public odb::tracer {
  public:
-  explicit transaction_guard(const stores::sql::application_database& application) : application_(application) {}
+  explicit transaction_guard(const odb_application& application) : application_(application) {}
 
   void install(odb::transaction& in) {
     connection_.reset(odb::details::inc_ref(&in.connection()));
@@ -153,7 +153,7 @@ class transaction_guard final : public odb::tracer {
     connection_.reset();
   }
 
-  const stores::sql::application_database& application_;
+  const odb_application application_;
   odb::connection_ptr connection_{};
   odb::tracer* of_transaction_ = nullptr;
   odb::tracer* of_connection_ = nullptr;
@@ -172,9 +172,9 @@ transaction_guard* guard_of(odb::transaction& in) {
 
 }  // namespace
 
-void guard_transaction(odb::transaction& in, const stores::sql::application_database& application, const void* about,
+void guard_transaction(odb::transaction& in, const odb_application& application, const void* about,
                        transaction_check check, std::function<void()> missed) {
-  if (!application.ends_unseen()) return;
+  if (!application->ends_unseen()) return;
   auto* guard = guard_of(in);
   if (guard == nullptr) {
     const auto made = std::make_shared<transaction_guard>(application);

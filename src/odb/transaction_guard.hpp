@@ -8,7 +8,7 @@
 
 #include <functional>
 
-#include "stores/sql/application_database.hpp"
+#include "odb/application.hpp"
 
 namespace dlock::detail {
 
@@ -23,7 +23,7 @@ using transaction_check = std::function<void(odb::connection&)>;
 /// connection's tracer. Elsewhere: does nothing.
 ///
 /// ODB calls back only after a commit, but a connection's tracer before each statement, COMMIT included.
-void guard_transaction(odb::transaction& in, const stores::sql::application_database& application, const void* about,
+void guard_transaction(odb::transaction& in, const odb_application& application, const void* about,
                        transaction_check check, std::function<void()> missed = {});
 
 /// From now on this runs before COMMIT instead of the checks: the last statement of the transaction. Precondition: the

@@ -75,14 +75,14 @@ std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lea
   return all;
 }
 
-const stores::sql::application_database& application_of(const engine::grant& grant) {
+odb_application application_of(const engine::grant& grant) {
   auto& store = grant.home->where();
   const auto* const application = stores::sql::application_database_of(store);
   if (application == nullptr) {
     throw std::logic_error(
         fmt::format("dlock: verify(): the locks live in {}, where no transaction of yours can see them", store.name()));
   }
-  return *application;
+  return odb_application(*application);
 }
 
 /// A copy of the lock's row would do as well, on a replica for example: it must be the row that take-overs go by.
@@ -93,8 +93,8 @@ const stores::sql::application_database& application_of(const engine::grant& gra
 }
 
 /// In autocommit the check would hold for its own statement only.
-[[noreturn]] void not_open(const stores::sql::application_database& application, const engine::grant& grant) {
-  if (application.ends_unseen()) {
+[[noreturn]] void not_open(const odb_application& application, const engine::grant& grant) {
+  if (application->ends_unseen()) {
     throw store_error(errc::store_failed,
                       fmt::format("key '{}': verify: no transaction is open on this connection: the cluster has rolled "
                                   "it back for a write of another node, or it was not begun, or a statement that "
@@ -125,7 +125,7 @@ const stores::sql::application_database& application_of(const engine::grant& gra
 }  // namespace
 
 void verify_grant(odb::connection& connection, engine::grant& grant) {
-  const auto& application = application_of(grant);
+  const auto application = application_of(grant);
   const auto leads_elsewhere = [&] { elsewhere(grant, application.why_elsewhere(connection)); };
   if (application.glance(connection) == outcome::no) leads_elsewhere();
   if (application.transaction_on(connection) == stores::sql::transaction_state::none) not_open(application, grant);
@@ -161,8 +161,8 @@ void pin(odb::transaction& in, const std::vector<std::shared_ptr<engine::grant>>
 /// that it has written itself.
 void ensure_view(odb::transaction& in, const std::shared_ptr<engine::grant>& grant) {
   if (!grants_inside::all().has(in, grant)) return;
-  const auto& application = application_of(*grant);
-  const auto sees = application.sees(grant->ask(verb::poll));
+  const auto application = application_of(*grant);
+  const auto sees = application->sees(grant->ask(verb::poll));
   if (sees.empty()) return;
   try {
     if (in.connection().execute(sees) == 1) return;
@@ -173,7 +173,8 @@ void ensure_view(odb::transaction& in, const std::shared_ptr<engine::grant>& gra
       "dlock: verify(): key '{}' was acquired inside this transaction, which had read before and does not see what "
       "earlier holders have written{}; rolled back: take the lock first, then begin the transaction, or begin it in "
       "READ COMMITTED",
-      printable(grant->key), application.ends_unseen() ? " (or this node of the cluster has not applied it yet)" : ""));
+      printable(grant->key),
+      application->ends_unseen() ? " (or this node of the cluster has not applied it yet)" : ""));
 }
 
 void guard(odb::transaction& in, const std::shared_ptr<engine::grant>& grant) {
@@ -198,11 +199,13 @@ void undo(odb::connection& connection, const std::vector<const lease*>& held,
     // The connection is broken, and the server rolls back; or it is in a state that knows no ROLLBACK (XA).
     for (const auto* each : held) {
       const auto& grant = access::grant_of(*each);
-      const auto* const application =
+      const auto* const database =
           grant == nullptr ? nullptr : stores::sql::application_database_of(grant->home->where());
-      if (application != nullptr && application->glance(connection) != outcome::no &&
-          application->transaction_on(connection) == stores::sql::transaction_state::open) {
-        return application->break_off(connection);
+      if (database == nullptr || find_database_part(kind_of(database->library())) == nullptr) continue;
+      const odb_application application(*database);
+      if (application.glance(connection) != outcome::no &&
+          application.transaction_on(connection) == stores::sql::transaction_state::open) {
+        return application.break_off(connection);
       }
     }
   }
@@ -261,8 +264,12 @@ class odb_watch final : public engine::transaction_watch {
   /// server could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
   bool open_here(store& store) noexcept override try {
     if (!odb::transaction::has_current()) return false;
-    const auto* const application = stores::sql::application_database_of(store);
-    return application != nullptr && application->glance(odb::transaction::current().connection()) != outcome::no;
+    const auto* const database = stores::sql::application_database_of(store);
+    auto& connection = odb::transaction::current().connection();
+    if (database == nullptr || kind_of(database->library()) != connection.database().id()) return false;
+    // Without the part for that database nothing is known of the connection either.
+    return find_database_part(connection.database().id()) == nullptr ||
+           odb_application(*database).glance(connection) != outcome::no;
   } catch (...) {
     return false;
   }

@@ -35,13 +35,16 @@ case ${1:-} in
     for package in libdlock libdlock-redis dlock-tools; do
       grep -q 'GPL-2' "/usr/share/doc/$package/copyright" || fail "$package does not say that ODB's runtime is under the GPL"
     done
+    if dpkg-query -W 'libodb*' 2>/dev/null | grep -q .; then fail "the command has got ODB's runtime"; fi
     ;;
   program)
     install libdlock-dev libdlock-sqlite g++ pkg-config cmake ninja-build
     for other in libdlock-redis libdlock-mysql libdlock-zookeeper libzookeeper-mt2 libmariadb3 libmysqlclient21; do
       if have "$other"; then fail "a program with SQLite alone has got $other"; fi
     done
-    if dpkg-query -W 'libhiredis*' 2>/dev/null | grep -q .; then fail "a program with SQLite alone has got hiredis"; fi
+    for other in libhiredis libodb; do
+      if dpkg-query -W "$other*" 2>/dev/null | grep -q .; then fail "a program with SQLite alone has got $other"; fi
+    done
     # shellcheck disable=SC2046 # flags
     g++ -std=c++20 main.cpp take_lock.cpp -Wl,--as-needed $(pkg-config --cflags --libs dlock-sqlite) -o /tmp/consumer
     /tmp/consumer sqlite:/tmp/locks.db || fail "the program that pkg-config compiled took no lock"
@@ -60,7 +63,7 @@ case ${1:-} in
     echo "a program with an annotated class, in $((SECONDS - began)) s"
     ;;
   rows)
-    install libdlock-dev libdlock-sqlite libdlock-odb odb libodb-dev libodb-sqlite-dev libsqlite3-dev g++ cmake ninja-build
+    install libdlock-dev libdlock-odb-sqlite odb libodb-dev libodb-sqlite-dev libsqlite3-dev g++ cmake ninja-build
     cmake -G Ninja -S mapped_class -B /tmp/build -D COMPONENTS=sqlite,odb >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail "find_package"; }
     cmake --build /tmp/build >/tmp/cmake.log 2>&1 || { cat /tmp/cmake.log; fail "the build of a mapped class"; }
     (cd /tmp && /tmp/build/consumer rows.db) || fail "the program that locks rows"

@@ -2,13 +2,14 @@
 # Builds and runs one consumer project: cmake -D SOURCE=... -D WORK=... [-D INSTALL_FROM=<build folder of dlock>]
 #   -D COMPILER=... -D BUILD_TYPE=... -D DEBUG_FLAGS=... -D WERROR=... [-D COMPONENTS=a,b] [-D URL=...] [-D HIDDEN=a,b] [-D OPTIONS=a,b]
 #   [-D FAILS=<regex>] [-D TOOLS=ON] [-D SHARED_FROM=<build folder>] [-D PKG_CONFIG=<store>] [-D PLAN_ONLY=ON]
-#   [-D AGAIN_WITH=a,b] -P run.cmake
+#   [-D AGAIN_WITH=a,b] [-D WITHOUT_LIBRARY=<regex>] -P run.cmake
 # SHARED_FROM: as INSTALL_FROM, of a build with shared libraries. PKG_CONFIG: the consumer is compiled without CMake, with
 # the flags of dlock-<store>.pc.
 # HIDDEN: packages that CMake doesn't find, as if nobody had installed them. OPTIONS: more arguments for CMake.
 # TOOLS: the command dlock is installed as well.
 # FAILS: what CMake must say of it; it is not built then. PLAN_ONLY: each file that its build needs is there or made by a rule, and
-# nothing is compiled. AGAIN_WITH: once more in the same folder, with these arguments for CMake besides.
+# nothing is compiled. AGAIN_WITH: once more in the same folder, with these arguments for CMake besides. WITHOUT_LIBRARY: what neither the
+# consumer nor a shared library of dlock may load where it runs.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
@@ -95,6 +96,15 @@ function(build_and_run)
   # Other tests run beside this one.
   run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 1)
   run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/build/consumer ${URL})
+  if(DEFINED WITHOUT_LIBRARY)
+    file(GLOB libraries ${WORK}/build/dlock/src/libdlock_*.so ${WORK}/moved/lib*/libdlock_*.so ${WORK}/moved/lib/*/libdlock_*.so)
+    foreach(each IN LISTS libraries ITEMS ${WORK}/build/consumer)
+      execute_process(COMMAND ldd ${each} OUTPUT_VARIABLE loaded COMMAND_ERROR_IS_FATAL ANY)
+      if(loaded MATCHES "${WITHOUT_LIBRARY}" OR NOT loaded MATCHES "libc")
+        message(FATAL_ERROR "${each} is not to load ${WITHOUT_LIBRARY}:\n${loaded}")
+      endif()
+    endforeach()
+  endif()
 endfunction()
 build_and_run(${options})
 if(DEFINED AGAIN_WITH)

@@ -7,12 +7,6 @@
 #include "dlock/export.hpp"
 #include "dlock/store_interface/store.hpp"
 
-// No header of ODB's: the engine knows none.
-namespace odb {
-class database;
-class transaction_impl;
-}  // namespace odb
-
 namespace dlock::engine {
 
 struct grant;
@@ -36,12 +30,5 @@ class transaction_watch {
 DLOCK_EXPORT void watch_transactions(transaction_watch& with) noexcept;
 /// May be null.
 transaction_watch* watched_transactions() noexcept;
-
-/// How a transaction that writes is begun where ODB's plain one won't do: set by the store for that kind of database
-/// when it is linked, for dlock::odb, which links none. `kind`: odb::database_id.
-using begin_function = odb::transaction_impl* (*)(odb::database&);
-DLOCK_EXPORT void set_write_begin(int kind, begin_function begin) noexcept;
-/// May be null.
-DLOCK_EXPORT begin_function write_begin(int kind) noexcept;
 
 }  // namespace dlock::engine

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What dlock::odb asks of a store that lives in a database which ODB serves: the database's dialect, and whether a
-/// connection of the application's leads to the same place.
-
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/connection.hxx>
-#include <odb/database.hxx>
-#include <odb/exception.hxx>
+/// What dlock::odb asks of a store that lives in an SQL database: its statements for transactions of the application's,
+/// and whether a connection of the application's leads to the same place.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "dlock/store_interface/transactional_store.hpp"
 
@@ -35,45 +31,64 @@ enum class transaction_state {
   open,
 };
 
+enum class client_library : std::uint8_t { other, mysql, sqlite };
+
+/// A connection of the application's, as its client library has it. No result may be unread.
+struct application_connection {
+  client_library library = client_library::other;
+  void* handle = nullptr;  ///< MYSQL*, sqlite3*; null: that of another library
+};
+
+/// Where a database of the application's own is, and how it is reached: as the locks are.
+struct application_address {
+  std::string database{};  ///< SQLite: the file
+  std::string user{};
+  std::string host{};
+  unsigned port = 0;
+  std::string socket{};
+  microseconds busy_timeout{0};  ///< SQLite
+};
+
 /// Thread safety: all functions may be called from any thread.
 class application_database : public transactional_store {
  public:
+  /// That of the connections for which these functions have answers.
+  virtual client_library library() const noexcept = 0;
+
   /// Whether a connection of the application's leads to the server (SQLite: the file) of this store. yes, no; failed or
   /// unknown: `why`. At most one statement, on that connection, which reads no table.
-  virtual outcome shares(odb::connection& with, fault& why) const = 0;
+  virtual outcome shares(const application_connection& with, fault& why) const = 0;
   /// What can be said of that without a statement. no: certainly elsewhere. unknown: only the server can tell, and the
   /// statements below match no row on another one.
-  virtual outcome glance(odb::connection& with) const noexcept = 0;
+  virtual outcome glance(const application_connection& with) const noexcept = 0;
   /// Why glance() says no, if it is not that the address is another one. No I/O.
-  virtual std::string why_elsewhere(odb::connection& /*with*/) const { return {}; }
+  virtual std::string why_elsewhere(const application_connection& /*with*/) const { return {}; }
   /// As the client library has it from the last answer: no I/O. Precondition: glance() does not say no.
-  virtual transaction_state transaction_on(odb::connection& with) const noexcept = 0;
+  virtual transaction_state transaction_on(const application_connection& with) const noexcept = 0;
   /// Ends the connection, and with it a transaction that could not be rolled back: nothing of it may be committed.
-  virtual void break_off(odb::connection& /*with*/) const noexcept {}
-  /// Identifies the database among those of one program, so that facts about a table can be cached: no I/O. Empty: it
-  /// can't.
-  virtual std::string address(odb::database& /*of*/) const { return {}; }
-  /// On a node of a cluster that may not have applied yet what another node has committed: waits until it has. Not in a
-  /// transaction, where the server does not wait. Throws what ODB throws. Cost: one statement on a cluster, else none.
-  virtual void catch_up(odb::connection& /*with*/) const {}
+  virtual void break_off(const application_connection& /*with*/) const noexcept {}
+  /// A statement that waits, on a node of a cluster, until the node has applied what others have committed. Not in a
+  /// transaction, where the server does not wait. Empty: this is no cluster.
+  virtual std::string catch_up() const { return {}; }
   /// Whether the server may roll a transaction back without the program learning of it: a node of a Galera cluster,
   /// where a write of another node can do that in the last moment of a SELECT. The error comes after the rows, and ODB,
   /// which loads an object by its id, does not read on. No I/O.
   virtual bool ends_unseen() const noexcept { return false; }
   /// Completes a table that is known by its name there: its database, its primary key. At most two statements. failed:
   /// `why` names what is missing. The store's own connections must be able to read and write it.
-  virtual outcome describe(odb::connection& with, row_table& table, fault& why) const = 0;
+  virtual outcome describe(const application_connection& with, row_table& table, fault& why) const = 0;
 
   /// What keeps values from being the id of any row of the table; empty: nothing. No I/O.
   virtual std::string unfit_id(const row_table& /*table*/, std::span<const row_value> /*values*/) const { return {}; }
 
-  /// A database of the application's own at this place.
-  virtual std::unique_ptr<odb::database> open_database() const = 0;
-  /// Begins a transaction that writes, in the way that can't be refused later because others wrote meanwhile.
-  virtual odb::transaction_impl* begin_to_write(odb::connection& connection) const { return connection.begin(); }
+  /// Of a database of the application's own at this place.
+  virtual application_address address() const = 0;
+  /// Makes connections to it, which their user closes: their handle, or null and the reason. It may outlive the store.
+  /// Empty: the client library's own way will do.
+  virtual std::function<void*(fault& why)> connector() const { return {}; }
 
-  /// Of an exception that a connection of this kind threw.
-  virtual fault fault_of(const std::exception& error) const = 0;
+  /// Of what failed on a connection of the application's: the number that the client library has for it, or 0.
+  virtual fault fault_of(int native, std::string_view sqlstate, std::string_view text) const = 0;
   /// Whether what failed so may have been done all the same.
   virtual bool may_be_done(const fault& why) const noexcept = 0;
 
@@ -98,7 +113,7 @@ class application_database : public transactional_store {
   virtual std::string add_columns(const row_table& table) const = 0;
 };
 
-/// Null: the store is in no database that ODB serves.
+/// Null: the store is in no SQL database that applications share.
 inline application_database* application_database_of(store& of) noexcept {
   return dynamic_cast<application_database*>(of.transactions());
 }

@@ -342,9 +342,4 @@ TEST_CASE("mysql database: by a socket, and an error that names no password") {
   }
 }
 
-TEST_CASE("mysql database: a program that has no SQLite store can't begin for writing in SQLite, and is told why") {
-  const auto file = open_bank("sqlite::memory:");
-  CHECK_THROWS_AS(begin_write(*file), std::logic_error);
-}
-
 }  // namespace dlock::test

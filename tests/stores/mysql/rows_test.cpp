@@ -9,11 +9,11 @@
 #include <odb/mysql/exceptions.hxx>
 
 #include "contract/backends/mysql/fixtures.hpp"
+#include "odb/application.hpp"
 #include "stores/mysql/dst_zone.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/mysql/on_connection.hpp"
-#include "stores/sql/application_database.hpp"
 #include "support/mysql_global_setting.hpp"
 #include "support/mysql_trigger.hpp"
 
@@ -24,8 +24,8 @@ using enum outcome;
 namespace {
 
 /// The application's database through ODB.
-struct odb_application {
-  odb_application() {
+struct odb_connection {
+  odb_connection() {
     const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_APP_URL"));
     database = std::make_unique<odb::mysql::database>(url.user, url.password, url.path, url.hosts.at(0).host,
                                                       url.hosts.at(0).port);
@@ -38,6 +38,9 @@ struct odb_application {
 stores::sql::application_database& database_of(row_actor& actor) {
   return *stores::sql::application_database_of(*actor.store);
 }
+
+/// Of ODB's connections.
+detail::odb_application odb_of(row_actor& actor) { return detail::odb_application(database_of(actor)); }
 
 /// A line of what the server says of its way to execute a statement.
 struct plan_line {
@@ -101,7 +104,7 @@ TEST_CASE("mysql rows: an integer is no id of a row whose key is a text") {
   row_actor a(s);
   auto described = *s.table;
   fault why;
-  REQUIRE(database_of(a).describe(*odb_application().connection, described, why) == outcome::yes);
+  REQUIRE(odb_of(a).describe(*odb_connection().connection, described, why) == outcome::yes);
   const row_value number{std::int64_t{1}}, text{std::string("1")};
   CHECK_THAT(database_of(a).unfit_id(described, {&number, 1}), ContainsSubstring("`id` is a column of text"));
   CHECK(database_of(a).unfit_id(described, {&text, 1}).empty());
@@ -140,7 +143,7 @@ TEST_CASE("mysql rows: a statement about many rows finds each by its primary key
 TEST_CASE("mysql rows: a table is described as it is") {
   row_scene s({.id = row_id_kind::composite, .owner_not_null = true});
   row_actor a(s);
-  odb_application app;
+  odb_connection app;
   // As ODB names them.
   row_table t{.table = "`" + s.table->label + "`",
               .owner = "`" + s.table->label + "`.`lock_owner`",
@@ -148,7 +151,7 @@ TEST_CASE("mysql rows: a table is described as it is") {
               .fence = "`lock_fence`",
               .version = "`version`"};
   fault why;
-  const auto answer = database_of(a).describe(*app.connection, t, why);
+  const auto answer = odb_of(a).describe(*app.connection, t, why);
   INFO(why.text);
   REQUIRE(answer == outcome::yes);
   CHECK(t.table == s.table->table);
@@ -159,7 +162,7 @@ TEST_CASE("mysql rows: a table is described as it is") {
   // With a database, without quotation marks.
   row_table other = t;
   other.table = "app." + s.table->label;
-  REQUIRE(database_of(a).describe(*app.connection, other, why) == outcome::yes);
+  REQUIRE(odb_of(a).describe(*app.connection, other, why) == outcome::yes);
   CHECK(other.table == s.table->table);
 }
 
@@ -167,13 +170,13 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
   row_scene s;
   row_scene shared({.renewal = row_renewal::column});
   row_actor a(s);
-  odb_application app;
+  odb_connection app;
   // What is said of the table after that ALTER TABLE; empty: it is taken. `back` undoes it.
   const auto said_of = [&](const row_scene& scene, const std::string& change, const std::string& back) {
     auto t = *scene.table;
     s.app->run("ALTER TABLE " + t.table + " " + change);
     fault why;
-    const auto described = database_of(a).describe(*app.connection, t, why);
+    const auto described = odb_of(a).describe(*app.connection, t, why);
     if (!back.empty()) s.app->run("ALTER TABLE " + t.table + " " + back);
     if (described == outcome::yes) return std::string();
     CHECK(described == outcome::failed);
@@ -205,34 +208,34 @@ TEST_CASE("mysql rows: a table whose rows can't be locked is refused with what i
   row_table missing = *s.table;
   missing.table = "`app`.`there is none`";
   fault why;
-  CHECK(database_of(a).describe(*app.connection, missing, why) == outcome::failed);
+  CHECK(odb_of(a).describe(*app.connection, missing, why) == outcome::failed);
   CHECK_THAT(why.text, ContainsSubstring("there is none"));
 }
 
 TEST_CASE_METHOD(one_row_actor, "mysql rows: an application's connection leads to this server or to another") {
-  odb_application app;
+  odb_connection app;
   fault why;
-  CHECK(database_of(a).shares(*app.connection, why) == outcome::yes);
+  CHECK(odb_of(a).shares(*app.connection, why) == outcome::yes);
   // In the middle of a transaction as well, which stays as it is.
   app.connection->execute("BEGIN");
   app.connection->execute("INSERT INTO " + s.table->table + " (id) VALUES (9)");
-  CHECK(database_of(a).shares(*app.connection, why) == outcome::yes);
+  CHECK(odb_of(a).shares(*app.connection, why) == outcome::yes);
   CHECK(s.app->one("SELECT COUNT(*) FROM " + s.table->table) == "0");
   app.connection->execute("ROLLBACK");
   raw_mysql::root().run(
       "KILL " + std::to_string(mysql_thread_id(static_cast<odb::mysql::connection&>(*app.connection).handle())));
-  const auto answer = database_of(a).shares(*app.connection, why);
+  const auto answer = odb_of(a).shares(*app.connection, why);
   CHECK((answer == outcome::failed || answer == outcome::unknown));
   CHECK(why.connection);
 }
 
 TEST_CASE_METHOD(one_row_actor, "mysql rows: an error that ODB throws is classified as one of our own") {
-  odb_application app;
+  odb_connection app;
   const auto fault_of = [&](const std::string& sql) {
     try {
       app.connection->execute(sql);
     } catch (const odb::exception& e) {
-      return database_of(a).fault_of(e);
+      return odb_of(a).fault_of(e);
     }
     FAIL("no error");
     return fault{};
@@ -247,11 +250,11 @@ TEST_CASE_METHOD(one_row_actor, "mysql rows: an error that ODB throws is classif
   s.app->rollback();
   CHECK(busy.native == 1205);
   CHECK(busy.contended);
-  const fault deadlock = database_of(a).fault_of(odb::deadlock());
+  const fault deadlock = odb_of(a).fault_of(odb::deadlock());
   CHECK(deadlock.native == 1213);
   CHECK(deadlock.transient);
-  CHECK(database_of(a).fault_of(odb::connection_lost()).connection);
-  CHECK_FALSE(database_of(a).fault_of(std::runtime_error("?")).text.empty());
+  CHECK(odb_of(a).fault_of(odb::connection_lost()).connection);
+  CHECK_FALSE(odb_of(a).fault_of(odb::unknown_schema("?")).text.empty());
 }
 
 TEST_CASE("mysql rows: a shared expiry means the same to sessions in any time zone") {
@@ -490,7 +493,7 @@ TEST_CASE("mysql rows: a text id finds its row whatever the characters of the co
              (bytes ? "VARBINARY(60)" : "VARCHAR(60) CHARACTER SET " + charset));
   auto table = *s.table;
   fault why;
-  REQUIRE(database_of(a).describe(*odb_application().connection, table, why) == outcome::yes);
+  REQUIRE(odb_of(a).describe(*odb_connection().connection, table, why) == outcome::yes);
   s.table = std::make_shared<const row_table>(table);
   for (const auto& id : {plain, umlaut, han}) {
     CAPTURE(id);

@@ -2,10 +2,7 @@
 
 /// TLS with a server that has a certificate of an authority made for the test.
 
-#include <dlock/detail/odb_compat.hpp>
-//
 #include <fmt/format.h>
-#include <odb/mysql/connection.hxx>
 
 #include <sys/socket.h>
 
@@ -15,12 +12,11 @@
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
-#include "dlock/odb/database.hpp"
 #include "support/calls.hpp"
 #include "support/forked_child.hpp"
 #include "support/own_server.hpp"
 
-#include "stores/mysql/client/native.hpp"
+#include "stores/mysql/client/client.hpp"
 
 namespace dlock::test {
 
@@ -167,20 +163,16 @@ TEST_CASE_METHOD(tls_fixture,
     auto here = open_store(to);
     fault reason;
     auto link = here->connect(5s, reason);
-    const auto application = open_database(to);
-    auto used = application->connection();
-    if (link == nullptr) return 1;
+    auto parsed = store_url::parse(to);
+    stores::mysql::application_connections application(stores::mysql::mysql_settings::take(parsed));
+    auto used = application.open(reason);
+    if (link == nullptr || used == nullptr) return 1;
     std::signal(SIGPIPE, SIG_DFL);  // the client library had it ignored
     link->interrupt();
     link.reset();  // says farewell
-    auto* const handle = static_cast<odb::mysql::connection&>(*used).handle();
-    ::shutdown(stores::mysql::mysql_socket(handle), SHUT_RDWR);
-    try {
-      used->execute("SELECT 1");
-      return 2;
-    } catch (const odb::exception&) {
-      // The connection is gone, and the process is not.
-    }
+    ::shutdown(stores::mysql::mysql_socket(used.get()), SHUT_RDWR);
+    // The connection is gone, and the process is not.
+    if (stores::mysql::run_mysql(used.get(), "SELECT 1", "", nullptr, reason)) return 2;
     used.reset();
     sigset_t pending;
     ::sigpending(&pending);

@@ -6,6 +6,7 @@
 //
 #include <fmt/format.h>
 #include <odb/mysql/database.hxx>
+#include <odb/transaction.hxx>
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
@@ -613,6 +614,35 @@ TEST_CASE("mysql large: releases that are too large for one statement are done o
   }
   const auto replies = a.run(asked);
   for (const auto& each : replies) CHECK(answer(each) == outcome::yes);
+}
+
+// A program that uses ODB itself: its transactions are its own.
+
+TEST_CASE("mysql odb: a transaction of the caller stays current and untouched by prepare, inspect and list") {
+  mysql_store_fixture fixture;
+  actor a(fixture);
+  a.acquire("k");
+  const auto url = store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  odb::mysql::database theirs(url.user, url.password, url.path, url.hosts.at(0).host, url.hosts.at(0).port);
+  const auto table = "`" + fixture.tables.prefix() + "theirs`";
+  raw_mysql raw(mysql_setting("DLOCK_TEST_MYSQL_OWNER_URL"));
+  raw.run("CREATE TABLE " + table + " (id INT PRIMARY KEY) ENGINE=InnoDB");
+  {
+    odb::transaction outer(theirs.begin());
+    theirs.execute("INSERT INTO " + table + " VALUES (1)");
+    fixture.open();  // prepares
+    std::vector<holder_info> found;
+    CHECK(answer(a.store->admin()->inspect(*a.connection, {.resource = "k"}, found)) == outcome::yes);
+    CHECK(found.size() == 1);
+    CHECK(answer(a.store->admin()->list(*a.connection, "", 10, found)) == outcome::yes);
+    REQUIRE(odb::transaction::has_current());
+    CHECK(&odb::transaction::current() == &outer);
+    CHECK(raw.one("SELECT COUNT(*) FROM " + table) == "0");  // not committed by us
+    outer.rollback();
+  }
+  CHECK(raw.one("SELECT COUNT(*) FROM " + table) == "0");
+  CHECK_FALSE(odb::transaction::has_current());
+  raw.run("DROP TABLE " + table);
 }
 
 }  // namespace dlock::test

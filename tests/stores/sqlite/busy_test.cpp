@@ -2,16 +2,11 @@
 
 /// The SQLite store while others write to its file.
 
-#include <dlock/detail/odb_compat.hpp>
-//
 #include <filesystem>
 #include <future>
-#include <odb/sqlite/database.hxx>
-#include <odb/sqlite/transaction.hxx>
 #include <thread>
 
 #include "dlock/lock_service.hpp"
-#include "dlock/odb/database.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 #include "stores/sqlite/sqlite_machine.hpp"
 #include "support/calls.hpp"
@@ -192,82 +187,6 @@ TEST_CASE("sqlite busy: renewals get their share among busy writers") {
   for (const auto* replies : {&of_a, &of_b}) {
     for (const reply& r : *replies) CHECK(answer(r) == outcome::yes);  // none gave up after its 5 s
   }
-}
-
-TEST_CASE("sqlite busy: each connection of an application's database gets its share among busy writers") {
-  const scratch_folder folder;
-  const auto db = open_database("sqlite:" + (folder / "app.db"));
-  db->connection()->execute("PRAGMA journal_mode = WAL");
-  db->connection()->execute("CREATE TABLE w(id INTEGER PRIMARY KEY, v INTEGER)");
-  constexpr int most = 1200;
-  std::array<std::atomic<int>, 4> written{};
-  std::atomic<int> all{0};
-  // A stall may keep one of them from writing for a while: they go on until it has caught up.
-  const auto fair = [&] {
-    return std::all_of(written.begin(), written.end(), [&](const auto& each) { return each * 40 >= all; });
-  };
-  {
-    std::vector<std::jthread> writers;
-    for (auto& mine : written) {
-      writers.emplace_back([&] {
-        auto& file = static_cast<odb::sqlite::database&>(*db);
-        for (; all < most || (!fair() && all < 20 * most); ++all, ++mine) {
-          odb::transaction t(file.begin_immediate());
-          file.execute("REPLACE INTO w VALUES(1, 1)");
-          t.commit();
-        }
-      });
-    }
-  }
-  // SQLite's own handler: three of four wait for seconds, and write once.
-  for (const auto& each : written) CHECK(each * 40 >= all);
-}
-
-TEST_CASE("sqlite busy: a thread that writes to the lock file may not wait for a lock in it") {
-  sqlite_file_fixture fixture;
-  const auto store = fixture.open();
-  fault why;
-  CHECK(store->transactions()->caller_may_wait(why));
-  const auto link = fixture.folder / "link.db";
-  std::filesystem::create_symlink(fixture.path, link);
-  raw_sqlite(fixture.path).run("CREATE TABLE application(id INTEGER)");
-  raw_sqlite(fixture.folder / "elsewhere.db").run("CREATE TABLE application(id INTEGER)");
-
-  odb::sqlite::database same(link), elsewhere(fixture.folder / "elsewhere.db");
-  {
-    odb::transaction transaction(same.begin());
-    CHECK(store->transactions()->caller_may_wait(why));
-    same.execute("SELECT COUNT(*) FROM application");
-    CHECK(store->transactions()->caller_may_wait(why));  // reading blocks nobody
-    same.execute("INSERT INTO application VALUES(1)");
-    CHECK_FALSE(store->transactions()->caller_may_wait(why));
-    CHECK_THAT(why.text, ContainsSubstring(fixture.path));
-    CHECK_THAT(why.text, ContainsSubstring("wait for itself"));
-    std::async(std::launch::async, [&] {
-      CHECK(store->transactions()->caller_may_wait(why));
-    }).get();  // another thread may
-    transaction.commit();
-    CHECK(store->transactions()->caller_may_wait(why));
-  }
-  {
-    odb::transaction transaction(same.begin_immediate());
-    CHECK_FALSE(store->transactions()->caller_may_wait(why));
-  }
-  odb::transaction transaction(elsewhere.begin_immediate());
-  CHECK(store->transactions()->caller_may_wait(why));
-}
-
-TEST_CASE("sqlite busy: an attached lock file that is written to counts too") {
-  sqlite_file_fixture fixture;
-  const auto store = fixture.open();
-  raw_sqlite(fixture.path).run("CREATE TABLE application(id INTEGER)");
-  odb::sqlite::database database(fixture.folder / "elsewhere.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  auto connection = database.connection();
-  connection->execute("ATTACH '" + fixture.path + "' AS locks");
-  odb::transaction transaction(connection->begin());
-  connection->execute("INSERT INTO locks.application VALUES(1)");
-  fault why;
-  CHECK_FALSE(store->transactions()->caller_may_wait(why));
 }
 
 // A batch in an SQLite file is its statements one by one, in one transaction.

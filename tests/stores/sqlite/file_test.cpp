@@ -2,8 +2,6 @@
 
 /// The SQLite store and its file: what can be wrong with it, where it may be, reboots.
 
-#include <dlock/detail/odb_compat.hpp>
-//
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

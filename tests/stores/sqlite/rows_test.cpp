@@ -10,7 +10,7 @@
 #include <odb/sqlite/database.hxx>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
-#include "stores/sql/application_database.hpp"
+#include "odb/application.hpp"
 #include "stores/sqlite/lease_table/row_sql.hpp"
 #include "stores/sqlite/lock_rows.hpp"
 
@@ -49,6 +49,8 @@ class shop : public sqlite_file_fixture {
   }
 
   application_database& application() const { return *dlock::stores::sql::application_database_of(*store_); }
+  /// Of ODB's connections.
+  dlock::detail::odb_application by_odb() const { return dlock::detail::odb_application(application()); }
   lock_key order(std::int64_t id) const { return lock_key::of_row(orders, {id}); }
   lock_key nightly() const { return lock_key::of_row(jobs, {std::string("nightly")}); }
 
@@ -61,9 +63,9 @@ class shop : public sqlite_file_fixture {
     odb::sqlite::database database(path);
     const auto with = database.connection();
     fault why;
-    if (application().describe(*with, table, why) != outcome::yes) {
+    if (by_odb().describe(*with, table, why) != outcome::yes) {
       raw_sqlite(path).run(application().add_columns(table));
-      if (application().describe(*with, table, why) != outcome::yes) throw std::runtime_error(why.text);
+      if (by_odb().describe(*with, table, why) != outcome::yes) throw std::runtime_error(why.text);
     }
     return std::make_shared<const row_table>(std::move(table));
   }
@@ -96,7 +98,7 @@ TEST_CASE_METHOD(shop, "sqlite rows: a table is described by its name, its colum
   const auto with = database.connection();
   const auto refused = [&](row_table table) {
     fault why;
-    CHECK(application().describe(*with, table, why) == outcome::failed);
+    CHECK(by_odb().describe(*with, table, why) == outcome::failed);
     return why.text;
   };
   CHECK_THAT(refused({.table = "\"nothing\""}), ContainsSubstring("table \"nothing\" does not exist"));
@@ -117,7 +119,7 @@ TEST_CASE_METHOD(shop, "sqlite rows: a table is described by its name, its colum
 
   row_table table{.table = "\"main\".\"the \"\"table\"", .owner = "\"o\"", .expires_at = "\"e\"", .fence = "\"f\""};
   fault why;
-  REQUIRE(application().describe(*with, table, why) == outcome::yes);
+  REQUIRE(by_odb().describe(*with, table, why) == outcome::yes);
   CHECK(table.id == std::vector<std::string>{"\"a\"", "\"b\""});  // in the key's order
   CHECK(table.label == "the \"table");
 }
@@ -126,9 +128,9 @@ TEST_CASE_METHOD(shop, "sqlite rows: a connection shares the store if its main d
   raw_sqlite(folder / "other.db").run("CREATE TABLE t(id INTEGER)");
   fault why;
   odb::sqlite::database same(path), other(folder / "other.db"), memory(":memory:");
-  CHECK(application().shares(*same.connection(), why) == outcome::yes);
-  CHECK(application().shares(*other.connection(), why) == outcome::no);
-  CHECK(application().shares(*memory.connection(), why) == outcome::no);
+  CHECK(by_odb().shares(*same.connection(), why) == outcome::yes);
+  CHECK(by_odb().shares(*other.connection(), why) == outcome::no);
+  CHECK(by_odb().shares(*memory.connection(), why) == outcome::no);
 }
 
 TEST_CASE_METHOD(shop, "sqlite rows: every statement about a row searches by its primary key") {
@@ -153,7 +155,7 @@ TEST_CASE_METHOD(shop, "sqlite rows: every statement about a row searches by its
        {std::tuple{*orders, row_id{nullptr, {1}}, row_id{nullptr, {2}}},
         std::tuple{*jobs, row_id{nullptr, {std::string("a")}}, row_id{nullptr, {std::string("b'\0", 3)}}},
         std::tuple{lines, row_id{nullptr, {1, std::string("x")}}, row_id{nullptr, {2, std::string("y")}}}}) {
-    for (std::size_t i = 0; i < row_statement_count; ++i)
+    for (std::size_t i = 0; i < dlock::stores::sql::row_statement_count; ++i)
       check(row_statement_text(static_cast<dlock::stores::sql::row_statement>(i), table, names).sql);
     const row_id* const rows[] = {&first, &second};
     check(application().claim({.table = table, .rows = rows, .session = session, .nonce = 1, .own_ttl = 9s}));

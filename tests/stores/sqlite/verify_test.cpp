@@ -6,17 +6,24 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <unistd.h>
+#include <array>
+#include <atomic>
+#include <filesystem>
 #include <fstream>
+#include <future>
 #include <odb/exceptions.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/transaction.hxx>
+#include <thread>
+#include <vector>
 
 #include <sqlite3.h>
 
 #include "contract/backends/sqlite/file_fixture.hpp"
 #include "dlock/lock_service.hpp"
+#include "dlock/odb/database.hpp"
 #include "dlock/store_interface/verification.hpp"
-#include "stores/sql/application_database.hpp"
+#include "odb/application.hpp"
 #include "support/calls.hpp"
 #include "support/forked_child.hpp"
 #include "support/raw_sqlite.hpp"
@@ -142,7 +149,7 @@ TEST_CASE_METHOD(bank, "sqlite verify: a transaction longer than the ttl loses t
 
 TEST_CASE_METHOD(bank, "sqlite verify: in a transaction that has read before, others' writes make it fail") {
   auto store = open();
-  const auto& application = *dlock::stores::sql::application_database_of(*store);
+  const detail::odb_application application(*stores::sql::application_database_of(*store));
   actor a(*this), b(*this);
   const auto check = a.store->transactions()->verification_of(grant_of(a, "k", a.acquire("k")));
   odb::sqlite::database database(path);
@@ -177,7 +184,7 @@ TEST_CASE_METHOD(bank, "sqlite verify: in a transaction that has read before, ot
 
 TEST_CASE_METHOD(bank, "sqlite verify: errors of a connection are told as the store's own are") {
   auto store = open();
-  const auto& application = *dlock::stores::sql::application_database_of(*store);
+  const detail::odb_application application(*stores::sql::application_database_of(*store));
   odb::sqlite::database database(path);
   const auto failure = [&](const std::string& sql) -> fault {
     try {
@@ -193,7 +200,7 @@ TEST_CASE_METHOD(bank, "sqlite verify: errors of a connection are told as the st
   CHECK_FALSE(missing.transient);
   CHECK_THAT(missing.text, ContainsSubstring("no_such_table"));
   CHECK(failure("INSERT INTO account VALUES(1, 1)").native == SQLITE_CONSTRAINT_PRIMARYKEY);
-  CHECK_THAT(application.fault_of(std::runtime_error("anything")).text, ContainsSubstring("anything"));
+  CHECK_THAT(application.fault_of(odb::unknown_schema("anything")).text, ContainsSubstring("anything"));
   CHECK(application.fault_of(odb::deadlock()).native == SQLITE_LOCKED);
 }
 
@@ -365,6 +372,84 @@ TEST_CASE_METHOD(limits_fixture, "sqlite limits: a file that was replaced costs 
   CHECK(seen->count(event::kind::acquire_failed) == 0);
   CHECK(held.fencing_token() == 1);
   CHECK(granted(locks.try_acquire("other")));
+}
+
+// ---- connections and threads of the application's -------------------------------------------------------------------
+
+TEST_CASE("sqlite verify: each connection of an application's database gets its share among busy writers") {
+  const scratch_folder folder;
+  const auto db = open_database("sqlite:" + (folder / "app.db"));
+  db->connection()->execute("PRAGMA journal_mode = WAL");
+  db->connection()->execute("CREATE TABLE w(id INTEGER PRIMARY KEY, v INTEGER)");
+  constexpr int most = 1200;
+  std::array<std::atomic<int>, 4> written{};
+  std::atomic<int> all{0};
+  // A stall may keep one of them from writing for a while: they go on until it has caught up.
+  const auto fair = [&] {
+    return std::all_of(written.begin(), written.end(), [&](const auto& each) { return each * 40 >= all; });
+  };
+  {
+    std::vector<std::jthread> writers;
+    for (auto& mine : written) {
+      writers.emplace_back([&] {
+        auto& file = static_cast<odb::sqlite::database&>(*db);
+        for (; all < most || (!fair() && all < 20 * most); ++all, ++mine) {
+          odb::transaction t(file.begin_immediate());
+          file.execute("REPLACE INTO w VALUES(1, 1)");
+          t.commit();
+        }
+      });
+    }
+  }
+  // SQLite's own handler: three of four wait for seconds, and write once.
+  for (const auto& each : written) CHECK(each * 40 >= all);
+}
+
+TEST_CASE("sqlite verify: a thread that writes to the lock file may not wait for a lock in it") {
+  sqlite_file_fixture fixture;
+  const auto store = fixture.open();
+  fault why;
+  CHECK(store->transactions()->caller_may_wait(why));
+  const auto link = fixture.folder / "link.db";
+  std::filesystem::create_symlink(fixture.path, link);
+  raw_sqlite(fixture.path).run("CREATE TABLE application(id INTEGER)");
+  raw_sqlite(fixture.folder / "elsewhere.db").run("CREATE TABLE application(id INTEGER)");
+
+  odb::sqlite::database same(link), elsewhere(fixture.folder / "elsewhere.db");
+  {
+    odb::transaction transaction(same.begin());
+    CHECK(store->transactions()->caller_may_wait(why));
+    same.execute("SELECT COUNT(*) FROM application");
+    CHECK(store->transactions()->caller_may_wait(why));  // reading blocks nobody
+    same.execute("INSERT INTO application VALUES(1)");
+    CHECK_FALSE(store->transactions()->caller_may_wait(why));
+    CHECK_THAT(why.text, ContainsSubstring(fixture.path));
+    CHECK_THAT(why.text, ContainsSubstring("wait for itself"));
+    std::async(std::launch::async, [&] {
+      CHECK(store->transactions()->caller_may_wait(why));
+    }).get();  // another thread may
+    transaction.commit();
+    CHECK(store->transactions()->caller_may_wait(why));
+  }
+  {
+    odb::transaction transaction(same.begin_immediate());
+    CHECK_FALSE(store->transactions()->caller_may_wait(why));
+  }
+  odb::transaction transaction(elsewhere.begin_immediate());
+  CHECK(store->transactions()->caller_may_wait(why));
+}
+
+TEST_CASE("sqlite verify: an attached lock file that is written to counts too") {
+  sqlite_file_fixture fixture;
+  const auto store = fixture.open();
+  raw_sqlite(fixture.path).run("CREATE TABLE application(id INTEGER)");
+  odb::sqlite::database database(fixture.folder / "elsewhere.db", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  auto connection = database.connection();
+  connection->execute("ATTACH '" + fixture.path + "' AS locks");
+  odb::transaction transaction(connection->begin());
+  connection->execute("INSERT INTO locks.application VALUES(1)");
+  fault why;
+  CHECK_FALSE(store->transactions()->caller_may_wait(why));
 }
 
 }  // namespace dlock::test

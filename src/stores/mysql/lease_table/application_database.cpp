@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "stores/mysql/lease_table/store.hpp"
 
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/exceptions.hxx>
-#include <odb/mysql/connection-factory.hxx>
-#include <odb/mysql/database.hxx>
-#include <odb/mysql/exceptions.hxx>
-//
 #include <fmt/format.h>
 #include <sys/socket.h>
 
@@ -24,16 +17,14 @@ namespace dlock::stores::mysql::lease_table {
 
 namespace {
 
-bool of_mysql(odb::connection& with) noexcept { return with.database().id() == odb::id_mysql; }
+/// Null: of another library.
+MYSQL* native_of(const sql::application_connection& with) noexcept {
+  return with.library == sql::client_library::mysql ? static_cast<MYSQL*>(with.handle) : nullptr;
+}
 
-odb::mysql::connection* native_of(odb::connection& with, const std::string& store, fault& why) {
-  if (!of_mysql(with)) {
-    why = make_own_fault(fmt::format("{}: the connection leads to a database of another kind", store));
-    return nullptr;
-  }
-  auto& connection = static_cast<odb::mysql::connection&>(with);
-  connection.clear();  // no result of an ODB query may be left on the wire
-  return &connection;
+outcome refuse_kind(const std::string& store, fault& why, outcome answer) {
+  why = make_own_fault(fmt::format("{}: the connection leads to a database of another kind", store));
+  return answer;
 }
 
 struct column {
@@ -245,14 +236,6 @@ reply mysql_application_database::blocker(connection& on, const request& key, co
 
 // ---- its connections and tables -------------------------------------------------------------------------------------
 
-std::string mysql_application_database::address(odb::database& database) const {
-  if (database.id() != odb::id_mysql) return {};
-  const auto& to = static_cast<const odb::mysql::database&>(database);
-  const char* const socket = to.socket();
-  return fmt::format("{}@{}:{}:{}/{} {}", to.user(), to.host(), to.port(), socket == nullptr ? "" : socket, to.db(),
-                     to.charset());
-}
-
 std::string mysql_application_database::unfit_id(const row_table& table, std::span<const row_value> values) const {
   const bool utf8 = table.charset.empty() || table.charset.starts_with("utf8");
   for (std::size_t i = 0; i < values.size() && i < table.id_text.size(); ++i) {
@@ -269,22 +252,23 @@ std::string mysql_application_database::unfit_id(const row_table& table, std::sp
   return {};
 }
 
-outcome mysql_application_database::glance(odb::connection& with) const noexcept {
-  return of_mysql(with) ? outcome::unknown : outcome::no;
+outcome mysql_application_database::glance(const sql::application_connection& with) const noexcept {
+  return native_of(with) != nullptr ? outcome::unknown : outcome::no;
 }
 
-sql::transaction_state mysql_application_database::transaction_on(odb::connection& with) const noexcept {
-  const unsigned status = static_cast<odb::mysql::connection&>(with).handle()->server_status;
+sql::transaction_state mysql_application_database::transaction_on(
+    const sql::application_connection& with) const noexcept {
+  const unsigned status = native_of(with)->server_status;
   if ((status & SERVER_STATUS_IN_TRANS) != 0) return sql::transaction_state::open;
   return (status & SERVER_STATUS_AUTOCOMMIT) == 0 ? sql::transaction_state::pending : sql::transaction_state::none;
 }
 
-void mysql_application_database::break_off(odb::connection& with) const noexcept {
-  if (of_mysql(with)) ::shutdown(mysql_socket(static_cast<odb::mysql::connection&>(with).handle()), SHUT_RDWR);
+void mysql_application_database::break_off(const sql::application_connection& with) const noexcept {
+  if (auto* const theirs = native_of(with); theirs != nullptr) ::shutdown(mysql_socket(theirs), SHUT_RDWR);
 }
 
-void mysql_application_database::catch_up(odb::connection& with) const {
-  if (of_mysql(with) && is_cluster(tables_.client.server())) with.execute(std::string(sync_prefix) + "SELECT 1");
+std::string mysql_application_database::catch_up() const {
+  return is_cluster(tables_.client.server()) ? std::string(sync_prefix) + "SELECT 1" : std::string();
 }
 
 bool mysql_application_database::ends_unseen() const noexcept try {
@@ -314,17 +298,19 @@ session_zone mysql_application_database::zone() const noexcept {
   return tables_.client.is_mariadb() ? session_zone::any_mariadb : session_zone::any_mysql;
 }
 
-outcome mysql_application_database::shares(odb::connection& with, fault& why) const {
-  auto* const theirs = native_of(with, tables_.settings.name, why);
-  if (theirs == nullptr) return outcome::no;
+outcome mysql_application_database::shares(const sql::application_connection& with, fault& why) const {
+  auto* const theirs = native_of(with);
+  if (theirs == nullptr) return refuse_kind(tables_.settings.name, why, outcome::no);
   mysql_server server;
-  if (!read_server(theirs->handle(), server, why)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
+  if (!read_server(theirs, server, why)) return outcome_of_mysql_error(static_cast<unsigned>(why.native));
   return server.id == tables_.client.server().id ? outcome::yes : outcome::no;
 }
 
-outcome mysql_application_database::describe(odb::connection& with, row_table& table, fault& why) const {
-  auto* const theirs = native_of(with, tables_.settings.name, why);
-  return theirs == nullptr ? outcome::failed : describe_table(theirs->handle(), table, why);
+outcome mysql_application_database::describe(const sql::application_connection& with, row_table& table,
+                                             fault& why) const {
+  auto* const theirs = native_of(with);
+  if (theirs == nullptr) return refuse_kind(tables_.settings.name, why, outcome::failed);
+  return describe_table(theirs, table, why);
 }
 
 outcome describe_table(MYSQL* handle, row_table& table, fault& why) {
@@ -350,53 +336,25 @@ outcome describe_table(MYSQL* handle, row_table& table, fault& why) {
   return outcome::yes;
 }
 
-namespace {
-
-class connections_by_url final : public odb::mysql::connection_pool_factory {
- public:
-  explicit connections_by_url(const mysql_settings& settings) : connections_(settings) {}
-
- protected:
-  pooled_connection_ptr create() override {
-    fault why;
-    auto handle = connections_.open(why);
-    if (!handle) throw odb::mysql::database_exception(static_cast<unsigned>(why.native), why.sqlstate, why.text);
-      // The connection closes it, also where the rest of its constructor fails: from here on it is the connection's
-      // alone.
-#if LIBODB_VERSION < 2050000
-    return pooled_connection_ptr(new (odb::details::shared) pooled_connection(*db_, handle.release()));
-#else
-    return pooled_connection_ptr(new (odb::details::shared) pooled_connection(*this, handle.release()));
-#endif
-  }
-
- private:
-  application_connections connections_;
-};
-
-}  // namespace
-
-std::unique_ptr<odb::database> mysql_application_database::open_database() const {
-  // The names tell one database from another; connections are made by the settings alone.
+sql::application_address mysql_application_database::address() const {
   const mysql_settings& settings = tables_.settings;
   const auto host = settings.hosts.empty() ? store_url::endpoint{} : settings.hosts.front();
-  const auto* const socket = settings.socket.empty() ? nullptr : &settings.socket;
-  return std::make_unique<odb::mysql::database>(settings.user, "", settings.database, host.host, host.port, socket,
-                                                "utf8mb4", 0, std::make_unique<connections_by_url>(settings));
+  return {.database = settings.database,
+          .user = settings.user,
+          .host = host.host,
+          .port = host.port,
+          .socket = settings.socket};
 }
 
-fault mysql_application_database::fault_of(const std::exception& error) const {
-  if (const auto* const known = dynamic_cast<const odb::mysql::database_exception*>(&error)) {
-    return make_mysql_fault(known->error(), known->sqlstate(), known->message(), "the application's statement");
-  }
-  // ODB has types without a number for these.
-  if (dynamic_cast<const odb::deadlock*>(&error) != nullptr) {
-    return make_mysql_fault(mysql_deadlock, "40001", error.what(), "the application's statement");
-  }
-  if (dynamic_cast<const odb::connection_lost*>(&error) != nullptr) {
-    return make_mysql_fault(CR_SERVER_LOST, "HY000", error.what(), "the application's statement");
-  }
-  return make_own_fault(error.what(), dynamic_cast<const odb::recoverable*>(&error) != nullptr);
+std::function<void*(fault&)> mysql_application_database::connector() const {
+  return [connections = std::make_shared<application_connections>(tables_.settings)](fault& why) -> void* {
+    return connections->open(why).release();
+  };
+}
+
+fault mysql_application_database::fault_of(int native, std::string_view sqlstate, std::string_view text) const {
+  if (native == 0) return make_own_fault(std::string(text));
+  return make_mysql_fault(static_cast<unsigned>(native), sqlstate, text, "the application's statement");
 }
 
 bool mysql_application_database::may_be_done(const fault& why) const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -62,18 +63,19 @@ class mysql_application_database final : public sql::application_database {
   reply blocker(connection& on, const request& key, connection_identity& out) noexcept override;
   bool caller_may_wait(fault&) const noexcept override { return true; }
 
-  outcome shares(odb::connection& with, fault& why) const override;
-  outcome glance(odb::connection& with) const noexcept override;
-  sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
-  void break_off(odb::connection& with) const noexcept override;
-  std::string address(odb::database& of) const override;
-  void catch_up(odb::connection& with) const override;
+  sql::client_library library() const noexcept override { return sql::client_library::mysql; }
+  outcome shares(const sql::application_connection& with, fault& why) const override;
+  outcome glance(const sql::application_connection& with) const noexcept override;
+  sql::transaction_state transaction_on(const sql::application_connection& with) const noexcept override;
+  void break_off(const sql::application_connection& with) const noexcept override;
+  std::string catch_up() const override;
   bool ends_unseen() const noexcept override;
   std::string sees(const request& grant) const override;
-  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
-  std::unique_ptr<odb::database> open_database() const override;
+  outcome describe(const sql::application_connection& with, row_table& table, fault& why) const override;
+  sql::application_address address() const override;
+  std::function<void*(fault&)> connector() const override;
   std::string unfit_id(const row_table& table, std::span<const row_value> values) const override;
-  fault fault_of(const std::exception& error) const override;
+  fault fault_of(int native, std::string_view sqlstate, std::string_view text) const override;
   bool may_be_done(const fault& why) const noexcept override;
   std::string free_rows(const row_table& table) const override { return tables_.row_sql.free_rows(table); }
   std::string abandoned_rows(const row_table& table) const override { return tables_.row_sql.abandoned_rows(table); }

@@ -5,19 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <random>
-#include <thread>
-
-#include <dlock/detail/odb_compat.hpp>
-//
-#include <odb/sqlite/connection-factory.hxx>
-#include <odb/sqlite/connection.hxx>
-#include <odb/sqlite/database.hxx>
-#include <odb/sqlite/exceptions.hxx>
-#include <odb/sqlite/transaction.hxx>
 
 #include "base/text.hpp"
-#include "engine/books/transaction_watch.hpp"
+#include "stores/sqlite/client/caller.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
 
@@ -99,9 +89,9 @@ std::string check_columns(const description& found, row_table& table, bool& abse
   return {};
 }
 
-odb::sqlite::connection* as_sqlite(odb::connection& with) noexcept {
-  if (with.database().id() != odb::id_sqlite) return nullptr;
-  return &static_cast<odb::sqlite::connection&>(with);
+/// Null: of another library.
+sqlite3* native_of(const sql::application_connection& with) noexcept {
+  return with.library == sql::client_library::sqlite ? static_cast<sqlite3*>(with.handle) : nullptr;
 }
 
 // Rule 12: holder and fence stay. An end that has passed already frees the key as well.
@@ -166,12 +156,11 @@ verification sqlite_application_database::release_of(const request& grant) const
 }
 
 bool sqlite_application_database::caller_may_wait(fault& why) const noexcept try {
-  if (!odb::transaction::has_current()) return true;
-  auto* const theirs = as_sqlite(odb::transaction::current().connection());
+  auto* const theirs = connection_of_caller();
   if (theirs == nullptr) return true;
   const std::string& path = file_->settings.path;
   const file_id ours = file_id::of(path.c_str());
-  if (ours == file_id{} || !writes_to(theirs->handle(), ours)) return true;
+  if (ours == file_id{} || !writes_to(theirs, ours)) return true;
   why = {
       .native = SQLITE_BUSY,
       .text = fmt::format("SQLite file '{}': this thread's current transaction writes to that file, so waiting for a "
@@ -186,48 +175,40 @@ bool sqlite_application_database::caller_may_wait(fault& why) const noexcept try
 
 // ---- its connections and tables -------------------------------------------------------------------------------------
 
-std::string sqlite_application_database::address(odb::database& database) const {
-  if (database.id() != odb::id_sqlite) return {};
-  const auto& path = static_cast<const odb::sqlite::database&>(database).name();
-  const auto id = file_id::of(path.c_str());
-  if (id == file_id{}) return {};  // in memory, or not there yet
-  return fmt::format("{}:{}:{}", id.device, id.inode, path);
-}
-
-outcome sqlite_application_database::shares(odb::connection& with, fault& why) const {
+outcome sqlite_application_database::shares(const sql::application_connection& with, fault& why) const {
   const std::string& path = file_->settings.path;
-  if (as_sqlite(with) != nullptr && file_id::of(path.c_str()) == file_id{}) {
+  if (native_of(with) != nullptr && file_id::of(path.c_str()) == file_id{}) {
     why = sqlite_fault(SQLITE_CANTOPEN, path, "the file is not there any more");
     return outcome::unknown;
   }
   return glance(with);
 }
 
-outcome sqlite_application_database::glance(odb::connection& with) const noexcept {
-  auto* const theirs = as_sqlite(with);
+outcome sqlite_application_database::glance(const sql::application_connection& with) const noexcept {
+  auto* const theirs = native_of(with);
   if (theirs == nullptr) return outcome::no;
   const file_id ours = file_id::of(file_->settings.path.c_str());
-  if (ours == file_id{} || file_id::of(::sqlite3_db_filename(theirs->handle(), "main")) != ours) return outcome::no;
-  return has_moved(theirs->handle()) ? outcome::no : outcome::yes;
+  if (ours == file_id{} || file_id::of(::sqlite3_db_filename(theirs, "main")) != ours) return outcome::no;
+  return has_moved(theirs) ? outcome::no : outcome::yes;
 }
 
-std::string sqlite_application_database::why_elsewhere(odb::connection& with) const {
-  auto* const theirs = as_sqlite(with);
-  if (theirs == nullptr || !has_moved(theirs->handle())) return {};
+std::string sqlite_application_database::why_elsewhere(const sql::application_connection& with) const {
+  auto* const theirs = native_of(with);
+  if (theirs == nullptr || !has_moved(theirs)) return {};
   return fmt::format(
       "the file '{}' was replaced, moved or deleted since this connection opened it: open the database "
       "and the lock service anew",
-      ::sqlite3_db_filename(theirs->handle(), "main"));
+      ::sqlite3_db_filename(theirs, "main"));
 }
 
-sql::transaction_state sqlite_application_database::transaction_on(odb::connection& with) const noexcept {
-  auto& theirs = static_cast<odb::sqlite::connection&>(with);
-  return ::sqlite3_get_autocommit(theirs.handle()) == 0 ? sql::transaction_state::open : sql::transaction_state::none;
+sql::transaction_state sqlite_application_database::transaction_on(
+    const sql::application_connection& with) const noexcept {
+  return ::sqlite3_get_autocommit(native_of(with)) == 0 ? sql::transaction_state::open : sql::transaction_state::none;
 }
 
-outcome sqlite_application_database::describe(odb::connection& with, row_table& table, fault& why) const {
-  auto* const theirs = as_sqlite(with);
-  return describe_table(theirs == nullptr ? nullptr : theirs->handle(), *file_, table, why);
+outcome sqlite_application_database::describe(const sql::application_connection& with, row_table& table,
+                                              fault& why) const {
+  return describe_table(native_of(with), *file_, table, why);
 }
 
 outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table, fault& why) {
@@ -252,78 +233,14 @@ outcome describe_table(sqlite3* handle, const lease_file& file, row_table& table
   return outcome::yes;
 }
 
-namespace {
-
-/// How long one wait of a connection has lasted. A connection is used by one thread at a time, and waits for one thing.
-thread_local std::chrono::steady_clock::time_point began_to_wait{};
-
-/// What SQLite calls while others write to the file: whether to try again. SQLite's own handler pauses longer and
-/// longer, up to 100 ms, so a process that has waited long comes to a free file last: of four processes that write all
-/// the time, one did nearly all. Short pauses of chance length give each its share. A process that has waited for a
-/// second waits for one long transaction, and need not be quick.
-int wait_while_busy(void* timeout, int tries) {
-  using namespace std::chrono_literals;
-  const auto now = std::chrono::steady_clock::now();
-  if (tries == 0) began_to_wait = now;
-  const auto waited = now - began_to_wait;
-  if (waited >= *static_cast<const microseconds*>(timeout)) return 0;
-  thread_local std::minstd_rand chance{static_cast<unsigned>(now.time_since_epoch().count())};
-  const microseconds least = waited < 1s ? 100us : 500us;
-  std::uniform_int_distribution<microseconds::rep> pause(least.count(), least.count() * 3);
-  std::this_thread::sleep_for(microseconds{pause(chance)});
-  return 1;
+sql::application_address sqlite_application_database::address() const {
+  return {.database = file_->settings.path, .busy_timeout = file_->settings.busy_timeout};
 }
 
-/// Its connections wait while others write to the file.
-class patient_connections final : public odb::sqlite::connection_pool_factory {
- public:
-  explicit patient_connections(microseconds timeout) : timeout_(timeout) {}
-
- protected:
-  pooled_connection_ptr create() override {
-    auto connection = odb::sqlite::connection_pool_factory::create();
-    ::sqlite3_busy_handler(connection->handle(), &wait_while_busy, &timeout_);
-    return connection;
-  }
-
- private:
-  microseconds timeout_;  // outlives the connections, which are the pool's
-};
-
-odb::transaction_impl* begin_immediate(odb::database& db) {
-  return static_cast<odb::sqlite::database&>(db).begin_immediate();
-}
-
-[[maybe_unused]] const bool begins_known = (dlock::engine::set_write_begin(odb::id_sqlite, &begin_immediate), true);
-
-}  // namespace
-
-std::unique_ptr<odb::database> sqlite_application_database::open_database() const {
-  // A cache that all connections shared would make writers wait for readers of this process.
-  constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE;
-  const auto timeout = std::max<microseconds>(file_->settings.busy_timeout, std::chrono::seconds{20});
-  return std::make_unique<odb::sqlite::database>(file_->settings.path, flags, true, "",
-                                                 std::make_unique<patient_connections>(timeout));
-}
-
-odb::transaction_impl* sqlite_application_database::begin_to_write(odb::connection& connection) const {
-  auto* const theirs = as_sqlite(connection);
-  return theirs == nullptr ? connection.begin() : theirs->begin_immediate();
-}
-
-fault sqlite_application_database::fault_of(const std::exception& error) const {
+fault sqlite_application_database::fault_of(int native, std::string_view /*sqlstate*/, std::string_view text) const {
   const std::string& path = file_->settings.path;
-  if (const auto* e = dynamic_cast<const odb::sqlite::database_exception*>(&error)) {
-    return sqlite_fault(e->extended_error(), path, e->message());
-  }
-  if (dynamic_cast<const odb::timeout*>(&error) != nullptr) {
-    // ODB does not tell which of the two it was.
-    fault why = sqlite_fault(SQLITE_BUSY, path);
-    why.text += fmt::format("; or {}", busy_snapshot_advice);
-    return why;
-  }
-  if (dynamic_cast<const odb::deadlock*>(&error) != nullptr) return sqlite_fault(SQLITE_LOCKED, path);
-  return {.text = fmt::format("SQLite file '{}': {}", path, error.what())};
+  if (native == 0) return {.text = fmt::format("SQLite file '{}': {}", path, text)};
+  return sqlite_fault(native, path, std::string(text));
 }
 
 bool sqlite_application_database::may_be_done(const fault& why) const noexcept { return may_be_committed(why.native); }

@@ -33,15 +33,14 @@ class sqlite_application_database final : public sql::application_database {
   reply blocker(connection&, const request&, connection_identity&) noexcept override { return {.result = outcome::no}; }
   bool caller_may_wait(fault& why) const noexcept override;
 
-  outcome shares(odb::connection& with, fault& why) const override;
-  outcome glance(odb::connection& with) const noexcept override;
-  std::string why_elsewhere(odb::connection& with) const override;
-  sql::transaction_state transaction_on(odb::connection& with) const noexcept override;
-  std::string address(odb::database& database) const override;
-  outcome describe(odb::connection& with, row_table& table, fault& why) const override;
-  std::unique_ptr<odb::database> open_database() const override;
-  odb::transaction_impl* begin_to_write(odb::connection& connection) const override;
-  fault fault_of(const std::exception& error) const override;
+  sql::client_library library() const noexcept override { return sql::client_library::sqlite; }
+  outcome shares(const sql::application_connection& with, fault& why) const override;
+  outcome glance(const sql::application_connection& with) const noexcept override;
+  std::string why_elsewhere(const sql::application_connection& with) const override;
+  sql::transaction_state transaction_on(const sql::application_connection& with) const noexcept override;
+  outcome describe(const sql::application_connection& with, row_table& table, fault& why) const override;
+  sql::application_address address() const override;
+  fault fault_of(int native, std::string_view sqlstate, std::string_view text) const override;
   bool may_be_done(const fault& why) const noexcept override;
   std::string free_rows(const row_table& table) const override;
   std::string abandoned_rows(const row_table& table) const override;
