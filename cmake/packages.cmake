@@ -2,7 +2,7 @@
 # What cpack makes: Debian packages, by `./dev package` (scripts/package.sh).
 #   libdlock                     the shared library of dlock::core, with the memory store
 #   libdlock-<store>, ...        one package for each other shared library: a program that uses one store needs the client's library
-#                                of that store alone, and the licence that comes with it
+#                                of that store alone, and the licence that comes with it; libdlock-odb-<store> brings ODB's runtime
 #   libdlock-dev                 headers, files for CMake and pkg-config. It depends on libdlock only; you choose the stores
 #   dlock-tools                  the command dlock, its manual page and completions, the SQL files, alerts and dashboard
 #   dlock-gen                    the generator, which needs libclang and the headers of that release of clang

@@ -9,7 +9,7 @@
 # It asks dpkg first and does nothing (no root, no apt) when everything is there. No package script may
 # start a service while it installs: the tests run a MariaDB server of their own, never the system's.
 #
-# Debian 12 needs two more suites of the mirror that apt already uses: bullseye for the ODB runtime, which
+# Debian 12 needs two more suites of the mirror that apt already uses: bullseye for the ODB runtime (dlock::odb), which
 # bookworm lacks, and bookworm-backports for Catch2 version 3. Neither upgrades anything: bullseye is pinned to the ODB
 # runtime, and backports never win by themselves.
 # A mirror that no longer carries bullseye can be helped out with DLOCK_BULLSEYE_URI.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """A recipe for Conan 2, which builds the sources that it lies in: conan create packaging/conan
 
-It has no stores that need ODB (MySQL, SQLite) or ZooKeeper's client, because ConanCenter has no recipes of these."""
+It has no ZooKeeper and no ODB, of which ConanCenter has no recipes, and not yet the SQL stores."""
 
 import os
 
@@ -46,7 +46,7 @@ class Dlock(ConanFile):
         toolchain = CMakeToolchain(self)
         for part in ("redis", "spdlog", "prometheus"):
             toolchain.variables["DLOCK_" + part.upper()] = bool(self.options.get_safe(part))
-        for part in ("MYSQL", "SQLITE", "ZOOKEEPER", "GEN", "BUILD_TESTS", "BUILD_SAMPLES", "BUILD_TOOLS", "BUILD_BENCH"):
+        for part in ("MYSQL", "SQLITE", "ODB", "ZOOKEEPER", "GEN", "BUILD_TESTS", "BUILD_SAMPLES", "BUILD_TOOLS", "BUILD_BENCH"):
             toolchain.variables["DLOCK_" + part] = False
         toolchain.generate()
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # An overlay port, which builds the sources that it lies in: vcpkg install dlock --overlay-ports=packaging/vcpkg
-# It has no stores that need ODB (MySQL, SQLite) or ZooKeeper's client, because vcpkg has no ports of these.
+# It has no ZooKeeper and no ODB, of which vcpkg has no ports, and not yet the SQL stores.
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS features
@@ -14,6 +14,7 @@ vcpkg_cmake_configure(
     ${features}
     -DDLOCK_MYSQL=OFF
     -DDLOCK_SQLITE=OFF
+    -DDLOCK_ODB=OFF
     -DDLOCK_ZOOKEEPER=OFF
     -DDLOCK_GEN=OFF
     -DDLOCK_BUILD_TESTS=OFF

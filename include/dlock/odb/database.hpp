@@ -32,14 +32,14 @@ namespace DLOCK_EXPORT dlock {
 /// other nodes. sqlite: connections do not share a cache, enforce foreign keys, and wait up to 20 s (busy_timeout, if
 /// that is longer) while others write.
 ///
-/// Errors: std::invalid_argument, a bad URL, or one that leads to no database of ODB's (memory:). Connecting, in ODB's
-/// functions, throws what ODB throws.
+/// Errors: std::invalid_argument, a bad URL, or one that leads to no database of ODB's (memory:); std::logic_error,
+/// dlock::odb_mysql or dlock::odb_sqlite is not linked. Connecting, in ODB's functions, throws what ODB throws.
 /// Thread safety: of the database, any thread, as ODB says.
 DLOCK_EXPORT std::unique_ptr<odb::database> open_database(std::string_view url);
 
 /// Begins a transaction that writes: odb::transaction t{begin_write(db)}. Where transactions that read first could be
 /// refused later, it takes the right to write at once: on SQLite it is BEGIN IMMEDIATE, on MySQL and MariaDB BEGIN.
-/// Precondition: for an SQLite database dlock::sqlite is linked; std::logic_error otherwise.
+/// Precondition: for an SQLite database dlock::odb_sqlite is linked; std::logic_error otherwise.
 /// Cost: that statement.
 DLOCK_EXPORT odb::transaction_impl* begin_write(odb::database& db);
 
