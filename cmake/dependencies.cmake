@@ -54,7 +54,7 @@ function(dlock_find_odb_databases variable)
 endfunction()
 
 # Sets DLOCK_<PART>, which may be AUTO, to ON or OFF.
-foreach(part MYSQL SQLITE ODB REDIS ZOOKEEPER SPDLOG PROMETHEUS GEN)
+foreach(part IN LISTS dlock_parts)
   if(NOT DLOCK_${part})
     continue()
   endif()
@@ -73,6 +73,15 @@ foreach(part MYSQL SQLITE ODB REDIS ZOOKEEPER SPDLOG PROMETHEUS GEN)
     message(STATUS "dlock: built without ${component}: there is no ${missing}")
   else()
     message(FATAL_ERROR "dlock: DLOCK_${part}=${DLOCK_${part}}, but there is no ${missing}. AUTO or OFF builds without ${component}.")
+  endif()
+endforeach()
+
+# Those that are built.
+set(dlock_built_stores "")
+foreach(store IN LISTS dlock_stores)
+  string(TOUPPER ${store} part)
+  if(DLOCK_${part})
+    list(APPEND dlock_built_stores ${store})
   endif()
 endforeach()
 

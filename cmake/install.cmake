@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog prometheus sqlite mysql odb odb_sqlite odb_mysql redis
-# zookeeper gen]).
+# Installs the libraries and a package for find_package(dlock [COMPONENTS core asio spdlog prometheus <store> odb odb_<store> gen]).
 include(CMakePackageConfigHelpers)
 
 set(dlock_config_dir "${CMAKE_INSTALL_LIBDIR}/cmake/dlock")
@@ -12,7 +11,7 @@ function(dlock_install component)
     LIBRARY COMPONENT ${component} NAMELINK_COMPONENT dev ARCHIVE COMPONENT dev FILE_SET HEADERS COMPONENT dev)
   install(EXPORT dlock-${component}-targets NAMESPACE dlock:: DESTINATION ${dlock_config_dir} COMPONENT dev)
 endfunction()
-foreach(component core asio spdlog prometheus sqlite mysql odb odb_sqlite odb_mysql redis zookeeper)
+foreach(component core asio spdlog prometheus ${dlock_stores} odb odb_sqlite odb_mysql)
   if(TARGET dlock_${component})
     list(APPEND dlock_components ${component})
     set(targets dlock_${component})
@@ -40,17 +39,17 @@ if(BUILD_SHARED_LIBS)
 endif()
 configure_package_config_file(cmake/dlock-config.cmake.in dlock-config.cmake INSTALL_DESTINATION ${dlock_config_dir}
   PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
+file(GLOB find_modules CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/Find*.cmake")
+list(FILTER find_modules EXCLUDE REGEX "/FindLibClang.cmake$")
 write_basic_package_version_file(dlock-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/dlock-config.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/dlock-config-version.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/needs.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/stores.cmake"
   "${PROJECT_SOURCE_DIR}/codegen/DlockCodegen.cmake"
   "${PROJECT_SOURCE_DIR}/codegen/DlockGenerate.cmake"
-  "${PROJECT_SOURCE_DIR}/cmake/FindHiredis.cmake"
-  "${PROJECT_SOURCE_DIR}/cmake/FindMySQLClient.cmake"
-  "${PROJECT_SOURCE_DIR}/cmake/FindODB.cmake"
-  "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"
+  ${find_modules}
   DESTINATION ${dlock_config_dir} COMPONENT dev)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 # The pages, beside each other as in the source, so that their links work.
@@ -59,10 +58,10 @@ install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/README.zh
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT doc
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 # For users who create the tables by hand.
+file(GLOB schemas CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sql/schema-*.sql")
 install(FILES
   "${PROJECT_SOURCE_DIR}/sql/grants.sql"
-  "${PROJECT_SOURCE_DIR}/sql/schema-mysql.sql"
-  "${PROJECT_SOURCE_DIR}/sql/schema-sqlite.sql"
+  ${schemas}
   DESTINATION "${CMAKE_INSTALL_DATADIR}/dlock/sql" COMPONENT tools)
 # Dashboard and alerts for dlock::metrics.
 install(FILES

@@ -29,6 +29,10 @@ sources() { # folder...: the C++ files in those that exist
   find "${existing[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' \) | sort
 }
 
+# shellcheck source=scripts/stores.sh
+. scripts/stores.sh
+client_headers=$(store_words CLIENT_HEADERS | paste -sd '|')
+
 # ---- who may see a database -----------------------------------------------------------------------------------
 
 offend_includes() { # file pattern text
@@ -43,7 +47,7 @@ while IFS= read -r file; do
   case $file in
     include/dlock/stores/* | src/stores/*) continue ;;
   esac
-  offend_includes "$file" 'mysql|mariadb|sqlite3|hiredis|zookeeper/|errmsg\.h' "only stores may include the client of a database"
+  offend_includes "$file" "$client_headers" "only stores may include the client of a database"
 done < <(sources include src)
 
 # ---- the order of the layers -----------------------------------------------------------------------------------
@@ -80,6 +84,20 @@ done < <(sources include)
 # For a file: the highest layer of a public header that it may include, and what it may include of src/. A client knows no
 # table, MySQL's stores nothing of SQLite's, no store the engine. What base has of mutexes, threads and texts stands below all of them. An object may need what
 # the same list allows; api/lease.hpp and api/lock_service.hpp there stand for their sources.
+# Of a store: src/stores/<name>/layers.txt says it for its folders. Without that file it may include what all stores may.
+store_rule() { # <name>/<file in its folder>
+  local name=${1%%/*} folder allowed
+  if [ -f "src/stores/$name/layers.txt" ]; then
+    while IFS=: read -r folder allowed; do
+      # shellcheck disable=SC2254 # a pattern
+      case ${1#*/} in $folder) echo "$allowed" && return 0 ;; esac
+    done < <(grep -v '^#' "src/stores/$name/layers.txt")
+    return 0
+  fi
+  allowed="stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/$name"
+  if stores_with SQL | grep -qx "$name"; then allowed+=" stores/sql"; fi
+  echo "$allowed"
+}
 engine_books="engine/machines engine/statements engine/books"
 folder_rule() {
   case $1 in
@@ -87,24 +105,9 @@ folder_rule() {
     src/key/*) echo 3 base key ;;
     src/stores/sql/*) echo 4 stores/findings.hpp stores/sql ;;
     src/stores/memory/*) echo 4 stores/memory ;;
-    src/stores/mysql/client/*) echo 4 stores/findings.hpp stores/mysql/client stores/name_lookup.hpp stores/sql/sql_connection.hpp ;;
-    src/stores/mysql/bound/*) echo 4 stores/key_listeners.hpp stores/mysql/bound stores/mysql/client ;;
-    src/stores/mysql/parked/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/sql ;;
-    src/stores/mysql/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/mysql/client stores/mysql/lease_table stores/mysql/parked stores/sql ;;
-    src/stores/mysql/shared_table/*) echo 4 stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/sql ;;
-    src/stores/mysql/t_lock/*) echo 4 stores/key_listeners.hpp stores/mysql/client stores/mysql/parked stores/mysql/shared_table stores/mysql/t_lock stores/sql ;;
-    src/stores/mysql/named_lock/*) echo 4 stores/hangup_watch.hpp stores/key_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/named_lock stores/sql ;;
-    src/stores/mysql/for_update/*) echo 4 stores/hangup_watch.hpp stores/key_listeners.hpp stores/mysql/bound stores/mysql/client stores/mysql/for_update stores/mysql/shared_table stores/sql ;;
-    src/stores/mysql/*) echo 4 stores/hangup_watch.hpp stores/mysql stores/sql ;;
-    src/stores/sqlite/client/*) echo 4 stores/sqlite/client stores/sql/sql_connection.hpp ;;
-    src/stores/sqlite/lease_table/*) echo 4 stores/findings.hpp stores/key_listeners.hpp stores/sqlite stores/sql ;;
-    src/stores/redis/client/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/redis/client ;;
-    src/stores/redis/*)
-      echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/redis ;;
-    src/stores/zookeeper/client/*) echo 4 stores/name_lookup.hpp stores/zookeeper/client ;;
-    src/stores/zookeeper/recipe/*) echo 4 stores/findings.hpp stores/reply_or_in_doubt.hpp stores/key_listeners.hpp stores/zookeeper ;;
     src/stores/name_lookup.cpp) echo 4 stores/name_lookup.hpp ;;
     src/stores/hangup_watch.cpp) echo 4 stores/hangup_watch.hpp ;;
+    src/stores/*/*) echo "4 $(store_rule "${1#src/stores/}")" ;;
     src/stores/*) echo 4 ;;
     src/engine/machines/*) echo 4 base engine/machines ;;
     src/engine/statements/*) echo 4 engine/machines engine/statements ;;

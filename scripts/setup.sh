@@ -21,22 +21,21 @@ readonly preferences=/etc/apt/preferences.d/dlock
 readonly policy=/usr/sbin/policy-rc.d
 readonly lock_file=/run/lock/dlock-setup.lock
 
+# shellcheck source=scripts/stores.sh
+. "$(dirname "${BASH_SOURCE[0]}")/stores.sh"
 base_packages=(g++ cmake ninja-build ccache mold pkg-config git
   odb libodb-dev libodb-mysql-dev libodb-sqlite-dev
-  libsqlite3-dev
-  libhiredis-dev libssl-dev redis-server python3-redis
-  default-jdk-headless libmariadb-java
-  libzookeeper-mt-dev libzookeeper-java libcurator-recipes-java python3-kazoo python3
   libfmt-dev libspdlog-dev libcli11-dev libfccp-dev
   libclang-dev nlohmann-json3-dev
-  prometheus-cpp-dev prometheus zsh mandoc
-  mariadb-server-core mariadb-client-core openssl)
-# ODB's MySQL runtime is built on one of the two C clients, and a program must use the same one.
-if grep -qE '^ID(_LIKE)?=.*ubuntu' /etc/os-release; then
-  base_packages+=(libmysqlclient-dev)
-else
-  base_packages+=(libmariadb-dev libmariadb-dev-compat)
-fi
+  prometheus-cpp-dev prometheus python3 zsh mandoc openssl)
+# What the stores need. ODB's MySQL runtime is built on one of the two C clients, and a program must use the same one.
+on_ubuntu=
+if grep -qE '^ID(_LIKE)?=.*ubuntu' /etc/os-release; then on_ubuntu=1; fi
+for store in $(stores); do
+  keyword=SETUP
+  if [ -n "$on_ubuntu" ] && [ -n "$(store_words UBUNTU "$store")" ]; then keyword=UBUNTU; fi
+  mapfile -t -O ${#base_packages[@]} base_packages < <(store_words $keyword "$store")
+done
 
 # shellcheck source=scripts/apt_entry.sh
 . "$(dirname "${BASH_SOURCE[0]}")/apt_entry.sh"
@@ -216,7 +215,7 @@ main() {
     site) base_packages=(python3 mkdocs mkdocs-material doxygen) alone=1 ;;
   esac
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    die "this script knows apt only; the head of it lists what to install by hand"
+    die "this script knows apt only; its head and cmake/stores.cmake list what to install by hand"
   fi
   missing=$(missing_packages | tr '\n' ' ')
   [ -n "$missing" ] || return 0

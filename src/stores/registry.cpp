@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <stdexcept>
 
 #include "dlock/stores/memory.hpp"
@@ -133,14 +134,30 @@ registry& known() {
   return *instance;
 }
 
-bool is_redis(const std::string& scheme) { return scheme == "redis" || scheme == "rediss" || scheme == "redlock"; }
-/// These need no user, so their URLs mostly have none.
-bool needs_no_user(const std::string& scheme) { return is_redis(scheme) || scheme == "zookeeper"; }
-
-/// Which library of dlock's has it, linked or not. Null: none.
-const char* library_of(const std::string& scheme) {
-  if (scheme == "mysql" || scheme == "sqlite" || scheme == "zookeeper") return scheme.c_str();
-  return is_redis(scheme) ? "redis" : nullptr;
+/// The schemes of cmake/stores.cmake, whether their libraries are linked or not.
+struct scheme_library {
+  std::string_view scheme;
+  const char* library;
+  bool needs_no_user;
+};
+constexpr scheme_library all_schemes[]{
+#include "store_schemes.inc"
+};
+const scheme_library* known_scheme(std::string_view scheme) {
+  const auto* const found = std::find_if(std::begin(all_schemes), std::end(all_schemes),
+                                         [&](const auto& each) { return each.scheme == scheme; });
+  return found == std::end(all_schemes) ? nullptr : found;
+}
+bool is_redis(std::string_view scheme) { return scheme == "redis" || scheme == "rediss" || scheme == "redlock"; }
+/// Most of its URLs name no user.
+bool needs_no_user(std::string_view scheme) {
+  const auto* const found = known_scheme(scheme);
+  return found != nullptr && found->needs_no_user;
+}
+/// Null: none.
+const char* library_of(std::string_view scheme) {
+  const auto* const found = known_scheme(scheme);
+  return found == nullptr ? nullptr : found->library;
 }
 
 bool is_known(const std::string& scheme) {

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSL-1.0
+# What is run on MySQL and MariaDB.
+set(mysql LABELS mysql SERVER mysql MYSQL9)
+dlock_add_backend(mysql FIXTURE mysql_store_fixture mysql/fixtures.hpp
+  SOURCES backends/mysql/rows.cpp backends/mysql/tables.cpp LIBS dlock_mysql_fixture dlock_row_actor
+  SUITES ${lease_table_verbs} sql wake fifo circle schema ${services} row row_sql row_wake row_circle ${mysql})
+dlock_add_backend(mysql_row_keys ${row_verbs} LIBS dlock_mysql_fixture dlock_row_actor ${mysql})
+target_sources(dlock_mysql_row_keys_backend PRIVATE backends/mysql/rows.cpp)
+# Where no release wakes a waiter.
+dlock_add_backend(mysql_polled FIXTURE mysql_store_fixture mysql/fixtures.hpp &wake=off
+  LIBS dlock_mysql_fixture dlock_row_actor SUITES store list ${services} ${mysql})
+dlock_add_backend(toy_mysql SOURCES backends/toy_mysql/fixture.cpp
+  LIBS dlock_mysql_fixture dlock_store_actor SUITES ${no_sessions} ${services} ${mysql})
+# On tables that other programs share.
+set(schemes LIBS dlock_mysql_fixture dlock_store_actor ${mysql})
+foreach(scheme unique_insert state_row shedlock t_lock)
+  # Where a release wakes a waiter.
+  dlock_add_backend(${scheme}_woken FIXTURE ${scheme}_fixture mysql/schemes.hpp &wake=on ${schemes} SUITES wake ${services})
+endforeach()
+foreach(scheme unique_insert state_row shedlock)
+  dlock_add_backend(${scheme} FIXTURE ${scheme}_fixture mysql/schemes.hpp ${schemes} SUITES store list expiry ${services})
+endforeach()
+dlock_add_backend(t_lock FIXTURE t_lock_fixture mysql/schemes.hpp ${schemes} SUITES store list expiry fence ${services})
+# Locks that end with a connection.
+dlock_add_backend(named_lock FIXTURE named_lock_fixture mysql/schemes.hpp ${schemes} SUITES store list bound any_key ${services})
+dlock_add_backend(for_update FIXTURE for_update_fixture mysql/schemes.hpp ${schemes} SUITES store list bound ${services})
+# Every statement that it sends, beside what is checked in.
+dlock_add_golden_test(mysql LIBS dlock_mysql_backend LABELS contract mysql SERVER mysql ALONE COST 60 MYSQL9)
