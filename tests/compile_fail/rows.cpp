@@ -38,3 +38,13 @@ const auto row_without_traits = dlock::lock_row<dlock::test::order>(dlock::defau
 #else
 const auto row_without_traits = dlock::lock_row<dlock::test::by_hand>(dlock::default_service(), database(), {});
 #endif
+
+// fails: deleted (member )?function .*operator bool|invokes a deleted function
+int row_condition_of_temporary() {
+#ifndef MISUSE_row_condition_of_temporary
+  if (const auto row = dlock::try_lock_row<dlock::test::order>(dlock::default_service(), database(), 42)) return 1;
+#else
+  if (dlock::try_lock_row<dlock::test::order>(dlock::default_service(), database(), 42)) return 1;
+#endif
+  return 0;
+}
