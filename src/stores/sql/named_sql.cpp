@@ -112,8 +112,18 @@ std::string expand_any(std::string_view sql, std::initializer_list<named_part> p
   });
 }
 
-dictionary& dictionary::set(std::string name, std::string value) {
-  values_.emplace_back(std::move(name), std::move(value));
+dictionary& dictionary::set(std::string_view name, std::string value) {
+  const auto at = std::find_if(values_.begin(), values_.end(), [&](const auto& each) { return each.first == name; });
+  if (at != values_.end()) {
+    at->second = std::move(value);
+  } else {
+    values_.emplace_back(name, std::move(value));
+  }
+  return *this;
+}
+
+dictionary& dictionary::prefer(word_list words) {
+  words_.insert(words_.begin(), words);
   return *this;
 }
 

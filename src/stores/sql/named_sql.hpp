@@ -51,8 +51,10 @@ class dictionary {
   explicit dictionary(std::vector<word_list> words, const table_names* names = nullptr)
       : words_(std::move(words)), names_(names) {}
 
-  /// Hides a word of that name.
-  dictionary& set(std::string name, std::string value);
+  /// Hides a word of that name, and replaces a value.
+  dictionary& set(std::string_view name, std::string value);
+  /// A list that comes before the others.
+  dictionary& prefer(word_list words);
   bool knows(std::string_view name) const { return find(name).has_value(); }
   /// Throws std::logic_error, which names it, for a placeholder that is not known.
   std::string expand(std::string_view text) const;

@@ -11,73 +11,7 @@ namespace {
 
 // "Rule" means those of docs/protocol.md.
 
-// Rule 1, without a read before it.
-constexpr std::string_view take = R"(
-UPDATE {table}
-SET {granted}
-WHERE {row}
-  AND {free}{returning_fence}
-)";
-
-// Rule 2: about the holder and the grant that were seen.
-constexpr std::string_view take_over = R"(
-UPDATE {table}
-SET {granted}
-WHERE {row}
-  AND {owner} IN ({seen}, {verified_seen})
-  AND {fence} = {seen_fence}
-  AND {dead}{returning_fence}
-)";
-
-// Another program has no session: only its expiry ends its lock.
-constexpr std::string_view take_over_foreign = R"(
-UPDATE {table}
-SET {granted}
-WHERE {row}
-  AND {owner} <> ''
-  AND {fence} = {seen_fence}
-  AND {expired}{returning_fence}
-)";
-
-// Rule 12: never shortens, never revives.
-constexpr std::string_view extend = R"(
-UPDATE {table}
-SET {expires_at} = {greatest}({expires_at}, {expiry})
-WHERE {row}
-  AND {ours}
-  AND {in_time}
-)";
-
-// Rule 6: names the grant, so it may be repeated until it is answered.
-constexpr std::string_view release = R"(
-UPDATE {table}
-SET {freed}
-WHERE {row}
-  AND {ours}
-)";
-
-// Rule 6: names session and nonce: the attempt, whatever fence it got.
-constexpr std::string_view cancel = R"(
-UPDATE {table}
-SET {freed}
-WHERE {row}
-  AND {owned}
-)";
-
-constexpr std::string_view poll = R"(
-SELECT {polled_row}
-WHERE {row}
-)";
-
-// An update that changes nothing would not be part of what a cluster certifies, so the owner's text goes to and fro.
-constexpr std::string_view verify_row = R"(
-UPDATE {table}
-SET {owner} = {if}({owner} = {me}, {verified_me}, {me})
-WHERE {row}
-  AND {ours}
-)";
-
-constexpr std::string_view sees = R"(
+constexpr const char* sees = R"(
 SELECT 1
 FROM {table}
 WHERE {row}
@@ -85,38 +19,48 @@ WHERE {row}
 )";
 
 // {row} says that the rows are free, too: other columns' names must be those of one table, these may be of several.
-constexpr std::string_view claim = R"(
+constexpr const char* claim = R"(
 UPDATE {table}
 SET {granted}
 WHERE {row}
 )";
 
-constexpr row_word shared_words[] = {
+constexpr named_part shared_words[] = {
     // Rule 1: a kept grant writes NULL over an old expiry, which would free it.
     {"granted", "{owner} = {me}, {fence} = {next_fence_of_row}{raised_version}, {expires_at} = {expiry}"},
-    {"raised_version", ", {version} = {version} + 1", row_word::with_own_fence},
     {"raised_version", ""},
     {"free", "({owner} IS NULL OR {owner} = '' OR {expired})"},
+    {"as_seen", "{owner} IN (:seen_owner, :seen_verified_owner) AND {fence} = :fence"},
     {"freed", "{owner} = {nobody}, {expires_at} = {freed_expiry}"},
-    {"freed_expiry", "NULL", row_word::by_session},
     {"owned", "{owner} IN ({me}, {verified_me})"},
-    {"ours", "{owned} AND {fence} = {my_fence}", row_word::with_own_fence},
     {"ours", "{owned}"},
-    {"dead", "{expired}", row_word::by_column},
-    {"dead",
-     "({expired} OR ({expires_at} IS NULL AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = "
-     "{seen_session})))"},
+    {"extended", "{expires_at} = {greatest}({expires_at}, {expiry})"},
+    // An update that changes nothing would not be part of what a cluster certifies, so the owner's text goes to and
+    // fro.
+    {"verified", "{owner} = {if}({owner} = {me}, {verified_me}, {me})"},
 };
 
-bool holds_for(const row_word& word, const row_table& table) noexcept {
-  switch (word.holds_for) {
-    case row_word::by_session: return !by_column(table);
-    case row_word::by_column: return by_column(table);
-    case row_word::with_own_fence: return has_own_fence(table);
-    case row_word::all: break;
-  }
-  return true;
-}
+constexpr named_part own_fence_words[] = {
+    {"raised_version", ", {version} = {version} + 1"},
+    {"ours", "{owned} AND {fence} = {my_fence}"},
+};
+
+constexpr named_part by_column_words[] = {
+    {"dead", "{expired}"},
+};
+
+constexpr named_part by_session_words[] = {
+    {"freed_expiry", "NULL"},
+    {"dead",
+     "({expired} OR ({expires_at} IS NULL AND NOT EXISTS "
+     "(SELECT 1 FROM {session} s WHERE s.{session.id} = :seen_session)))"},
+};
+
+// Of another program, which has no session: only its expiry ends its lock.
+constexpr named_part foreign_words[] = {
+    {"as_seen", "{owner} <> '' AND {fence} = :fence"},
+    {"dead", "{expired}"},
+};
 
 }  // namespace
 
@@ -152,16 +96,17 @@ const char* name_of(row_statement which) noexcept {
   return "claim rows";
 }
 
-std::string_view source_of(row_statement which) noexcept {
+const char* source_of(row_statement which) noexcept {
+  const auto of = [](lock_statement common) { return template_of(common).sql; };
   switch (which) {
-    case row_statement::take: return take;
-    case row_statement::take_over: return take_over;
-    case row_statement::take_over_foreign: return take_over_foreign;
-    case row_statement::extend: return extend;
-    case row_statement::release: return release;
-    case row_statement::cancel: return cancel;
-    case row_statement::poll: return poll;
-    case row_statement::verify: return verify_row;
+    case row_statement::take: return of(lock_statement::take);
+    case row_statement::take_over:
+    case row_statement::take_over_foreign: return of(lock_statement::take_over);
+    case row_statement::extend: return of(lock_statement::extend);
+    case row_statement::release: return of(lock_statement::release);
+    case row_statement::cancel: return of(lock_statement::cancel);
+    case row_statement::poll: return of(lock_statement::poll);
+    case row_statement::verify: return of(lock_statement::verify);
     case row_statement::sees: return sees;
     case row_statement::claim: break;
   }
@@ -182,37 +127,21 @@ row_table qualified(const row_table& table, char quote) {
   return full;
 }
 
-row_text& row_text::set(std::string_view name, std::string text) {
-  for (auto& [known, value] : values_) {
-    if (known != name) continue;
-    value = std::move(text);
-    return *this;
-  }
-  values_.emplace_back(name, std::move(text));
-  return *this;
+row_text::row_text(const row_table& table, const row_words& database, const table_names& names)
+    : dictionary({by_column(table) ? database.by_column : database.by_session, database.all,
+                  by_column(table) ? word_list(by_column_words) : by_session_words, shared_words, common_words()},
+                 &names),
+      table_(table) {
+  if (has_own_fence(table)) prefer(own_fence_words);
+  set("table", table.table).set("owner", table.owner).set("expires_at", table.expires_at).set("fence", table.fence);
+  set("version", table.version).set("nobody", table.owner_not_null ? "''" : "NULL");
 }
 
-std::optional<std::string> row_text::find(std::string_view name) const {
-  for (const auto& [known, text] : values_) {
-    if (known == name) return text;
-  }
-  if (name == "table") return table_.table;
-  if (name == "owner") return table_.owner;
-  if (name == "expires_at") return table_.expires_at;
-  if (name == "fence") return table_.fence;
-  if (name == "version") return table_.version;
-  if (name == "nobody") return table_.owner_not_null ? "''" : "NULL";
-  for (const auto& words : {words_, std::span<const row_word>(shared_words)}) {
-    for (const auto& word : words) {
-      if (word.name == name && holds_for(word, table_)) return expand_words(word.text);
-    }
-  }
-  if (const auto* const text = names_.find(name); text != nullptr) return *text;
-  return std::nullopt;
-}
-
-std::string row_text::expand_words(std::string_view text) const {
-  return expand(text, [this](std::string_view name) { return find(name); });
+std::string row_text::fill(row_statement which) const {
+  if (which != row_statement::take_over_foreign) return fill(source_of(which));
+  auto foreign = *this;
+  foreign.prefer(foreign_words);
+  return foreign.fill(source_of(which));
 }
 
 row_text& row_text::set_names(std::string_view before) {

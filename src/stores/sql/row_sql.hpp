@@ -5,7 +5,6 @@
 /// puts its own words into it.
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "dlock/store_interface/row_table.hpp"
+#include "stores/sql/lock_statements.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/row_owner.hpp"
 
@@ -44,13 +44,12 @@ std::string qualifier(const row_table& table, char quote);
 /// The table with that before all its columns.
 row_table qualified(const row_table& table, char quote);
 
-/// What a {placeholder} stands for in statements about the tables for which it holds.
-struct row_word {
-  enum tables { all, by_session, by_column, with_own_fence };
-
-  std::string_view name;
-  std::string_view text;  ///< with placeholders
-  tables holds_for = all;
+/// The words in which a database's SQL about rows differs: about tables whose leases sessions keep, about those with a
+/// shared expiry column, and about all.
+struct row_words {
+  dictionary::word_list by_session;
+  dictionary::word_list by_column;
+  dictionary::word_list all;
 };
 
 enum class row_statement : unsigned char {
@@ -72,43 +71,35 @@ const char* name_of(row_statement which) noexcept;
 /// The one that does what is asked. Not of an insert: no row is made by being locked.
 row_statement statement_for(const request& asked) noexcept;
 /// A statement, with placeholders. The database gives as its words:
-/// - {row}: the condition that names the row, or of a claim all rows
 /// - {me}, {verified_me}: the holder in both of its forms; {my_fence}
-/// - {seen}, {verified_seen}, {seen_fence}, {seen_session}: those of the holder to be taken over
-/// - {next_fence_of_row}; {expiry} of a grant; {expired}, {in_time}; {freed_expiry}; {returning_fence}, the end
-///   of a grant
-/// - {polled_row}: columns and tables of `poll`
+/// - {row}: of a claim the condition that names all rows
+/// - {next_fence_of_row}; {expiry} of a grant; {expired}, {in_time}; {freed_expiry}; {returning}
+/// - {seen}, {seen_in}: columns and tables of `poll`
 ///
 /// Those that are the same everywhere, such as {granted}, {free} or {ours}, are beside them in row_sql.cpp.
-std::string_view source_of(row_statement which) noexcept;
+const char* source_of(row_statement which) noexcept;
 
-/// Fills in placeholders: those of the table ({table}, {owner}, {expires_at}, {fence}, {version}), values that were
+/// What the templates say of a row: the table's {table}, {owner}, {expires_at}, {fence} and {version}, values that were
 /// set, words, and names of the lock tables.
-class row_text {
+class row_text : public dictionary {
  public:
-  /// All must outlive it. `words` come before those that all databases have.
-  row_text(const row_table& table, std::span<const row_word> words, const table_names& names) noexcept
-      : table_(table), words_(words), names_(names) {}
+  /// All must outlive it.
+  row_text(const row_table& table, const row_words& database, const table_names& names);
 
-  /// As it is: without placeholders. Replaces what was set before.
-  row_text& set(std::string_view name, std::string text);
+  row_text& set(std::string_view name, std::string value) {
+    dictionary::set(name, std::move(value));
+    return *this;
+  }
   /// {row}, {me}, {verified_me} and {my_fence}: parameters, called id1, id2, ..., owner, verified_owner and fence.
   /// `before`: of the columns of the id.
   row_text& set_names(std::string_view before = "");
   /// {me} and {verified_me}: literals.
   row_text& set_holder(const row_holder& who);
-  /// In one line. Throws std::logic_error, which names it, for a placeholder that is not known.
-  std::string fill(std::string_view source) const { return expand_words(in_one_line(source)); }
-  std::string fill(row_statement which) const { return fill(source_of(which)); }
+  using dictionary::fill;
+  std::string fill(row_statement which) const;
 
  private:
-  std::optional<std::string> find(std::string_view name) const;
-  std::string expand_words(std::string_view text) const;
-
   const row_table& table_;
-  const std::span<const row_word> words_;
-  const table_names& names_;
-  std::vector<std::pair<std::string_view, std::string>> values_{};
 };
 
 /// A statement of `text`, for which set_names() was called, and which parameters it has.

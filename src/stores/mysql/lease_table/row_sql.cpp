@@ -16,7 +16,6 @@ namespace {
 
 using sql::by_column;
 using sql::row_statement;
-using sql::row_word;
 
 constexpr char quote = '`';
 constexpr std::string_view lock_columns_file =
@@ -31,29 +30,31 @@ constexpr sql::lock_column_files added_types{lock_columns_file, expiring_lock_co
 constexpr std::string_view column_clock = "UNIX_TIMESTAMP()";
 
 // A shared expiry has passed by the rule of the programs that share the column: expiry < now(), in whole seconds.
-constexpr row_word row_words[] = {
-    {"next_fence_of_row", "LAST_INSERT_ID({fence} + 1)"},
-    {"returning_fence", ""},
-    {"expired", "UNIX_TIMESTAMP({expires_at}) < UNIX_TIMESTAMP()", row_word::by_column},
-    {"expired", "{expires_at} <= {now}"},
-    {"in_time", "UNIX_TIMESTAMP({expires_at}) >= UNIX_TIMESTAMP()", row_word::by_column},
-    {"in_time", "{expires_at} > {now}"},
-    {"remaining", "CAST((UNIX_TIMESTAMP(t.{expires_at}) + 1) * 1000000 AS SIGNED) - {now}", row_word::by_column},
-    {"remaining", "IFNULL(t.{expires_at}, s.{session.expires_at_us}) - {now}"},
-    {"seen", ":seen_owner"},
-    {"verified_seen", ":seen_verified_owner"},
-    {"seen_fence", ":fence"},
-    {"seen_session", ":seen_session"},
-    {"polled_row", "{holder}"},
-    // What poll() says of its columns.
-    {"holder",
-     "t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {remaining}, "
-     "s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked} "
-     "FROM {table} t LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner}, 32))"},
+constexpr sql::named_part by_column_words[] = {
+    {"expired", "UNIX_TIMESTAMP({expires_at}) < UNIX_TIMESTAMP()"},
+    {"in_time", "UNIX_TIMESTAMP({expires_at}) >= UNIX_TIMESTAMP()"},
+    {"remaining", "CAST((UNIX_TIMESTAMP(t.{expires_at}) + 1) * 1000000 AS SIGNED) - {now}"},
 };
 
+constexpr sql::named_part by_session_words[] = {
+    {"expired", "{expires_at} <= {now}"},
+    {"in_time", "{expires_at} > {now}"},
+    {"remaining", "IFNULL(t.{expires_at}, s.{session.expires_at_us}) - {now}"},
+};
+
+constexpr sql::named_part all_words[] = {
+    {"next_fence_of_row", "LAST_INSERT_ID({fence} + 1)"},
+    {"seen",
+     "t.{owner}, t.{fence}, t.{expires_at} IS NULL, s.{session.id} IS NULL, {remaining}, "
+     "s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked}"},
+    {"seen_in", "{table} t LEFT JOIN {session} s ON s.{session.id} = UNHEX(LEFT(t.{owner}, 32))"},
+};
+
+constexpr sql::row_words row_words{by_session_words, by_column_words, all_words};
+
 constexpr std::string_view held_source = R"(
-SELECT {ids}, {holder}
+SELECT {ids}, {seen}
+FROM {seen_in}
 WHERE COALESCE(t.{owner}, '') <> ''
   AND (t.{expires_at} IS NULL OR {remaining} > 0)
 ORDER BY {ids}
@@ -321,7 +322,7 @@ std::string mysql_row_sql::poll(const request& request, std::string_view before)
   return text(*request.row->table)
       .set("before", std::string(before))
       .set("row", where(*request.row, "t."))
-      .fill("SELECT {before}{holder} WHERE {row}");
+      .fill("SELECT {before}{seen} FROM {seen_in} WHERE {row}");
 }
 
 std::string mysql_row_sql::poll(const request& request) const { return poll(request, ""); }
@@ -341,7 +342,7 @@ std::string mysql_row_sql::poll_all(std::span<const request> requests) const {
 std::string mysql_row_sql::ask(const row_id& row) const {
   return text(*row.table)
       .set("row", rows_by_id(*row.table, std::array{&row}))
-      .fill("SELECT 1 FROM {table} WHERE {row} FOR UPDATE NOWAIT");
+      .fill(sql::template_of(sql::lock_statement::ask_for_row).sql);
 }
 
 std::string mysql_row_sql::revoke(const row_id& row) const {
@@ -352,7 +353,7 @@ std::string mysql_row_sql::fence_of(const request& request) const {
   return text(*request.row->table)
       .set("row", where(*request.row))
       .set_holder(owner_of(request))
-      .fill("SELECT {fence} FROM {table} WHERE {row} AND {owned}");
+      .fill(sql::template_of(sql::lock_statement::granted_fence).sql);
 }
 
 verification mysql_row_sql::for_transaction(const request& grant, row_statement which, session_zone in) const {
@@ -406,7 +407,7 @@ std::string mysql_row_sql::change_all(std::span<const request> requests, bool sk
   if (first.action == verb::extend) {
     return change.set("expiry", expiry(as, first.ttl))
         .set("any", any_of_ours(requests, as, before))
-        .fill("UPDATE {rows} SET {expires_at} = GREATEST({expires_at}, {expiry}) WHERE {any} AND {in_time}");
+        .fill("UPDATE {rows} SET {extended} WHERE {any} AND {in_time}");
   }
   if (first.action != verb::take) {
     return set_freed(change, as, session_zone::utc)
@@ -417,8 +418,8 @@ std::string mysql_row_sql::change_all(std::span<const request> requests, bool sk
   return change.set("me", me)
       .set("next_fence_of_row", as.fence + " + 1")
       .set("expiry", expiry(as, sql::own_ttl(first)))
-      .set("any", any_of(requests, before))
-      .fill("UPDATE {rows} SET {granted} WHERE {any} AND {free}");
+      .set("row", any_of(requests, before))
+      .fill(row_statement::take);
 }
 
 std::string mysql_row_sql::read_all(std::span<const request> requests) const {

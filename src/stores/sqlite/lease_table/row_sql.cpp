@@ -14,43 +14,45 @@ namespace {
 
 using sql::by_column;
 using sql::row_statement;
-using sql::row_word;
 
 constexpr char quote = '"';
 
 // A shared expiry has passed strictly, and in text only: that is how other programs compare it, and an integer is less
 // than any text.
-constexpr row_word row_words[] = {
-    {"next_fence_of_row", "COALESCE({fence}, 0) + 1"},
-    {"returning_fence", " RETURNING {fence}"},
-    {"expiry", ":expiry"},
-    {"expired", "(typeof({expires_at}) = 'text' AND {expires_at} < {now})", row_word::by_column},
+constexpr sql::named_part by_column_words[] = {
+    {"expired", "(typeof({expires_at}) = 'text' AND {expires_at} < {now})"},
+    {"in_time", "{expires_at} >= {now}"},
+    {"freed_expiry", "{now}"},
+    // The moment from which it is free: of whole seconds, the one after.
+    {"free_from", "CASE typeof({expires_at}) WHEN 'text' THEN (strftime('%s', {expires_at}) + 1) * 1000000 END"},
+    {"remaining", "COALESCE({free_from} - :row_now, s.{session.expires_at_us} - :now)"},
+};
+
+constexpr sql::named_part by_session_words[] = {
     {"expired", "({expires_at} <= {now} OR {expires_at} > {horizon})"},
     {"horizon", ":horizon"},
-    {"in_time", "{expires_at} >= {now}", row_word::by_column},
     {"in_time", "{expires_at} > {now}"},
-    {"freed_expiry", "{now}", row_word::by_column},
-    {"seen", ":seen_owner"},
-    {"verified_seen", ":seen_verified_owner"},
-    {"seen_fence", ":fence"},
-    {"seen_session", ":seen_session"},
-    // The moment from which it is free: of whole seconds, the one after.
-    {"free_from", "CASE typeof({expires_at}) WHEN 'text' THEN (strftime('%s', {expires_at}) + 1) * 1000000 END",
-     row_word::by_column},
     {"free_from", "{expires_at}"},
-    // What became of the holder's session is read by a separate statement.
-    {"polled_row", "{owner}, {fence}, {free_from} FROM {table}"},
-    {"remaining", "COALESCE({free_from} - :row_now, s.{session.expires_at_us} - :now)", row_word::by_column},
     // The horizon is row_horizon.
     {"remaining",
      "CASE WHEN {free_from} > :row_now + 2678400000000 THEN 0 "
      "ELSE COALESCE({free_from} - :row_now, s.{session.expires_at_us} - :now) END"},
+};
+
+constexpr sql::named_part all_words[] = {
+    {"next_fence_of_row", "COALESCE({fence}, 0) + 1"},
+    {"returning", "RETURNING {fence}"},
+    {"expiry", ":expiry"},
+    // What became of the holder's session is read by a separate statement.
+    {"seen", "{owner}, {fence}, {free_from}"},
     // What row_holder() says of its columns.
     {"holder",
      "{owner}, {fence}, {free_from} IS NULL, s.{session.id} IS NULL{other_boot}, {remaining}, "
      "s.{session.host}, s.{session.pid}, s.{session.label}, s.{session.revoked} "
      "FROM {table} LEFT JOIN {session} s ON lower(hex(s.{session.id})) = substr({owner}, 1, 32)"},
 };
+
+constexpr sql::row_words row_words{by_session_words, by_column_words, all_words};
 
 /// SQL ends at a zero byte, and bytes that are cast to text would be taken for the file's encoding.
 std::string quoted(const std::string& text) {
