@@ -20,62 +20,34 @@ struct mysql_scene : url_scene {
   mysql_fixture fixture{};
 };
 
-/// A table of the application's, in its own database, gone at the end.
-struct orders_table {
-  explicit orders_table(const std::string& prefix)
-      : name(store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_APP_URL")).path + "." + prefix + "orders") {
-    app.run("CREATE TABLE " + name + " (id BIGINT NOT NULL PRIMARY KEY, version INT NOT NULL DEFAULT 0) ENGINE=InnoDB");
-    app.run("INSERT INTO " + name + " (id) VALUES (42), (43)");
-  }
-  ~orders_table() { app.run("DROP TABLE " + name); }
-  raw_mysql app{mysql_setting("DLOCK_TEST_MYSQL_APP_URL")};
-  const std::string name;
-};
-
 }  // namespace
 
 TEST_CASE("dlock on MySQL: run, list, show, force, gc") {
   const mysql_scene s;
-  const auto ran = s.does({"run", "job", "--", "sh", "-c", "echo $DLOCK_FENCE"});
-  CHECK(ran.error.empty());
-  CHECK(ran.out == "1\n");
-  lock_service locks{s.url, {.label = "holder"}};
-  const auto held = locks.acquire("order:1"), job = locks.acquire("job");
-  CHECK(s.does({"run", "job", "--on-busy", "fail", "--", "true"}).code == 75);
-  CHECK(names(s.json({"list"}).at("keys")) == strings{"job", "order:1"});
-  CHECK(s.json({"show", "order:1"}).at("holder").at("label") == "holder");
-  CHECK(s.json({"force", "order:1"}).at("forced") == true);
-  CHECK(s.json({"show", "order:1"}).at("holder").at("state") == "revoked");
-  CHECK(s.does({"show", "order:2"}).code == 1);
-  { const auto idle = locks.acquire("idle"); }
-  CHECK(s.json({"gc", "--idle", "1ms"}).at("deleted") == 1);
+  CHECK(s.does({"run", "idle", "--", "sh", "-c", "echo $DLOCK_FENCE"}).out == "1\n");
+  {
+    lock_service locks{s.url, {.label = "holder"}};
+    const auto held = locks.acquire("order:1");
+    CHECK(s.json({"show", "order:1"}).at("holder").at("label") == "holder");
+    CHECK(s.json({"force", "order:1"}).at("forced") == true);
+    CHECK(s.json({"show", "order:1"}).at("holder").at("state") == "revoked");
+    CHECK(s.json({"gc", "--idle", "1ms"}).at("deleted") == 1);
+  }
+  check_verbs(s);
 }
 
 TEST_CASE("dlock on MySQL: rows of a table in another database") {
   const mysql_scene s;
-  orders_table orders(s.fixture.prefix());
-  const auto columns = s.json({"schema", "--rows", orders.name});
-  for (const auto& each : columns.at("statements")) {
-    const auto statement = each.get<std::string>();
-    if (statement.starts_with("ALTER")) orders.app.run(statement);
-  }
-  const auto table = std::make_shared<row_table>(row_table{.table = orders.name,
-                                                           .label = "orders",
-                                                           .id = {"`id`"},
-                                                           .owner = "`lock_owner`",
-                                                           .expires_at = "`lock_expires_at_us`",
-                                                           .fence = "`lock_fence`",
-                                                           .version = "`version`"});
-  lock_service locks{s.url, {.label = "rows"}};
-  const auto held = locks.acquire(lock_key::of_row(table, {std::int64_t{42}}));
-  CHECK(names(s.json({"list", "--table", orders.name}).at("rows")) ==
-        strings{orders.name.substr(orders.name.find('.') + 1) + ":42"});
-  CHECK(s.json({"show", "42", "--table", orders.name}).at("holder").at("label") == "rows");
-  CHECK(s.does({"show", "43", "--table", orders.name}).code == 1);
-  const auto wrong = s.does({"show", "fortytwo", "--table", orders.name});
+  raw_mysql app(mysql_setting("DLOCK_TEST_MYSQL_APP_URL"));
+  const auto table =
+      store_url::parse(mysql_setting("DLOCK_TEST_MYSQL_APP_URL")).path + "." + s.fixture.prefix() + "orders";
+  app.run("CREATE TABLE " + table + " (id BIGINT NOT NULL PRIMARY KEY, version INT NOT NULL DEFAULT 0) ENGINE=InnoDB");
+  app.run("INSERT INTO " + table + " (id) VALUES (42), (43)");
+  check_row_verbs(s, table, [&](const std::string& sql) { app.run(sql); });
+  const auto wrong = s.does({"show", "fortytwo", "--table", table});
   CHECK(wrong.code == 64);
   CHECK(wrong.error.find("fortytwo") != std::string::npos);
-  CHECK(s.json({"force", "42", "--table", orders.name}).at("forced") == true);
+  app.run("DROP TABLE " + table);
 }
 
 TEST_CASE("dlock on MySQL: waiters shows the connections that wait for a named lock, and for a row") {

@@ -166,9 +166,9 @@ void check_who_waits(const url_scene& s, const lock_options& defaults, Meanwhile
       second{s.url, {.label = "second", .defaults = defaults}};
   auto held = holder.acquire("k");
   const auto waiters = [&] { return s.json({"waiters", "k"}).at("waiters"); };
-  auto one = std::async(std::launch::async, [&] { return first.acquire("k", {.wait = std::chrono::minutes{5}}); });
+  auto one = std::async(std::launch::async, [&] { first.acquire("k", {.wait = std::chrono::minutes{5}}).release(); });
   CHECK(eventually([&] { return waiters().size() == 1; }));
-  auto two = std::async(std::launch::async, [&] { return second.acquire("k", {.wait = std::chrono::minutes{5}}); });
+  auto two = std::async(std::launch::async, [&] { second.acquire("k", {.wait = std::chrono::minutes{5}}).release(); });
   CHECK(eventually([&] { return waiters().size() == 2; }));
   const auto all = waiters();
   CHECK(all.at(0).at("label") == "first");
@@ -178,8 +178,8 @@ void check_who_waits(const url_scene& s, const lock_options& defaults, Meanwhile
   CHECK(s.json({"waiters", "k", "--limit", "1"}).at("count") == 2);
   meanwhile(all);
   held.release();
-  one.get().release();
-  two.get().release();
+  one.get();  // whoever is first has let go
+  two.get();
 }
 
 /// The keys of what a verb lists.
@@ -226,6 +226,61 @@ inline void check_counted_waiters(const url_scene& s) {
   CHECK(eventually([&] { return counts() == std::vector<std::uint64_t>{0, 1}; }));
   waited.release();
   waits.get().release();
+}
+
+/// What works on every store.
+inline void check_verbs(const url_scene& s) {
+  const auto ran = s.does({"run", "job", "--ttl", "10s", "--", "sh", "-c", "echo $DLOCK_KEY; exit 4"});
+  CHECK(ran.error.empty());
+  CHECK(ran.out == "job\n");
+  CHECK(ran.code == 4);
+  lock_service locks{s.url, {.label = "holder", .defaults = {.ttl = std::chrono::seconds{10}}}};
+  const auto b = locks.acquire("b"), a = locks.acquire("a");
+  CHECK(s.does({"run", "a", "--ttl", "10s", "--on-busy", "fail", "--", "true"}).code == 75);
+  CHECK(names(s.json({"list"}).at("keys")) == strings{"a", "b"});
+  CHECK(s.json({"list"}).at("rows").empty());
+  CHECK(s.json({"show", "a"}).at("held") == true);
+  CHECK(s.does({"show", "c"}).code == 1);
+  CHECK(s.does({"show", "1", "--table", "orders"}).code != 0);
+  const auto top = s.json({"top"});
+  CHECK(top.at("held") == 2);
+  CHECK(top.at("longest").size() == 2);
+  CHECK(s.does({"doctor"}).code == 0);
+  const auto forced = s.does({"force", "a"});
+  CHECK(forced.code == 0);
+  CHECK(s.does({"watch", "c", "--until", "free"}).code == 0);
+  CHECK(s.does({"gc", "--idle", "1ms"}).code == 0);
+}
+
+/// What works on the rows of a table with the ids 42 and 43, which `run`, the application, gives lock columns.
+inline void check_row_verbs(const url_scene& s, const std::string& table,
+                            const std::function<void(const std::string&)>& run) {
+  const auto columns = s.json({"schema", "--rows", table});
+  for (const auto& each : columns.at("statements")) {
+    if (const auto statement = each.get<std::string>(); statement.starts_with("ALTER")) run(statement);
+  }
+  const auto label = table.substr(table.find('.') + 1);
+  const auto described = std::make_shared<row_table>(row_table{.table = table,
+                                                               .label = label,
+                                                               .id = {"id"},
+                                                               .owner = "lock_owner",
+                                                               .expires_at = "lock_expires_at_us",
+                                                               .fence = "lock_fence",
+                                                               .version = "version"});
+  lock_service locks{s.url, {.label = "rows"}};
+  const auto held = locks.acquire(lock_key::of_row(described, {std::int64_t{42}}));
+  const auto found = s.json({"list"});
+  CHECK(found.at("keys").empty());
+  if (label == table) CHECK(names(found.at("rows")) == strings{label + ":42"});  // in the database of the locks
+  CHECK(names(s.json({"list", "--table", table}).at("rows")) == strings{label + ":42"});
+  CHECK(s.json({"list", "--no-rows"}).at("rows").empty());
+  const auto shown = s.json({"show", "42", "--table", table});
+  CHECK(shown.at("held") == true);
+  CHECK(shown.at("holder").at("label") == "rows");
+  CHECK(s.does({"show", "43", "--table", table}).code == 1);
+  CHECK(s.does({"show", "42", "--table", "customers"}).code == 69);
+  CHECK(s.json({"force", "42", "--table", table}).at("forced") == true);
+  CHECK(s.json({"show", "42", "--table", table}).at("holder").at("state") == "revoked");
 }
 
 /// Process ids that a script wrote into a file, one in each line.

@@ -12,34 +12,6 @@
 
 namespace dlock::test {
 
-namespace {
-
-/// What works on every store.
-void check_verbs(const url_scene& s) {
-  const auto ran = s.does({"run", "job", "--ttl", "10s", "--", "sh", "-c", "echo $DLOCK_KEY; exit 4"});
-  CHECK(ran.error.empty());
-  CHECK(ran.out == "job\n");
-  CHECK(ran.code == 4);
-  lock_service locks{s.url, {.label = "holder", .defaults = {.ttl = 10s}}};
-  const auto b = locks.acquire("b"), a = locks.acquire("a");
-  CHECK(s.does({"run", "a", "--ttl", "10s", "--on-busy", "fail", "--", "true"}).code == 75);
-  CHECK(names(s.json({"list"}).at("keys")) == strings{"a", "b"});
-  CHECK(s.json({"list"}).at("rows").empty());
-  CHECK(s.json({"show", "a"}).at("held") == true);
-  CHECK(s.does({"show", "c"}).code == 1);
-  CHECK(s.does({"show", "1", "--table", "orders"}).code != 0);
-  const auto top = s.json({"top"});
-  CHECK(top.at("held") == 2);
-  CHECK(top.at("longest").size() == 2);
-  CHECK(s.does({"doctor"}).code == 0);
-  const auto forced = s.does({"force", "a"});
-  CHECK(forced.code == 0);
-  CHECK(s.does({"watch", "c", "--until", "free"}).code == 0);
-  CHECK(s.does({"gc", "--idle", "1ms"}).code == 0);
-}
-
-}  // namespace
-
 #ifdef DLOCK_TEST_REDIS
 TEST_CASE("dlock on Redis: the verbs work, and top is one statement") {
   const redis_server server;

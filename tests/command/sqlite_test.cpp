@@ -129,39 +129,11 @@ TEST_CASE_METHOD(file_scene, "dlock list: pages through more keys than one page 
 
 TEST_CASE_METHOD(file_scene,
                  "dlock list, show, force: a row that is locked in place is named by its table and its id") {
-  {
-    raw_sqlite raw(folder / "locks.db");
-    raw.run("CREATE TABLE orders (id INTEGER PRIMARY KEY, version INTEGER NOT NULL DEFAULT 0)");
-    raw.run("INSERT INTO orders (id) VALUES (42), (43)");
-  }
-  const auto columns = json({"schema", "--rows", "orders"}).at("statements");
-  CHECK(columns.size() == 3);
-  {
-    raw_sqlite raw(folder / "locks.db");
-    for (const auto& each : columns) raw.run(each.get<std::string>());
-  }
-  lock_service locks{url, {.label = "rows"}};
-  const auto table = std::make_shared<row_table>(row_table{.table = "\"orders\"",
-                                                           .label = "orders",
-                                                           .id = {"\"id\""},
-                                                           .owner = "\"lock_owner\"",
-                                                           .expires_at = "\"lock_expires_at_us\"",
-                                                           .fence = "\"lock_fence\"",
-                                                           .version = "\"version\""});
-  const auto row = lock_key::of_row(table, {std::int64_t{42}});
-  auto held = locks.acquire(row);
-  const auto found = json({"list"});
-  CHECK(found.at("keys").empty());
-  CHECK(names(found.at("rows")) == strings{"orders:42"});
-  CHECK(names(json({"list", "--table", "orders"}).at("rows")) == strings{"orders:42"});
-  CHECK(json({"list", "--no-rows"}).at("rows").empty());
-  const auto shown = json({"show", "42", "--table", "orders"});
-  CHECK(shown.at("held") == true);
-  CHECK(shown.at("holder").at("label") == "rows");
-  CHECK(does({"show", "43", "--table", "orders"}).code == 1);
-  CHECK(does({"show", "42", "--table", "customers"}).code == 69);
-  CHECK(json({"force", "42", "--table", "orders"}).at("forced") == true);
-  CHECK(json({"show", "42", "--table", "orders"}).at("holder").at("state") == "revoked");
+  const auto run = [&](const std::string& sql) { raw_sqlite(folder / "locks.db").run(sql); };
+  run("CREATE TABLE orders (id INTEGER PRIMARY KEY, version INTEGER NOT NULL DEFAULT 0)");
+  run("INSERT INTO orders (id) VALUES (42), (43)");
+  CHECK(json({"schema", "--rows", "orders"}).at("statements").size() == 3);
+  check_row_verbs(*this, "orders", run);
 }
 
 TEST_CASE_METHOD(file_scene, "dlock show, force: take each key as list and as JSON has it") {
