@@ -24,21 +24,6 @@ TEST_CASE_METHOD(verify_scene, "sqlite verify: a deferred transaction that has r
   CHECK_NOTHROW(mine.ensure_held());
 }
 
-TEST_CASE_METHOD(verify_scene, "sqlite verify: a transaction longer than the lease loses it, but not what it verified",
-                 "[T19]") {
-  // The documented loss: nobody can renew in a file that somebody writes to.
-  auto mine = locks.acquire("wallet:1", {.ttl = 5s});
-  odb::transaction t(begin(*bank));
-  mine.verify(t);
-  write(*bank, 1, 90, mine.fencing_token());
-  REQUIRE(eventually([&] { return mine.loss() != loss_reason::none; }));
-  CHECK(busy_elsewhere("wallet:1"));
-  t.commit();
-  CHECK(seen(1) == 90);
-  CHECK_THROWS_AS(mine.release(), lock_lost);
-  CHECK(take_elsewhere("wallet:1").fencing_token() == 2);
-}
-
 TEST_CASE_METHOD(verify_scene, "sqlite verify: locks in a file of their own survive any transaction", "[T19]") {
   lock_service apart(fixture->locks_apart());
   CHECK(at_some_pace([&](int slower) {
