@@ -309,12 +309,18 @@ on kind_of(MYSQL* handle) {
   return version_of(handle) < 110'100 ? mariadb : mariadb_11;
 }
 
-/// Takes out of the list what the server's text names. False: nothing of it.
-bool leave_out_unknown(std::vector<session_variable>& variables, const fault& why) {
+/// Sets those that the server knows. It says which it does not know by a text alone, so each half is tried by itself.
+bool set_known(MYSQL* handle, std::span<const session_variable> variables, std::string_view doing, fault& why) {
   constexpr int unknown_variable = 1193;
-  return why.native == unknown_variable && std::erase_if(variables, [&](const session_variable& each) {
-                                             return why.text.find(fmt::format("'{}'", each.name)) != std::string::npos;
-                                           }) != 0;
+  std::string sql;
+  for (const auto& each : variables) {
+    sql += fmt::format("{}{}={}", sql.empty() ? "SET SESSION " : ", ", each.name, each.value);
+  }
+  if (run_mysql(handle, sql, doing, nullptr, why)) return true;
+  if (why.native != unknown_variable) return false;
+  const auto half = variables.size() / 2;
+  return half == 0 || (set_known(handle, variables.first(half), doing, why) &&
+                       set_known(handle, variables.subspan(half), doing, why));
 }
 
 }  // namespace
@@ -328,15 +334,8 @@ std::vector<session_variable> session_variables(MYSQL* handle) {
   return found;
 }
 
-bool set_session(MYSQL* handle, std::vector<session_variable> variables, std::string_view doing, fault& why) {
-  for (;;) {
-    std::string sql;
-    for (const auto& each : variables) {
-      sql += fmt::format("{}{}={}", sql.empty() ? "SET SESSION " : ", ", each.name, each.value);
-    }
-    if (run_mysql(handle, sql, doing, nullptr, why)) break;
-    if (!leave_out_unknown(variables, why)) return false;
-  }
+bool set_session(MYSQL* handle, std::span<const session_variable> variables, std::string_view doing, fault& why) {
+  if (!set_known(handle, variables, doing, why)) return false;
   if (in_autocommit(handle)) {
     why = {};
     return true;

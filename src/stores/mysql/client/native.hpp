@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -56,9 +57,9 @@ struct session_variable {
 std::vector<session_variable> session_variables(MYSQL* handle);
 
 /// Rule 9, in one round trip: puts the connection into the state that the protocol needs, whatever the server's
-/// defaults and its init_connect say. A variable that the server does not know is left out, which costs one more.
+/// defaults and its init_connect say. A variable that the server does not know is left out, which costs some ten more.
 /// False, and the reason.
-bool set_session(MYSQL* handle, std::vector<session_variable> variables, std::string_view doing, fault& why);
+bool set_session(MYSQL* handle, std::span<const session_variable> variables, std::string_view doing, fault& why);
 
 /// Whether the next statement is committed by itself, as the server's last answer says.
 bool in_autocommit(MYSQL* handle) noexcept;
