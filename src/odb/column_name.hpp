@@ -12,7 +12,7 @@ namespace dlock::detail {
 
 /// As SQL text has them, quoted.
 struct column_name {
-  std::string table{};  ///< or its alias
+  std::string table{};  ///< or its alias in a query
   std::string column{};
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "dlock/export.hpp"
+#include "odb/column_name.hpp"
 #include "stores/sql/application_database.hpp"
 
 namespace dlock::detail {
@@ -31,6 +32,8 @@ class database_part {
   /// Begins a transaction that writes, in the way that can't be refused later because others wrote meanwhile.
   virtual odb::transaction_impl* begin_to_write(odb::connection& connection) const { return connection.begin(); }
   virtual odb::transaction_impl* begin_to_write(odb::database& database) const { return database.begin(); }
+  /// Of a column that ODB's generated code has made known for that kind of database (odb::native_column_info).
+  virtual column_name name_of(const void* column) const = 0;
   /// Of an exception that a connection threw.
   virtual fault fault_of(const stores::sql::application_database& at, const odb::exception& error) const = 0;
 

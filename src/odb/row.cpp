@@ -8,17 +8,12 @@
 #include <stdexcept>
 #include <tuple>
 #include <utility>
-#ifdef DLOCK_ODB_MYSQL
-#include <odb/mysql/query.hxx>
-#endif
-#ifdef DLOCK_ODB_SQLITE
-#include <odb/sqlite/query.hxx>
-#endif
 
 #include "api/access.hpp"
 #include "base/mutex.hpp"
 #include "base/text.hpp"
 #include "odb/column_name.hpp"
+#include "odb/database_part.hpp"
 #include "odb/own_transaction.hpp"
 
 namespace dlock::detail {
@@ -30,19 +25,8 @@ column_name name_of(const odb::native_column_info* info, odb::database_id databa
         "dlock: the mapped class was not generated for this kind of database, or its generated code is not linked (a "
         "static library of it must be linked whole)");
   }
-#ifdef DLOCK_ODB_MYSQL
-  if (database == odb::id_mysql) {
-    const auto& is = *static_cast<const odb::mysql::query_column_base*>(column);
-    return {is.table(), is.column()};
-  }
-#endif
-#ifdef DLOCK_ODB_SQLITE
-  if (database == odb::id_sqlite) {
-    const auto& is = *static_cast<const odb::sqlite::query_column_base*>(column);
-    return {is.table(), is.column()};
-  }
-#endif
-  throw std::invalid_argument("dlock: this dlock was built without support for rows in this kind of database");
+  if (const auto* const part = find_database_part(database)) return part->name_of(column);
+  throw std::invalid_argument("dlock: rows in this kind of database can't be locked: no part of dlock::odb is for it");
 }
 
 namespace {

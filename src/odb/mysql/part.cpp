@@ -8,6 +8,7 @@
 #include <odb/mysql/database.hxx>
 #include <odb/mysql/exceptions.hxx>
 #include <odb/mysql/mysql.hxx>
+#include <odb/mysql/query.hxx>
 #include <odb/version.hxx>
 
 #include <functional>
@@ -60,6 +61,11 @@ class mysql_part final : public database_part {
     return std::make_unique<odb::mysql::database>(to.user, "", to.database, to.host, to.port,
                                                   to.socket.empty() ? nullptr : &to.socket, "utf8mb4", 0,
                                                   std::make_unique<connections_by_url>(at.connector()));
+  }
+
+  column_name name_of(const void* column) const override {
+    const auto& is = *static_cast<const odb::mysql::query_column_base*>(column);
+    return {is.table(), is.column()};
   }
 
   fault fault_of(const stores::sql::application_database& at, const odb::exception& error) const override {

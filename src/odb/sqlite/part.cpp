@@ -8,6 +8,7 @@
 #include <odb/sqlite/connection.hxx>
 #include <odb/sqlite/database.hxx>
 #include <odb/sqlite/exceptions.hxx>
+#include <odb/sqlite/query.hxx>
 #include <odb/sqlite/transaction.hxx>
 
 #include <algorithm>
@@ -92,6 +93,11 @@ class sqlite_part final : public database_part {
   }
   odb::transaction_impl* begin_to_write(odb::database& database) const override {
     return static_cast<odb::sqlite::database&>(database).begin_immediate();
+  }
+
+  column_name name_of(const void* column) const override {
+    const auto& is = *static_cast<const odb::sqlite::query_column_base*>(column);
+    return {is.table(), is.column()};
   }
 
   fault fault_of(const stores::sql::application_database& at, const odb::exception& error) const override {
