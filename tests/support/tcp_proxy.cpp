@@ -35,6 +35,7 @@ class descriptor {
   explicit descriptor(int number) noexcept : number_(number) {}
   descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   descriptor& operator=(descriptor&&) = delete;
+  void swap(descriptor& other) noexcept { std::swap(number_, other.number_); }
   ~descriptor() {
     if (number_ >= 0) ::close(number_);
   }
@@ -67,6 +68,8 @@ struct connection_pair {
   bool cut = false;         // nothing goes through any more, and the server's side stays open
   bool renumbered = false;  // in its greeting, which is still to come
   bool over = false;        // one side has closed it
+  bool commanded = false;   // the last that came from the client was a command, in MySQL's protocol
+  bool at_rest = false;     // and it was answered
   bool replaces = false;    // the server's answer, by `instead`, until the client sends the next thing
   std::string instead{};
 };
@@ -136,6 +139,16 @@ struct tcp_proxy::state {
     ++accepted;
   }
 
+  /// Before a client's command: the fourth byte of a message counts from zero.
+  void share(connection_pair& pair) {
+    std::array<char, 4> head{};
+    pair.at_rest = false;
+    pair.commanded = ::recv(*pair.client, head.data(), head.size(), MSG_PEEK) == head.size() && head[3] == 0;
+    if (!pair.commanded) return;
+    for (auto& other : pairs) {
+      if (&other != &pair && other.at_rest) return pair.server.swap(other.server);
+    }
+  }
   static void lose(connection_pair& pair, loss lost) {
     if (lost == loss::answer) {
       pair.loses = forward(*pair.client, *pair.server);
@@ -187,7 +200,9 @@ struct tcp_proxy::state {
             each.replaces = true;
             each.instead = *std::exchange(replacement, std::nullopt);
           }
+          if (shares) share(each);
           each.over = !forward(*each.client, *each.server, rewritten);
+          if (shares) break;  // what this thread was told of is no longer about the same pairs
         }
         if (watched[3 + 2 * i].revents == 0) continue;
         if (each.loses) {
@@ -201,6 +216,7 @@ struct tcp_proxy::state {
         const bool sent = std::exchange(each.renumbered, false) ? forward_renumbered(*each.server, *each.client)
                                                                 : forward(*each.server, *each.client);
         each.over = !sent || each.over;
+        each.at_rest = each.commanded;
         if (each.answers != for_ever) --each.answers;
       }
       for (auto at = pairs.begin(); at != pairs.end();) {
@@ -225,6 +241,7 @@ struct tcp_proxy::state {
   std::size_t accepted = 0;
   std::size_t answers = for_ever;  // of new ones
   bool counts = false;
+  bool shares = false;
   bool silent = false;
   bool is_cut = false;
   std::optional<loss> losing{};
@@ -289,6 +306,11 @@ void tcp_proxy::rewrite_requests(std::string from, std::string to) {
 void tcp_proxy::count_by_itself() {
   const std::lock_guard lock(state_->mutex);
   state_->counts = true;
+}
+
+void tcp_proxy::share_servers() {
+  const std::lock_guard lock(state_->mutex);
+  state_->shares = true;
 }
 
 void tcp_proxy::mend() {

@@ -46,6 +46,10 @@ class tcp_proxy {
   /// counts connections by itself.
   void count_by_itself();
 
+  /// From now on each command of a client of MySQL's protocol goes by the server's connection of another client, if one
+  /// is at rest: as through a proxy that shares them. A client counts once it has got an answer to a command.
+  void share_servers();
+
   /// How many clients have come.
   std::size_t accepted() const;
   /// How many of them are connected now.

@@ -7,6 +7,7 @@
 
 #include "contract/backends/mysql/fixtures.hpp"
 #include "dlock/lock_service.hpp"
+#include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/io_bound.hpp"
 #include "stores/mysql/mute_server.hpp"
 #include "stores/mysql/on_connection.hpp"
@@ -468,6 +469,31 @@ TEST_CASE_METHOD(hosts_fixture, "mysql kill: at another server than the connecti
   CHECK(kill(again, again.neighbour(id), stores::mysql::kill_what::query) == kill_result::done);
   CHECK_NOTHROW(sleeps.wait());
   CHECK(kill(again, again.neighbour(4'000'000'000), stores::mysql::kill_what::query) == kill_result::gone);
+}
+
+TEST_CASE_METHOD(hosts_fixture, "mysql hosts: a proxy that gives a connection to several clients is refused in words") {
+  tcp_proxy proxy(port());
+  const bool counts = GENERATE(true, false);
+  if (counts) proxy.count_by_itself();
+  const auto url = by({proxy.port()}, "&tls=off&schema=none");
+  CHECK_NOTHROW(open_store(url)->prepare());
+  raw_mysql other(url);
+  proxy.share_servers();
+  other.run("DO 1");
+  const auto refused = message_of([&] { open_store(url)->prepare(); });
+  CHECK_THAT(refused, ContainsSubstring("a proxy in between gives the server's connections to several clients"));
+  CHECK_THAT(refused, ContainsSubstring("connect to the server itself, or let the proxy share none"));
+  CHECK_THAT(refused, ContainsSubstring("has become"));
+}
+
+TEST_CASE("mysql hosts: a proxy that refuses what belongs to a session is named, too") {
+  const auto refused = message_of([] {
+    stores::mysql::fail(
+        "mysql:x",
+        fault{.native = 3566, .sqlstate = "HY000", .text = "mysql:x: Access to native function is rejected"});
+  });
+  CHECK_THAT(refused, ContainsSubstring("let the proxy share none (MySQL Router: connection_sharing=0): "));
+  CHECK_THAT(refused, EndsWith("Access to native function is rejected"));
 }
 
 }  // namespace dlock::test

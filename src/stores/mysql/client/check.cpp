@@ -11,7 +11,20 @@
 
 namespace dlock::stores::mysql {
 
+std::string without_own_session(const std::string& sign) {
+  return fmt::format(
+      "a proxy in between gives the server's connections to several clients, and can't carry a session of dlock's: "
+      "connect to the server itself, or let the proxy share none (MySQL Router: connection_sharing=0): {}",
+      sign);
+}
+
 void fail(const std::string& store, const fault& why) {
+  constexpr int refused_by_router = 3566;  // a function that belongs to a session
+  if (why.native == refused_by_router && why.text.find(" proxy ") == std::string::npos) {
+    auto shares = why;
+    shares.text = without_own_session(why.text);
+    fail(store, shares);
+  }
   const auto text = why.text.rfind("dlock: ", 0) == 0 ? why.text : fmt::format("dlock: {}: {}", store, why.text);
   throw store_error(why.connection ? errc::store_unreachable : errc::store_failed, text, why.native, why.sqlstate,
                     why.transient);
@@ -27,6 +40,16 @@ mysql_rows read_rows(mysql_connection& connection, const std::string& store, con
 }
 
 namespace {
+
+/// Statements of one connection must find what those before have set.
+void check_session(mysql_connection& connection, const std::string& store) {
+  constexpr auto doing = "looking for a proxy";
+  read_rows(connection, store, "SET @dlock_session = 1", doing);
+  const auto row = read_rows(connection, store, "SELECT @dlock_session, CONNECTION_ID()", doing).at(0);
+  if (row.at(0) == "1" && row.at(1) == std::to_string(connection.identity().id)) return;
+  fail(store, without_own_session(fmt::format("connection {} has become {}{}", connection.identity().id,
+                                              row.at(1).value_or(""), row.at(0) ? "" : ", without its variables")));
+}
 
 void check_settings(mysql_connection& connection, const std::string& store) {
   std::map<std::string, std::string> set;
@@ -72,6 +95,7 @@ void check_clock(mysql_connection& connection, const std::string& store) {
 }  // namespace
 
 void check_server(mysql_connection& connection, const std::string& store) {
+  check_session(connection, store);
   check_settings(connection, store);
   check_clock(connection, store);
 }

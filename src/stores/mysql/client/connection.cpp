@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "stores/mysql/client/check.hpp"
 #include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/server.hpp"
@@ -104,7 +105,10 @@ bool mysql_connection::may_run(fault& why) {
   const bool strange = usable() && !in_autocommit(handle());
   const bool checked = std::exchange(checked_, false);  // just now
   if (usable() && !strange && (checked || !closed_by_server(socket_))) return true;
-  why = make_own_fault(strange ? "the connection was in a transaction" : "the connection was closed", true, true);
+  std::string text =
+      strange ? "the connection was in a transaction that dlock has not begun" : "the connection was closed";
+  if (strange && behind_proxy_) text = without_own_session(text);
+  why = make_own_fault(std::move(text), true, true);
   note_error(why);
   return false;
 }
