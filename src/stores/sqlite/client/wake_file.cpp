@@ -413,6 +413,7 @@ std::vector<wake_file::opened::waiter> wake_file::opened::waiters() const {
   std::sort(all.begin(), all.end(), [](const candidate& a, const candidate& b) { return a.before(b); });
   const auto now = boot_time();
   std::vector<waiter> found;
+  found.reserve(all.size());
   for (const auto& each : all) {
     found.push_back({.key = each.key,
                      .session = each.session,
