@@ -94,7 +94,7 @@ store_rule() { # <name>/<file in its folder>
     done < <(grep -v '^#' "src/stores/$name/layers.txt")
     return 0
   fi
-  allowed="stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/$name"
+  allowed="stores/credentials.hpp stores/findings.hpp stores/reply_or_in_doubt.hpp stores/hangup_watch.hpp stores/name_lookup.hpp stores/key_listeners.hpp stores/$name"
   if stores_with SQL | grep -qx "$name"; then allowed+=" stores/sql"; fi
   echo "$allowed"
 }

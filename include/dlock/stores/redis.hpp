@@ -14,6 +14,7 @@
 /// | parameter         | values, default              | meaning                                                       |
 /// |-------------------|------------------------------|---------------------------------------------------------------|
 /// | socket            | a path, none                 | a Unix socket instead of a host                               |
+/// | credentials       | a name, none                  | set_redis_credentials() says with which user and password     |
 /// | scheme            | leases, setnx; leases        | setnx: the key, value and scripts of programs that lock by    |
 /// |                   |                              | SET NX PX, so that both exclude each other; no fencing token  |
 /// | wake              | on, off; on                  | scheme=setnx: on: a release by dlock wakes a waiter that has  |
@@ -42,7 +43,9 @@
 /// maxmemory-policy may delete locks (allkeys-*; with scheme=setnx and a maxmemory volatile-* too), a node of a Redis
 /// Cluster, one that promises less than `persistence`. Not there: leases of rows.
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "dlock/export.hpp"
 #include "dlock/store_interface/store_url.hpp"
@@ -52,5 +55,18 @@ namespace dlock::stores {
 /// Makes the store, which connects to nothing yet.
 /// Errors: std::invalid_argument, naming the parameter and its value.
 DLOCK_EXPORT std::shared_ptr<store> open_redis(store_url url);
+
+struct redis_login {
+  std::string user{};  ///< empty: the default user
+  std::string password{};
+};
+
+/// For passwords that change while the program runs: a URL, also one of redlock://, with credentials=`name` asks the
+/// function at each login. It may be called from several threads at once, and the call that connects waits for it; what
+/// it throws is the reason why that connection is not made. A second call with that name replaces the function.
+///
+/// Errors: std::invalid_argument, no name or no function.
+/// Thread safety: any thread.
+DLOCK_EXPORT void set_redis_credentials(std::string name, std::function<redis_login()> ask);
 
 }  // namespace dlock::stores

@@ -14,6 +14,7 @@
 ///
 /// | parameter         | values, default              | meaning                                                       |
 /// |-------------------|------------------------------|---------------------------------------------------------------|
+/// | credentials       | a name, none                 | set_redis_credentials() says with which user and password     |
 /// | master_timeout    | ms, 200; 1 to 86400000       | how long an answer of a master is waited for; not longer than |
 /// |                   |                              | half the ttl. A dead or slow master costs this once           |
 /// | restart_delay     | ms, 60000; 0 to 86400000     | a master that was started less than so long ago does not count|

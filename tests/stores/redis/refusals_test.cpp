@@ -2,6 +2,7 @@
 
 /// Servers that will not do, or not yet.
 
+#include "dlock/lock_service.hpp"
 #include "stores/redis/redis_fixtures.hpp"
 
 namespace dlock::test {
@@ -94,6 +95,71 @@ TEST_CASE("redis refusals: a wrong password, and a user without rights, are told
   refused("locker:guess", "WRONGPASS");
   refused("weak:sesame", "NOPERM");
   CHECK_NOTHROW(open_store(server.tcp_url({}, "locker:sesame@"))->prepare());
+}
+
+namespace {
+
+/// A user of these servers, whose password changes, as a function says it.
+template <class Servers>
+struct changing_login {
+  explicit changing_login(const Servers& all) : servers(all) {
+    set_password("old");
+    stores::set_redis_credentials("of a test", [this] { return stores::redis_login{"locker", password.load()}; });
+  }
+  ~changing_login() {
+    stores::set_redis_credentials("of a test", [] { return stores::redis_login{}; });
+  }
+  void set_password(const std::string& now) const {
+    for (const redis_server* each : servers)
+      each->ask({"ACL", "SETUSER", "locker", "on", "resetpass", ">" + now, "~*", "&*", "+@all"});
+  }
+  void end_connections() const {
+    for (const redis_server* each : servers) each->ask({"CLIENT", "KILL", "USER", "locker"});
+  }
+  const Servers servers;
+  std::atomic<const char*> password{"old"};
+};
+
+}  // namespace
+
+TEST_CASE("redis login: a function gives the password of each login, and a running service goes on by the next one") {
+  const redis_server server;
+  changing_login login(std::vector{&server});
+  const auto url = server.tcp_url("&credentials=of a test");
+  lock_service locks(url, {.close_limit = 0ms});
+  const auto held = locks.acquire("k", {.ttl = 10s});
+  login.set_password("new");
+  fault why;
+  const auto at = open_store(url);
+  CHECK(at->connect(5s, why) == nullptr);
+  CHECK_THAT(why.text, ContainsSubstring("WRONGPASS"));
+  login.password = "new";
+  login.end_connections();
+  CHECK(renewed(held));
+  CHECK(at->connect(5s, why) != nullptr);
+
+  stores::set_redis_credentials("of a test",
+                                []() -> stores::redis_login { throw std::runtime_error("the vault is shut"); });
+  CHECK(at->connect(5s, why) == nullptr);
+  CHECK_THAT(why.text, ContainsSubstring("credentials=of a test: the vault is shut"));
+  check_refused(server.tcp_url("&credentials=nobody"), "has not called set_redis_credentials() with that name");
+  check_refused(server.tcp_url("&credentials=of a test", "locker:new@"), "takes the place of the user");
+  CHECK_THROWS_AS(stores::set_redis_credentials("", [] { return stores::redis_login{}; }), std::invalid_argument);
+  CHECK_THROWS_AS(stores::set_redis_credentials("none", nullptr), std::invalid_argument);
+}
+
+TEST_CASE("redlock login: a function gives the password of each login at each master") {
+  redis_masters masters(3);
+  std::vector<const redis_server*> all;
+  for (auto& each : masters) all.push_back(&each);
+  changing_login login(all);
+  lock_service locks(masters.url("&credentials=of a test&restart_delay=0"), {.close_limit = 0ms});
+  const auto held = locks.acquire("k", {.ttl = 10s});
+  login.set_password("new");
+  login.password = "new";
+  login.end_connections();
+  CHECK(renewed(held));
+  CHECK(granted(locks.acquire("l")));
 }
 
 TEST_CASE("redis refusals: the rights that docs name are enough") {

@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include "stores/credentials.hpp"
+
 namespace dlock::stores::mysql {
 namespace {
 
@@ -44,35 +46,7 @@ void take_tls(mysql_settings& into, store_url& url) {
   }
 }
 
-struct credentials_registry {
-  base::mutex mutex{};
-  std::map<std::string, std::function<stores::mysql_login()>> all DLOCK_GUARDED_BY(mutex){};
-};
-
-/// Never destroyed: static services may still connect.
-credentials_registry& registered() {
-  static auto* const instance = new credentials_registry;
-  return *instance;
-}
-
-std::function<stores::mysql_login()> find_credentials(const std::string& name) {
-  auto& in = registered();
-  const base::lock_guard lock(in.mutex);
-  const auto found = in.all.find(name);
-  return found == in.all.end() ? nullptr : found->second;
-}
-
-void take_credentials(mysql_settings& into, store_url& url) {
-  into.credentials = url.take_param("credentials");
-  if (into.credentials.empty()) return;
-  if (!into.user.empty() || !into.password.empty()) {
-    bad("credentials= takes the place of the user and the password, and the URL has one");
-  }
-  if (!find_credentials(into.credentials)) {
-    bad(fmt::format("credentials={}: this program has not called set_mysql_credentials() with that name",
-                    into.credentials));
-  }
-}
+constexpr auto set_credentials = "set_mysql_credentials";
 
 void take_hosts(mysql_settings& into, store_url& url) {
   into.socket = url.take_param("socket");
@@ -101,7 +75,8 @@ mysql_settings mysql_settings::take(store_url& url) {
   url.take_param("scheme");  // it chose the reader of this URL
   settings.user = url.user;
   settings.password = url.password;
-  take_credentials(settings, url);
+  settings.credentials =
+      stores::credentials<stores::mysql_login>::take(url, set_credentials, [](const auto& text) { bad(text); });
   // Of mysql:///database too, where no host stands before it.
   settings.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
   if (settings.database.empty()) bad("there is no database: mysql://user@host/database");
@@ -113,7 +88,8 @@ mysql_settings mysql_settings::take(store_url& url) {
 }
 
 stores::mysql_login mysql_settings::login() const {
-  return credentials.empty() ? stores::mysql_login{user, password} : find_credentials(credentials)();
+  return credentials.empty() ? stores::mysql_login{user, password}
+                             : stores::credentials<stores::mysql_login>::find(credentials)();
 }
 
 std::string mysql_settings::where(const store_url::endpoint& host) const {
@@ -181,11 +157,7 @@ void mysql_hosts::refuses(std::size_t host, std::uint64_t seen, clock::time_poin
 namespace dlock::stores {
 
 void set_mysql_credentials(std::string name, std::function<mysql_login()> ask) {
-  if (name.empty()) throw std::invalid_argument("dlock: set_mysql_credentials: the name is empty");
-  if (!ask) throw std::invalid_argument(fmt::format("dlock: set_mysql_credentials: '{}' has no function", name));
-  auto& in = mysql::registered();
-  const base::lock_guard lock(in.mutex);
-  in.all[std::move(name)] = std::move(ask);
+  credentials<mysql_login>::set(mysql::set_credentials, std::move(name), std::move(ask));
 }
 
 }  // namespace dlock::stores

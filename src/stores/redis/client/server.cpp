@@ -92,9 +92,10 @@ std::string server_facts::refusal(const redis_settings& settings) const {
   return {};
 }
 
-greeting::greeting(const redis_settings& settings, std::span<const std::string> scripts)
-    : logs_in_(settings.password.empty() ? 0 : 1) {
-  add_login(text_, settings.user, settings.password);
+greeting::greeting(const redis_settings& settings, std::span<const std::string> scripts) {
+  const auto login = settings.login();
+  add_login(text_, login.user, login.password);
+  logs_in_ = text_.commands();
   text_.add({"SELECT", settings.database});
   text_.add({"CLIENT", "ID"});
   text_.add({"INFO"});
@@ -267,7 +268,7 @@ class examination {
     const auto who = with_.ask({"ACL", "WHOAMI"});
     const auto user = who && !who.is_error() ? std::string(who.text()) : settings_.user;
     if (user != "default") return found_.good("rights", user.empty() ? "not known" : "user " + user);
-    if (!settings_.password.empty()) {
+    if (!settings_.password.empty() || !settings_.credentials.empty()) {
       return found_.note("rights", "user default, with a password", "That user may do everything.",
                          "Make a user as docs/redis.md shows: dlock schema prints the ACL.");
     }

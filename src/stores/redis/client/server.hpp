@@ -41,6 +41,7 @@ std::string_view config_value(const answer& config, std::string_view name);
 /// What each connection begins with: it logs in, asks what server that is, and loads a scheme's scripts.
 class greeting {
  public:
+  /// Throws std::runtime_error: there is no login at present.
   greeting(const redis_settings& settings, std::span<const std::string> scripts);
 
   const command_text& text() const noexcept { return text_; }
@@ -55,7 +56,7 @@ class greeting {
 
  private:
   command_text text_{};
-  std::size_t logs_in_;  ///< how many commands
+  std::size_t logs_in_ = 0;  ///< how many commands
 };
 
 /// Adds AUTH; without a password nothing.

@@ -10,11 +10,14 @@
 #include <stdexcept>
 #include <utility>
 
+#include "stores/credentials.hpp"
+
 namespace dlock::stores::redis {
 namespace {
 
 constexpr std::uint16_t default_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
+constexpr auto set_credentials = "set_redis_credentials";
 
 [[noreturn]] void bad(const std::string& text, const char* scheme = "redis") {
   throw std::invalid_argument(fmt::format("dlock: {} URL: {}", scheme, text));
@@ -104,6 +107,8 @@ redis_settings redis_settings::take(store_url& url, const std::string& default_p
   settings.user = url.user;
   settings.password = url.password;
   if (!settings.user.empty() && settings.password.empty()) bad("a user needs a password");
+  settings.credentials =
+      stores::credentials<stores::redis_login>::take(url, set_credentials, [](const auto& text) { bad(text); });
   // Of redis:///0 too, where no host stands before it.
   settings.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
   if (settings.database.empty()) settings.database = "0";
@@ -120,6 +125,15 @@ redis_settings redis_settings::take(store_url& url, const std::string& default_p
   settings.prefix = url.take_param("prefix", default_prefix);
   if (!settings.prefix.empty() || !default_prefix.empty()) check_prefix(settings.prefix);
   return settings;
+}
+
+stores::redis_login redis_settings::login() const {
+  if (credentials.empty()) return {user, password};
+  try {
+    return stores::credentials<stores::redis_login>::find(credentials)();
+  } catch (const std::exception& problem) {
+    throw std::runtime_error(fmt::format("credentials={}: {}", credentials, problem.what()));
+  }
 }
 
 void redis_settings::take_wake(store_url& url) {
@@ -175,3 +189,11 @@ redlock_settings redlock_settings::parse(store_url url) {
 }
 
 }  // namespace dlock::stores::redis
+
+namespace dlock::stores {
+
+void set_redis_credentials(std::string name, std::function<redis_login()> ask) {
+  credentials<redis_login>::set(redis::set_credentials, std::move(name), std::move(ask));
+}
+
+}  // namespace dlock::stores

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dlock/store_interface/store_url.hpp"
+#include "dlock/stores/redis.hpp"
 #include "stores/redis/client/tls.hpp"
 
 namespace dlock::stores::redis {
@@ -19,6 +20,7 @@ struct redis_settings {
   std::string name{};  ///< the URL without its password
   std::string user{};
   std::string password{};
+  std::string credentials{};                 ///< of set_redis_credentials(), in the place of user and password
   std::vector<store_url::endpoint> hosts{};  ///< never empty; with a socket: one without a name
   std::string socket{};
   std::string database{};  ///< its number
@@ -38,6 +40,8 @@ struct redis_settings {
   /// Takes its parameters out of the URL, so that those of a scheme are left. `default_prefix`: empty if keys need
   /// none.
   static redis_settings take(store_url& url, const std::string& default_prefix = {});
+  /// For a connection that is made now. Throws std::runtime_error: the function of set_redis_credentials() threw.
+  stores::redis_login login() const;
   /// "host:port" or the socket's path, for messages.
   std::string where(const store_url::endpoint& host) const;
 

@@ -37,7 +37,7 @@ redlock_settings settings_of(const redlock_settings& all, const store_url::endpo
 // ---- what all connections share -------------------------------------------------------------------------------------
 
 master::master(const redlock_settings& all, const store_url::endpoint& host)
-    : where(all.where(host)), settings(settings_of(all, host)), hello(settings, {}), host_(host) {}
+    : where(all.where(host)), settings(settings_of(all, host)), host_(host) {}
 
 void master::look_up(stream_socket::clock::time_point now, stream_socket::clock::time_point until,
                      const std::stop_token& cancel) {
@@ -177,10 +177,11 @@ void master_link::connect(clock::time_point now) {
 }
 
 void master_link::greet(clock::time_point now) {
+  asked_.emplace(to_.settings, std::span<const std::string>{});
   state_ = state::greeting;
   link_.emplace(std::move(socket_), 0ms);
   hello_.clear();
-  send(to_.hello.text(), hello_, now);
+  send(asked_->text(), hello_, now);
 }
 
 void master_link::begin(clock::time_point now) {
@@ -251,7 +252,7 @@ void master_link::read(clock::time_point now) {
 void master_link::greeted(clock::time_point now) {
   greeting::result found;
   fault why;
-  if (!to_.hello.judge(hello_, "hello", found, why)) return close(why.text, now, !why.transient);
+  if (!asked_->judge(hello_, "hello", found, why)) return close(why.text, now, !why.transient);
   if (const auto why_not = found.server.refusal(to_.settings); !why_not.empty()) return refuse(why_not, now);
   votes_from_ = to_.votes_from(found.server, now);
   end_ = {number_, found.server.run, found.client};

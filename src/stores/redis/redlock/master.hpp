@@ -21,7 +21,6 @@ class master {
 
   const std::string where;
   const redlock_settings settings;  ///< named by the master too
-  const greeting hello;
   const std::string& host() const noexcept { return host_.host; }
 
   /// Asks the name service, which answers meanwhile.
@@ -157,6 +156,7 @@ class master_link {
   std::deque<pending_reply> pending_{};
   bool late_ = false;
   clock::time_point late_since_{};
+  std::optional<greeting> asked_{};  ///< of this connection
   std::vector<answer> hello_{};
   clock::time_point begun_{};     ///< to connect
   clock::time_point until_{};     ///< to have connected and greeted
