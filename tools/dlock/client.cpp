@@ -14,6 +14,7 @@
 #include "dlock/error.hpp"
 #include "dlock/store_interface/store_url.hpp"
 #include "exit_code.hpp"
+#include "output.hpp"
 #include "url_source.hpp"
 
 namespace dlock::command {
