@@ -28,9 +28,6 @@ struct statement_values {
   std::string_view host{};
   std::int64_t pid = 0;
   std::string_view label{};
-  // SQLite alone:
-  std::int64_t now = 0;  ///< microseconds since boot, read anew for each try
-  std::string_view boot{};
   // Of rows:
   const row_id* row = nullptr;
   std::string_view owner{};

@@ -4,7 +4,7 @@
 /// certain; docs/measurements.md says which rule each of these scenes is the reason for.
 
 #include "contract/backends/mysql/fixtures.hpp"
-#include "stores/mysql/lease_table/rows.hpp"
+#include "stores/mysql/lease_table/batch.hpp"
 #include "stores/mysql/on_connection.hpp"
 #include "support/mysql_global_setting.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/lease_table/rows.hpp"
+#include "stores/mysql/lease_table/batch.hpp"
 
 #include <fmt/format.h>
 
@@ -362,6 +362,14 @@ seen seen_of_key(const mysql_rows::value_type& from) {
   return row.shown();
 }
 
+/// Likewise with the columns of mysql_row_sql::poll().
+seen seen_of_row(const mysql_row_sql& sql, const row_table& table, const mysql_rows::value_type& from) {
+  mysql_polled_row row;
+  const auto fields = row.fields();
+  for (std::size_t i = 0; i != fields.size(); ++i) fields[i].put(from.at(i + 1));
+  return row.shown(table, sql.tables());
+}
+
 /// False: a row that the server can't look at must not keep the others from their answers.
 bool poll_all(batch& b) {
   const auto text = poll_text(b);
@@ -375,9 +383,7 @@ bool poll_all(batch& b) {
   for (const auto& row : found) {
     for_requests(b, row, [&](std::size_t i) {
       b.replies[i].result = outcome::yes;
-      b.replies[i].holder = b.of_keys()
-                                ? seen_of_key(row)
-                                : seen_in_row(b.row_sql, *b.requests[i].row->table, {row.begin() + 1, row.end()});
+      b.replies[i].holder = b.of_keys() ? seen_of_key(row) : seen_of_row(b.row_sql, *b.requests[i].row->table, row);
     });
   }
   return true;

@@ -59,6 +59,22 @@ seen mysql_polled_row::shown(const row_table& table, sql::tables_id tables) cons
   return now;
 }
 
+void lease_values::assign(const sql::statement_values& from) noexcept {
+  key.assign(from.key);
+  session.assign(bytes_of(from.session));
+  holder.assign(bytes_of(from.holder));
+  nonce = from.nonce;
+  fence = from.fence;
+  seen_fence = from.seen_fence;
+  own_ttl = from.own_ttl;
+  no_own_ttl = from.no_own_ttl;
+  min_hold = from.min_hold;
+  ttl = from.ttl;
+  pid = from.pid;
+  host.assign(from.host);
+  label.assign(from.label);
+}
+
 mysql_statement make_statement(const sql::statement_text& text, lease_values& values) {
   std::vector<mysql_field> fields;
   fields.reserve(text.parameters.size());
@@ -68,7 +84,7 @@ mysql_statement make_statement(const sql::statement_text& text, lease_values& va
 
 lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, const mysql_row_sql& rows,
                                    mysql_hosts& hosts)
-    : mysql_connection(std::move(from), hosts), prefix_(sql.names().prefix()), row_sql_(rows) {
+    : mysql_connection(std::move(from), hosts), sql_(sql), row_sql_(rows) {
   statements_.reserve(statement_count);
   for (std::size_t i = 0; i != statement_count; ++i) {
     const bool quick = !quick_prefix().empty();
@@ -79,17 +95,8 @@ lease_connection::lease_connection(mysql_opened from, const lease_sql& sql, cons
 /// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
 void lease_connection::explain(fault& why) const {
   constexpr int no_such_table = 1146;
-  if (why.native != no_such_table || why.text.find("." + prefix_) == std::string::npos) return;
+  if (why.native != no_such_table || why.text.find("." + sql_.names().prefix()) == std::string::npos) return;
   why.text += ": open the store once with schema=create to make the lock tables";
-}
-
-reply lease_connection::poll() {
-  reply answer;
-  mysql_poll_row row;
-  const auto fields = row.fields();
-  answer.result = fetch(statement(statement_id::poll), fields, answer.why);
-  if (answer.result == outcome::yes) answer.holder = row.shown();
-  return answer;
 }
 
 template <class Use>
@@ -113,19 +120,68 @@ auto lease_connection::with_statement(sql::row_statement which, const sql::state
   return with_values(once);
 }
 
-reply lease_connection::change(sql::row_statement which, const sql::statement_values& values, bool ours,
-                               row_wait if_locked) {
-  return with_statement(which, values, [&](mysql_statement& statement) { return change(statement, ours, if_locked); });
+reply lease_connection::change(statement_id which, const sql::statement_values& values, sql::sending how) {
+  values_.assign(values);
+  return change(statement(which), how.ours, how.if_locked);
+}
+
+reply lease_connection::change(sql::row_statement which, const sql::statement_values& values, sql::sending how) {
+  return with_statement(which, values,
+                        [&](mysql_statement& statement) { return change(statement, how.ours, how.if_locked); });
 }
 
 reply lease_connection::poll(const sql::statement_values& values) {
+  if (values.row != nullptr) return poll_row(values);
+  values_.assign(values);
+  reply answer;
+  mysql_poll_row row;
+  const auto fields = row.fields();
+  answer.result = fetch(statement(statement_id::poll), fields, answer.why);
+  if (answer.result == outcome::yes) answer.holder = row.shown();
+  return answer;
+}
+
+reply lease_connection::poll_row(const sql::statement_values& values) {
   reply answer;
   mysql_polled_row row;
   const auto fields = row.fields();
   answer.result = with_statement(sql::row_statement::poll, values,
                                  [&](mysql_statement& statement) { return fetch(statement, fields, answer.why); });
-  if (answer.result == outcome::yes) answer.holder = row.shown(*values.row->table, row_sql_.tables());
+  if (answer.result == outcome::yes) answer.holder = row.shown(*values.row->table, tables());
   return answer;
+}
+
+std::string lease_connection::written_out(statement_id which, const sql::statement_values& values) {
+  values_.assign(values);
+  return statement(which).written_out();
+}
+
+/// A trigger keeps LAST_INSERT_ID from telling it.
+[[gnu::cold]] void lease_connection::read_fence(const request& asked, reply& grant) {
+  tell_fence(
+      *this,
+      [&] {
+        if (asked.row != nullptr) return row_sql_.fence_of(asked);
+        return sql::write_values(sql_.text(text_id::granted_fence), {{"key", mysql_literal(asked.resource)},
+                                                                     {"session", mysql_literal(asked.session)},
+                                                                     {"nonce", std::to_string(asked.nonce)}});
+      },
+      grant);
+}
+
+/// For a user who may write in spite of read_only: the answer that all others get from the server (1290).
+[[gnu::cold]] void lease_connection::doubt(reply& no) {
+  mysql_rows rows;
+  fault why;
+  ++no.statements;
+  if (query("SELECT CONCAT(@@global.read_only) IN ('0', 'OFF')", "read_only", &rows, nullptr, why) != outcome::yes ||
+      rows.empty() || rows.at(0).at(0).value_or("1") != "0") {
+    return;
+  }
+  constexpr unsigned read_only = 1290;
+  no.result = outcome::failed;
+  no.why = make_mysql_fault(read_only, "HY000", "read_only is on: this server is a replica or takes no writes", "lock");
+  note_error(no.why);
 }
 
 bool lease_connection::fits(const std::string& text) {

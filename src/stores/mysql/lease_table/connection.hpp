@@ -8,16 +8,19 @@
 #include <vector>
 
 #include "stores/mysql/client/connection.hpp"
+#include "stores/mysql/client/errors.hpp"
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/statement.hpp"
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/sql.hpp"
 #include "stores/sql/row_statements.hpp"
 #include "stores/sql/statement_values.hpp"
+#include "stores/sql/verbs.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
-/// Room for all parameters of the prepared statements, one for each connection: they are bound once, to these places.
+/// Room for all parameters of the prepared statements about lock tables, one for each connection: they are bound once,
+/// to these places.
 struct lease_values {
   mysql_bytes<255> key{};
   mysql_bytes<16> session{};
@@ -32,6 +35,8 @@ struct lease_values {
   std::int64_t pid = 0;
   mysql_bytes<1020> host{};  // characters of utf8mb4 have up to four bytes
   mysql_bytes<256> label{};
+
+  void assign(const sql::statement_values& from) noexcept;
 };
 
 /// The row that poll reads.
@@ -87,29 +92,29 @@ struct prepared_row {
 /// A statement whose parameters are those values. Both must outlive it.
 mysql_statement make_statement(const sql::statement_text& text, lease_values& values);
 
-/// A connection with the prepared statements of the lock tables and room for their parameters.
-class lease_connection final : public mysql_connection {
+/// A connection with the prepared statements of the lock tables and of rows.
+class lease_connection final : public mysql_connection, public sql::verb_connection {
  public:
   /// All must outlive it. Throws as mysql_connection does.
   lease_connection(mysql_opened from, const lease_sql& sql, const mysql_row_sql& rows, mysql_hosts& hosts);
 
   void explain(fault& why) const override;
 
-  /// Where the parameters of the next run() go.
-  lease_values& values() noexcept { return values_; }
-
   using mysql_connection::change;
-  reply change(statement_id which, bool ours, row_wait if_locked = row_wait::avoid) {
-    return change(statement(which), ours, if_locked);
+  reply change(statement_id which, const sql::statement_values& values, sql::sending how) override;
+  reply change(sql::row_statement which, const sql::statement_values& values, sql::sending how) override;
+  reply poll(const sql::statement_values& values) override;
+  sql::tables_id tables() const noexcept override { return row_sql_.tables(); }
+  const sql::table_names& names() const noexcept override { return sql_.names(); }
+  reply refuse(std::string text) const override { return mysql::refuse(std::move(text)); }
+  bool is_there(const fault& why) const noexcept override {
+    return why.native == static_cast<int>(mysql_duplicate_key);
   }
-  /// With what is in values().
-  std::string written_out(statement_id which) { return statement(which).written_out(); }
-  /// Who holds the key in values().
-  reply poll();
-  /// A change of the row that the values name.
-  reply change(sql::row_statement which, const sql::statement_values& values, bool ours, row_wait if_locked);
-  /// Who holds it.
-  reply poll(const sql::statement_values& values);
+  void read_fence(const request& asked, reply& grant) override;
+  void doubt(reply& no) override;
+
+  /// The text of a statement about a key, with these values.
+  std::string written_out(statement_id which, const sql::statement_values& values);
   /// Whether the server takes a text of that size (max_allowed_packet). A text that is larger would cost the
   /// connection. Large texts cost one statement the first time.
   bool fits(const std::string& text);
@@ -122,7 +127,9 @@ class lease_connection final : public mysql_connection {
   template <class Use>
   auto with_statement(sql::row_statement which, const sql::statement_values& values, Use&& use);
 
-  const std::string prefix_;  // of the names of the tables
+  reply poll_row(const sql::statement_values& values);
+
+  const lease_sql& sql_;
   lease_values values_{};
   std::size_t largest_text_ = 0;  // 0: not asked yet
   std::vector<mysql_statement> statements_{};

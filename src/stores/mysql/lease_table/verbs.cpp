@@ -9,106 +9,12 @@
 
 #include "stores/mysql/client/reply_or_in_doubt.hpp"
 #include "stores/mysql/client/text.hpp"
-#include "stores/mysql/lease_table/rows.hpp"
+#include "stores/mysql/lease_table/batch.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 
 namespace {
-
-void fill(lease_values& to, const request& from) noexcept {
-  to.key.assign(from.resource);
-  to.session.assign(bytes_of(from.session));
-  to.nonce = from.nonce;
-  to.fence = from.fence;
-  to.own_ttl = from.ttl.count();
-  to.no_own_ttl = from.kind == lease_kind::session && from.action != verb::extend;
-  to.min_hold = from.min_hold.count();
-  if (from.expected == nullptr) return;
-  to.holder.assign(bytes_of(from.expected->holder));
-  to.seen_fence = from.expected->fence;
-}
-
-/// Of a grant: a trigger keeps LAST_INSERT_ID from telling its fence.
-[[gnu::cold]] void read_fence(lease_connection& on, const lease_sql& statements, const request& asked, reply& answer) {
-  tell_fence(
-      on,
-      [&] {
-        return sql::write_values(statements.text(text_id::granted_fence), {{"key", mysql_literal(asked.resource)},
-                                                                           {"session", mysql_literal(asked.session)},
-                                                                           {"nonce", std::to_string(asked.nonce)}});
-      },
-      answer);
-}
-
-/// LAST_INSERT_ID's value means something only if the condition held.
-void complete_grant(lease_connection& on, const lease_sql& statements, const request& asked, reply& answer) {
-  if (answer.result == outcome::yes && answer.fence == 0) read_fence(on, statements, asked, answer);
-}
-
-reply granted(lease_connection& on, const lease_sql& statements, statement_id which, const request& asked) {
-  reply answer = on.change(which, false, asked.if_locked);
-  complete_grant(on, statements, asked, answer);
-  return answer;
-}
-
-/// What a "no" becomes for a user who may write in spite of read_only: the answer that all others get from the server
-/// (1290).
-[[gnu::cold]] void refuse_if_demoted(lease_connection& on, reply& answer) {
-  mysql_rows rows;
-  fault why;
-  ++answer.statements;
-  if (on.query("SELECT CONCAT(@@global.read_only) IN ('0', 'OFF')", "read_only", &rows, nullptr, why) != outcome::yes ||
-      rows.empty() || rows.at(0).at(0).value_or("1") != "0") {
-    return;
-  }
-  constexpr unsigned read_only = 1290;
-  answer.result = outcome::failed;
-  answer.why =
-      make_mysql_fault(read_only, "HY000", "read_only is on: this server is a replica or takes no writes", "lock");
-  on.note_error(answer.why);
-}
-
-/// A take that follows a poll should have been granted: its "no" may come of that.
-void check_take(lease_connection& on, const request& asked, reply& answer) {
-  if (answer.result == outcome::no && asked.polled) refuse_if_demoted(on, answer);
-}
-
-reply take(lease_connection& on, const lease_sql& statements, const request& asked) {
-  reply answer = granted(on, statements, statement_id::take, asked);
-  check_take(on, asked, answer);
-  return answer;
-}
-
-reply insert(lease_connection& on, const lease_sql& statements, const request& asked) {
-  reply answer = granted(on, statements, statement_id::insert, asked);
-  if (answer.result != outcome::no) return unless_there(std::move(answer));
-  return refuse(fmt::format("insert: table {} has no row with id 1: open the store with schema=create to repair it",
-                            statements.names().table("floor")));
-}
-
-reply execute_one(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows, const request& asked) {
-  if (asked.row != nullptr) return execute_on_row(on, rows, asked);
-  fill(on.values(), asked);
-  switch (asked.action) {
-    case verb::take: return take(on, statements, asked);
-    case verb::insert: return insert(on, statements, asked);
-    case verb::poll: return on.poll();
-    case verb::take_over: return granted(on, statements, statement_id::take_over, asked);
-    case verb::extend: return on.change(statement_id::extend, true, asked.if_locked);
-    case verb::release: {
-      const bool later = asked.min_hold.count() > 0;
-      return on.change(later ? statement_id::release_min_hold : statement_id::release, true, asked.if_locked);
-    }
-    case verb::cancel: return on.change(statement_id::cancel, true, asked.if_locked);
-    case verb::pass_on: return granted(on, statements, statement_id::pass_on, asked);
-  }
-  return refuse("no such verb");
-}
-
-[[gnu::cold]] reply refuse_key(std::size_t size) {
-  return refuse(fmt::format("a key of {} bytes: 1 to 255 are possible", size));
-}
 
 reply ask_for_row(lease_connection& on, const lease_sql& statements, const mysql_row_sql& rows, const request& asked) {
   const auto text = asked.row != nullptr ? rows.ask(*asked.row)
@@ -125,27 +31,24 @@ reply mysql_store::in_order(native& with, const request& asked) {
   auto answer = asked.action == verb::poll ? poll_in_order(with, asked) : take_in_order(with, asked);
   if (answer.result != outcome::failed || !tables_.waiters.bells().note_unreadable(answer.why)) return answer;
   const auto before = answer.statements;
-  answer = execute_one(with, tables_.sql, tables_.row_sql, asked);
+  answer = sql::execute(with, asked);
   answer.statements += before;
   return answer;
 }
 
 reply mysql_store::take_in_order(native& with, const request& asked) {
-  fill(with.values(), asked);
-  const auto text = with.written_out(asked.action == verb::take ? statement_id::take : statement_id::take_over) + " " +
+  const sql::request_values values(asked, tables_.row_sql.tables());
+  const auto text = with.written_out(sql::statement_of(asked), values) + " " +
                     sql::write_values(tables_.sql.text(text_id::after_others),
                                       {{"key", mysql_literal(asked.resource)},
                                        {"bell", mysql_literal(tables_.waiters.bells().own())},
                                        {"registered", asked.registered ? "1" : "0"}});
-  auto answer = with.change(text, "take in order");
-  complete_grant(with, tables_.sql, asked, answer);
-  check_take(with, asked, answer);
-  return answer;
+  return sql::check_grant(with, asked, with.change(text, "take in order"));
 }
 
 /// Who is to have the key first matters only if somebody can have it.
 reply mysql_store::poll_in_order(native& with, const request& asked) {
-  auto answer = execute_one(with, tables_.sql, tables_.row_sql, asked);
+  auto answer = sql::execute(with, asked);
   const auto& holder = answer.holder;
   if (answer.result != outcome::yes || (holder.holder && !holder.gone && !holder.expired)) return answer;
   const auto text = sql::write_values(tables_.sql.text(text_id::others_first),
@@ -182,7 +85,7 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
                                                                             {"bell", bell}});
   auto answer = with.change(std::string(with.prefix_for(asked)) + text, "release");
   if (answer.result == outcome::failed && tables_.waiters.bells().note_unreadable(answer.why)) {
-    answer = execute_one(with, tables_.sql, tables_.row_sql, asked);
+    answer = sql::execute(with, asked);
     ++answer.statements;
     return answer;
   }
@@ -218,9 +121,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   for (std::size_t i = 0; i != requests.size(); ++i) {
     const auto& asked = requests[i];
     replies[i] = reply_or_in_doubt(with, "lock", [&] {
-      if (asked.row == nullptr && (asked.resource.empty() || asked.resource.size() > with.values().key.bytes.size())) {
-        return refuse_key(asked.resource.size());
-      }
+      if (!sql::is_fit(asked)) return sql::execute(with, asked);  // refused in words
       if (with.asks_first(asked)) {
         auto said = ask_for_row(with, tables_.sql, tables_.row_sql, asked);
         if (said.result != outcome::yes) return said;
@@ -229,7 +130,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
       if (asked.action == verb::release && tables_.waiters.bells().looks(with, asked))
         return release_and_wake(with, asked);
       if (asked.in_order && tables_.knows_waiters(with)) return in_order(with, asked);
-      return execute_one(with, tables_.sql, tables_.row_sql, asked);
+      return sql::execute(with, asked);
     });
     if (asked.action == verb::cancel)
       tables_.waiters.bells().ring_first(with, requests.subspan(i, 1), replies.subspan(i, 1));
@@ -239,27 +140,11 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
 
 reply mysql_store::session(connection& on, session_verb action, const session_record& of) noexcept {
   return work_on<lease_connection>(on, "session", [&](auto& with) {
-    auto& values = with.values();
-    values.session.assign(bytes_of(of.id));
-    values.ttl = of.ttl.count();
-    switch (action) {
-      case session_verb::open:
-        // What follows may be a claim of rows, in a transaction of the application's. If this fails, the claim says
-        // why.
-        static_cast<void>(tables_.read_id(with));
-        values.host.assign(clip_utf8(of.host, 255));
-        values.pid = of.pid;
-        values.label.assign(clip_utf8(of.label, 64));
-        return unless_there(with.change(statement_id::session_open, true));
-      case session_verb::renew: {
-        reply answer = with.change(statement_id::session_renew, true);
-        if (answer.result == outcome::no) refuse_if_demoted(with, answer);
-        return answer;
-      }
-      case session_verb::remove_expired: return with.change(statement_id::session_remove_expired, true);
-      case session_verb::close: return with.change(statement_id::session_close, true);
-    }
-    return refuse("no such session verb");
+    // What follows may be a claim of rows, in a transaction of the application's. If this fails, the claim says why.
+    if (action != session_verb::open) return sql::execute(with, action, of);
+    static_cast<void>(tables_.read_id(with));
+    const auto host = clip_utf8(of.host, 255), label = clip_utf8(of.label, 64);
+    return sql::execute(with, action, {.id = of.id, .ttl = of.ttl, .host = host, .pid = of.pid, .label = label});
   });
 }
 

@@ -145,13 +145,13 @@ reply sqlite_connection::read(const sql::sql_text& statement, sql::sql_values va
 }
 
 reply sqlite_connection::change(const sql::sql_text& statement, sql::sql_values values) {
-  if (writing_ != nullptr) return change(*writing_, statement, values);
+  if (writing_ != nullptr) return change_in(*writing_, statement, values);
   sqlite_busy_retry retry(*this, lane::write);
   writing alone{retry};
-  return change(alone, statement, values);
+  return change_in(alone, statement, values);
 }
 
-reply sqlite_connection::change(writing& in, const sql::sql_text& statement, sql::sql_values values) {
+reply sqlite_connection::change_in(writing& in, const sql::sql_text& statement, sql::sql_values values) {
   std::uint64_t number = 0;
   const auto bind = [&](sqlite_statement& to, std::int64_t now) {
     number = 0;

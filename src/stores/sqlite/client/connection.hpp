@@ -77,7 +77,7 @@ class sqlite_connection : public sql::sql_connection {
     std::map<std::string, sqlite_statement, std::less<>> statements{};
   };
 
-  reply change(writing& in, const sql::sql_text& statement, sql::sql_values values);
+  reply change_in(writing& in, const sql::sql_text& statement, sql::sql_values values);
   /// SQLITE_OK, or why the file can't be opened.
   int connect(bool create);
   /// Settings, and what can't work. False: `why` says it.

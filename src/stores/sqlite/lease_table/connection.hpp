@@ -11,6 +11,7 @@
 
 #include "stores/sql/row_statements.hpp"
 #include "stores/sql/schema.hpp"
+#include "stores/sql/verbs.hpp"
 #include "stores/sqlite/client/connection.hpp"
 #include "stores/sqlite/client/errors.hpp"
 #include "stores/sqlite/client/file.hpp"
@@ -65,28 +66,48 @@ struct prepared_row {
 };
 
 /// A connection with the prepared statements of the lock tables, and those of the application's tables used last.
-class lease_connection final : public sqlite_connection {
+class lease_connection final : public sqlite_connection, public sql::verb_connection {
  public:
   explicit lease_connection(const std::shared_ptr<lease_file>& file) : sqlite_connection(file), file_(*file) {}
 
   using sqlite_connection::run;
-  /// Runs a statement of the lock tables to its end: begin() before each try, when values.now is set, and
-  /// row(statement) for each row.
+  /// Runs a statement of the lock tables to its end: begin(now) before each try and row(statement) for each row.
   template <class Begin, class Row>
-  int run(statement_id which, sqlite_busy_retry& retry, statement_values& values, Begin&& begin, Row&& row) {
+  int run(statement_id which, sqlite_busy_retry& retry, const statement_values& values, Begin&& begin, Row&& row) {
     const auto& text = file_.sql.statement(which);
     const auto give = [&](sqlite_statement& to, std::int64_t now) {
-      values.now = now;
-      begin();
-      bind(to, text, values);
+      begin(now);
+      bind(to, text, values, {now, file_.boot});
     };
     return run(statements_[static_cast<std::size_t>(which)], text.sql, retry, give, row);
   }
-  /// One that shows no row.
-  int run(statement_id which, sqlite_busy_retry& retry, statement_values& values) {
-    return run(
-        which, retry, values, [] {}, [](const sqlite_statement&) {});
-  }
+  /// How the statements of verbs wait for the file while it exists.
+  class verb_retry {
+   public:
+    template <class... Limit>
+    verb_retry(lease_connection& of, lane lane, Limit... limit) : of_(of), retry_(of, lane, limit...) {
+      of_.retry_ = &retry_;
+    }
+    ~verb_retry() { of_.retry_ = nullptr; }
+    verb_retry(const verb_retry&) = delete;
+    verb_retry& operator=(const verb_retry&) = delete;
+    sqlite_busy_retry& get() noexcept { return retry_; }
+
+   private:
+    lease_connection& of_;
+    sqlite_busy_retry retry_;
+  };
+
+  using sqlite_connection::change;
+  reply change(statement_id which, const statement_values& values, sql::sending how) override;
+  reply change(sql::row_statement which, const statement_values& values, sql::sending how) override;
+  reply poll(const statement_values& values) override;
+  sql::tables_id tables() const noexcept override { return file_.tables(); }
+  const sql::table_names& names() const noexcept override { return file_.names; }
+  reply refuse(std::string text) const override;
+  bool is_there(const fault& why) const noexcept override { return why.native == SQLITE_CONSTRAINT_PRIMARYKEY; }
+  void read_fence(const request&, reply&) override {}  // RETURNING always tells it
+  void doubt(reply&) override {}
 
   /// The statement that looks at many keys.
   template <class Bind, class Row>
@@ -106,17 +127,21 @@ class lease_connection final : public sqlite_connection {
     if (why.text.find("no such table: " + file_.names.prefix()) == std::string::npos) return;
     why.text += ": open the store once with schema=create to make the lock tables";
   }
-  sql::row_statements<prepared_row>& rows() noexcept { return rows_; }
 
  private:
+  prepared_row& of_row(sql::row_statement which, const row_id& row);
+  reply change(sqlite_statement& statement, const sql::statement_text& text, const statement_values& values);
+  reply poll_row(const statement_values& values);
+
   lease_file& file_;  // the base keeps it
   std::array<sqlite_statement, statement_count> statements_{};
   sqlite_statement poll_all_{};
   sql::row_statements<prepared_row> rows_{};
+  sqlite_busy_retry* retry_ = nullptr;  // of the verbs
 };
 
-/// One request about a row of the application's that is locked in place. Throws only std::bad_alloc.
-reply run_row(lease_connection& connection, sqlite_busy_retry& retry, const request& q);
+/// The holder in a row with the columns of the statement `poll`.
+seen holder_in_key(const sqlite_statement& row, std::int64_t now);
 
 /// Calls `body` on a connection that may be used; what it throws becomes the reply.
 template <class Body>

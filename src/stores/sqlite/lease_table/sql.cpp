@@ -86,12 +86,13 @@ void bind_id(sqlite_statement& to, int at, const row_value& value) noexcept {
 }  // namespace
 
 void bind(sqlite_statement& to, const sql::statement_text& text, const statement_values& values,
-          const row_times* times) noexcept {
+          const own_values& own) noexcept {
+  const auto* const times = own.rows;
   int at = 0;
   for (const auto number : text.parameters) {
     ++at;
     switch (static_cast<parameter>(number)) {
-      case parameter::now: times != nullptr ? times->bind_now(to, at) : to.bind(at, values.now); break;
+      case parameter::now: times != nullptr ? times->bind_now(to, at) : to.bind(at, own.now); break;
       case parameter::key: to.bind_blob(at, values.key); break;
       case parameter::session: to.bind_id(at, values.session); break;
       case parameter::nonce: to.bind(at, values.nonce); break;
@@ -105,7 +106,7 @@ void bind(sqlite_statement& to, const sql::statement_text& text, const statement
       case parameter::host: to.bind_text(at, values.host); break;
       case parameter::pid: to.bind(at, values.pid); break;
       case parameter::label: to.bind_text(at, values.label); break;
-      case parameter::boot: to.bind_text(at, values.boot); break;
+      case parameter::boot: to.bind_text(at, own.boot); break;
       case parameter::owner: to.bind_text(at, values.owner); break;
       case parameter::verified_owner: to.bind_text(at, values.verified_owner); break;
       case parameter::seen_owner: to.bind_text(at, values.seen_owner); break;

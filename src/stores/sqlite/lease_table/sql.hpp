@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stores/sql/lease_sql.hpp"
@@ -36,9 +38,15 @@ class row_times {
   std::string now_text_{}, end_text_{};  // of a shared expiry column
 };
 
-/// Gives a statement, prepared from that text, what it has as parameters. `times`: of one about a row.
+/// What this process adds to the values of a statement.
+struct own_values {
+  std::int64_t now;  ///< microseconds since boot, read anew for each try
+  std::string_view boot;
+  const row_times* rows = nullptr;  ///< of a statement about a row
+};
+/// Gives a statement, prepared from that text, what it has as parameters.
 void bind(sqlite_statement& to, const sql::statement_text& text, const statement_values& values,
-          const row_times* times = nullptr) noexcept;
+          const own_values& own) noexcept;
 
 /// What the templates say of a key, in the tables of these names, which must outlive it.
 sql::dictionary key_words(const sql::table_names& names);

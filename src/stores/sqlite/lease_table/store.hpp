@@ -129,7 +129,7 @@ class sqlite_store final : public store {
   void note_done(std::span<const request> requests, std::span<reply> replies, bool late) noexcept;
   void execute_all(lease_connection& link, std::span<const request> requests, std::span<reply> replies);
   /// take, take_over and poll with request::in_order.
-  reply in_order(lease_connection& link, sqlite_busy_retry& retry, const request& asked);
+  reply in_order(lease_connection& link, const request& asked);
 
   std::shared_ptr<lease_file> file_;
   store_listeners listeners_{};

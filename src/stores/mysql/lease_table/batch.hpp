@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
+/// Several requests by one statement.
+
 #include <span>
-#include <vector>
 
 #include "dlock/store_interface/store_types.hpp"
 #include "stores/mysql/lease_table/connection.hpp"
@@ -11,14 +11,6 @@
 #include "stores/mysql/lease_table/sql.hpp"
 
 namespace dlock::stores::mysql::lease_table {
-
-/// Executes a request whose `row` is set: one statement.
-reply execute_on_row(lease_connection& connection, const mysql_row_sql& sql, const request& request);
-
-/// What the columns of mysql_row_sql::poll() show.
-seen seen_in_row(const mysql_row_sql& sql, const row_table& table, const mysql_rows::value_type& row);
-
-// ---- several requests by one statement ------------------------------------------------------------------------------
 
 /// Whether execute_in_one() can do them: all about keys, or all about rows of one table; polls, or of one session with
 /// one ttl and no min_hold takes, releases, cancels, inserts of keys, or extensions of rows.
