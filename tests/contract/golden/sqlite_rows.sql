@@ -24,8 +24,7 @@ UPDATE "order 1" SET "lock_owner" = :owner, "lock_fence" = COALESCE("lock_fence"
 UPDATE "order 1" SET "lock_owner" = NULL, "lock_expires_at_us" = NULL WHERE "id" = :id1 AND "lock_owner" IN (:owner, :verified_owner) AND "lock_fence" = :fence
 == rows, kind 0, 1: cancel: of another's -> 1 no
 UPDATE "order 1" SET "lock_owner" = NULL, "lock_expires_at_us" = NULL WHERE "id" = :id1 AND "lock_owner" IN (:owner, :verified_owner)
-== rows, kind 0, 1: pass on -> 1 no
-SELECT "lock_owner", "lock_fence", "lock_expires_at_us" FROM "order 1" WHERE "id" = :id1
+== rows, kind 0, 1: pass on -> 1 failed
 == rows, kind 0, 1: release -> 1 yes
 UPDATE "order 1" SET "lock_owner" = NULL, "lock_expires_at_us" = NULL WHERE "id" = :id1 AND "lock_owner" IN (:owner, :verified_owner) AND "lock_fence" = :fence
 == rows, kind 0, 1: poll: free -> 1 yes
@@ -158,12 +157,9 @@ BEGIN IMMEDIATE
 UPDATE "order 1" SET "lock_owner" = NULL, "lock_expires_at_us" = NULL WHERE "id" = :id1 AND "lock_owner" IN (:owner, :verified_owner)
 --
 COMMIT
-== rows, kind 0, 2: pass on -> 2 no
+== rows, kind 0, 2: pass on -> 2 failed
 BEGIN IMMEDIATE
--- 2 times:
-SELECT "lock_owner", "lock_fence", "lock_expires_at_us" FROM "order 1" WHERE "id" = :id1
---
-COMMIT
+ROLLBACK
 == rows, kind 0, 2: release -> 2 yes
 BEGIN IMMEDIATE
 -- 2 times:
@@ -424,12 +420,9 @@ BEGIN IMMEDIATE
 UPDATE "order 1" SET "lock_owner" = NULL, "lock_expires_at_us" = NULL WHERE "id" = :id1 AND "lock_owner" IN (:owner, :verified_owner)
 --
 COMMIT
-== rows, kind 0, 64: pass on -> 64 no
+== rows, kind 0, 64: pass on -> 64 failed
 BEGIN IMMEDIATE
--- 64 times:
-SELECT "lock_owner", "lock_fence", "lock_expires_at_us" FROM "order 1" WHERE "id" = :id1
---
-COMMIT
+ROLLBACK
 == rows, kind 0, 64: release -> 64 yes
 BEGIN IMMEDIATE
 -- 64 times:
@@ -679,7 +672,7 @@ UPDATE "order 1" SET "lock_owner" = NULL, "lock_expires_at_us" = NULL WHERE "id"
 == rows, kind 0, 1: take: in order, registered -> 1 no
 == rows, kind 0, 1: release: of another's -> 1 no
 == rows, kind 0, 1: cancel: of another's -> 1 no
-== rows, kind 0, 1: pass on -> 1 no
+== rows, kind 0, 1: pass on -> 1 failed
 == rows, kind 0, 1: release -> 1 yes
 == rows, kind 0, 1: poll: free -> 1 yes
 == rows, kind 0, 1: take: free -> 1 yes
@@ -725,7 +718,7 @@ UPDATE "order 1" SET "lock_owner" = NULL, "lock_expires_at_us" = NULL WHERE "id"
 == rows, kind 0, 2: take: in order, registered -> 2 no
 == rows, kind 0, 2: release: of another's -> 2 no
 == rows, kind 0, 2: cancel: of another's -> 2 no
-== rows, kind 0, 2: pass on -> 2 no
+== rows, kind 0, 2: pass on -> 2 failed
 == rows, kind 0, 2: release -> 2 yes
 == rows, kind 0, 2: poll: free -> 2 yes
 == rows, kind 0, 2: take: free -> 2 yes
@@ -771,7 +764,7 @@ UPDATE "order 1" SET "lock_owner" = NULL, "lock_expires_at_us" = NULL WHERE "id"
 == rows, kind 0, 64: take: in order, registered -> 64 no
 == rows, kind 0, 64: release: of another's -> 64 no
 == rows, kind 0, 64: cancel: of another's -> 64 no
-== rows, kind 0, 64: pass on -> 64 no
+== rows, kind 0, 64: pass on -> 64 failed
 == rows, kind 0, 64: release -> 64 yes
 == rows, kind 0, 64: poll: free -> 64 yes
 == rows, kind 0, 64: take: free -> 64 yes
@@ -834,7 +827,7 @@ UPDATE "order 1" SET "lock_owner" = '', "lock_expires_at_us" = NULL WHERE "id" =
 == rows, kind 0, 1: take: in order, registered -> 1 no
 == rows, kind 0, 1: release: of another's -> 1 no
 == rows, kind 0, 1: cancel: of another's -> 1 no
-== rows, kind 0, 1: pass on -> 1 no
+== rows, kind 0, 1: pass on -> 1 failed
 == rows, kind 0, 1: release -> 1 yes
 == rows, kind 0, 1: poll: free -> 1 yes
 == rows, kind 0, 1: take: free -> 1 yes
@@ -880,7 +873,7 @@ UPDATE "order 1" SET "lock_owner" = '', "lock_expires_at_us" = NULL WHERE "id" =
 == rows, kind 0, 2: take: in order, registered -> 2 no
 == rows, kind 0, 2: release: of another's -> 2 no
 == rows, kind 0, 2: cancel: of another's -> 2 no
-== rows, kind 0, 2: pass on -> 2 no
+== rows, kind 0, 2: pass on -> 2 failed
 == rows, kind 0, 2: release -> 2 yes
 == rows, kind 0, 2: poll: free -> 2 yes
 == rows, kind 0, 2: take: free -> 2 yes
@@ -926,7 +919,7 @@ UPDATE "order 1" SET "lock_owner" = '', "lock_expires_at_us" = NULL WHERE "id" =
 == rows, kind 0, 64: take: in order, registered -> 64 no
 == rows, kind 0, 64: release: of another's -> 64 no
 == rows, kind 0, 64: cancel: of another's -> 64 no
-== rows, kind 0, 64: pass on -> 64 no
+== rows, kind 0, 64: pass on -> 64 failed
 == rows, kind 0, 64: release -> 64 yes
 == rows, kind 0, 64: poll: free -> 64 yes
 == rows, kind 0, 64: take: free -> 64 yes
