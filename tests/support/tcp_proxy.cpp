@@ -143,7 +143,8 @@ struct tcp_proxy::state {
   void share(connection_pair& pair) {
     std::array<char, 4> head{};
     pair.at_rest = false;
-    pair.commanded = ::recv(*pair.client, head.data(), head.size(), MSG_PEEK) == head.size() && head[3] == 0;
+    pair.commanded =
+        ::recv(*pair.client, head.data(), head.size(), MSG_PEEK) == static_cast<ssize_t>(head.size()) && head[3] == 0;
     if (!pair.commanded) return;
     for (auto& other : pairs) {
       if (&other != &pair && other.at_rest) return pair.server.swap(other.server);
