@@ -37,7 +37,7 @@ mistake docs/errors.md 's/#when-a-lease-is-lost/#when-a-lease-is-found/' 'link t
 printf '# A page\n' >docs/nowhere.md
 expected+=('README.md:1: no link to docs/nowhere.md')
 
-mistake CONTRIBUTING.md 's#`src/base/lock_options.cpp`: `settled#`src/base/look_options.cpp`: `settled#' 'there is no src/base/look_options.cpp'
+mistake CONTRIBUTING.md 's#`field_check` in `src/base/lock_options.cpp`#`field_check` in `src/base/look_options.cpp`#' 'there is no src/base/look_options.cpp'
 
 # Names that pages explain.
 mistake docs/errors.md 's/`errc::forked`/forked/' 'docs/errors.md:1: does not explain `errc::forked`'
