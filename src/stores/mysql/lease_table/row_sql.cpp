@@ -10,6 +10,7 @@
 
 #include "stores/mysql/client/native.hpp"
 #include "stores/mysql/client/text.hpp"
+#include "stores/sql/lease_sql.hpp"
 
 namespace dlock::stores::mysql::lease_table {
 namespace {
