@@ -29,13 +29,6 @@ reply reply_or_in_doubt(mysql_connection& connection, const char* doing, Body&& 
   }
 }
 
-/// The same of a body that gets the connection as what it is.
-template <class Connection, class Body>
-reply work_on(connection& on, const char* doing, Body&& body) noexcept {
-  auto& with = static_cast<Connection&>(on);
-  return reply_or_in_doubt(with, doing, [&] { return body(with); });
-}
-
 /// An INSERT that found the row there already says no: somebody else made it.
 inline reply unless_there(reply answer) {
   return answer.why.native == static_cast<int>(mysql_duplicate_key) ? reply{.result = outcome::no} : answer;

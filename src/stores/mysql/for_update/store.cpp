@@ -329,7 +329,7 @@ reply for_update_store::poll(waiting_connection& by, const request& request) con
 
 reply for_update_store::waiters(connection& connection, std::string_view key, std::size_t limit,
                                 waiter_overview& found) noexcept {
-  return work_on<waiting_connection>(connection, "waiters", [&](auto& by) {
+  return sql::attempt<waiting_connection>(connection, "waiters", [&](auto& by) {
     const auto rows = known();
     if (rows == nullptr) return reply{.result = outcome::yes, .statements = 0};
     return find_waiters(by, rows->shared, rows->where(key), limit, found);
@@ -337,12 +337,12 @@ reply for_update_store::waiters(connection& connection, std::string_view key, st
 }
 
 reply for_update_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
-  return work_on<waiting_connection>(connection, "examine",
-                                     [&](auto& by) { return examine_server(by, settings_, found); });
+  return sql::attempt<waiting_connection>(connection, "examine",
+                                          [&](auto& by) { return examine_server(by, settings_, found); });
 }
 
 reply for_update_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
-  return work_on<waiting_connection>(connection, "inspect", [&](auto& by) {
+  return sql::attempt<waiting_connection>(connection, "inspect", [&](auto& by) {
     auto answer = poll(by, key);
     if (answer.result == outcome::absent) answer.result = outcome::yes;
     if (answer.result != outcome::yes || !answer.holder.holder) return answer;
@@ -357,7 +357,7 @@ reply for_update_store::inspect(connection& connection, const request& key, std:
 
 reply for_update_store::list(connection& connection, std::string_view after, std::size_t limit,
                              std::vector<holder_info>& found) noexcept {
-  return work_on<waiting_connection>(connection, "list", [&](waiting_connection&) {
+  return sql::attempt<waiting_connection>(connection, "list", [&](waiting_connection&) {
     for (auto& [key, session] : pool_.list(after, limit)) {
       auto& info = found.emplace_back();
       info.key = std::move(key);

@@ -139,7 +139,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
 }
 
 reply mysql_store::session(connection& on, session_verb action, const session_record& of) noexcept {
-  return work_on<lease_connection>(on, "session", [&](auto& with) {
+  return sql::attempt<lease_connection>(on, "session", [&](auto& with) {
     // What follows may be a claim of rows, in a transaction of the application's. If this fails, the claim says why.
     if (action != session_verb::open) return sql::execute(with, action, of);
     static_cast<void>(tables_.read_id(with));

@@ -115,7 +115,7 @@ reply named_lock_store::open(waiting_connection& by, const session_record& recor
 }
 
 reply named_lock_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
-  return work_on<waiting_connection>(connection, "session", [&](auto& by) -> reply {
+  return sql::attempt<waiting_connection>(connection, "session", [&](auto& by) -> reply {
     switch (action) {
       case session_verb::open: return open(by, record);
       case session_verb::renew: {
@@ -226,18 +226,18 @@ void named_lock_store::poll(waiting_connection& by, std::span<const request> req
 
 reply named_lock_store::waiters(connection& connection, std::string_view key, std::size_t limit,
                                 waiter_overview& found) noexcept {
-  return work_on<waiting_connection>(connection, "waiters", [&](auto& by) {
+  return sql::attempt<waiting_connection>(connection, "waiters", [&](auto& by) {
     return find_waiters(by, "GET_LOCK(", mysql_text_literal(lock_name(settings_.prefix, key)), limit, found);
   });
 }
 
 reply named_lock_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
-  return work_on<waiting_connection>(connection, "examine",
-                                     [&](auto& by) { return examine_server(by, settings_, found); });
+  return sql::attempt<waiting_connection>(connection, "examine",
+                                          [&](auto& by) { return examine_server(by, settings_, found); });
 }
 
 reply named_lock_store::inspect(connection& connection, const request& key, std::vector<holder_info>& found) noexcept {
-  return work_on<waiting_connection>(connection, "inspect", [&](auto& by) {
+  return sql::attempt<waiting_connection>(connection, "inspect", [&](auto& by) {
     mysql_rows rows;
     // The user of a connection: the server shows that of other users only to a user with the right PROCESS.
     const auto sql = fmt::format(
@@ -261,7 +261,7 @@ reply named_lock_store::inspect(connection& connection, const request& key, std:
 
 reply named_lock_store::list(connection& connection, std::string_view after, std::size_t limit,
                              std::vector<holder_info>& found) noexcept {
-  return work_on<waiting_connection>(connection, "list", [&](waiting_connection&) {
+  return sql::attempt<waiting_connection>(connection, "list", [&](waiting_connection&) {
     std::vector<holder_info> all;
     {
       const base::lock_guard lock(mutex_);
@@ -279,7 +279,7 @@ reply named_lock_store::list(connection& connection, std::string_view after, std
 }
 
 reply named_lock_store::revoke(connection& connection, const request& key) noexcept {
-  return work_on<waiting_connection>(connection, "force a release", [&](auto& by) -> reply {
+  return sql::attempt<waiting_connection>(connection, "force a release", [&](auto& by) -> reply {
     request ask = key;
     ask.action = verb::poll;
     reply answer;

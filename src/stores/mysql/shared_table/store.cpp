@@ -165,7 +165,7 @@ reply shared_table_store::poll(native& with, const request& request) const {
 
 reply shared_table_store::holders(connection& connection, const std::string& condition,
                                   std::vector<holder_info>& found) noexcept {
-  return work_on<native>(connection, "list", [&](auto& with) {
+  return sql::attempt<native>(connection, "list", [&](auto& with) {
     mysql_rows rows;
     auto answer = with.read(sql()->held + condition, "list", &rows);
     for (const auto& row : rows) {
@@ -202,7 +202,8 @@ reply shared_table_store::list(connection& connection, std::string_view after, s
 reply shared_table_store::count_waiters(connection& connection, std::vector<holder_info>& of) noexcept {
   auto* const others = waiters();
   if (others == nullptr) return {.result = outcome::yes};
-  return work_on<native>(connection, "count the waiters", [&](auto& with) { return others->bells().count(with, of); });
+  return sql::attempt<native>(connection, "count the waiters",
+                              [&](auto& with) { return others->bells().count(with, of); });
 }
 
 reply shared_table_store::waiters(connection& connection, std::string_view key, std::size_t,
@@ -216,7 +217,7 @@ reply shared_table_store::waiters(connection& connection, std::string_view key, 
 }
 
 reply shared_table_store::revoke(connection& connection, const request& key) noexcept {
-  return work_on<native>(connection, "force a release", [&](auto& with) {
+  return sql::attempt<native>(connection, "force a release", [&](auto& with) {
     auto answer = poll(with, key);
     if (answer.result != outcome::yes && answer.result != outcome::absent) return answer;
     const auto& holder = answer.holder;
@@ -231,7 +232,7 @@ reply shared_table_store::revoke(connection& connection, const request& key) noe
 }
 
 reply shared_table_store::examine(connection& connection, std::vector<store_finding>& found) noexcept {
-  return work_on<native>(connection, "examine", [&](auto& with) {
+  return sql::attempt<native>(connection, "examine", [&](auto& with) {
     auto answer = examine_server(with, scheme_.settings, found);
     if (auto* const others = waiters(); others != nullptr && answer.result == outcome::yes)
       answer = others->bells().examine_table(with, found);
@@ -243,7 +244,7 @@ reply shared_table_store::examine(connection& connection, std::vector<store_find
 /// if it has expired still; a row that is locked waits for the next time. MariaDB gets the option with each statement
 /// not to wait for it, MySQL is asked before.
 reply shared_table_store::cleanup(connection& connection, microseconds idle, std::size_t limit) noexcept {
-  return work_on<native>(connection, "clean up", [&](auto& with) {
+  return sql::attempt<native>(connection, "clean up", [&](auto& with) {
     reply answer{.result = outcome::yes};
     answer.statements = 0;
     const auto known = sql();
