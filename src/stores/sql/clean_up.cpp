@@ -93,6 +93,18 @@ WHERE {lock.lock_key} = :key
   AND {lock.fence} <= :seen_fence
 )";
 
+sql_text text_of(const table_names& names, std::string_view source, row_wait if_locked = row_wait::accept) {
+  return {in_one_line(names.expand(source)), "clean up", if_locked};
+}
+
+/// Of a source with the placeholder {in_window}.
+clean_up::texts::of_window text_of_window(const table_names& names, std::string_view source) {
+  const auto within = [&](std::string_view condition) {
+    return sql_text{in_one_line(expand(names, source, {{"in_window", names.expand(condition)}})), "clean up"};
+  };
+  return {within("l.{lock.lock_key} > :after"), within("l.{lock.lock_key} > :after AND l.{lock.lock_key} <= :end")};
+}
+
 /// So many rows of the lock table are looked at in one step.
 constexpr std::size_t window = 5000;
 /// So many dead sessions are asked about on one way through the lock table.
@@ -114,10 +126,11 @@ struct step_failed {};
 /// One step: at most `limit` keys and `limit` sessions go.
 class cleanup_step {
  public:
-  cleanup_step(sql_connection& on, const table_names& names, const std::string& before_sessions_go,
-               clean_up::cursor& at, microseconds idle, std::size_t limit)
+  cleanup_step(sql_connection& on, const table_names& names, const clean_up::texts& texts,
+               const std::string& before_sessions_go, clean_up::cursor& at, microseconds idle, std::size_t limit)
       : on_(on),
         names_(names),
+        texts_(texts),
         before_sessions_go_(before_sessions_go),
         at_(at),
         idle_(idle.count()),
@@ -138,10 +151,6 @@ class cleanup_step {
  private:
   // ---- statements ---------------------------------------------------------------------------------------------------
 
-  sql_text text(std::string_view source, row_wait if_locked = row_wait::accept) const {
-    return {in_one_line(names_.expand(source)), "clean up", if_locked};
-  }
-
   void expect(reply answer) {
     result_ = std::move(answer);
     if (result_.result == outcome::failed || result_.result == outcome::unknown) throw step_failed{};
@@ -155,10 +164,10 @@ class cleanup_step {
 
   /// A statement about one row, which checks again whether it may: whether it changed the row. Nothing: somebody has
   /// the row locked.
-  std::optional<bool> change(std::string_view source, sql_values values) {
+  std::optional<bool> change(const sql_text& statement, sql_values values) {
     const auto began = std::chrono::steady_clock::now();
     try {
-      expect(on_.change(text(source, row_wait::avoid), values));
+      expect(on_.change(statement, values));
       return std::exchange(result_, {.result = outcome::yes}).result == outcome::yes;
     } catch (const step_failed&) {
       // A file has one lock for all rows.
@@ -201,8 +210,9 @@ class cleanup_step {
       list += fmt::format("{}:{}", list.empty() ? "" : ",", names.back());
       values.push_back({names.back(), name(each)});
     }
-    const auto rows = read(
-        text(fmt::format("SELECT {0} FROM {1} WHERE {0} IN ({2}) FOR UPDATE SKIP LOCKED", column, from, list)), values);
+    const auto rows = read(text_of(names_, fmt::format("SELECT {0} FROM {1} WHERE {0} IN ({2}) FOR UPDATE SKIP LOCKED",
+                                                       column, from, list)),
+                           values);
     std::set<std::string, std::less<>> unlocked;
     for (const auto& row : rows) unlocked.emplace(row.text(0));
     std::erase_if(candidates, [&](const auto& each) {
@@ -230,35 +240,35 @@ class cleanup_step {
   /// Sessions that have been dead for longer than their ttl.
   void note_dead_sessions() {
     at_.dead.clear();
-    for (const auto& row : read(text(dead_sessions), {{"most", std::uint64_t{most_sessions}}})) {
+    for (const auto& row : read(texts_.dead_sessions, {{"most", std::uint64_t{most_sessions}}})) {
       at_.dead.insert(row.id(0));
     }
   }
 
   void scan_window() {
-    auto end = find_end();
+    if (!at_.end) at_.end = find_end();
+    auto end = *at_.end;
     auto found = find_idle(end);
     if (found.size() == 2 * limit_) end = found.back().key;
     clean_keys(std::move(found), end);
     if (!at_.dead.empty()) note_holders(end);
+    if (end == *at_.end) at_.end.reset();
     at_.after = std::move(end);
   }
 
   /// Where the window ends; empty: the table ends before.
   std::string find_end() {
     const auto rows =
-        read(text(end_of_window), {{"after", sql_bytes{at_.after}}, {"window", std::uint64_t{window - 1}}});
+        read(texts_.end_of_window, {{"after", sql_bytes{at_.after}}, {"window", std::uint64_t{window - 1}}});
     return rows.empty() ? std::string() : std::string(rows.front().text(0));
   }
 
-  /// Reads by a text with the placeholder {in_window}.
-  sql_rows read_window(const char* source, const std::string& end, std::vector<sql_parameter> values) {
-    const bool ends = !end.empty();
+  sql_rows read_window(const clean_up::texts::of_window& statement, const std::string& end,
+                       std::vector<sql_parameter> values) {
     values.push_back({"after", sql_bytes{at_.after}});
-    if (ends) values.push_back({"end", sql_bytes{end}});
-    const auto within = names_.expand("l.{lock.lock_key} > :after") +
-                        (ends ? names_.expand(" AND l.{lock.lock_key} <= :end") : std::string());
-    return read({in_one_line(expand(names_, source, {{"in_window", within}})), "clean up"}, values);
+    if (end.empty()) return read(statement.to_the_end, values);
+    values.push_back({"end", sql_bytes{end}});
+    return read(statement.to_a_key, values);
   }
 
   /// Twice as many as may go, because some may be locked.
@@ -266,7 +276,7 @@ class cleanup_step {
     std::vector<unused_key> found;
     if (idle_ <= 0) return found;
     const auto most = std::uint64_t{std::min<std::size_t>(2 * limit_, window)};
-    for (const auto& row : read_window(idle_keys, end, {{"idle", idle_}, {"most", most}})) {
+    for (const auto& row : read_window(texts_.idle_keys, end, {{"idle", idle_}, {"most", most}})) {
       found.push_back({std::string(row.text(0)), row.id(1), row.natural(2), row.truth(3)});
     }
     return found;
@@ -280,7 +290,8 @@ class cleanup_step {
       if (!raise_floor_to(found)) return;
       for (auto each = found.begin(); each != found.end(); ++each) {
         if (each->holder) free_dead(*each);
-        gone_ += change(delete_key, {{"key", sql_bytes{each->key}}, {"seen_fence", each->fence}}).value_or(false);
+        gone_ +=
+            change(texts_.delete_key, {{"key", sql_bytes{each->key}}, {"seen_fence", each->fence}}).value_or(false);
         if ((gone_ == limit_ || waited_) && std::next(each) != found.end()) {
           end = each->key;
           return;
@@ -293,7 +304,7 @@ class cleanup_step {
   bool raise_floor_to(const std::vector<unused_key>& found) {
     const auto highest = std::max_element(found.begin(), found.end(),
                                           [](const unused_key& a, const unused_key& b) { return a.fence < b.fence; });
-    const auto changed = change(raise_floor, {{"seen_fence", highest->fence}});
+    const auto changed = change(texts_.raise_floor, {{"seen_fence", highest->fence}});
     if (changed != false) return changed.has_value();
     result_ = {.why = {.text = fmt::format("clean up: table {} has no row with id 1", names_.table("floor"))}};
     throw step_failed{};
@@ -304,14 +315,14 @@ class cleanup_step {
   void free_dead(const unused_key& idle) {
     if (idle.kept) {
       note_sessions_go();
-      change(delete_session, {{"dead", idle.holder}});
+      change(texts_.delete_session, {{"dead", idle.holder}});
     }
-    change(free_key, {{"key", sql_bytes{idle.key}}, {"holder", idle.holder}, {"seen_fence", idle.fence}});
+    change(texts_.free_key, {{"key", sql_bytes{idle.key}}, {"holder", idle.holder}, {"seen_fence", idle.fence}});
   }
 
   /// Dead sessions that hold something here.
   void note_holders(const std::string& end) {
-    for (const auto& row : read_window(dead_holders, end, {})) at_.dead.erase(row.id(0));
+    for (const auto& row : read_window(texts_.dead_holders, end, {})) at_.dead.erase(row.id(0));
   }
 
   void note_sessions_go() {
@@ -329,7 +340,7 @@ class cleanup_step {
     commit([&] {
       note_sessions_go();
       for (const auto& each : now) {
-        gone_ += change(delete_session, {{"dead", each}}).value_or(false);
+        gone_ += change(texts_.delete_session, {{"dead", each}}).value_or(false);
         if (waited_) break;
       }
     });
@@ -337,6 +348,7 @@ class cleanup_step {
 
   sql_connection& on_;
   const table_names& names_;
+  const clean_up::texts& texts_;
   const std::string& before_sessions_go_;
   clean_up::cursor& at_;
   const std::int64_t idle_;
@@ -349,11 +361,21 @@ class cleanup_step {
 
 }  // namespace
 
+clean_up::texts::texts(const table_names& names)
+    : dead_sessions(text_of(names, sql::dead_sessions)),
+      end_of_window(text_of(names, sql::end_of_window)),
+      idle_keys(text_of_window(names, sql::idle_keys)),
+      dead_holders(text_of_window(names, sql::dead_holders)),
+      raise_floor(text_of(names, sql::raise_floor, row_wait::avoid)),
+      delete_session(text_of(names, sql::delete_session, row_wait::avoid)),
+      free_key(text_of(names, sql::free_key, row_wait::avoid)),
+      delete_key(text_of(names, sql::delete_key, row_wait::avoid)) {}
+
 reply clean_up::step(sql_connection& on, microseconds idle, std::size_t limit) {
   // Another service on this store is at it: who closes must not wait for the other's statements.
   if (!mutex_.try_lock()) return {.result = outcome::yes, .statements = 0};
   const base::lock_guard lock(mutex_, std::adopt_lock);
-  return cleanup_step(on, names_, before_sessions_go_, at_, idle, limit).run();
+  return cleanup_step(on, names_, texts_, before_sessions_go_, at_, idle, limit).run();
 }
 
 }  // namespace dlock::stores::sql
