@@ -124,6 +124,9 @@ bool ascii(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
+/// Empty: unknown, or not of a text.
+bool is_utf8(const std::string& charset) noexcept { return charset.empty() || charset == "utf8mb4"; }
+
 /// In which form the text of a column of the id is sent.
 enum class id_form {
   same,        ///< what the server makes of a text in utf8mb4
@@ -135,9 +138,8 @@ id_form form_of(const row_id& row, std::size_t column) {
   if (text == nullptr) return id_form::same;
   const auto& charset = text_of(*row.table, column).charset;
   if (charset == "binary") return id_form::bytes;
-  const bool utf8 =
-      (row.table->charset.empty() || row.table->charset == "utf8mb4") && (charset.empty() || charset == "utf8mb4");
-  return utf8 || ascii(*text) ? id_form::same : id_form::translated;
+  const bool same = (is_utf8(row.table->charset) && is_utf8(charset)) || ascii(*text);
+  return same ? id_form::same : id_form::translated;
 }
 
 /// A value of the id for its column: bytes where that holds bytes; a text in the character set in which the application
@@ -145,11 +147,11 @@ id_form form_of(const row_id& row, std::size_t column) {
 sql::named_value value_of(const row_id& row, std::size_t column) {
   sql::named_value made;
   made.value = std::visit([](const auto& value) { return verification::parameter(value); }, row.values.at(column));
-  const auto* const text = std::get_if<std::string>(&row.values[column]);
-  if (text != nullptr && text_of(*row.table, column).charset == "binary") {
-    made.value = verification::bytes{*text};
-  } else if (text != nullptr && !row.table->charset.empty() && row.table->charset != "utf8mb4" && !ascii(*text)) {
-    made.literal = "_" + row.table->charset + " " + mysql_literal(*text);
+  const auto form = form_of(row, column);
+  if (form == id_form::bytes) {
+    made.value = verification::bytes{std::get<std::string>(row.values[column])};
+  } else if (form == id_form::translated && !is_utf8(row.table->charset)) {
+    made.literal = "_" + row.table->charset + " " + mysql_literal(std::get<std::string>(row.values[column]));
   }
   if (made.literal.empty()) made.literal = mysql_value_literal(made.value);
   return made;
@@ -161,9 +163,7 @@ std::string is_value(const row_id& row, std::size_t column, std::string_view bef
   const auto name = fmt::format("{}{}", before, row.table->id.at(column));
   const auto literal = value_of(row, column).literal;
   const auto& is = text_of(*row.table, column);
-  const auto* const text = std::get_if<std::string>(&row.values[column]);
-  const bool same = is.charset.empty() || is.charset == "binary" || is.charset == "utf8mb4";
-  if (same || text == nullptr || ascii(*text)) return fmt::format("{} = {}", name, literal);
+  if (form_of(row, column) != id_form::translated || is_utf8(is.charset)) return fmt::format("{} = {}", name, literal);
   const auto there = fmt::format("CONVERT({} USING {})", literal, is.charset);
   return fmt::format("{} = {} COLLATE {} AND CONVERT({} USING utf8mb4) = CONVERT({} USING utf8mb4) COLLATE utf8mb4_bin",
                      name, there, is.collation, there, literal);
