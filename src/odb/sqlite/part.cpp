@@ -2,7 +2,6 @@
 #include <dlock/detail/odb_compat.hpp>
 //
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <odb/exceptions.hxx>
 #include <odb/sqlite/connection-factory.hxx>
 #include <odb/sqlite/connection.hxx>
@@ -19,6 +18,7 @@
 #include "odb/database_part.hpp"
 #include "stores/sqlite/client/caller.hpp"
 #include "stores/sqlite/client/errors.hpp"
+#include "stores/sqlite/client/file.hpp"
 
 namespace dlock::detail {
 
@@ -74,9 +74,9 @@ class sqlite_part final : public database_part {
 
   std::string address_of(odb::database& database) const override {
     const auto& path = static_cast<const odb::sqlite::database&>(database).name();
-    struct ::stat found {};
-    if (::stat(path.c_str(), &found) != 0) return {};  // in memory, or not there yet
-    return fmt::format("{}:{}:{}", found.st_dev, found.st_ino, path);
+    const auto id = stores::sqlite::file_id::of(path.c_str());
+    if (id == stores::sqlite::file_id{}) return {};  // in memory, or not there yet
+    return fmt::format("{}:{}:{}", id.device, id.inode, path);
   }
 
   std::unique_ptr<odb::database> open(const stores::sql::application_database& at) const override {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "dlock/export.hpp"
 #include "dlock/store_interface/store_types.hpp"
 #include "stores/sqlite/client/busy_retry.hpp"
 #include "stores/sqlite/client/settings.hpp"
@@ -50,7 +51,7 @@ struct file_id {
   std::uint64_t inode = 0;
 
   /// All zero: there is no such file.
-  static file_id of(const char* path) noexcept;
+  DLOCK_EXPORT static file_id of(const char* path) noexcept;
   static file_id of(const struct ::stat& found) noexcept {
     return {static_cast<std::uint64_t>(found.st_dev), static_cast<std::uint64_t>(found.st_ino)};
   }
