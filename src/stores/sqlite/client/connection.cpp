@@ -160,8 +160,12 @@ reply sqlite_connection::change_in(writing& in, const sql::sql_text& statement, 
   // The row is shown before the change is committed: it counts only after SQLITE_DONE.
   const auto row = [&](const sqlite_statement& shown) { number = static_cast<std::uint64_t>(shown.integer(0)); };
   const int code = run(in.statements[statement.sql], statement.sql, in.retry, bind, row);
+  return changed_by(code, number);
+}
+
+reply sqlite_connection::changed_by(int code, std::uint64_t number) {
   if (code != SQLITE_DONE) return refused(code, true);
-  return {.result = changed() ? outcome::yes : outcome::no, .fence = number};
+  return {.result = ::sqlite3_changes(handle()) > 0 ? outcome::yes : outcome::no, .fence = number};
 }
 
 reply sqlite_connection::transact(sql::body_ref changes) {
@@ -190,7 +194,9 @@ reply sqlite_connection::attempt(const char* /*doing*/, sql::body_ref verb) noex
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    return {.why = {.text = fmt::format("SQLite file '{}': {}", file_->settings.path, e.what())}};
+    // Nobody knows what was done before.
+    return {.result = outcome::unknown,
+            .why = {.transient = true, .text = fmt::format("SQLite file '{}': {}", file_->settings.path, e.what())}};
   }
 } catch (...) {
   return out_of_memory();

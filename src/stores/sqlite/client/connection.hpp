@@ -57,9 +57,9 @@ class sqlite_connection : public sql::sql_connection {
   reply transact(sql::body_ref changes) override;
   reply attempt(const char* doing, sql::body_ref verb) noexcept override;
 
-  /// Of the statement that run() ended with SQLITE_DONE.
-  bool changed() noexcept { return ::sqlite3_changes(handle()) > 0; }
-
+  /// The reply of a statement that changes rows, which run() ended with that code: no if it changed none. `number`: the
+  /// one that it has shown.
+  reply changed_by(int code, std::uint64_t number);
   /// The reply for a code other than success. `wrote`: the statement was to change something.
   reply refused(int code, bool wrote);
   /// Adds to an SQLITE_ERROR what it means for the tables of a scheme.

@@ -52,9 +52,7 @@ reply lease_connection::change(sqlite_statement& statement, const sql::statement
   };
   const auto row = [&](const sqlite_statement& shown) { number = static_cast<std::uint64_t>(shown.integer(0)); };
   const int code = run(statement, text.sql, *retry_, begin, row);
-  auto answer = changed_by(code);
-  answer.fence = number;
-  return answer;
+  return changed_by(code, number);
 }
 
 reply lease_connection::change(statement_id which, const statement_values& values, sql::sending) {

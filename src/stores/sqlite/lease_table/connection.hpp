@@ -115,12 +115,6 @@ class lease_connection final : public sqlite_connection, public sql::verb_connec
     return run(poll_all_, file_.sql.poll_all(), retry, bind, row);
   }
 
-  /// The answer of a statement that changes rows, which ended with that code: no if it changed none.
-  reply changed_by(int code) {
-    if (code != SQLITE_DONE) return refused(code, true);
-    return {.result = changed() ? outcome::yes : outcome::no};
-  }
-
   lease_file& file() noexcept { return file_; }
   /// A lock table that is not there, of a service that did not look at its start, or that was dropped since.
   void explain(fault& why) const override {
@@ -142,15 +136,5 @@ class lease_connection final : public sqlite_connection, public sql::verb_connec
 
 /// The holder in a row with the columns of the statement `poll`.
 seen holder_in_key(const sqlite_statement& row, std::int64_t now);
-
-/// Calls `body` on a connection that may be used; what it throws becomes the reply.
-template <class Body>
-reply reply_or_in_doubt(connection& connection, Body body) noexcept try {
-  auto& link = static_cast<lease_connection&>(connection);
-  if (const int code = link.check(); code != SQLITE_OK) return link.refused(code, false);
-  return body(link);
-} catch (...) {
-  return out_of_memory();
-}
 
 }  // namespace dlock::stores::sqlite::lease_table

@@ -154,7 +154,7 @@ reply sqlite_store::in_order(lease_connection& link, const request& asked) {
 }
 
 reply sqlite_store::session(connection& connection, session_verb action, const session_record& record) noexcept {
-  return reply_or_in_doubt(connection, [&](lease_connection& link) -> reply {
+  return sql::attempt<lease_connection>(connection, "session", [&](lease_connection& link) -> reply {
     if (fault why; !application_.caller_may_wait(why)) return {.why = std::move(why)};
     const bool renews = action == session_verb::renew;
     const auto& settings = file_->settings;
