@@ -41,7 +41,7 @@ void check(std::string_view field, double value, double low, double high, const 
   if (!(value >= low && value <= high)) bad(field, std::to_string(value), rule);
 }
 
-/// What a field must be by itself.
+/// Checks the value of one field, without regard to the others.
 struct field_check {
   const detail::lock_settings& options;
 

@@ -40,7 +40,7 @@ constexpr bool gives_any(const Given& given) noexcept {
   }
 }
 
-/// What is given replaces what is in `to`.
+/// Replaces each field of `to` that is given.
 template <class Given, class Settled>
 void settle(const Given& given, Settled& to) {
   if constexpr (may_be_open<Given>) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What dlock must know of a mapped class and ODB's runtime does not tell. dlock_odb_generate() writes it for each
-/// class: x-odb.hxx includes x-dlock.hxx. C++14, as what ODB generates.
+/// The facts about a mapped class that dlock needs and that ODB's runtime does not have. dlock_odb_generate() writes
+/// them for each class: x-odb.hxx includes x-dlock.hxx. C++14, like the code that ODB generates.
 ///
-/// If you run ODB's compiler yourself, docs/row-locks.md says how to have the same written, or write it by hand:
+/// If you run ODB's compiler yourself, docs/row-locks.md says how to generate the same file, or write it by hand:
 ///
 ///   template <>
 ///   struct dlock::entity_traits<order> {

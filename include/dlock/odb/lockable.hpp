@@ -84,7 +84,7 @@ constexpr bool check_lockable() {
   return lockable<T>;
 }
 
-/// What names a class's columns, on each database.
+/// The names of a class's columns, on each database.
 struct row_class {
   std::type_index type;
   const odb::native_column_info* owner = nullptr;

@@ -75,8 +75,8 @@ struct state_row_options {
 };
 
 /// ShedLock's table, shedlock(name, lock_until, locked_at, locked_by): a row for each key, which is free when
-/// lock_until has passed. ShedLock's programs must use the database's time (usingDbTime()), and both the server's time
-/// zone. What the URL does not name; each 1 to 64 characters.
+/// lock_until has passed. ShedLock's programs must use the database's time (usingDbTime()), and the sessions of both
+/// the server's time zone. A parameter of the URL replaces its default; each name has 1 to 64 characters.
 ///
 /// | parameter | default    | the column that holds                                                                   |
 /// |-----------|------------|-----------------------------------------------------------------------------------------|

@@ -111,7 +111,7 @@ std::vector<circle_link> nested_wait::begin(const awaited& what, std::vector<hel
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
   what_ = what;
-  // Those refused because of this wait; nobody has seen that before the mutex opens.
+  // The waits that are refused because of this one. No other thread sees that before the mutex is unlocked.
   std::vector<nested_wait*> others;
   const auto spare_others = [&others]() noexcept {
     for (auto* const each : others) each->circle_.clear();
