@@ -33,8 +33,8 @@
 /// SQLite has one writer at a time. A transaction that any program keeps open for writing in that file stops
 /// renewals too: longer than ttl - margin, and the leases are lost. Keep such transactions short, or give the
 /// locks a file of their own. A thread whose current odb::transaction writes to that file may not wait for a
-/// lock at all, it would wait for itself: transactional_store::caller_may_wait() says so, if dlock::odb_sqlite is linked.
-/// Transactions made without ODB can't be seen.
+/// lock at all, it would wait for itself: transactional_store::caller_may_wait() says so, if dlock::odb_sqlite is
+/// linked. Transactions made without ODB can't be seen.
 ///
 /// For the same reason a transaction that verifies a lease begins with BEGIN IMMEDIATE (odb::sqlite:
 /// begin_immediate()): one that has read before it writes can't write any more once anybody else has.
