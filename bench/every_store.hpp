@@ -56,8 +56,9 @@ class mysql_stores : raw_database {
   void both_ways(const measurement& measure, const std::string& scheme, const std::string& columns) {
     table(columns);
     run("DROP TABLE IF EXISTS dlock_waiter_bench_stores");
-    run("CREATE TABLE dlock_waiter_bench_stores (lock_key VARBINARY(255) NOT NULL, since_us BIGINT NOT NULL, bell "
-        "BINARY(16) NOT NULL, session_id BINARY(16) NOT NULL, PRIMARY KEY (lock_key, since_us, bell)) ENGINE=InnoDB");
+    run("CREATE TABLE dlock_waiter_bench_stores (lock_key VARBINARY(255) NOT NULL, since_us BIGINT NOT NULL, wake_id "
+        "BINARY(16) NOT NULL, session_id BINARY(16) NOT NULL, PRIMARY KEY (lock_key, since_us, wake_id)) "
+        "ENGINE=InnoDB");
     measure({scheme, url("&table=bench_stores&" + scheme)});
     measure({scheme + ", wake=on", url("&table=bench_stores&wake=on&" + scheme)});
     run("DROP TABLE dlock_waiter_bench_stores");

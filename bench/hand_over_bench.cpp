@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "by_hand.hpp"
-#include "circles.hpp"
+#include "cycles.hpp"
 #include "dlock/store_interface/store_url.hpp"
 #include "dlock/stores/mysql.hpp"
 #include "hand_over.hpp"
@@ -138,7 +138,7 @@ int main() {
   for (const int threads : {2, 8, 64}) hand_over_in_a_process(at, threads);
   waiting(at, "");
   waiting(at, "&wake=off");
-  circles(dlock::bench::by_socket(at), "");
-  no_circles(dlock::bench::by_socket(at), "");
+  cycles(dlock::bench::by_socket(at), "");
+  no_cycles(dlock::bench::by_socket(at), "");
   return figures::exit_code();
 }

@@ -7,7 +7,7 @@
 
 #include <stdexcept>
 
-#include "circles.hpp"
+#include "cycles.hpp"
 #include "hand_over.hpp"
 
 namespace {
@@ -154,7 +154,7 @@ int main() {
     waiting(url, more);
   }
   const sqlite_file file;  // opened here, so no process is forked after this
-  circles("sqlite:" + file.path, " on SQLite");
-  no_circles("sqlite:" + file.path, " on SQLite");
+  cycles("sqlite:" + file.path, " on SQLite");
+  no_cycles("sqlite:" + file.path, " on SQLite");
   return figures::exit_code();
 }

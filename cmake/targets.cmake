@@ -112,7 +112,7 @@ function(dlock_add_library name)
   endif()
   dlock_target_defaults(${target})
   dlock_use_pch(${target} dlock_pch)
-  # Core's sources stay apart where dlock is developed: they are changed most, and its folders have no circles between objects.
+  # Core's sources stay apart where dlock is developed: they are changed most, and its folders have no cycles between objects.
   if(NOT name STREQUAL core OR NOT DLOCK_BUILD_TESTS)
     dlock_use_unity_by_folder(${target})
   endif()

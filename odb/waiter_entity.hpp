@@ -2,8 +2,8 @@
 #pragma once
 
 /// One row per key and process that waits for it, on MySQL and MariaDB. A release finds the first of them, and wakes
-/// it. A row says nothing by itself: it counts while its process has its bell, a named lock of the server. C++14: ODB's
-/// compiler reads it.
+/// it. A row says nothing by itself: it counts while its process has its wake id, a named lock of the server. C++14:
+/// ODB's compiler reads it.
 
 #include <array>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct waiter_place {
   std::int64_t since_us;
   /// The named lock is 'dlock.' and these bytes in hexadecimal digits.
   #pragma db mysql:type("BINARY(16)")
-  std::array<unsigned char, 16> bell;
+  std::array<unsigned char, 16> wake_id;
 };
 
 #pragma db object table("dlock_waiter")
@@ -39,7 +39,7 @@ struct waiter_entity {
   #pragma db mysql:type("BINARY(16)")
   std::array<unsigned char, 16> session_id;
 
-  /// The locks that threads of that process hold while they wait for the key, so that circles of processes are found;
+  /// The locks that threads of that process hold while they wait for the key, so that deadlock cycles of processes are found;
   /// NULL: none. Microseconds since 1970-01-01 UTC, when this was written, then for each lock the key, its session and
   /// its fence, all in hexadecimal digits.
   #pragma db mysql:type("MEDIUMTEXT CHARACTER SET ascii")

@@ -275,7 +275,7 @@ while IFS=: read -r line marker; do
   done < <(awk -v at="$line" 'NR <= at { next } /^```sql/ { code = 1; text = ""; next }
       /^```/ && code { print text; code = 0; next } code { text = text $0; next } { exit }' docs/mysql-schemes.md | sed -E 's/[[:space:]]//g')
 done < <(grep -nE '^<!-- sql: [^ ]+ [^ ]+ -->$' docs/mysql-schemes.md)
-compare_sql 'The statements: MariaDB and MySQL' src/stores/mysql/lease_table/sql.cpp src/stores/mysql/parked/waiter_bells.cpp
+compare_sql 'The statements: MariaDB and MySQL' src/stores/mysql/lease_table/sql.cpp src/stores/mysql/parked/waiter_table.cpp
 compare_sql 'The statements: SQLite' src/stores/sqlite/lease_table/sql.cpp
 
 # ---- what is too long --------------------------------------------------------------------------------------------

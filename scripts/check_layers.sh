@@ -11,7 +11,7 @@
 #   - size: a public header has at most 200 lines;
 #   - every file begins with its licence;
 #   - with a build folder as argument: what one of its objects calls of another one is defined below it, and nothing runs in a
-#     circle. That sees what a header does not show: where a function is defined.
+#     cycle. That sees what a header does not show: where a function is defined.
 # Prints each offence as file:line: text; exit code 1 when there is one.
 set -euo pipefail
 export LC_ALL=C
@@ -98,7 +98,7 @@ store_rule() { # <name>/<file in its folder>
   if stores_with SQL | grep -qx "$name"; then allowed+=" stores/sql"; fi
   echo "$allowed"
 }
-engine_books="engine/machines engine/statements engine/books"
+engine_registry="engine/machines engine/statements engine/registry"
 folder_rule() {
   case $1 in
     src/base/*) echo 2 base ;;
@@ -111,10 +111,10 @@ folder_rule() {
     src/stores/*) echo 4 ;;
     src/engine/machines/*) echo 4 base engine/machines ;;
     src/engine/statements/*) echo 4 engine/machines engine/statements ;;
-    src/engine/background/*) echo 5 base $engine_books engine/background ;;
-    src/engine/operations/*) echo 5 base $engine_books engine/background engine/operations ;;
-    src/engine/drivers/*) echo 5 $engine_books engine/operations engine/drivers ;;
-    src/engine/books/*) echo 5 base $engine_books ;;
+    src/engine/background/*) echo 5 base $engine_registry engine/background ;;
+    src/engine/operations/*) echo 5 base $engine_registry engine/background engine/operations ;;
+    src/engine/drivers/*) echo 5 $engine_registry engine/operations engine/drivers ;;
+    src/engine/registry/*) echo 5 base $engine_registry ;;
     src/engine/core/*) echo 5 base engine ;;
     # Metrics ask a service for its gauges.
     src/observers/*) echo 8 observers api/lock_service.hpp ;;
@@ -218,7 +218,7 @@ if [ $# -gt 0 ]; then
     offend "src/$from: needs $(c++filt "$symbol"), which src/$to defines"
   done < <(sort -u -k 1,2 <<<"$found")
   while IFS= read -r line; do
-    offend "objects in a circle:$line"
+    offend "objects in a cycle:$line"
   done < <(cut -d ' ' -f 1,2 <<<"$found" | sort -u | tsort 2>&1 >/dev/null | sed 's/^tsort: //' |
     awk '/contains a loop/ { if (all) print all; all = ""; next } { all = all " " $0 } END { if (all) print all }')
 fi

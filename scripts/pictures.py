@@ -185,7 +185,7 @@ def life_of_a_waiter():
         p.arrow(x + width / 2, 128, x + width / 2, 64)
         p.text(x + width / 2 + 10, 92, granted, "note")
         p.arrow(x + width / 2, 204, x + width / 2, 252, dash=True)
-    p.text(408, 234, "wait over, cancelled, a circle, a failure", "note")
+    p.text(408, 234, "wait over, cancelled, a deadlock, a failure", "note")
     p.arrow(214, 166, 292, 166, "first", kind="note")
     p.arrow(508, 166, 586, 166, "10 ms", kind="note")
     return p
@@ -230,7 +230,7 @@ def layers():
     p = Picture(
         "layers", 800, 584, "The layers of dlock",
         "From top to bottom: your code; the public interface, which is macros, locked, with_lock, distributed_mutex, lock_service "
-        "and lease; the engine with core, drivers, operations, background, books, statements and machines; and the "
+        "and lease; the engine with core, drivers, operations, background, registry, statements and machines; and the "
         "stores: memory, SQLite, MySQL, Redis, ZooKeeper. Each uses only what is below it.")
     p.box(24, 20, 752, 34, "box", "your code")
     p.box(24, 70, 752, 104, "held", radius=6)
@@ -248,7 +248,7 @@ def layers():
             "drivers: run operations on the caller's thread, or all on one thread",
             "operations: acquire, release, renew by hand",
             "background: sessions, deferred statements, clean-up, notification",
-            "books: grants, sessions, the queues of this process",
+            "registry: grants, sessions, the queues of this process",
             "statements: batches and connections; the only part that sends",
             "machines: replies and time in, the next step out; no clock, no thread")):
         p.box(40, 220 + 32 * n, 720, 26, "page", name)

@@ -40,16 +40,16 @@ CREATE TABLE `dlock_session` (
   `boot` VARCHAR(64) CHARACTER SET utf8mb4 NOT NULL)
  ENGINE=InnoDB;
 
--- Who waits: one row for each key and process. A row counts while the server has the named lock 'dlock.<bell>'.
+-- Who waits: one row for each key and process. A row counts while the server has the named lock 'dlock.<wake_id>'.
 CREATE TABLE `dlock_waiter` (
   `lock_key` VARBINARY(255) NOT NULL,
   `since_us` BIGINT NOT NULL,
-  `bell` BINARY(16) NOT NULL,
+  `wake_id` BINARY(16) NOT NULL,
   `session_id` BINARY(16) NOT NULL,
   `held` MEDIUMTEXT CHARACTER SET ascii NULL,
   PRIMARY KEY (`lock_key`,
                `since_us`,
-               `bell`))
+               `wake_id`))
  ENGINE=InnoDB;
 
 CREATE TABLE `dlock_schema_version` (

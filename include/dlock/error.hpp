@@ -26,7 +26,7 @@ enum class errc {
   closed,             ///< the service was closed (lock_refused)
   forked,             ///< called in a child of the process that made the service (lock_refused)
   no_such_row,        ///< there is no row with that id to lock (lock_refused)
-  deadlock,           ///< the wait is in vain, in a circle of threads that wait (lock_deadlock)
+  deadlock,           ///< the wait is in vain, in a deadlock cycle of threads that wait (lock_deadlock)
   lost,               ///< the lease may no longer be trusted (lock_lost)
   stale_fence,        ///< a resource has seen a greater fencing token (stale_fence in fenced.hpp)
   store_failed,       ///< the database refused (a right, a password, a table that is missing) or failed (store_error)
@@ -84,9 +84,9 @@ class lock_refused : public error {
   using error::error;
 };
 
-/// The wait is in a circle: each thread in it holds a lock for which another one waits. It would end first of all, and
-/// until then none of the others could go on. What this thread holds is still held. Release it, so that they go on, and
-/// begin again.
+/// The wait is in a deadlock cycle: each thread in it holds a lock for which another one waits. It would end first of
+/// all, and until then none of the others could go on. What this thread holds is still held. Release it, so that they
+/// go on, and begin again.
 class lock_deadlock : public lock_refused {
  public:
   explicit lock_deadlock(const std::string& text) : lock_refused(errc::deadlock, text) {}

@@ -26,7 +26,7 @@ struct event {
     release_failed,   ///< key, fence, text: left to the background
     outcome_unknown,  ///< key, text: an attempt without an answer; it is cancelled behind the scenes
     acquire_failed,   ///< key, text: the database failed during an acquire
-    deadlock,         ///< key, text, keys: after `busy`: the wait was in vain, in that circle of threads that wait
+    deadlock,  ///< key, text, keys: after `busy`: the wait was in vain, in that deadlock cycle of threads that wait
     in_transaction,   ///< key, text: acquired inside an open transaction, which may not see what holders before wrote
     blocked,          ///< key, fence, text: the holder is dead, but a transaction that it verified is still open
     unchecked,        ///< key, fence, text: a verified transaction was committed on a cluster without the last check

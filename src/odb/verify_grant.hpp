@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dlock/lease.hpp"
-#include "engine/books/grant.hpp"
+#include "engine/registry/grant.hpp"
 
 namespace dlock::detail {
 

@@ -349,7 +349,7 @@ TEST_CASE_METHOD(two_workers, "example: the ways to wait") {
   CHECK((held && tried && soon && quick));
 }
 
-TEST_CASE("example: a wait that closes a circle") {
+TEST_CASE("example: a wait that closes a deadlock cycle") {
   dlock::lock_service locks("memory:");
   std::atomic<int> refused{0};
   int moved = 0;
@@ -363,21 +363,21 @@ TEST_CASE("example: a wait that closes a circle") {
     while (!locks.holder("wallet:7")) std::this_thread::yield();
     try {
       const auto to = locks.acquire("wallet:7", {.wait = 10s});
-    } catch (const dlock::lock_deadlock& circle) {
-      again(circle.what());
+    } catch (const dlock::lock_deadlock& cycle) {
+      again(cycle.what());
     }
   });
   held.get_future().wait();
   // clang-format off
-  // [circle]
+  // [cycle]
   try {
     const auto from = locks.acquire("wallet:7", {.wait = 10s});
     const auto to = locks.acquire("wallet:9", {.wait = 10s});
     moved += transfer(7, 9);
-  } catch (const dlock::lock_deadlock& circle) {
-    again(circle.what());  // `from` is released now, so the other thread can go on
+  } catch (const dlock::lock_deadlock& cycle) {
+    again(cycle.what());  // `from` is released now, so the other thread can go on
   }
-  // [/circle]
+  // [/cycle]
   // clang-format on
   other.join();
   CHECK(refused == 1);  // whichever began to wait last

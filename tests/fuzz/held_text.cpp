@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fuzz/fuzz.hpp"
-#include "stores/sql/waiting_circles.hpp"
+#include "stores/sql/deadlock_cycles.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace sql = dlock::stores::sql;
@@ -23,6 +23,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     for (const auto& held : one.held) grants[std::string(held.key)] = {};
     waiters.push_back(std::move(one));
   }
-  static_cast<void>(sql::find_circles(waiters, grants, "p1"));
+  static_cast<void>(sql::find_cycles(waiters, grants, "p1"));
   return 0;
 }

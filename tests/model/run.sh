@@ -38,15 +38,15 @@ NEWCOMER         fails wake   -DFIFO=1 -DHELD=1 -DROUNDS=2
 DEAD_FIRST       fails wake   -DFIFO=1 -DHELD=1 -DCRASHES=1
 KEEP_PLACE       fails wake   -DFIFO=1 -DAGAIN=1 -DROUNDS=2
 STALE_WORKS      fails wake   -DFIFO=1 -DAGAIN=1 -DROUNDS=2
-# circle.pml: nested waits of several processes
-circle_of_two    holds circle -DN=2 -DLEAVES=1 -DLOSE=1
-circle_losses    holds circle -DN=2 -DLOSSES=1
-circle_of_three  holds circle -DLOSE=1
-circle_leaves    part  circle -DLEAVES=1
-UNCONFIRMED      fails circle -DLEAVES=1
-CONFIRMS_ALL     fails circle -DN=2 -DLEAVES=1
-ANY_VICTIM       fails circle
-ASKS_NOBODY      fails circle
+# cycle.pml: nested waits of several processes
+cycle_of_two    holds cycle -DN=2 -DLEAVES=1 -DLOSE=1
+cycle_losses    holds cycle -DN=2 -DLOSSES=1
+cycle_of_three  holds cycle -DLOSE=1
+cycle_leaves    part  cycle -DLEAVES=1
+UNCONFIRMED      fails cycle -DLEAVES=1
+CONFIRMS_ALL     fails cycle -DN=2 -DLEAVES=1
+ANY_VICTIM       fails cycle
+ASKS_NOBODY      fails cycle
 LIST
 }
 

@@ -104,7 +104,7 @@ byte holder, fence;              /* the row of the key; 0: it is free */
 bool looks;                      /* the release of this grant looks for a waiter */
 byte session[SESSIONS + 2];
 order table;                     /* the waiter table */
-bool bell[N], asleep[N];         /* the named lock; its connection sleeps */
+bool wake_id[N], asleep[N];         /* the named lock; its connection sleeps */
 bool here[N];                    /* the other lock, which shows that the process is there */
 
 /* ---- in each process ---- */
@@ -125,7 +125,7 @@ byte crashes, stalls, leaves;
 #define counts(q) (table.at[q] != 0 && (here[q] || DEAD_FIRST))
 #define earlier(q, p, reg) (q != p && counts(q) && !(reg && table.at[p] != 0 && table.at[p] < table.at[q]) && !(NEWCOMER && !reg))
 #define passes(q, p) (q != p && watching[q] && here[q] && truth.at[q] != 0 && !(truth.at[p] != 0 && truth.at[p] < truth.at[q]))
-#define sleeper(q, p) (q != p && table.at[q] != 0 && bell[q])
+#define sleeper(q, p) (q != p && table.at[q] != 0 && wake_id[q])
 #if N == 2
 #define others_first(p, reg) (FIFO && (earlier(0, p, reg) || earlier(1, p, reg)))
 #define overtakes(p) (passes(0, p) || passes(1, p))
@@ -136,7 +136,7 @@ byte crashes, stalls, leaves;
 #define trusted (trusts(0) || trusts(1) || trusts(2))
 #endif
 
-/* Within a statement: the first waiter whose bell is held, of other processes; N: there is none. */
+/* Within a statement: the first waiter whose wake id is held, of other processes; N: there is none. */
 inline find_first(p, first) {
   first = N;
   q = 0;
@@ -365,7 +365,7 @@ work:
   atomic { may_be_free = (holder == 0 || dead(holder)); seen_fence = fence }
 #endif
   if
-  :: !asleep[p] -> bell[p] = false; atomic { bell[p] = true; asleep[p] = true; new_sleep = true }
+  :: !asleep[p] -> wake_id[p] = false; atomic { wake_id[p] = true; asleep[p] = true; new_sleep = true }
   :: else
   fi;
 look:
@@ -400,7 +400,7 @@ end:
   do
   :: atomic { stalls < STALLS && live[p] -> stalls++; live[p] = false }
   :: atomic { crashes < CRASHES && !crashed[p] ->
-       crashes++; crashed[p] = true; live[p] = false; bell[p] = false; asleep[p] = false; here[p] = false }
+       crashes++; crashed[p] = true; live[p] = false; wake_id[p] = false; asleep[p] = false; here[p] = false }
   :: atomic { session[p + 1] == ALIVE && (sid[p] != p + 1 || !live[p] || EARLY_EXPIRY) -> session[p + 1] = EXPIRED }
 #if STALLS
   :: atomic { session[p + 1 + N] == ALIVE && (!live[p] || EARLY_EXPIRY) -> session[p + 1 + N] = EXPIRED }
@@ -437,7 +437,7 @@ init {
 #if AGAIN
     holder = 1; fence = 1; newest = 1; looks = true;
     append(table, 0); append(truth, 0);
-    here[0] = true; bell[0] = true; asleep[0] = true; registered[0] = true; works[0] = true; watching[0] = true;
+    here[0] = true; wake_id[0] = true; asleep[0] = true; registered[0] = true; works[0] = true; watching[0] = true;
 #endif
     p = 0
   }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/books/transaction_watch.hpp"
+#include "engine/registry/transaction_watch.hpp"
 
 namespace dlock::test {
 

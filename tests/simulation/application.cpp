@@ -338,9 +338,9 @@ void application::nest(const lease& outer) {
   lease inner;
   try {
     inner = bounded("a nested acquire", *how.wait, [&] { return service->acquire(key, how); });
-  } catch (const lock_deadlock& circle) {
+  } catch (const lock_deadlock& cycle) {
     refused = true;
-    scene_.in.tell(process_.name(), [&] { return std::string("gets ") + circle.what(); });
+    scene_.in.tell(process_.name(), [&] { return std::string("gets ") + cycle.what(); });
   } catch (const lock_timeout&) {
   } catch (...) {
     scene_.sees.nest_ends(waits, false);

@@ -172,8 +172,9 @@ process* checker::deleted(const std::string& key, const lock_row& row) {
 // ---- those who hold locks while they wait -------------------------------------------------------------------------
 
 namespace {
-/// How long a circle may last while nothing fails: the waits are registered, what is held is written, two looks follow.
-constexpr moment circle_found_after = second;
+/// How long a deadlock cycle may last while nothing fails: the waits are registered, what is held is written, two looks
+/// follow.
+constexpr moment cycle_found_after = second;
 }  // namespace
 
 bool checker::holds(const nest& other, const nest& wait, const std::string& key) const {
@@ -195,7 +196,7 @@ bool checker::holds(const nest& other, const nest& wait, const std::string& key)
   });
 }
 
-std::vector<checker::nest*> checker::circle_of(nest& youngest) {
+std::vector<checker::nest*> checker::cycle_of(nest& youngest) {
   std::vector<nest*> path{&youngest};
   for (;;) {
     const auto& wait = *path.back();
@@ -229,23 +230,24 @@ checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_p
                     .until = until});
   auto& mine = nests_.back();
   if (mine.held.empty()) return mine;
-  const auto circle = circle_of(mine);
-  if (circle.empty()) return mine;
+  const auto cycle = cycle_of(mine);
+  if (cycle.empty()) return mine;
   const auto refused = std::make_shared<unsigned>(0);
   std::vector<std::uint64_t> numbers;
   bool sure = true;
   const auto first =
-      std::min_element(circle.begin(), circle.end(), [](const nest* a, const nest* b) { return a->until < b->until; });
-  for (auto* const each : circle) {
-    each->in_circle = true;
+      std::min_element(cycle.begin(), cycle.end(), [](const nest* a, const nest* b) { return a->until < b->until; });
+  for (auto* const each : cycle) {
+    each->in_cycle = true;
     each->first_end = std::max(each->first_end, (*first)->until);
     each->refused = refused;
     numbers.push_back(each->number);
     sure = sure && each->certain && !each->by->dead() && (plan_.caps().wakes_one || each->by == &by);
   }
-  world_.tell(by.name(),
-              [&] { return fmt::format("key {}: closes a circle of {}", mine.waits_for.front(), circle.size()); });
-  const auto limit = circle_found_after + 100 * plan_.longest_travel() + 11 * plan_.first_pause * millisecond;
+  world_.tell(by.name(), [&] {
+    return fmt::format("key {}: closes a deadlock cycle of {}", mine.waits_for.front(), cycle.size());
+  });
+  const auto limit = cycle_found_after + 100 * plan_.longest_travel() + 11 * plan_.first_pause * millisecond;
   const auto begun = world_.now();
   if (!sure) return mine;
   world_.after(limit, [this, numbers, begun, waited_for = mine.waits_for.front(), limit] {
@@ -253,17 +255,18 @@ checker::nest& checker::nest_begins(const process& by, std::vector<std::shared_p
       return std::any_of(nests_.begin(), nests_.end(), [&](const nest& each) { return each.number == number; });
     });
     if (!lasts || world_.quiet_from() > begun) return;
-    fail("circle", waited_for,
-         fmt::format("{} waits form a circle for {} ms, and none is refused", numbers.size(), limit / millisecond));
+    fail("cycle", waited_for,
+         fmt::format("{} waits form a deadlock cycle for {} ms, and none is refused", numbers.size(),
+                     limit / millisecond));
   });
   return mine;
 }
 
-void checker::circle_told(const process& by) {
+void checker::cycle_told(const process& by) {
   for (auto& each : nests_) {
     std::set<std::uint64_t> met;
-    if (each.by != &by || each.in_circle || !may_wait_for(each, each, met)) continue;
-    each.in_circle = true;
+    if (each.by != &by || each.in_cycle || !may_wait_for(each, each, met)) continue;
+    each.in_cycle = true;
     each.first_end = each.until;
     each.refused = std::make_shared<unsigned>(0);
   }
@@ -273,16 +276,16 @@ void checker::nest_ends(nest& which, bool refused) {
   const auto& key = which.waits_for.front();
   // What remains of a wait is written by one clock and read by another.
   const auto unsure = 100 * millisecond + 100 * plan_.longest_travel();
-  if (refused && which.in_circle && which.until > which.first_end + unsure && world_.quiet_from() <= which.begun) {
-    fail("circle", key,
-         fmt::format("{} is refused, and would have had it: another wait of the circle ends {} ms before",
+  if (refused && which.in_cycle && which.until > which.first_end + unsure && world_.quiet_from() <= which.begun) {
+    fail("cycle", key,
+         fmt::format("{} is refused, and would have had it: another wait of the cycle ends {} ms before",
                      which.by->name(), (which.until - which.first_end) / millisecond));
   }
   std::set<std::uint64_t> met;
-  if (refused && !which.in_circle && !may_wait_for(which, which, met))
-    fail("circle", key, fmt::format("{} is refused, and is in no circle", which.by->name()));
-  if (refused && which.in_circle && ++*which.refused > 1 && world_.quiet_from() <= world_.now() - 5 * second)
-    fail("circle", key, fmt::format("{} is refused, though another one was", which.by->name()));
+  if (refused && !which.in_cycle && !may_wait_for(which, which, met))
+    fail("cycle", key, fmt::format("{} is refused, and is in no deadlock cycle", which.by->name()));
+  if (refused && which.in_cycle && ++*which.refused > 1 && world_.quiet_from() <= world_.now() - 5 * second)
+    fail("cycle", key, fmt::format("{} is refused, though another one was", which.by->name()));
   nests_.remove_if([&](const nest& each) { return &each == &which; });
 }
 

@@ -10,8 +10,8 @@
 
 #include "api/access.hpp"
 #include "dlock/lease.hpp"
-#include "engine/books/grant.hpp"
 #include "engine/machines/session_machine.hpp"
+#include "engine/registry/grant.hpp"
 #include "simulation/process.hpp"
 #include "simulation/server.hpp"
 
@@ -53,8 +53,8 @@ class checker final : public history {
                     std::vector<std::string> waits_for, bool certain, moment until);
   /// A thread of that process learns that its wait is in vain, and will end it when its statement under way is
   /// answered.
-  void circle_told(const process& by) override;
-  /// `refused`: because it was in a circle.
+  void cycle_told(const process& by) override;
+  /// `refused`: because it was in a deadlock cycle.
   void nest_ends(nest& which, bool refused);
   /// Something that the key protects is written, under that grant.
   void write(const std::string& key, std::uint64_t fence);
@@ -128,8 +128,8 @@ class checker final : public history {
   /// With fairness::fifo nobody overtakes a process that waits for longer, unless that leaves the key alone.
   void in_turn(const request& by, const lock_row& row);
   bool holds(const nest& other, const nest& wait, const std::string& key) const;
-  /// Those in a circle that its wait has closed; empty: none. Without calls for several keys.
-  std::vector<nest*> circle_of(nest& youngest);
+  /// Those in a deadlock cycle that its wait has closed; empty: none. Without calls for several keys.
+  std::vector<nest*> cycle_of(nest& youngest);
   /// Whether `from` may wait for `whose`, or for one that does.
   bool may_wait_for(const nest& whose, const nest& from, std::set<std::uint64_t>& met) const;
   /// It is free since then. Those who wait have had the time to take it.
@@ -157,9 +157,9 @@ struct checker::nest {
   bool certain = false;
   moment begun = 0;
   moment until = 0;
-  moment first_end = 0;  ///< of the waits in its circle
-  bool in_circle = false;
-  std::shared_ptr<unsigned> refused{};  ///< how many of its circle were
+  moment first_end = 0;  ///< of the waits in its cycle
+  bool in_cycle = false;
+  std::shared_ptr<unsigned> refused{};  ///< how many of its cycle were
 };
 
 }  // namespace dlock::simulation

@@ -76,8 +76,8 @@ class history {
   virtual void ended(const std::string& key, const lock_row& row) = 0;
   /// Another program takes it.
   virtual void taken(const std::string& key, const lock_row& row, std::uint64_t fence) = 0;
-  /// The store tells that process of a circle of which one of its waits is a part.
-  virtual void circle_told(const process& by) = 0;
+  /// The store tells that process of a deadlock cycle of which one of its waits is a part.
+  virtual void cycle_told(const process& by) = 0;
 
  protected:
   ~history() = default;

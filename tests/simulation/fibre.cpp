@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "dlock/owner.hpp"
-#include "engine/books/owner_state.hpp"
+#include "engine/registry/owner_state.hpp"
 #include "simulation/world.hpp"
 
 namespace dlock::simulation {
@@ -169,7 +169,7 @@ extern "C" ssize_t getrandom(void* into, size_t size, unsigned flags) {
   return static_cast<ssize_t>(size);
 }
 
-// dlock asks which leases are on the stack of the calling thread (src/engine/books/own_stack.cpp).
+// dlock asks which leases are on the stack of the calling thread (src/engine/registry/own_stack.cpp).
 extern "C" int pthread_getattr_np(pthread_t thread, pthread_attr_t* about) {
   static const auto system = system_function<int (*)(pthread_t, pthread_attr_t*)>("pthread_getattr_np");
   const auto said = system(thread, about);

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "dlock/service_options.hpp"
-#include "engine/machines/fair_share.hpp"
+#include "engine/registry/fair_share.hpp"
 
 namespace dlock::simulation {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "engine/books/grant.hpp"
+#include "engine/registry/grant.hpp"
 #include "simulation/process.hpp"
 #include "simulation/server.hpp"
 

@@ -9,7 +9,7 @@
 
 namespace dlock::simulation {
 
-namespace circles = stores::sql;
+namespace cycles = stores::sql;
 
 namespace {
 
@@ -198,7 +198,7 @@ bool registered_waiters::enter_held() {
     if (!about.registered || about.listeners.empty()) continue;
     auto held = held_by_waiters(about);
     if (held == about.held) continue;
-    const auto text = circles::write_held(held, process_.now());
+    const auto text = cycles::write_held(held, process_.now());
     about.held = std::move(held);
     look_at_ = 0;
     look_after_ = first_look;
@@ -214,9 +214,9 @@ bool registered_waiters::enter_held() {
   return false;
 }
 
-/// Frees the bell, and takes it again with the next sleep.
+/// Frees the wake id, and takes it again with the next sleep.
 void registered_waiters::park() {
-  if (std::exchange(has_bell_, false)) {
+  if (std::exchange(has_wake_id_, false)) {
     return round_trip(
         [own = connection_](server& to) {
           to.waiters.hang_up(own);
@@ -225,7 +225,7 @@ void registered_waiters::park() {
         [](int) {});
   }
   const auto sleep = ++sleeps_begun_;
-  has_bell_ = true;
+  has_wake_id_ = true;
   round_trip(
       [this, self = weak_from_this(), sleep, own = connection_](server& to) {
         to.waiters.park(own, sleep);
@@ -313,20 +313,21 @@ void registered_waiters::found(const std::vector<looked_at>& all) {
     about.fence = each.fence;
     if (each.free || each.dead || other || (sleeps_ && !about.works)) tell(about, true);
   }
-  look_for_circles();
+  look_for_cycles();
 }
 
-void registered_waiters::look_for_circles() {
+void registered_waiters::look_for_cycles() {
   const auto nested = [](const auto& each) { return !each.second.held.locks.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) return;
   round_trip(
       [](server& to) {
-        circles_seen all;
+        cycles_seen all;
         for (const auto& [key, rows] : to.waiters.all()) {
           for (const auto& row : rows) {
-            circles::nested_waiter waiter{
-                .process = std::to_string(row.bell), .who = "another process", .waits_for = key};
-            if (row.held.empty() || !to.waiters.has_bell(row.bell) || !circles::read_held(row.held, waiter)) continue;
+            cycles::nested_waiter waiter{
+                .process = std::to_string(row.wake_id), .who = "another process", .waits_for = key};
+            if (row.held.empty() || !to.waiters.has_wake_id(row.wake_id) || !cycles::read_held(row.held, waiter))
+              continue;
             all.waiters.push_back(std::move(waiter));
           }
         }
@@ -335,16 +336,16 @@ void registered_waiters::look_for_circles() {
         }
         return all;
       },
-      [this](const circles_seen& all) { found(all); });
+      [this](const cycles_seen& all) { found(all); });
 }
 
-void registered_waiters::found(const circles_seen& all) {
-  const auto found = circles::find_circles(all.waiters, all.grants, bell());
-  for (const auto& circle : found.to_break) {
-    const auto at = keys_.find(circle.waits_for);
+void registered_waiters::found(const cycles_seen& all) {
+  const auto found = cycles::find_cycles(all.waiters, all.grants, wake_id());
+  for (const auto& cycle : found.to_break) {
+    const auto at = keys_.find(cycle.waits_for);
     if (at == keys_.end() || at->second.listeners.empty()) continue;
-    if (auto* const sees = by_.to().data.observer) sees->circle_told(process_);
-    at->second.listeners.front()->closes_circle(circle.held, circle.others);
+    if (auto* const sees = by_.to().data.observer) sees->cycle_told(process_);
+    at->second.listeners.front()->closes_cycle(cycle.held, cycle.others);
   }
   if (!found.to_ask.empty()) {
     look_at_ = std::min(look_at_, by_.in().now() + first_look);
@@ -383,7 +384,7 @@ held_meanwhile registered_waiters::held_by_waiters(const watched_key& about) con
 }
 
 void registered_waiters::broken() {
-  busy_ = sleeps_ = killed_ = has_bell_ = false;
+  busy_ = sleeps_ = killed_ = has_wake_id_ = false;
   next_try_ = by_.in().now() + retry;
   for (auto at = keys_.begin(); at != keys_.end();) {
     auto& about = at->second;

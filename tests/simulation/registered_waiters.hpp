@@ -10,7 +10,7 @@
 #include "dlock/store_interface/store.hpp"
 #include "simulation/notifications.hpp"
 #include "simulation/world.hpp"
-#include "stores/sql/waiting_circles.hpp"
+#include "stores/sql/deadlock_cycles.hpp"
 
 namespace dlock::simulation {
 
@@ -44,7 +44,7 @@ class registered_waiters final : public subscriber {
     bool free = false, dead = false, registered = false;
     std::uint64_t fence = 0;
   };
-  struct circles_seen {
+  struct cycles_seen {
     std::vector<stores::sql::nested_waiter> waiters{};
     std::map<std::string, stores::sql::present_grant> grants{};
   };
@@ -63,13 +63,13 @@ class registered_waiters final : public subscriber {
   void hear_own(const std::string& key);
   void look();
   void look_later();
-  void look_for_circles();
+  void look_for_cycles();
   held_meanwhile held_by_waiters(const watched_key& about) const;
   void found(const std::vector<looked_at>& all);
-  void found(const circles_seen& all);
+  void found(const cycles_seen& all);
   void tell(watched_key& about, bool works);
   bool wanted() const noexcept;
-  std::string bell() const { return std::to_string(connection_); }
+  std::string wake_id() const { return std::to_string(connection_); }
 
   std::map<std::string, watched_key, std::less<>> keys_{};
   bool connecting_ = false;
@@ -77,7 +77,7 @@ class registered_waiters final : public subscriber {
   bool sleeps_ = false;
   bool new_sleep_ = false;
   bool killed_ = false;
-  bool has_bell_ = false;
+  bool has_wake_id_ = false;
   std::uint64_t sleeps_begun_ = 0;
   moment next_try_ = 0;
   moment look_at_ = 0;

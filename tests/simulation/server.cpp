@@ -206,7 +206,7 @@ bool server::waits_for_others(job& one) {
   const auto& asked = one.asks.front();
   const bool grants = asked.action == verb::take || asked.action == verb::take_over;
   if (!asked.in_order || !grants || data.wrong == mistake::order_ignored) return false;
-  if (waiters.earlier(asked.resource, one.bell, asked.registered).empty()) return false;
+  if (waiters.earlier(asked.resource, one.wake_id, asked.registered).empty()) return false;
   one.answers.front() = {};
   one.answers.front().result = outcome::no;
   return true;
@@ -221,12 +221,12 @@ void server::look_for_waiters(job& one) {
     auto& answer = one.answers[i];
     if (answer.result != outcome::yes) continue;
     const bool frees = asked.action == verb::release || asked.action == verb::cancel;
-    if (frees && asked.wake && asked.min_hold.count() <= 0) one.to_wake[i] = waiters.first(asked.resource, one.bell);
+    if (frees && asked.wake && asked.min_hold.count() <= 0) one.to_wake[i] = waiters.first(asked.resource, one.wake_id);
     auto& holder = answer.holder;
     if (asked.action != verb::poll || !asked.in_order || (holder.holder && !holder.gone && !holder.expired)) continue;
-    const auto others = waiters.earlier(asked.resource, one.bell, asked.registered);
+    const auto others = waiters.earlier(asked.resource, one.wake_id, asked.registered);
     holder.others_first = !others.empty();
-    if (!others.empty()) one.to_wake[i] = others.front().bell;
+    if (!others.empty()) one.to_wake[i] = others.front().wake_id;
   }
 }
 
@@ -234,7 +234,7 @@ void server::execute(const std::shared_ptr<job>& one) {
   if (one->done || !up_ || !connections_.contains(one->connection)) return;
   // A statement that has waited since before the clock was set back is not promised anything (docs/guarantees.md).
   one->clock = std::min(one->clock, clock());
-  asking_ = one->bell;
+  asking_ = one->wake_id;
   if (waits_for_lock(*one)) {
     if (!fail_contended(*one)) {
       waiting_.push_back(one);

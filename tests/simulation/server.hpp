@@ -57,8 +57,8 @@ struct job final : sleeper {
   session_verb action{};
   session_record record{};
   std::function<reply(moment clock)> other{};
-  std::uint64_t bell = 0;                ///< of the process, in the waiter table
-  std::vector<std::uint64_t> to_wake{};  ///< bells that whoever sent it is to ring, of each request; 0: none
+  std::uint64_t wake_id = 0;             ///< of the process, in the waiter table
+  std::vector<std::uint64_t> to_wake{};  ///< wake ids that whoever sent it is to ring, of each request; 0: none
 
   moment clock = 0;  ///< of its beginning
   std::optional<database::sessions> sessions_then{};
@@ -163,7 +163,7 @@ class server {
   /// Called when a position has got the key, with that fence; 0: it has ended with its session.
   std::function<void(std::uint64_t position, std::uint64_t fence)> reached{};
 
-  /// The bell of the process whose statement is executed.
+  /// The wake id of the process whose statement is executed.
   std::uint64_t asking() const noexcept { return asking_; }
 
   std::uint64_t faults = 0;

@@ -157,8 +157,8 @@ network::network(world& in, server& to, const plan& how) : world_(in), server_(t
     if (const auto found = positions_.find(position); found != positions_.end())
       found->second->reached(position, fence);
   };
-  to.waiters.woken = [this](std::uint64_t bell) {
-    if (const auto found = subscribers_.find(bell); found != subscribers_.end()) found->second->woken();
+  to.waiters.woken = [this](std::uint64_t wake_id) {
+    if (const auto found = subscribers_.find(wake_id); found != subscribers_.end()) found->second->woken();
   };
 }
 
@@ -311,7 +311,7 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
     auto sent = by_.take_job();
     sent->asks.assign(part.begin(), part.end());
     sent->answers.resize(part.size());
-    if (subscriber_ != nullptr) sent->bell = subscriber_->connection();
+    if (subscriber_ != nullptr) sent->wake_id = subscriber_->connection();
     for (const auto& each : part) known_.sends(each);
     if (!with.execute(sent)) {
       answer_all(outcome::failed, from);  // those after it were not sent
@@ -331,10 +331,10 @@ void simulated_store::execute(connection& on, std::span<const request> requests,
   }
 }
 
-unsigned simulated_store::wake(connection& on, std::uint64_t bell) {
-  const auto said = ask(on, [&to = by_.to(), bell](moment) {
+unsigned simulated_store::wake(connection& on, std::uint64_t wake_id) {
+  const auto said = ask(on, [&to = by_.to(), wake_id](moment) {
     reply made;
-    made.result = to.waiters.ring(bell) ? outcome::yes : outcome::no;
+    made.result = to.waiters.ring(wake_id) ? outcome::yes : outcome::no;
     return made;
   });
   return said.result == outcome::yes ? 1 : 0;

@@ -119,7 +119,7 @@ class simulated_store final : public store,
  private:
   reply ask(connection& on, std::function<reply(moment)> what);
   /// Wakes those waiters, each by a statement more. How many.
-  unsigned wake(connection& on, std::uint64_t bell);
+  unsigned wake(connection& on, std::uint64_t wake_id);
 
   network& by_;
   process& process_;

@@ -7,8 +7,8 @@
 
 #include "api/access.hpp"
 #include "dlock/error.hpp"
-#include "engine/books/transaction_watch.hpp"
 #include "engine/core/blocking_calls.hpp"
+#include "engine/registry/transaction_watch.hpp"
 #include "simulation/application.hpp"
 
 namespace dlock::simulation {

@@ -14,38 +14,38 @@
 
 namespace dlock::simulation {
 
-/// The waiter table at the server, and the connections that sleep there. A process has one bell for all its keys: the
-/// connection that sleeps, until it ends.
+/// The waiter table at the server, and the connections that sleep there. A process has one wake id for all its keys:
+/// the connection that sleeps, until it ends.
 class waiter_table {
  public:
   struct row {
     std::uint64_t place = 0;  ///< the earliest waits longest
-    std::uint64_t bell = 0;
+    std::uint64_t wake_id = 0;
     id128 session{};
     std::string held{};  ///< as write_held() writes it, with the time before it
   };
   using rows = std::map<std::string, std::vector<row>, std::less<>>;
 
-  void enter(const std::string& key, std::uint64_t bell, const id128& session) {
-    rows_[key].push_back({.place = ++last_place_, .bell = bell, .session = session, .held = {}});
+  void enter(const std::string& key, std::uint64_t wake_id, const id128& session) {
+    rows_[key].push_back({.place = ++last_place_, .wake_id = wake_id, .session = session, .held = {}});
   }
-  void leave(const std::string& key, std::uint64_t bell);
-  row* find(std::string_view key, std::uint64_t bell) noexcept;
+  void leave(const std::string& key, std::uint64_t wake_id);
+  row* find(std::string_view key, std::uint64_t wake_id) noexcept;
   const rows& all() const noexcept { return rows_; }
 
-  /// Whoever has a bell can be woken; it sleeps on that connection, or is about to.
-  void hang_up(std::uint64_t bell) noexcept { bells_.erase(bell); }
-  void park(std::uint64_t bell, std::uint64_t sleep) { bells_[bell] = sleep; }
-  bool has_bell(std::uint64_t bell) const noexcept { return bells_.contains(bell); }
+  /// Whoever has a wake id can be woken; it sleeps on that connection, or is about to.
+  void hang_up(std::uint64_t wake_id) noexcept { wake_ids_.erase(wake_id); }
+  void park(std::uint64_t wake_id, std::uint64_t sleep) { wake_ids_[wake_id] = sleep; }
+  bool has_wake_id(std::uint64_t wake_id) const noexcept { return wake_ids_.contains(wake_id); }
   /// The connection has ended, and its rows are those of a dead process.
-  void ended(std::uint64_t bell) noexcept;
-  void joined(std::uint64_t bell) { present_.insert(bell); }
+  void ended(std::uint64_t wake_id) noexcept;
+  void joined(std::uint64_t wake_id) { present_.insert(wake_id); }
   /// Ends that sleep, unless it has ended already.
-  bool end_sleep(std::uint64_t bell, std::uint64_t sleep) noexcept;
+  bool end_sleep(std::uint64_t wake_id, std::uint64_t sleep) noexcept;
   /// KILL QUERY: ends whatever sleep that is.
-  bool ring(std::uint64_t bell) noexcept;
+  bool ring(std::uint64_t wake_id) noexcept;
   /// Called when a sleep has been ended so.
-  std::function<void(std::uint64_t bell)> woken{};
+  std::function<void(std::uint64_t wake_id)> woken{};
 
   /// Whoever is to be woken first; 0: nobody.
   std::uint64_t first(std::string_view key, std::uint64_t own) const noexcept;
@@ -57,7 +57,7 @@ class waiter_table {
  private:
   rows rows_{};
   std::uint64_t last_place_ = 0;
-  std::map<std::uint64_t, std::uint64_t> bells_{};  // and the sleep; 0: it is over
+  std::map<std::uint64_t, std::uint64_t> wake_ids_{};  // and the sleep; 0: it is over
   std::set<std::uint64_t> present_{};
 };
 

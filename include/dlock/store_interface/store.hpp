@@ -69,7 +69,7 @@ struct held_meanwhile {
 };
 
 /// A caller that waits, and holds what another one waits for.
-struct circle_link {
+struct cycle_link {
   std::string who{};        ///< "host/pid label"; empty: a thread of this process
   std::string waits_for{};  ///< the key's bytes
 };
@@ -84,14 +84,14 @@ class key_listener {
   /// Thread safety: from any thread.
   virtual void may_be_free(bool works) noexcept = 0;
   /// Adds what threads of this process hold that wait for the key, and can't release before they have it: where the
-  /// store tells other processes, circles of waiters are found. The service calls store::waiters_changed() when it
-  /// changes.
+  /// store tells other processes, deadlock cycles of waiters are found. The service calls store::waiters_changed() when
+  /// it changes.
   /// Errors: std::bad_alloc.
   virtual void list_held(held_meanwhile& /*all*/) const {}
-  /// The thread that waits for the key and holds `held` is in a circle with these: the first of them holds the key, the
-  /// next one what that waits for, and the last waits for `held`. Its wait ends first of all (`until`), so it is in
-  /// vain, and ends now with lock_deadlock. It only signals.
-  virtual void closes_circle(const lock_held_meanwhile& /*held*/, std::span<const circle_link> /*others*/) noexcept {}
+  /// The thread that waits for the key and holds `held` is in a deadlock cycle with these: the first of them holds the
+  /// key, the next one what that waits for, and the last waits for `held`. Its wait ends first of all (`until`), so it
+  /// is in vain, and ends now with lock_deadlock. It only signals.
+  virtual void closes_cycle(const lock_held_meanwhile& /*held*/, std::span<const cycle_link> /*others*/) noexcept {}
 
  protected:
   ~key_listener() = default;

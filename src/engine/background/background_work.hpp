@@ -11,7 +11,7 @@
 #include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
 #include "engine/background/session_keeper.hpp"
-#include "engine/books/grant.hpp"
+#include "engine/registry/grant.hpp"
 #include "engine/statements/statement_executor.hpp"
 
 namespace dlock::engine {

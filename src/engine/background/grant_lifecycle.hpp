@@ -10,13 +10,13 @@
 #include "dlock/export.hpp"
 #include "engine/background/background_work.hpp"
 #include "engine/background/row_renewer.hpp"
-#include "engine/books/grant.hpp"
-#include "engine/books/held_locks.hpp"
-#include "engine/machines/fair_share.hpp"
+#include "engine/registry/fair_share.hpp"
+#include "engine/registry/grant.hpp"
+#include "engine/registry/held_locks.hpp"
 
 namespace dlock::engine {
 
-/// What keeps the books that a grant stands in: its session, its deadlines, its owner, the count of what is held. A
+/// What keeps the registry that a grant stands in: its session, its deadlines, its owner, the count of what is held. A
 /// grant comes in once, when the store has said yes, and goes once, by a release or a loss. Nothing in here can fail,
 /// or sends anything by itself. Thread safety: all functions from any thread.
 class grant_lifecycle {
@@ -67,7 +67,7 @@ class grant_lifecycle {
 
   /// Held, and neither released nor lost.
   std::size_t held() const noexcept { return static_cast<std::size_t>(counted_.load() % ending); }
-  /// Held, or in the books still.
+  /// Held, or in the registry still.
   bool any() const noexcept { return counted_.load() > 0; }
   /// How long this process has had which key.
   tenure_tracker& history() noexcept { return history_; }
@@ -91,7 +91,7 @@ class grant_lifecycle {
   tenure_tracker history_{};
   wake_knowledge knowledge_{};
   static constexpr std::uint64_t ending = std::uint64_t{1} << 32U;
-  std::atomic<std::uint64_t> counted_{0};  // held, and times `ending`: those that are not, and are in the books
+  std::atomic<std::uint64_t> counted_{0};  // held, and times `ending`: those that are not, and are in the registry
 };
 
 }  // namespace dlock::engine

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/mutex.hpp"
-#include "engine/books/grant.hpp"
-#include "engine/books/service_context.hpp"
+#include "engine/registry/grant.hpp"
+#include "engine/registry/service_context.hpp"
 
 namespace dlock::engine {
 

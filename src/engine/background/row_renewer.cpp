@@ -43,7 +43,7 @@ instant row_renewer::tick(instant now) noexcept {
 }
 
 instant row_renewer::next_time() const noexcept {
-  // What is still in the books when it was stopped is never sent: its time must not keep the caller busy.
+  // What is still in the registry when it was stopped is never sent: its time must not keep the caller busy.
   return stop_ ? instant::max() : due_.first();
 }
 

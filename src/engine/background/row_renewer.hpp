@@ -7,8 +7,8 @@
 
 #include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
-#include "engine/books/grant.hpp"
-#include "engine/books/held_locks.hpp"
+#include "engine/registry/grant.hpp"
+#include "engine/registry/held_locks.hpp"
 #include "engine/statements/statement_executor.hpp"
 
 namespace dlock::engine {

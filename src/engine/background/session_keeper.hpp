@@ -10,7 +10,7 @@
 
 #include "base/mutex.hpp"
 #include "engine/background/notifier.hpp"
-#include "engine/books/session.hpp"
+#include "engine/registry/session.hpp"
 #include "engine/statements/statement_executor.hpp"
 
 namespace dlock::engine {
@@ -111,7 +111,7 @@ class session_keeper final : public statement_owner, private session_pins {
   void stop() noexcept;
   /// Whether that is the id of a session of ours that lives, under which no grant is of that attempt.
   bool is_own_without(const id128& id, std::uint64_t nonce) noexcept;
-  /// All that stand in the books, released or not; under a lock.
+  /// All that stand in the registry, released or not; under a lock.
   void for_each_grant(const std::function<void(const grant&)>& use);
   /// Ends all that are alive.
   void retire_all(loss_reason reason, instant now) noexcept;

@@ -9,12 +9,12 @@
 #include <type_traits>
 #include <utility>
 
-#include "engine/books/nested_wait.hpp"
-#include "engine/books/owner_state.hpp"
-#include "engine/books/transaction_watch.hpp"
 #include "engine/drivers/blocking_driver.hpp"
 #include "engine/operations/extension.hpp"
 #include "engine/operations/lock_errors.hpp"
+#include "engine/registry/nested_wait.hpp"
+#include "engine/registry/owner_state.hpp"
+#include "engine/registry/transaction_watch.hpp"
 
 namespace dlock::engine {
 
@@ -53,18 +53,18 @@ acquired enter_again(service_core& core, const lock_key& key, const detail::lock
   return again.take();
 }
 
-/// Ends a wait in a circle of waiting threads, if no other wait of it ends earlier. Only the thread's own owner counts:
-/// what an owner holds that the program named, other threads may release.
-class circle_check final : public wait_check {
+/// Ends a wait in a deadlock cycle of waiting threads, if no other wait of it ends earlier. Only the thread's own owner
+/// counts: what an owner holds that the program named, other threads may release.
+class cycle_check final : public wait_check {
  public:
   /// `until`: the end of the wait.
-  circle_check(service_core& core, blocking_driver& driver, instant until) noexcept
+  cycle_check(service_core& core, blocking_driver& driver, instant until) noexcept
       : core_(core), until_(until), wait_(driver.signal()) {
     driver.check_waits(*this);
   }
-  ~circle_check() { end(); }
-  /// Whether the calling thread can be in a circle at all. `several`: it holds some keys while it waits for others. A
-  /// wait that may end after some polls closes none: nobody knows when it ends.
+  ~cycle_check() { end(); }
+  /// Whether the calling thread can be in a deadlock cycle at all. `several`: it holds some keys while it waits for
+  /// others. A wait that may end after some polls closes none: nobody knows when it ends.
   static bool needed(bool several, const detail::lock_settings& terms) noexcept {
     return !in_owner_scope() && !terms.retry.limited() &&
            (several || current_owner()->grants.load(std::memory_order_relaxed) > 0);
@@ -75,16 +75,16 @@ class circle_check final : public wait_check {
       std::vector<nested_wait::held_lock> taken;
       op.list_taken(taken);
       if (key_ == &key && taken == taken_) {
-        circle_ = wait_.circle();
+        cycle_ = wait_.cycle();
       } else {
         end();
         auto held = held_here(taken);
-        circle_ = wait_.begin({&core_.where(), &core_.all().queue, &key, until_}, std::move(held));
+        cycle_ = wait_.begin({&core_.where(), &core_.all().queue, &key, until_}, std::move(held));
         taken_ = std::move(taken);
         key_ = &key;
         tell_store(wait_.keys_ahead());
       }
-      if (circle_.empty()) return verdict::waits_on;
+      if (cycle_.empty()) return verdict::waits_on;
       refused_ = &key;
       return verdict::never_ends;
     } catch (const std::bad_alloc&) {
@@ -100,14 +100,14 @@ class circle_check final : public wait_check {
   std::string tell() const {
     const auto here = fmt::format("another thread of {}/{}", core_.shared().host, core_.shared().pid);
     std::string text = "the wait would never end: ", held = "it";
-    for (const auto& [who, waits_for] : circle_) {
+    for (const auto& [who, waits_for] : cycle_) {
       const auto next = fmt::format("'{}'", detail::printable_text(waits_for));
       text += fmt::format("{} holds {} and waits for {}; ", who.empty() ? here : who, held, next);
       held = next;
     }
     text += fmt::format("the calling thread holds {}", held);
     std::vector<std::string_view> keys;
-    for (const auto& each : circle_) keys.push_back(each.waits_for);
+    for (const auto& each : cycle_) keys.push_back(each.waits_for);
     core_.shared().notify({.what = event::kind::deadlock, .key = refused_->view(), .text = text, .keys = keys});
     return fmt::format("key '{}': {}", printable(*refused_), text);
   }
@@ -138,7 +138,7 @@ class circle_check final : public wait_check {
   service_core& core_;
   const instant until_;
   nested_wait wait_;
-  std::vector<circle_link> circle_{};
+  std::vector<cycle_link> cycle_{};
   const lock_key* key_ = nullptr;      // that was waited for last
   const lock_key* refused_ = nullptr;  // the wait for that is in vain
   std::vector<nested_wait::held_lock> taken_{};
@@ -178,8 +178,8 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
   const auto begun = driver.now();
   acquisition_of<Keys> op(core.all(), keys, {terms, current_owner(), in_owner_scope(), begun, wait_mode},
                           driver.signal(), room...);
-  std::optional<circle_check> circles;
-  if (circle_check::needed(std::is_same_v<Keys, lock_keys>, terms)) circles.emplace(core, driver, begun + terms.wait);
+  std::optional<cycle_check> cycles;
+  if (cycle_check::needed(std::is_same_v<Keys, lock_keys>, terms)) cycles.emplace(core, driver, begun + terms.wait);
   try {
     auto result = op.result(driver.run(op, begun));
     if (in_transaction(core)) {
@@ -188,7 +188,7 @@ acquired_of<Keys> run_acquire(service_core& core, const Keys& keys, const detail
     }
     return result;
   } catch (const lock_deadlock&) {
-    auto why = circles->tell();
+    auto why = cycles->tell();
     if (!wait_mode.tries) throw lock_deadlock(why);
     return {.why_busy = std::move(why)};
   }

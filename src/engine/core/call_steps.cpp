@@ -7,8 +7,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "engine/books/transaction_watch.hpp"
 #include "engine/operations/lock_errors.hpp"
+#include "engine/registry/transaction_watch.hpp"
 
 namespace dlock::engine {
 

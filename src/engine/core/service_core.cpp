@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "engine/books/fork_guard.hpp"
-#include "engine/books/owner_state.hpp"
 #include "engine/drivers/blocking_driver.hpp"
+#include "engine/registry/fork_guard.hpp"
+#include "engine/registry/owner_state.hpp"
 
 namespace dlock::engine {
 

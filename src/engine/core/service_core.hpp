@@ -13,10 +13,10 @@
 #include "base/mutex.hpp"
 #include "dlock/export.hpp"
 #include "engine/background/background_work.hpp"
-#include "engine/books/fork_guard.hpp"
 #include "engine/drivers/async_driver.hpp"
 #include "engine/drivers/thread_group.hpp"
 #include "engine/operations/operation.hpp"
+#include "engine/registry/fork_guard.hpp"
 
 namespace dlock::engine {
 
@@ -151,7 +151,7 @@ class service_core final : public std::enable_shared_from_this<service_core>,
     std::string key{};
     id128 session{};
     std::uint64_t fence = 0;
-    instant forgotten_at{};  // its grant may be on the way from the store to the books
+    instant forgotten_at{};  // its grant may be on the way from the store to the registry
   };
   base::mutex noticed_;
   std::vector<deleted_lock> deleted_ DLOCK_GUARDED_BY(noticed_){};

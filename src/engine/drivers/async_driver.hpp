@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/mutex.hpp"
-#include "engine/books/deadline_heap.hpp"
 #include "engine/operations/operation.hpp"
+#include "engine/registry/deadline_heap.hpp"
 
 namespace dlock::engine {
 

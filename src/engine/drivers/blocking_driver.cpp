@@ -38,7 +38,7 @@ instant blocking_driver::send(const action& next) {
   return next.statements.size() == 1 ? next.statements.front()->answered_at : now();
 }
 
-/// The key may have been granted meanwhile. Then no waiting thread holds it, and the check finds no circle.
+/// The key may have been granted meanwhile. Then no waiting thread holds it, and the check finds no deadlock cycle.
 bool blocking_driver::never_ends(const operation& op, instant at) noexcept {
   const auto* const key = op.waits_for();
   if (interrupted_ || key == nullptr) return false;

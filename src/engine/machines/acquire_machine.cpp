@@ -15,7 +15,7 @@ constexpr unsigned tries_if_notified = 16;
 constexpr unsigned passed_over_per_try = 8;
 /// A process that has not taken the key so long after its turn has come, with fairness::fifo, may be stopped.
 constexpr std::chrono::microseconds longest_turn = std::chrono::seconds{1};
-constexpr auto far_from = tenure_tracker::idle_gap;
+constexpr auto far_from = tenure_gap;
 }  // namespace
 
 acquire_machine::acquire_machine(const settings& given) noexcept
@@ -26,7 +26,7 @@ acquire_machine::acquire_machine(const settings& given) noexcept
 
 std::chrono::microseconds acquire_machine::courtesy() const noexcept {
   const auto before = settings_.rivals - std::min(settings_.rivals, starvation_.passed_over());
-  return std::min(before * tenure_tracker::precedence, tenure_tracker::yield_time);
+  return std::min(before * waiter_precedence, tenure_yield);
 }
 
 step acquire_machine::begin() noexcept { return go(settings_.poll_first ? step::poll : step::take); }
@@ -128,7 +128,7 @@ step acquire_machine::busy(instant now, std::chrono::microseconds remaining, boo
   return retries_.may_retry(now) ? pause_before_retry(now, remaining, sees_holder) : go(step::busy);
 }
 
-/// A process that takes the key again and again yields it for tenure_tracker::yield_time. A take that follows a poll
+/// A process that takes the key again and again yields it for tenure_yield. A take that follows a poll
 /// comes too late for that if each of them is on its way for half that time, and so does one that follows a
 /// notification, which nearer waiters hear sooner. So such a waiter sends takes that have not seen the key free.
 step acquire_machine::held(instant now) {

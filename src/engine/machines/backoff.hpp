@@ -8,7 +8,7 @@
 #include "base/lock_settings.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_types.hpp"
-#include "engine/machines/fair_share.hpp"
+#include "engine/machines/starvation.hpp"
 
 namespace dlock::engine {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "dlock/store_interface/transactional_store.hpp"
-#include "engine/machines/fair_share.hpp"
+#include "engine/registry/fair_share.hpp"
 
 namespace dlock::engine {
 
@@ -350,12 +350,12 @@ action key_attempt::freed(instant now) {
 
 /// A proxy may execute a take twice, and answer for the second one, which found the key held: by us. We have the key's
 /// turn, so no other attempt of this service is under way, and what a holder still has to give back is in one of the
-/// two books. The server may take two texts for the same row, and a claim writes rows without their turns, so there
+/// two lists. The server may take two texts for the same row, and a claim writes rows without their turns, so there
 /// must be no other attempt at a row at all.
 bool is_nobodys(engine_services& services, const lock_key& key, const seen& holder) noexcept {
   if (holder.kind != lease_kind::session || holder.nonce == 0 || holder.gone) return false;
   if (key.row() != nullptr && services.shared.row_attempts.load() != 0) return false;
-  // In this order: what is released in the background is there before it leaves the books of its session.
+  // In this order: what is released in the background is there before it leaves the registry of its session.
   return services.sessions.is_own_without(holder.holder, holder.nonce) &&
          !services.background.has_attempt(holder.holder, holder.nonce);
 }

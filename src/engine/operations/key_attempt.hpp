@@ -42,7 +42,7 @@ struct keeping {
   microseconds ttl;
 };
 
-/// Records a grant that is in the books, for the next release and the next acquire of its key. `waited`: the key was
+/// Records a grant that is in the registry, for the next release and the next acquire of its key. `waited`: the key was
 /// busy when it was asked for; `watched`: the store notified of its releases.
 void note_grant(engine_services& services, const grant& grant, bool waited, bool watched, instant now) noexcept;
 

@@ -8,8 +8,8 @@
 
 #include "base/lock_settings.hpp"
 #include "dlock/lock_key.hpp"
-#include "engine/books/owner_state.hpp"
 #include "engine/operations/operation.hpp"
+#include "engine/registry/owner_state.hpp"
 
 namespace dlock::engine {
 

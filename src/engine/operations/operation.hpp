@@ -11,10 +11,10 @@
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "engine/background/grant_lifecycle.hpp"
-#include "engine/books/nested_wait.hpp"
-#include "engine/books/poll_scheduler.hpp"
-#include "engine/books/service_context.hpp"
-#include "engine/books/wait_queue.hpp"
+#include "engine/registry/nested_wait.hpp"
+#include "engine/registry/poll_scheduler.hpp"
+#include "engine/registry/service_context.hpp"
+#include "engine/registry/wait_queue.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {

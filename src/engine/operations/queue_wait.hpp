@@ -35,7 +35,7 @@ class queue_wait final : private queue_waiter {
   bool freed() const noexcept { return queue_waiter::freed; }
   /// From now on a caller that releases the key may pass on its lease, of that ttl.
   void use_lease_of(microseconds ttl) noexcept { queue_waiter::uses = ttl; }
-  /// turn: the lease that was passed on, not in the books yet; null: none was.
+  /// turn: the lease that was passed on, not in the registry yet; null: none was.
   std::shared_ptr<grant> take_passed() noexcept { return std::move(queue_waiter::passed); }
   /// Counts as a waiter from now on, until its end. False: there are too many waiters.
   bool count() noexcept { return request_.counted || counted_.take(services_.queue, request_.begun); }

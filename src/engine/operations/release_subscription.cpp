@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/books/nested_wait.hpp"
+#include "engine/registry/nested_wait.hpp"
 
 namespace dlock::engine {
 
@@ -108,12 +108,11 @@ void release_subscription::list_held(held_meanwhile& all) const {
   nested_wait::list_held(services_.statements.where(), *key_, all.locks);
 }
 
-void release_subscription::closes_circle(const lock_held_meanwhile& held,
-                                         std::span<const circle_link> others) noexcept {
-  nested_wait::closes_circle(services_.statements.where(), *key_, held, others);
+void release_subscription::closes_cycle(const lock_held_meanwhile& held, std::span<const cycle_link> others) noexcept {
+  nested_wait::closes_cycle(services_.statements.where(), *key_, held, others);
 }
 
-/// A row that changes hands at each poll is in no circle, so its holders are not worth a statement.
+/// A row that changes hands at each poll is in no deadlock cycle, so its holders are not worth a statement.
 void release_subscription::saw(const seen& holder) noexcept {
   const row_grant now{.session = holder.holder, .nonce = holder.nonce};
   show(std::exchange(seen_, now) == now ? now : row_grant{});

@@ -83,7 +83,7 @@ class release_subscription final : private key_listener {
     pause_.tell();
   }
   void list_held(held_meanwhile& all) const override;
-  void closes_circle(const lock_held_meanwhile& held, std::span<const circle_link> others) noexcept override;
+  void closes_cycle(const lock_held_meanwhile& held, std::span<const cycle_link> others) noexcept override;
   void show(const row_grant& holder) noexcept;
   void saw(const seen& holder) noexcept;
 

@@ -21,7 +21,7 @@
 #include "session_entity-odb-sqlite.hxx"
 #include "waiter_entity-odb-mysql.hxx"
 
-#include "stores/mysql/parked/waiter_bells.hpp"
+#include "stores/mysql/parked/waiter_table.hpp"
 #include "stores/sql/schema.hpp"
 #include "support/sql_file.hpp"
 #include "support/test.hpp"
@@ -73,7 +73,7 @@ names waiter_names_of_odb() {
   return {{"waiter", traits<entities::waiter_entity, odb::id_mysql>::table_name},
           {"waiter.lock_key", waiter::place.lock_key.column()},
           {"waiter.since_us", waiter::place.since_us.column()},
-          {"waiter.bell", waiter::place.bell.column()},
+          {"waiter.wake_id", waiter::place.wake_id.column()},
           {"waiter.session_id", waiter::session_id.column()},
           {"waiter.held", waiter::held.column()}};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// A release that wakes a waiter of another process: the waiter table, the bells, and what a release does with them. A
-/// key that is taken again at once shows that it was the release which woke, because a look finds it held.
+/// A release that wakes a waiter of another process: the waiter table, the wake ids, and what a release does with them.
+/// A key that is taken again at once shows that it was the release which woke, because a look finds it held.
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -14,7 +14,7 @@
 #include "dlock/multi_lease.hpp"
 #include "stores/mysql/on_connection.hpp"
 #include "stores/mysql/parked/parked_connection.hpp"
-#include "stores/sql/waiting_circles.hpp"
+#include "stores/sql/deadlock_cycles.hpp"
 #include "support/mysql_user.hpp"
 #include "support/recording_observer.hpp"
 #include "support/tcp_proxy.hpp"
@@ -24,8 +24,8 @@ namespace dlock::test {
 namespace {
 
 /// As the names of locks have it.
-std::string upper_hex(const id128& bell) {
-  auto digits = bell.hex();
+std::string upper_hex(const id128& wake_id) {
+  auto digits = wake_id.hex();
   std::transform(digits.begin(), digits.end(), digits.begin(), [](unsigned char c) { return std::toupper(c); });
   return digits;
 }
@@ -36,17 +36,17 @@ struct wake_fixture {
   actor holder{fixture};
 
   std::string table(const char* name) { return fixture.tables.table(name); }
-  std::vector<std::string> bells(const std::string& key = "k") {
+  std::vector<std::string> wake_ids(const std::string& key = "k") {
     std::vector<std::string> found;
-    for (auto& row : root.rows("SELECT HEX(bell) FROM " + table("waiter") + " WHERE lock_key = '" + key +
-                               "' ORDER BY since_us, bell")) {
+    for (auto& row : root.rows("SELECT HEX(wake_id) FROM " + table("waiter") + " WHERE lock_key = '" + key +
+                               "' ORDER BY since_us, wake_id")) {
       found.push_back(row.at(0).value_or(""));
     }
     return found;
   }
-  /// The connection that sleeps with that bell.
-  std::string sleeper(const std::string& bell) {
-    return root.rows("SELECT IS_USED_LOCK('dlock." + bell + "')").at(0).at(0).value_or("");
+  /// The connection that sleeps with that wake id.
+  std::string sleeper(const std::string& wake_id) {
+    return root.rows("SELECT IS_USED_LOCK('dlock." + wake_id + "')").at(0).at(0).value_or("");
   }
   long kills() { return std::stol(root.rows("SHOW GLOBAL STATUS LIKE 'Com_kill'").at(0).at(1).value()); }
   /// Releases it and takes it again. The fence; `woken`: how many were.
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a release wakes a waiter of another proces
   CHECK(woken == 0);
   std::optional<waiting_store> waiter(fixture);
   REQUIRE(waiter->works());
-  REQUIRE(bells().size() == 1);
+  REQUIRE(wake_ids().size() == 1);
   for (int i = 0; i != 20; ++i) {
     const int before = waiter->listener.yes;
     // Between two sleeps it is not to be woken, and looks at the key before the next.
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a release wakes a waiter of another proces
     CHECK(eventually([&] { return waiter->listener.yes > before; }));
   }
   waiter->unwatch();
-  CHECK(eventually([&] { return bells().empty(); }));
+  CHECK(eventually([&] { return wake_ids().empty(); }));
   fence = release_and_take(fence, woken);
   CHECK(woken == 0);
 }
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of 
   REQUIRE(first->works());
   stranger_first ? second.emplace(fixture) : second.emplace(stranger);
   REQUIRE(second->works());
-  REQUIRE(bells().size() == 3);
+  REQUIRE(wake_ids().size() == 3);
   unsigned woken = 7;
   fence = release_and_take(fence, woken);
   CHECK(woken == (stranger_first ? 0 : 1));
@@ -107,24 +107,24 @@ TEST_CASE_METHOD(wake_fixture, "wake: who waits longest is woken, and no row of 
 
 TEST_CASE_METHOD(wake_fixture, "wake: the row of a waiter that is awake stays, however old, that of a dead one goes") {
   const auto awake = upper_hex(id128::random()), dead = upper_hex(id128::random());
-  root.run("DO GET_LOCK('dlock." + awake + ".p', 0)");  // between two sleeps: nobody has its bell
+  root.run("DO GET_LOCK('dlock." + awake + ".p', 0)");  // between two sleeps: nobody has its wake id
   holder.acquire("k");
-  for (const auto& bell : {awake, dead}) {
+  for (const auto& wake_id : {awake, dead}) {
     root.run(
         fmt::format("INSERT INTO {} SELECT 'old', acquired_at_us - 120000000, X'{}', X'{}', NULL FROM {} WHERE "
                     "lock_key = 'k'",
-                    table("waiter"), bell, bell, table("lock")));
+                    table("waiter"), wake_id, wake_id, table("lock")));
   }
   waiting_store waiter(fixture);
-  REQUIRE(eventually([&] { return bells("old").size() < 2; }));
-  CHECK(bells("old") == std::vector{awake});
+  REQUIRE(eventually([&] { return wake_ids("old").size() < 2; }));
+  CHECK(wake_ids("old") == std::vector{awake});
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: a parked connection that was killed is told of, and made again") {
   auto fence = holder.acquire("k");
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
-  root.run("KILL " + sleeper(bells().at(0)));
+  root.run("KILL " + sleeper(wake_ids().at(0)));
   CHECK(eventually([&] { return waiter.listener.no != 0; }));
   CHECK(waiter.works());
   unsigned woken = 0;
@@ -165,13 +165,14 @@ TEST_CASE_METHOD(wake_fixture, "wake: a look at those who wait leaves out none t
   CHECK(held[0].waiters == 1);
 }
 
-TEST_CASE_METHOD(wake_fixture, "wake: who closes a circle that another process has to break wakes that at once") {
+TEST_CASE_METHOD(wake_fixture,
+                 "wake: who closes a deadlock cycle that another process has to break wakes that at once") {
   const auto a = holder.acquire("a"), b = holder.acquire("b");
   // The other process sleeps, holds `b`, and waits for `a`.
-  const auto bell = upper_hex(id128::random());
+  const auto wake_id = upper_hex(id128::random());
   auto other = raw_mysql::root();
-  for (const auto* const lock : {"", ".p"}) other.run(fmt::format("DO GET_LOCK('dlock.{}{}', 0)", bell, lock));
-  const bool breaks = GENERATE(true, false);  // its wait ends first, or that of the one that closes the circle
+  for (const auto* const lock : {"", ".p"}) other.run(fmt::format("DO GET_LOCK('dlock.{}{}', 0)", wake_id, lock));
+  const bool breaks = GENERATE(true, false);  // its wait ends first, or that of the one that closes the cycle
   CAPTURE(breaks);
   const lock_held_meanwhile theirs{
       .key = "b", .session = holder.id, .fence = b, .until = breaks ? instant{1us} : instant::max()};
@@ -179,7 +180,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: who closes a circle that another process h
   root.run(
       fmt::format("INSERT INTO {0} SELECT 'a', acquired_at_us, X'{1}', X'{1}', CONCAT(acquired_at_us, '{2}') "
                   "FROM {3} WHERE lock_key = 'a'",
-                  table("waiter"), bell, held, table("lock")));
+                  table("waiter"), wake_id, held, table("lock")));
   const auto before = kills();
   const auto mine = fixture.open();
   nested_listener listener;
@@ -195,9 +196,9 @@ TEST_CASE_METHOD(wake_fixture, "wake: a waiter whose row somebody has removed en
   holder.acquire("k");
   waiting_store waiter(fixture);
   REQUIRE(waiter.works());
-  const auto bell = bells();
+  const auto wake_id = wake_ids();
   root.run("DELETE FROM " + table("waiter"));
-  CHECK(eventually([&] { return bells() == bell; }));
+  CHECK(eventually([&] { return wake_ids() == wake_id; }));
 }
 
 TEST_CASE_METHOD(wake_fixture, "wake: who was woken and leaves without the key wakes the next") {
@@ -250,7 +251,7 @@ TEST_CASE_METHOD(wake_fixture,
 
 TEST_CASE_METHOD(wake_fixture, "wake: a key that is free on its way to an earlier waiter is no reason to poll") {
   const auto earlier = upper_hex(id128::random());
-  root.run("DO GET_LOCK('dlock." + earlier + ".p', 0)");  // it is awake: nobody has its bell
+  root.run("DO GET_LOCK('dlock." + earlier + ".p', 0)");  // it is awake: nobody has its wake id
   const auto store = fixture.open();
   for (int i = 0; i != 10; ++i) {
     const auto key = fmt::format("k{}", i);
@@ -314,7 +315,7 @@ TEST_CASE_METHOD(wake_fixture, "wake: a process with wake=off wakes waiters of o
   if (GENERATE(false, true)) keys.push_back("l");
   std::optional<multi_lease> held = quiet.acquire_all(keys);
   auto waits = std::async(std::launch::async, [&] { return granted(mine.acquire("k")); });
-  REQUIRE(eventually([&] { return bells().size() == 1 && !sleeper(bells().front()).empty(); }));
+  REQUIRE(eventually([&] { return wake_ids().size() == 1 && !sleeper(wake_ids().front()).empty(); }));
   const auto before = kills();
   held.reset();
   CHECK(kills() == before + 1);

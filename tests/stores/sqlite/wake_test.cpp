@@ -557,8 +557,9 @@ TEST_CASE_METHOD(wake_fixture,
   holder.store->unlisten(said);
 }
 
-TEST_CASE_METHOD(wake_fixture,
-                 "sqlite wake: a circle is one as the database has it, and the wait that ends first is refused") {
+TEST_CASE_METHOD(
+    wake_fixture,
+    "sqlite wake: a deadlock cycle is one as the database has it, and the wait that ends first is refused") {
   const auto fence = holder.acquire("b");
   std::optional<view> claims(fixture.path);
   view other_tables(fixture.path);
@@ -570,11 +571,11 @@ TEST_CASE_METHOD(wake_fixture,
     by.opened->set_held(entry, name, std::vector{wake_file::opened::held_lock{hash_of("b"), of, session, until}});
   };
   lock_service locks(fixture.url(), {.close_limit = 0ms});
-  bool circle = false, claimed_before = true;
+  bool cycle = false, claimed_before = true;
   SECTION("it has") {
     says(*claims, hash_of("a"), "a", fence, holder.id);
     says(other_tables, 7, "c", fence + 1, id128::random());
-    circle = true;
+    cycle = true;
   }
   SECTION("a grant before") { says(*claims, hash_of("a"), "a", fence - 1, holder.id); }
   SECTION("another session") { says(*claims, hash_of("a"), "a", fence, id128::random()); }
@@ -585,30 +586,31 @@ TEST_CASE_METHOD(wake_fixture,
   }
   SECTION("the wait of the other one ends first") { says(*claims, hash_of("a"), "a", fence, holder.id, 1); }
   SECTION("it has, since the other one began to wait") {
-    circle = true;
+    cycle = true;
     claimed_before = false;
   }
   auto wait = std::async(std::launch::async, [&] {
     const auto a = locks.acquire("a");
-    const auto b = locks.acquire("b", {.wait = circle ? 60s : 1s});
+    const auto b = locks.acquire("b", {.wait = cycle ? 60s : 1s});
   });
   if (!claimed_before) {
     REQUIRE(eventually([&] { return claims->opened->nested_waiters().size() == 1; }));
     says(*claims, hash_of("a"), "a", fence, holder.id);
   }
-  if (circle) {
+  if (cycle) {
     CHECK_THROWS_AS(wait.get(), lock_deadlock);
   } else {
     CHECK_THROWS_AS(wait.get(), lock_timeout);
   }
 }
 
-TEST_CASE_METHOD(wake_fixture, "sqlite wake: who closes a circle that another process has to break wakes that once") {
+TEST_CASE_METHOD(wake_fixture,
+                 "sqlite wake: who closes a deadlock cycle that another process has to break wakes that once") {
   const auto fence = holder.acquire("b");
   view other(fixture.path);
   REQUIRE(other.opened->claim_slot());
   const int entry = other.opened->enter(hash_of("a"), holder.id);
-  const bool breaks = GENERATE(true, false);  // its wait ends first, or that of the one that closes the circle
+  const bool breaks = GENERATE(true, false);  // its wait ends first, or that of the one that closes the cycle
   CAPTURE(breaks);
   const auto never = std::numeric_limits<std::int64_t>::max();
   other.opened->set_held(entry, "a",
@@ -627,12 +629,12 @@ TEST_CASE_METHOD(wake_fixture, "sqlite wake: who closes a circle that another pr
     REQUIRE(eventually([&] { return word() != last; }));
     last = word();
   }
-  CHECK(eventually([&] { return listener.heard >= 4; }));  // by then it has looked for circles a few times more
+  CHECK(eventually([&] { return listener.heard >= 4; }));  // by then it has looked for deadlock cycles a few times more
   CHECK(word() == last);
   mine->unwatch("b", {}, listener);
 }
 
-TEST_CASE("sqlite wake: of processes that wait in a circle one is refused, and none after one was killed") {
+TEST_CASE("sqlite wake: of processes that wait in a deadlock cycle one is refused, and none after one was killed") {
   sqlite_file_fixture fixture;
   static constexpr std::size_t size = 3;
   const auto killed = GENERATE(size, std::size_t{0}, std::size_t{1});
@@ -653,9 +655,9 @@ TEST_CASE("sqlite wake: of processes that wait in a circle one is refused, and n
       try {
         const auto next = locks.acquire(key(i + 1), {.wait = i + 1 == size ? 5min : 10min});
         send(granted_next);
-      } catch (const lock_deadlock& circle) {
-        // Each process of the circle has another number.
-        const std::string text = circle.what();
+      } catch (const lock_deadlock& cycle) {
+        // Each process of the cycle has another number.
+        const std::string text = cycle.what();
         std::size_t named = 0;
         for (auto at = text.find('/'); at != std::string::npos; at = text.find('/', at + 1)) ++named;
         send(named + 1 == size ? refused : 0);

@@ -11,7 +11,7 @@
 #include "dlock/observer.hpp"
 #include "dlock/service_options.hpp"
 #include "dlock/store_interface/id128.hpp"
-#include "engine/books/service_context.hpp"
+#include "engine/registry/service_context.hpp"
 #include "support/calls.hpp"
 #include "support/each_option.hpp"
 #include "support/test.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/machines/fair_share.hpp"
+#include "engine/registry/fair_share.hpp"
 #include "support/test.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include "engine/books/nested_wait.hpp"
+#include "engine/registry/nested_wait.hpp"
 
 #include <optional>
 
@@ -19,8 +19,8 @@ struct counting_waker final : waker {
 };
 
 /// Three threads of one process wait for keys of one queue, and hold others meanwhile. A wait for `both`, whose turn
-/// two of them have, closes two circles.
-struct two_circles {
+/// two of them have, closes two deadlock cycles.
+struct two_cycles {
   const lock_key first{"first"}, second{"second"}, both{"both"};
   counting_waker wakes_short{}, wakes_long{}, wakes_mine{};
   nested_wait short_wait{wakes_short}, long_wait{wakes_long}, mine{wakes_mine};
@@ -33,7 +33,7 @@ struct two_circles {
     for (const auto* const each : of) all.push_back({.turn_of = each});
     return all;
   }
-  /// `reversed`: which of the two circles is found first.
+  /// `reversed`: which of the two deadlock cycles is found first.
   void begin(bool reversed) {
     const auto begin_one = [&](nested_wait& wait, const lock_key& key, microseconds until) {
       REQUIRE(wait.begin(wait_for(key, until), turns({&both})).empty());
@@ -42,30 +42,30 @@ struct two_circles {
     begin_one(long_wait, second, 3s);
     if (reversed) begin_one(short_wait, first, 1s);
   }
-  std::vector<circle_link> close(microseconds until) {
+  std::vector<cycle_link> close(microseconds until) {
     return mine.begin(wait_for(both, until), turns({&first, &second}));
   }
 };
 
 }  // namespace
 
-TEST_CASE_METHOD(two_circles, "nested_wait: of two circles that one wait closes each loses the wait that ends first") {
+TEST_CASE_METHOD(two_cycles, "nested_wait: of two cycles that one wait closes each loses the wait that ends first") {
   begin(GENERATE(false, true));
   CHECK(close(5s).empty());
-  CHECK(short_wait.circle().size() == 1);
-  CHECK(long_wait.circle().size() == 1);
+  CHECK(short_wait.cycle().size() == 1);
+  CHECK(long_wait.cycle().size() == 1);
   CHECK(wakes_short.times == 1);
   CHECK(wakes_long.times == 1);
 }
 
-TEST_CASE_METHOD(two_circles, "nested_wait: a wait that is refused itself has no other one refused for it") {
+TEST_CASE_METHOD(two_cycles, "nested_wait: a wait that is refused itself has no other one refused for it") {
   begin(GENERATE(false, true));
   CHECK(close(2s).size() == 1);  // it ends before the long one, and after the short one
-  CHECK(short_wait.circle().empty());
-  CHECK(long_wait.circle().empty());
+  CHECK(short_wait.cycle().empty());
+  CHECK(long_wait.cycle().empty());
 }
 
-TEST_CASE_METHOD(two_circles,
+TEST_CASE_METHOD(two_cycles,
                  "nested_wait: a wait that can't begin for want of memory has no other one refused for it") {
   begin(GENERATE(false, true));
   bool ran_out = true;
@@ -81,7 +81,7 @@ TEST_CASE_METHOD(two_circles,
       ran_out = scarce.ran_out();
     }
     CAPTURE(number);
-    CHECK(short_wait.circle().empty() == ran_out);
-    CHECK(long_wait.circle().empty() == ran_out);
+    CHECK(short_wait.cycle().empty() == ran_out);
+    CHECK(long_wait.cycle().empty() == ran_out);
   }
 }

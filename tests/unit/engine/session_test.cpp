@@ -2,8 +2,8 @@
 
 #include "engine/background/row_renewer.hpp"
 #include "engine/background/session_keeper.hpp"
-#include "engine/books/grant.hpp"
 #include "engine/machines/session_machine.hpp"
+#include "engine/registry/grant.hpp"
 #include "unit/engine/executor_fixture.hpp"
 
 using namespace dlock::test;
@@ -125,7 +125,7 @@ TEST_CASE("trust: without a deadline it lasts") {
   CHECK(t.remaining(start) > 24h);
 }
 
-// Which grants stand in the books of the sessions while one of these ends.
+// Which grants stand in the registry of the sessions while one of these ends.
 
 namespace {
 
@@ -155,7 +155,7 @@ class keeper_fixture : public executor_fixture {
     REQUIRE(keeper.link(*grant));
     return grant;
   }
-  std::vector<std::string> books() {
+  std::vector<std::string> registry() {
     std::vector<std::string> found;
     keeper.for_each_grant([&](const engine::grant& each) { found.emplace_back(each.key.view()); });
     return found;
@@ -177,21 +177,21 @@ class keeper_fixture : public executor_fixture {
 
 TEST_CASE_METHOD(keeper_fixture,
                  "session_keeper: while a session's losses are told, its leases with an expiry of their own are in the "
-                 "books, and can end") {
+                 "registry, and can end") {
   const auto stays = held("stays", lease_kind::expiring);
   auto ends = held("ends", lease_kind::expiring);
   const auto lost = held("lost", lease_kind::session);
   std::vector<std::string> while_notified;
   at_loss = [&] {
-    while_notified = books();
+    while_notified = registry();
     keeper.unlink(*ends);
     ends.reset();
   };
   keeper.retire(lost->pin.get(), loss_reason::expired, clock.now());
   CHECK(while_notified == std::vector<std::string>{"stays", "ends"});
-  CHECK(books() == std::vector<std::string>{"stays"});
+  CHECK(registry() == std::vector<std::string>{"stays"});
   keeper.unlink(*stays);
-  CHECK(books().empty());
+  CHECK(registry().empty());
 }
 
 TEST_CASE_METHOD(keeper_fixture,
@@ -207,7 +207,7 @@ TEST_CASE_METHOD(keeper_fixture,
   REQUIRE(pin);
   REQUIRE(meanwhile);
   CHECK(pin->id == meanwhile->pin->id);
-  CHECK(books() == std::vector<std::string>{"meanwhile"});
+  CHECK(registry() == std::vector<std::string>{"meanwhile"});
 }
 
 TEST_CASE_METHOD(keeper_fixture, "session_keeper: one that was opened while the server changed is not used", "[T59]") {

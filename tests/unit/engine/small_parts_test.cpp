@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 
-#include "engine/books/deadline_heap.hpp"
-#include "engine/books/grant.hpp"
-#include "engine/books/held_locks.hpp"
 #include "engine/machines/backoff.hpp"
+#include "engine/registry/deadline_heap.hpp"
+#include "engine/registry/grant.hpp"
+#include "engine/registry/held_locks.hpp"
 #include "engine/statements/concurrency_limit.hpp"
 #include "support/processor_time.hpp"
 #include "support/test.hpp"

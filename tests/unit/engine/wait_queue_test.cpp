@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/books/wait_queue.hpp"
+#include "engine/registry/wait_queue.hpp"
 
 #include "dlock/stores/memory.hpp"
-#include "engine/books/grant.hpp"
-#include "engine/books/poll_scheduler.hpp"
 #include "engine/drivers/blocking_driver.hpp"
+#include "engine/registry/grant.hpp"
+#include "engine/registry/poll_scheduler.hpp"
 #include "support/calls.hpp"
 #include "support/processor_time.hpp"
 #include "support/test.hpp"

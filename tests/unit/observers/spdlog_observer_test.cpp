@@ -166,13 +166,13 @@ TEST_CASE("spdlog: a null logger is refused at once") {
 
 TEST_CASE_METHOD(log_fixture, "spdlog: with hashed keys no text names another key") {
   const std::array<std::string_view, 2> others{"patient:SECRET-ONE", "b\nSECRET"};
-  const auto circle = line_of({.what = kind::deadlock,
-                               .key = "patient:SECRET",
-                               .text = "it waits for 'patient:SECRET-ONE'; that holds 'b\\x0aSECRET'",
-                               .keys = others},
-                              true);
-  CHECK(circle.find("SECRET") == std::string::npos);
-  CHECK(circle.find("it waits for 'sha256:") != std::string::npos);
+  const auto cycle = line_of({.what = kind::deadlock,
+                              .key = "patient:SECRET",
+                              .text = "it waits for 'patient:SECRET-ONE'; that holds 'b\\x0aSECRET'",
+                              .keys = others},
+                             true);
+  CHECK(cycle.find("SECRET") == std::string::npos);
+  CHECK(cycle.find("it waits for 'sha256:") != std::string::npos);
   // A database's error, and a handler's, which dlock has not composed.
   const auto foreign = line_of({.what = kind::acquire_failed,
                                 .key = "k",

@@ -68,7 +68,7 @@ std::optional<lock_holding_connection::exclusive_use> lock_holding_connection::w
   const bool rested = now - used_ > shortest_rest;
   if (rested ? link_->alive() : link_->usable()) return mine;
   // Also where the connection stands, but its server takes no locks any more: usable() has to say so from here on, or
-  // what it holds would stay in the books without end.
+  // what it holds would stay in the registry without end.
   end();
   why = make_own_fault("the connection that kept the locks is gone, and so are they", true, true);
   return std::nullopt;

@@ -241,7 +241,7 @@ reply for_update_store::make_row(waiting_connection& by, const request& request)
   return answer;
 }
 
-/// Out of the books, if it is that grant.
+/// Out of the registry, if it is that grant.
 std::optional<link_pool::borrowed> for_update_store::remove(std::string_view key, const link_pool::held& grant) {
   auto removed = pool_.remove(key, grant);
   if (removed) hangups_.remove(std::exchange(grant.link->noticed, 0));

@@ -56,7 +56,7 @@ class link_pool {
     borrowed& operator=(borrowed&&) = delete;
     ~borrowed();
     void put_back();
-    /// Enters into the books what it holds. False: the key is held here already.
+    /// Enters into the registry what it holds. False: the key is held here already.
     bool hold(std::string_view key, const id128& session, std::uint64_t nonce);
 
     std::shared_ptr<row_lock_connection> link;
@@ -68,7 +68,7 @@ class link_pool {
   /// Nothing: all are in use.
   std::optional<borrowed> borrow();
   std::optional<held> find(std::string_view key) const;
-  /// Out of the books, if it is that grant.
+  /// Out of the registry, if it is that grant.
   std::optional<borrowed> remove(std::string_view key, const held& grant);
   /// Keys greater than `after`, in byte order.
   std::vector<std::pair<std::string, id128>> list(std::string_view after, std::size_t limit) const;

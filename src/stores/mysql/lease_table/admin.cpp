@@ -37,7 +37,7 @@ ORDER BY TABLE_SCHEMA, TABLE_NAME
 
 reply mysql_admin::count_waiters(sql::sql_connection& on, std::vector<holder_info>& of) {
   if (!tables_.settings.wake) return {.result = outcome::yes};
-  return tables_.waiters.bells().count(static_cast<lease_connection&>(on), of);
+  return tables_.waiters.table().count(static_cast<lease_connection&>(on), of);
 }
 
 reply mysql_admin::read_tables_id(sql::sql_connection& on) {
@@ -84,7 +84,7 @@ reply mysql_admin::waiters(connection& connection, std::string_view key, std::si
     auto answer = static_cast<sql::sql_connection&>(on).read(
         {tables_.sql.text(text_id::waiters_of_key), "list waiters"}, {{"key", sql::sql_bytes{key}}}, rows);
     if (answer.result != outcome::yes)
-      return tables_.waiters.bells().note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
+      return tables_.waiters.table().note_unreadable(answer.why) ? reply{.result = outcome::yes} : answer;
     found = {.known = true, .count = rows.size()};
     for (const auto& row : rows) {
       if (found.first.size() == limit) break;
@@ -112,7 +112,7 @@ reply mysql_admin::examine(connection& connection, std::vector<store_finding>& o
     findings found(out);
     auto answer = examine_server(on, tables_.client.settings(), out);
     if (answer.result == outcome::yes) answer = examine_tables(on, found);
-    if (answer.result == outcome::yes && tables_.settings.wake) answer = tables_.waiters.bells().examine_table(on, out);
+    if (answer.result == outcome::yes && tables_.settings.wake) answer = tables_.waiters.table().examine_table(on, out);
     return answer.result == outcome::yes ? examine_keys(on, found) : answer;
   });
 }

@@ -247,7 +247,7 @@ void mysql_store::prepare() {
     ensure_floors(server, settings.schema, makes ? 0 : sql::above_lost_floor);
   }
   server.check_tables(settings.schema);
-  if (settings.wake) tables_.waiters.bells().check_table(*connection);
+  if (settings.wake) tables_.waiters.table().check_table(*connection);
   if (const auto read = tables_.read_id(*connection); read.result != outcome::yes) fail(settings.name, read.why);
 }
 

@@ -32,8 +32,8 @@ constexpr sql::named_part words[] = {
      "(SELECT LAST_INSERT_ID(COALESCE(("
      "SELECT {sleeper} "
      "FROM {waiter} w "
-     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.bell} <> :bell AND {sleeper} IS NOT NULL "
-     "ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell} "
+     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.wake_id} <> :wake_id AND {sleeper} IS NOT NULL "
+     "ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id} "
      "LIMIT 1), 0))) IS NOT NULL"},
     {"and_held", ", w.{waiter.held}"},
     {"with_lock", "LEFT JOIN {lock} l ON l.{lock.lock_key} = w.{waiter.lock_key}"},
@@ -42,12 +42,12 @@ constexpr sql::named_part words[] = {
     // own row counts.
     {"earlier_waiters",
      "FROM {waiter} w "
-     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.bell} <> :bell "
+     "WHERE w.{waiter.lock_key} = :key AND w.{waiter.wake_id} <> :wake_id "
      "AND {waits} "
      "AND NOT (:registered AND EXISTS ("
-     "SELECT 1 FROM {waiter} m WHERE m.{waiter.lock_key} = :key AND m.{waiter.bell} = :bell "
+     "SELECT 1 FROM {waiter} m WHERE m.{waiter.lock_key} = :key AND m.{waiter.wake_id} = :wake_id "
      "AND (m.{waiter.since_us} < w.{waiter.since_us} "
-     "OR (m.{waiter.since_us} = w.{waiter.since_us} AND m.{waiter.bell} < w.{waiter.bell}))))"},
+     "OR (m.{waiter.since_us} = w.{waiter.since_us} AND m.{waiter.wake_id} < w.{waiter.wake_id}))))"},
 };
 
 // What a batch changes where the server can pass over locked rows: those that this statement itself could lock, so that
@@ -116,7 +116,7 @@ WHERE {lock.lock_key} = :key
     // Of a poll that lets others go first: who that is.
     {text_id::others_first, R"(
 SELECT {sleeper} {earlier_waiters}
-ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
+ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
 LIMIT 1
 )"},
 
@@ -137,7 +137,7 @@ FROM {waiter} w
 LEFT JOIN {session} s ON s.{session.id} = w.{waiter.session_id}
 WHERE w.{waiter.lock_key} = :key
   AND {waits}
-ORDER BY w.{waiter.since_us}, w.{waiter.bell}
+ORDER BY w.{waiter.since_us}, w.{waiter.wake_id}
 )"},
 
 };
@@ -148,12 +148,12 @@ constexpr const char* set_held_sql = R"(
 UPDATE {waiter}
 SET {waiter.held} = CONCAT(:since, {now}, :held)
 WHERE {waiter.lock_key} = :key
-  AND {waiter.bell} = :bell
+  AND {waiter.wake_id} = :wake_id
 )";
 
 constexpr const char* nested_sql = R"(
 SELECT
-  w.{waiter.bell}, w.{waiter.lock_key}, w.{waiter.held}, s.{session.host}, s.{session.pid}, s.{session.label}, {sleeper}
+  w.{waiter.wake_id}, w.{waiter.lock_key}, w.{waiter.held}, s.{session.host}, s.{session.pid}, s.{session.label}, {sleeper}
 FROM {waiter} w
 LEFT JOIN {session} s ON s.{session.id} = w.{waiter.session_id}
 WHERE w.{waiter.held} IS NOT NULL
@@ -181,7 +181,7 @@ SELECT
 FROM {waiter} w
 LEFT JOIN ({holders}) ON l.{lock.lock_key} = w.{waiter.lock_key}
 WHERE w.{waiter.lock_key} IN (:keys)
-  AND w.{waiter.bell} = :bell
+  AND w.{waiter.wake_id} = :wake_id
 )";
 
 }  // namespace

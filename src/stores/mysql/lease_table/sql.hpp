@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stores/mysql/client/native.hpp"
-#include "stores/mysql/parked/waiter_bells.hpp"
+#include "stores/mysql/parked/waiter_table.hpp"
 #include "stores/sql/lease_sql.hpp"
 #include "stores/sql/named_sql.hpp"
 #include "stores/sql/table_names.hpp"

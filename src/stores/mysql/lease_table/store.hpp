@@ -35,7 +35,7 @@ struct lease_tables {
   reply read_id(lease_connection& with);
   /// Whether waiters are woken there, and so have rows that can be read.
   bool knows_waiters(const lease_connection& with) const noexcept {
-    return settings.wake && waiters.bells().can_read(with);
+    return settings.wake && waiters.table().can_read(with);
   }
 
   const lease_settings settings;

@@ -29,7 +29,7 @@ reply ask_for_row(lease_connection& on, const lease_sql& statements, const mysql
 
 reply mysql_store::in_order(native& with, const request& asked) {
   auto answer = asked.action == verb::poll ? poll_in_order(with, asked) : take_in_order(with, asked);
-  if (answer.result != outcome::failed || !tables_.waiters.bells().note_unreadable(answer.why)) return answer;
+  if (answer.result != outcome::failed || !tables_.waiters.table().note_unreadable(answer.why)) return answer;
   const auto before = answer.statements;
   answer = sql::execute(with, asked);
   answer.statements += before;
@@ -41,7 +41,7 @@ reply mysql_store::take_in_order(native& with, const request& asked) {
   const auto text = with.written_out(sql::statement_of(asked), values) + " " +
                     sql::write_values(tables_.sql.text(text_id::after_others),
                                       {{"key", mysql_literal(asked.resource)},
-                                       {"bell", mysql_literal(tables_.waiters.bells().own())},
+                                       {"wake_id", mysql_literal(tables_.waiters.table().own())},
                                        {"registered", asked.registered ? "1" : "0"}});
   return sql::check_grant(with, asked, with.change(text, "take in order"));
 }
@@ -53,7 +53,7 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
   if (answer.result != outcome::yes || (holder.holder && !holder.gone && !holder.expired)) return answer;
   const auto text = sql::write_values(tables_.sql.text(text_id::others_first),
                                       {{"key", mysql_literal(asked.resource)},
-                                       {"bell", mysql_literal(tables_.waiters.bells().own())},
+                                       {"wake_id", mysql_literal(tables_.waiters.table().own())},
                                        {"registered", asked.registered ? "1" : "0"}});
   mysql_rows rows;
   auto others = with.read(text, "look for waiters", &rows);
@@ -68,23 +68,23 @@ reply mysql_store::poll_in_order(native& with, const request& asked) {
   // Whatever freed the key may have woken nobody.
   if (const auto sleeper = unsigned_of(rows.at(0).at(0)); sleeper != 0) {
     ++answer.statements;
-    tables_.waiters.bells().ring(with, sleeper);
+    tables_.waiters.table().wake(with, sleeper);
   }
   return answer;
 }
 
 reply mysql_store::release_and_wake(native& with, const request& asked) {
-  const auto key = mysql_literal(asked.resource), bell = mysql_literal(tables_.waiters.bells().own());
+  const auto key = mysql_literal(asked.resource), wake_id = mysql_literal(tables_.waiters.table().own());
   const auto text =
       asked.row != nullptr
           ? tables_.row_sql.change(asked) + " AND " +
-                sql::write_values(tables_.sql.text(text_id::find_waiter), {{"key", key}, {"bell", bell}})
+                sql::write_values(tables_.sql.text(text_id::find_waiter), {{"key", key}, {"wake_id", wake_id}})
           : sql::write_values(tables_.sql.text(text_id::release_and_wake), {{"key", key},
                                                                             {"session", mysql_literal(asked.session)},
                                                                             {"fence", std::to_string(asked.fence)},
-                                                                            {"bell", bell}});
+                                                                            {"wake_id", wake_id}});
   auto answer = with.change(std::string(with.prefix_for(asked)) + text, "release");
-  if (answer.result == outcome::failed && tables_.waiters.bells().note_unreadable(answer.why)) {
+  if (answer.result == outcome::failed && tables_.waiters.table().note_unreadable(answer.why)) {
     answer = sql::execute(with, asked);
     ++answer.statements;
     return answer;
@@ -93,7 +93,7 @@ reply mysql_store::release_and_wake(native& with, const request& asked) {
   // MySQL tells the waiter also where the row is not ours.
   if (const auto sleeper = std::exchange(answer.fence, 0); sleeper != 0) {
     ++answer.statements;
-    if (tables_.waiters.bells().ring(with, sleeper)) answer.waiters = 1;
+    if (tables_.waiters.table().wake(with, sleeper)) answer.waiters = 1;
   }
   return answer;
 }
@@ -113,7 +113,7 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
   unsigned statements = 0;  // before the one that does it
   if (requests.size() > 1 && one_statement_can(requests)) {
     if (execute_in_one(with, tables_.sql, tables_.row_sql, requests, replies, tables_.client.can_skip_locked())) {
-      tables_.waiters.bells().ring_first(with, requests, replies);
+      tables_.waiters.table().wake_first(with, requests, replies);
       return;
     }
     statements = replies.front().statements;
@@ -127,13 +127,13 @@ void mysql_store::execute_all(native& with, std::span<const request> requests, s
         if (said.result != outcome::yes) return said;
         ++statements;
       }
-      if (asked.action == verb::release && tables_.waiters.bells().looks(with, asked))
+      if (asked.action == verb::release && tables_.waiters.table().looks(with, asked))
         return release_and_wake(with, asked);
       if (asked.in_order && tables_.knows_waiters(with)) return in_order(with, asked);
       return sql::execute(with, asked);
     });
     if (asked.action == verb::cancel)
-      tables_.waiters.bells().ring_first(with, requests.subspan(i, 1), replies.subspan(i, 1));
+      tables_.waiters.table().wake_first(with, requests.subspan(i, 1), replies.subspan(i, 1));
     replies[i].statements += std::exchange(statements, 0);
   }
 }

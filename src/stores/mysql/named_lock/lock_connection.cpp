@@ -72,7 +72,8 @@ reply lock_connection::renew(microseconds ttl, const cancel_signal& by) {
   return answer;
 }
 
-// ---- its books ------------------------------------------------------------------------------------------------------
+// ---- its registry
+// ------------------------------------------------------------------------------------------------------
 
 std::optional<std::uint64_t> lock_connection::holds(const std::string& name) const {
   const base::lock_guard lock(mutex_);
@@ -169,7 +170,7 @@ void lock_connection::free(std::span<const request> requests, std::span<reply> r
   auto mine = link_.wait_exclusive_use(by, all.why);
   // They went with their connection.
   if (!mine && !usable()) all = {.result = outcome::no, .statements = 0};
-  // Otherwise a grant that the books don't show would be said to be free.
+  // Otherwise a grant that the registry don't show would be said to be free.
   if (mine && !settle(*mine, all.why)) {
     all.result = outcome::unknown;
     mine.reset();
@@ -180,7 +181,7 @@ void lock_connection::free(std::span<const request> requests, std::span<reply> r
   });
   if (sent_.empty()) return;
   const auto noted = [this](bound_answer& answer) {
-    // Not done for certain? Then it stays in the books, and freeing what is free already does no harm.
+    // Not done for certain? Then it stays in the registry, and freeing what is free already does no harm.
     if (answer.result != outcome::yes) return;
     const base::lock_guard lock(mutex_);
     for (const auto& each : sent_) held_.erase(each.name);

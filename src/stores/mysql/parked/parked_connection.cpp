@@ -42,8 +42,8 @@ bool broken(fault& why) {
 
 }  // namespace
 
-std::string parked_connection::bell_name(std::string_view suffix) const {
-  auto digits = bell_.hex();
+std::string parked_connection::wake_id_name(std::string_view suffix) const {
+  auto digits = wake_id_.hex();
   std::transform(digits.begin(), digits.end(), digits.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return fmt::format("'dlock.{}{}'", digits, suffix);
@@ -62,18 +62,19 @@ bool parked_connection::connect(mysql_client& client, const std::stop_token& sto
   if (is_cluster(client.server())) {
     return fail(why, "the server is a node of a cluster, and a wake-up reaches one node");
   }
-  if (helper->behind_proxy() || parked->behind_proxy()) return fail(why, std::string(no_ring_by_proxy));
+  if (helper->behind_proxy() || parked->behind_proxy()) return fail(why, std::string(no_wake_by_proxy));
   const auto &one = helper->identity(), &other = parked->identity();
   // A fail-over between the two.
   if (one.server != other.server || one.incarnation != other.incarnation) return broken(why);
-  bell_ = id128::random();
+  wake_id_ = id128::random();
   {
     const base::lock_guard lock(replaced_);
     parked_ = std::move(parked);
     helper_ = std::move(helper);
   }
   // Whoever keeps the order sees by this lock that the process is there, also between two sleeps.
-  return ask(fmt::format("DO GET_LOCK({}, 0)", bell_name(held_suffix)), "show that this process waits", nullptr, why);
+  return ask(fmt::format("DO GET_LOCK({}, 0)", wake_id_name(held_suffix)), "show that this process waits", nullptr,
+             why);
 }
 
 void parked_connection::close() noexcept {
@@ -83,7 +84,7 @@ void parked_connection::close() noexcept {
     parked_.reset();
     helper_.reset();
   }
-  sleeps_ = has_bell_ = false;
+  sleeps_ = has_wake_id_ = false;
 }
 
 void parked_connection::interrupt() noexcept {
@@ -99,18 +100,19 @@ void parked_connection::leave_to_parent() noexcept {
 }
 
 /// Sleeps by waiting for the lock that the other connection has. From the moment when another connection sees that the
-/// bell is held, KILL QUERY ends that. SLEEP() would do the same, but all sleeps of a MariaDB server share one mutex: a
-/// KILL that meets another sleeper there may hold up every KILL and every new connection for 2 s.
+/// wake id is held, KILL QUERY ends that. SLEEP() would do the same, but all sleeps of a MariaDB server share one
+/// mutex: a KILL that meets another sleeper there may hold up every KILL and every new connection for 2 s.
 bool parked_connection::sleep(fault& why) {
-  if (has_bell_ &&
-      parked_->query("DO RELEASE_LOCK(" + bell_name() + ")", "free the bell", nullptr, nullptr, why) != outcome::yes &&
+  if (has_wake_id_ &&
+      parked_->query("DO RELEASE_LOCK(" + wake_id_name() + ")", "free the wake id", nullptr, nullptr, why) !=
+          outcome::yes &&
       !parked_->usable()) {
     return broken(why);
   }
   const auto sql =
-      fmt::format("SELECT GET_LOCK({}, 0), GET_LOCK({}, {})", bell_name(), bell_name(held_suffix), slice.count());
+      fmt::format("SELECT GET_LOCK({}, 0), GET_LOCK({}, {})", wake_id_name(), wake_id_name(held_suffix), slice.count());
   if (!send_mysql(parked_->handle(), sql, "wait", why)) return broken(why);
-  has_bell_ = sleeps_ = true;
+  has_wake_id_ = sleeps_ = true;
   sleeps_until_ = clock::now() + slice;
   return confirm(why);
 }
@@ -118,12 +120,13 @@ bool parked_connection::sleep(fault& why) {
 bool parked_connection::confirm(fault& why) {
   for (int tries = 0; tries != most_confirmations; ++tries) {
     mysql_rows rows;
-    if (!ask(fmt::format("SELECT IS_USED_LOCK({})", bell_name()), "look for the bell", &rows, why)) return false;
+    if (!ask(fmt::format("SELECT IS_USED_LOCK({})", wake_id_name()), "look for the wake id", &rows, why)) return false;
     if (const auto holder = unsigned_of(rows.at(0).at(0)); holder != 0) {
       if (holder == parked_->identity().id) return true;
-      return fail(why, fmt::format("connection {} has the bell of connection {}: something between here and the server "
-                                   "shares connections",
-                                   holder, parked_->identity().id));
+      return fail(why,
+                  fmt::format("connection {} has the wake id of connection {}: something between here and the server "
+                              "shares connections",
+                              holder, parked_->identity().id));
     }
     pollfd answer{descriptor(), POLLIN, 0};
     if (::poll(&answer, 1, 1) > 0) return true;  // it is over already, and read_end() sees why

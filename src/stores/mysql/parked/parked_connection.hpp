@@ -13,11 +13,11 @@
 
 namespace dlock::stores::mysql::parked {
 
-inline constexpr std::string_view no_ring_by_proxy =
+inline constexpr std::string_view no_wake_by_proxy =
     "a proxy stands between here and the server, and gives connections numbers of its own: no KILL QUERY is sent by it";
 
-/// Two connections to one server: one sleeps there while it has the process's bell, a named lock, until KILL QUERY ends
-/// that; the other one asks meanwhile. Functions that return false set `why`, whose `connection` says that new
+/// Two connections to one server: one sleeps there while it has the process's wake id, a named lock, until KILL QUERY
+/// ends that; the other one asks meanwhile. Functions that return false set `why`, whose `connection` says that new
 /// connections may help. One thread at a time.
 class parked_connection {
  public:
@@ -25,7 +25,7 @@ class parked_connection {
   /// The longest sleep; shorter than the default of long_query_time, so that no sleep is in the slow query log.
   static constexpr std::chrono::seconds slice{9};
 
-  /// New connections, and a new bell.
+  /// New connections, and a new wake id.
   bool connect(mysql_client& client, const std::stop_token& stop, fault& why);
   bool connected() const noexcept { return parked_ != nullptr && helper_ != nullptr; }
   bool alive() noexcept;
@@ -40,8 +40,8 @@ class parked_connection {
     return helper_->query(sql, doing, rows, nullptr, why) == outcome::yes;
   }
   /// Ends the sleep of another process, whose number ask() has just read.
-  void ring(std::uint64_t sleeper) noexcept { kill(*helper_, helper_->neighbour(sleeper), kill_what::query); }
-  /// Whether ask() and ring() can still work: as far as they have shown, and as far as can be seen.
+  void wake(std::uint64_t sleeper) noexcept { kill(*helper_, helper_->neighbour(sleeper), kill_what::query); }
+  /// Whether ask() and wake() can still work: as far as they have shown, and as far as can be seen.
   bool usable() const noexcept { return helper_->usable(); }
   bool can_ask() noexcept { return helper_ != nullptr && helper_->alive(); }
 
@@ -56,21 +56,21 @@ class parked_connection {
   /// The sleep has ended.
   sleep_end read_end();
   void end_sleep() noexcept {
-    if (sleeps_) ring(parked_->identity().id);
+    if (sleeps_) wake(parked_->identity().id);
   }
 
-  const id128& bell() const noexcept { return bell_; }
+  const id128& wake_id() const noexcept { return wake_id_; }
 
  private:
-  std::string bell_name(std::string_view suffix = {}) const;
+  std::string wake_id_name(std::string_view suffix = {}) const;
   bool confirm(fault& why);
 
   base::mutex replaced_{};  // held while they are made and ended, and by interrupt()
   std::unique_ptr<mysql_connection> parked_{};
   std::unique_ptr<mysql_connection> helper_{};
-  bool sleeps_ = false;    // and was seen to
-  bool has_bell_ = false;  // perhaps: to be freed before the next sleep
-  id128 bell_{};
+  bool sleeps_ = false;       // and was seen to
+  bool has_wake_id_ = false;  // perhaps: to be freed before the next sleep
+  id128 wake_id_{};
   clock::time_point sleeps_until_{};
 };
 

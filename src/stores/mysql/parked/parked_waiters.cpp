@@ -178,7 +178,7 @@ bool parked_waiters::work(const std::stop_token& stop) {
 }
 
 bool parked_waiters::failed(const fault& why) {
-  if (bells_.lacks_table(why)) said_ = why.text;  // a release may have met it before
+  if (table_.lacks_table(why)) said_ = why.text;  // a release may have met it before
   // Nothing that a new connection mends.
   if (!why.connection && !why.transient && !why.contended) return give_up(why.text);
   return false;
@@ -214,8 +214,8 @@ bool parked_waiters::connected(const std::stop_token& stop) {
       })) {
     return false;
   }
-  bells_.set_readable();
-  bells_.set_own(link_.bell());
+  table_.set_readable();
+  table_.set_own(link_.wake_id());
   return true;
 }
 
@@ -225,7 +225,7 @@ void parked_waiters::lost() noexcept {
   killed_ = false;
   for (auto at = keys_.begin(); at != keys_.end();) {
     auto& about = at->second;
-    about.registered = false;  // its row has a bell that nobody holds any more
+    about.registered = false;  // its row has a wake id that nobody holds any more
     if (about.listeners.relied_on) about.listeners.notify(false);
     if (about.listeners.all.empty()) {
       notes_.end(at->first);
@@ -252,11 +252,12 @@ bool parked_waiters::enter_new() {
   if (rows.empty()) return true;
   look_at_ = {};
   look_after_ = first_look;
-  return ask(sql::write_values(sql_.enter, {{"bell", mysql_literal(link_.bell())}, {"new_waiters", rows}}),
+  return ask(sql::write_values(sql_.enter, {{"wake_id", mysql_literal(link_.wake_id())}, {"new_waiters", rows}}),
              "enter a waiter", nullptr);
 }
 
-/// What threads hold that wait for the keys. Whoever is the last to write closes a circle, and so looks at once.
+/// What threads hold that wait for the keys. Whoever is the last to write closes a deadlock cycle, and so looks at
+/// once.
 bool parked_waiters::enter_held() {
   if (sql_.set_held.empty()) return true;
   for (auto& [key, about] : keys_) {
@@ -282,19 +283,19 @@ held_meanwhile parked_waiters::held_by_waiters(const watched_key& about) const {
 
 /// `since`: this confirms what is written since then.
 bool parked_waiters::write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since) {
-  return ask(sql::write_values(sql_.set_held, {{"bell", mysql_literal(link_.bell())},
+  return ask(sql::write_values(sql_.set_held, {{"wake_id", mysql_literal(link_.wake_id())},
                                                {"key", mysql_literal(key)},
                                                {"since", since ? mysql_literal(std::to_string(*since) + "+") : "''"},
                                                {"held", held.empty() ? "NULL" : mysql_literal(held)}}),
              "enter what a waiter holds", nullptr);
 }
 
-/// Breaks the circles of processes that this one has to break, and confirms those that others have to.
-bool parked_waiters::break_circles(clock::time_point now) {
+/// Breaks the deadlock cycles of processes that this one has to break, and confirms those that others have to.
+bool parked_waiters::break_cycles(clock::time_point now) {
   const auto nested = [](const auto& each) { return !each.second.held.locks.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) return true;
   mysql_rows rows;
-  if (!ask(sql_.nested, "look for circles of waiters", &rows)) return false;
+  if (!ask(sql_.nested, "look for cycles of waiters", &rows)) return false;
   std::vector<sql::nested_waiter> waiters;
   std::map<std::string, std::uint64_t, std::less<>> sleepers;
   std::string keys;
@@ -314,29 +315,29 @@ bool parked_waiters::break_circles(clock::time_point now) {
   rows.clear();
   // After the waiters, so that a lock that was released meanwhile is not taken for one that is held.
   if (!keys.empty() &&
-      !ask(sql::write_values(sql_.present_grants, {{"keys", keys}}), "look for circles of waiters", &rows)) {
+      !ask(sql::write_values(sql_.present_grants, {{"keys", keys}}), "look for cycles of waiters", &rows)) {
     return false;
   }
   std::map<std::string, sql::present_grant> grants;
   for (const auto& row : rows) grants[row.at(0).value_or("")] = {id_of(row.at(1).value_or("")), unsigned_of(row.at(2))};
-  const auto circles = sql::find_circles(waiters, grants, bytes_of(link_.bell()));
-  for (const auto& circle : circles.to_break) {
-    const auto found = keys_.find(circle.waits_for);
+  const auto cycles = sql::find_cycles(waiters, grants, bytes_of(link_.wake_id()));
+  for (const auto& cycle : cycles.to_break) {
+    const auto found = keys_.find(cycle.waits_for);
     if (found != keys_.end() && !found->second.listeners.all.empty())
-      found->second.listeners.all.front()->closes_circle(circle.held, circle.others);
+      found->second.listeners.all.front()->closes_cycle(cycle.held, cycle.others);
   }
-  for (const auto& [key, since] : circles.to_confirm) {
+  for (const auto& [key, since] : cycles.to_confirm) {
     const auto found = keys_.find(key);
     if (found == keys_.end() || found->second.listeners.all.empty()) continue;
     if (held_by_waiters(found->second) == found->second.held && !write_held(key, found->second.text, since))
       return false;
   }
-  if (circles.to_ask.empty()) return true;
+  if (cycles.to_ask.empty()) return true;
   look_at_ = std::min(look_at_, now + first_look);
   // They look at once.
   const base::unlocked others(mutex_);
-  for (const auto& each : circles.to_ask) {
-    if (const auto sleeper = sleepers.at(each); sleeper != 0) link_.ring(sleeper);  // otherwise it is awake
+  for (const auto& each : cycles.to_ask) {
+    if (const auto sleeper = sleepers.at(each); sleeper != 0) link_.wake(sleeper);  // otherwise it is awake
   }
   return link_.usable();
 }
@@ -362,8 +363,8 @@ bool parked_waiters::leave_old() {
   if (left.empty() && woken.empty()) return true;
   auto all = left;
   if (!woken.empty()) append_literal(all, woken);
-  if (!ask(sql::write_values(sql_.leave, {{"bell", mysql_literal(link_.bell())}, {"keys", all}}), "remove a waiter",
-           nullptr)) {
+  if (!ask(sql::write_values(sql_.leave, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", all}}),
+           "remove a waiter", nullptr)) {
     return false;
   }
   return (left.empty() || wake_next(left, false)) && (woken.empty() || wake_next(woken, true));
@@ -374,14 +375,15 @@ bool parked_waiters::leave_old() {
 bool parked_waiters::wake_next(const std::string& keys, bool held_too) {
   mysql_rows rows;
   if (!ask(sql::write_values(
-               sql_.first, {{"bell", mysql_literal(link_.bell())}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}}),
+               sql_.first,
+               {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}}),
            "read the waiters", &rows)) {
     return false;
   }
   const base::unlocked others(mutex_);
   const std::optional<std::string>* last = nullptr;
   for (const auto& row : rows) {
-    if (last == nullptr || *last != row.at(0)) link_.ring(unsigned_of(row.at(1)));
+    if (last == nullptr || *last != row.at(0)) link_.wake(unsigned_of(row.at(1)));
     last = &row.at(0);
   }
   return link_.usable();
@@ -419,7 +421,7 @@ bool parked_waiters::look(clock::time_point now) {
   look_after_ = std::min(4 * look_after_, last_look);
   if (keys.empty()) return true;
   mysql_rows rows;
-  if (!ask(sql::write_values(sql_.look, {{"bell", mysql_literal(link_.bell())}, {"keys", keys}}), "look at keys",
+  if (!ask(sql::write_values(sql_.look, {{"wake_id", mysql_literal(link_.wake_id())}, {"keys", keys}}), "look at keys",
            &rows)) {
     return false;
   }
@@ -449,7 +451,7 @@ bool parked_waiters::look(clock::time_point now) {
   for (auto& [key, about] : keys_) {
     if (std::exchange(about.asked, false)) about.registered = false;  // somebody took its row for a dead one
   }
-  if (!break_circles(now)) return false;
+  if (!break_cycles(now)) return false;
   if (missed_ < most_missed) return true;
   missed_ = 0;
   return give_up(
@@ -466,7 +468,7 @@ bool parked_waiters::drop_dead_rows(clock::time_point now) {
     which += fmt::format("{}({})", which.empty() ? "" : " OR ",
                          sql::write_values(sql_.one_dead, {{"key", mysql_literal(row.at(0).value_or(""))},
                                                            {"since", row.at(1).value_or("0")},
-                                                           {"bell", mysql_literal(row.at(2).value_or(""))}}));
+                                                           {"wake_id", mysql_literal(row.at(2).value_or(""))}}));
   }
   if (which.empty()) return true;
   return ask(sql::write_values(sql_.remove_dead, {{"which", which}}), "remove dead waiters", nullptr);

@@ -19,14 +19,14 @@
 #include "stores/key_listeners.hpp"
 #include "stores/mysql/client/client.hpp"
 #include "stores/mysql/parked/parked_connection.hpp"
-#include "stores/mysql/parked/waiter_bells.hpp"
-#include "stores/sql/waiting_circles.hpp"
+#include "stores/mysql/parked/waiter_table.hpp"
+#include "stores/sql/deadlock_cycles.hpp"
 
 namespace dlock::stores::mysql::parked {
 
 /// The keys that this process waits for, and the connection on which a release of another process wakes it. Each key
-/// has a row in the waiter table. One connection for all of them sleeps at the server while it has the process's bell,
-/// a named lock; a release finds the first row whose bell is held, and ends that sleep by KILL QUERY. Another
+/// has a row in the waiter table. One connection for all of them sleeps at the server while it has the process's wake
+/// id, a named lock; a release finds the first row whose wake id is held, and ends that sleep by KILL QUERY. Another
 /// connection writes the rows, and looks at the keys after each sleep and now and then: a key that became free without
 /// a ring is found so. One thread, which begins with the first watch. Thread safety: all functions from any thread.
 class parked_waiters {
@@ -37,8 +37,8 @@ class parked_waiters {
   static constexpr std::chrono::milliseconds last_look{4'000};
 
   /// `client` must outlive it.
-  parked_waiters(mysql_client& client, waiter_sql sql, waiter_bells::report says)
-      : client_(client), sql_(std::move(sql)), says_(std::move(says)), bells_(sql_, says_) {}
+  parked_waiters(mysql_client& client, waiter_sql sql, waiter_table::report says)
+      : client_(client), sql_(std::move(sql)), says_(std::move(says)), table_(sql_, says_) {}
   ~parked_waiters();
   parked_waiters(const parked_waiters&) = delete;
   parked_waiters& operator=(const parked_waiters&) = delete;
@@ -50,8 +50,8 @@ class parked_waiters {
   void changed(std::string_view key) noexcept;
 
   /// What execute() does, and operators ask.
-  waiter_bells& bells() noexcept { return bells_; }
-  const waiter_bells& bells() const noexcept { return bells_; }
+  waiter_table& table() noexcept { return table_; }
+  const waiter_table& table() const noexcept { return table_; }
   /// Tells those of this process that wait what was done.
   void note_done(std::span<const request> requests, std::span<const reply> replies) noexcept;
 
@@ -81,7 +81,7 @@ class parked_waiters {
   held_meanwhile held_by_waiters(const watched_key& about) const DLOCK_REQUIRES(mutex_);
   bool write_held(const std::string& key, const std::string& held, std::optional<std::uint64_t> since)
       DLOCK_REQUIRES(mutex_);
-  bool break_circles(clock::time_point now) DLOCK_REQUIRES(mutex_);
+  bool break_cycles(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool look(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool drop_dead_rows(clock::time_point now) DLOCK_REQUIRES(mutex_);
   bool awake() DLOCK_REQUIRES(mutex_);
@@ -98,8 +98,8 @@ class parked_waiters {
 
   mysql_client& client_;
   const waiter_sql sql_;
-  const waiter_bells::report says_;
-  waiter_bells bells_;
+  const waiter_table::report says_;
+  waiter_table table_;
   const base::wake_event changed_{"dlock: a file descriptor for waiting"};
   // The thread's:
   parked_connection link_{};

@@ -21,7 +21,7 @@ constexpr const char* look_sql = R"(
 SELECT w.{waiter.lock_key}, {is_free}, 0, 0
 FROM {waiter} w
 WHERE w.{waiter.lock_key} IN (:keys)
-  AND w.{waiter.bell} = :bell
+  AND w.{waiter.wake_id} = :wake_id
 )";
 
 parked::waiter_sql make_waiter_sql(const scheme_sql& sql, const std::string& waiter_table) {
@@ -74,7 +74,7 @@ void shared_table_store::prepare() {
         client_, make_waiter_sql(*made, scheme_.settings.waiter_table),
         [this](const std::string& reason) { listeners_.waiters_poll(reason); });
   }
-  if (waiters_ != nullptr) waiters_->bells().check_table(*prepared);
+  if (waiters_ != nullptr) waiters_->table().check_table(*prepared);
   if (sql_ != nullptr) former_.push_back(sql_);
   sql_ = std::move(made);
 }
@@ -99,7 +99,7 @@ void shared_table_store::execute(connection& connection, std::span<const request
   auto* const others = waiters();
   if (others == nullptr) return;
   // Where a request holds the key through several processes, its release may not have been the last.
-  others->bells().ring_first(with, requests, replies, requests.front().request_id.empty());
+  others->table().wake_first(with, requests, replies, requests.front().request_id.empty());
   others->note_done(requests, replies);
 }
 
@@ -203,7 +203,7 @@ reply shared_table_store::count_waiters(connection& connection, std::vector<hold
   auto* const others = waiters();
   if (others == nullptr) return {.result = outcome::yes};
   return sql::attempt<native>(connection, "count the waiters",
-                              [&](auto& with) { return others->bells().count(with, of); });
+                              [&](auto& with) { return others->table().count(with, of); });
 }
 
 reply shared_table_store::waiters(connection& connection, std::string_view key, std::size_t,
@@ -235,7 +235,7 @@ reply shared_table_store::examine(connection& connection, std::vector<store_find
   return sql::attempt<native>(connection, "examine", [&](auto& with) {
     auto answer = examine_server(with, scheme_.settings, found);
     if (auto* const others = waiters(); others != nullptr && answer.result == outcome::yes)
-      answer = others->bells().examine_table(with, found);
+      answer = others->table().examine_table(with, found);
     return answer;
   });
 }

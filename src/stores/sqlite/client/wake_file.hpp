@@ -22,7 +22,7 @@ namespace dlock::stores::sqlite {
 /// that waits: a futex word on which it sleeps, and the hashes of the keys that it waits for, each with the locks that
 /// its threads hold meanwhile. A lock of the open file on a byte proves that the slot is in use; the kernel drops that
 /// lock when the process dies, so nothing has to be tidied up. Whatever the file contains, it can only cause a wake-up
-/// too many or too few, another order, or a circle of waiters that is not found.
+/// too many or too few, another order, or a deadlock cycle of waiters that is not found.
 ///
 /// The process reads and writes the file by pread() and pwrite(), and only the kernel follows the mapping, for futex
 /// calls: a file that somebody cuts short gives an error and never SIGBUS. Nothing else needs to be atomic: each field

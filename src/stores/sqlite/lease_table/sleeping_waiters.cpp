@@ -125,11 +125,12 @@ void sleeping_waiters::changed(std::string_view key) noexcept {
     const base::lock_guard lock(mutex_);
     if (const auto found = keys_.find(key); found != keys_.end()) write_held(found->first, found->second);
   } catch (const std::exception&) {
-    // No memory: a circle may not be found.
+    // No memory: a deadlock cycle may not be found.
   }
 }
 
-/// At once, so that a thread whose wait has ended is in no circle any more. Whoever is the last to write closes one.
+/// At once, so that a thread whose wait has ended is in no deadlock cycle any more. Whoever is the last to write closes
+/// one.
 void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
   if (slot_ == nullptr || about.listeners.all.empty()) return;
   held_meanwhile all;
@@ -146,8 +147,8 @@ void sleeping_waiters::write_held(const std::string& key, watched_key& about) {
   slot_->set_held(about.entry, key, held, all.row);
   about.held = std::move(held);
   about.row = all.row;
-  circles_at_ = {};
-  circles_after_ = first_look;
+  cycles_at_ = {};
+  cycles_after_ = first_look;
   if (!about.held.empty()) slot_->wake_self();
 }
 
@@ -213,11 +214,11 @@ void sleeping_waiters::session_ended() noexcept try {
 void sleeping_waiters::lost() noexcept {
   for (auto& [key, about] : keys_) about.listeners.notify(false);
   keys_.clear();
-  circles_.clear();
+  cycles_.clear();
   notes_.clear();
 }
 
-/// What the file says. A lock whose key no such waiter waits for is in no circle, and left out.
+/// What the file says. A lock whose key no such waiter waits for is in no deadlock cycle, and left out.
 std::vector<sql::nested_waiter> sleeping_waiters::nested_waiters() {
   auto all = slot_->nested_waiters();
   std::erase_if(all, [this](const auto& each) { return hash_of(each.name) != each.key; });
@@ -267,18 +268,19 @@ bool sleeping_waiters::look_up_holders(std::vector<sql::nested_waiter>& waiters,
   return known;
 }
 
-/// Those that last of the circles that this process has to break. The database is asked only if the file shows one. No
-/// process has to confirm its waits: each is in the file only while its call has not returned, see write_held().
-void sleeping_waiters::break_circles(clock::time_point now) try {
+/// Those that last of the deadlock cycles that this process has to break. The database is asked only if the file shows
+/// one. No process has to confirm its waits: each is in the file only while its call has not returned, see
+/// write_held().
+void sleeping_waiters::break_cycles(clock::time_point now) try {
   const auto nested = [](const auto& each) { return !each.second.held.empty(); };
   if (std::none_of(keys_.begin(), keys_.end(), nested)) {
-    circles_at_ = clock::time_point::max();
-    circles_.clear();
+    cycles_at_ = clock::time_point::max();
+    cycles_.clear();
     return;
   }
-  circles_at_ = now + circles_after_;
-  const bool first = circles_after_ == first_look;  // since something was written
-  circles_after_ = std::min<std::chrono::milliseconds>(4 * circles_after_, slice);
+  cycles_at_ = now + cycles_after_;
+  const bool first = cycles_after_ == first_look;  // since something was written
+  cycles_after_ = std::min<std::chrono::milliseconds>(4 * cycles_after_, slice);
   auto waiters = nested_waiters();
   std::map<std::string, sql::present_grant> grants;
   for (const auto& waiter : waiters) {
@@ -289,21 +291,21 @@ void sleeping_waiters::break_circles(clock::time_point now) try {
     }
   }
   const auto me = std::to_string(slot_->slot());
-  const auto all = sql::find_circles(waiters, grants, me);
+  const auto all = sql::find_cycles(waiters, grants, me);
   if (first) {  // otherwise two processes could wake each other without end
     for (const auto& each : all.to_ask) slot_->wake(std::stoul(each));
   }
   auto found = all.to_break;
   if (!found.empty()) {
     if (!look_up_holders(waiters, grants)) return;
-    found = sql::find_circles(waiters, grants, me).to_break;
+    found = sql::find_cycles(waiters, grants, me).to_break;
   }
-  for (const auto& circle : circles_.found(std::move(found), now)) {
-    const auto about = keys_.find(circle.waits_for);
+  for (const auto& cycle : cycles_.found(std::move(found), now)) {
+    const auto about = keys_.find(cycle.waits_for);
     if (about != keys_.end() && !about->second.listeners.all.empty())
-      about->second.listeners.all.front()->closes_circle(circle.held, circle.others);
+      about->second.listeners.all.front()->closes_cycle(cycle.held, cycle.others);
   }
-  if (!circles_.empty()) circles_at_ = now + circles_.lasts;
+  if (!cycles_.empty()) cycles_at_ = now + cycles_.lasts;
 } catch (const std::bad_alloc&) {
   // It is looked for again.
 }
@@ -324,8 +326,8 @@ bool sleeping_waiters::serve(const std::stop_token& stop) {
     lost();
     return false;
   }
-  // Perhaps another process has closed a circle that this one has to break.
-  if (std::exchange(word_, word) != word) circles_at_ = std::min(circles_at_, now);
+  // Perhaps another process has closed a deadlock cycle that this one has to break.
+  if (std::exchange(word_, word) != word) cycles_at_ = std::min(cycles_at_, now);
   const bool looks = now >= file_at_;
   auto next = clock::time_point::max();
   for (auto& [key, about] : keys_) {
@@ -350,9 +352,9 @@ bool sleeping_waiters::serve(const std::stop_token& stop) {
       return false;
     }
   }
-  if (now >= circles_at_) break_circles(now);
+  if (now >= cycles_at_) break_cycles(now);
   if (keys_.empty() && now >= idle_since_ + kept_idle) return false;
-  next = keys_.empty() ? idle_since_ + kept_idle : std::min({next, file_at_, circles_at_});
+  next = keys_.empty() ? idle_since_ + kept_idle : std::min({next, file_at_, cycles_at_});
   const auto& file = *slot_;  // only this thread lets go of it
   bool slept = false;
   {

@@ -16,7 +16,7 @@
 #include "dlock/store_interface/holder_info.hpp"
 #include "dlock/store_interface/store.hpp"
 #include "stores/key_listeners.hpp"
-#include "stores/sql/waiting_circles.hpp"
+#include "stores/sql/deadlock_cycles.hpp"
 #include "stores/sqlite/client/wake_file.hpp"
 
 namespace dlock::stores::sqlite::lease_table {
@@ -31,7 +31,7 @@ class sleeping_waiters {
   static constexpr std::chrono::seconds slice{4};
 
   /// They also ask so long after their watch has begun, and then after four times as long each time, up to `slice`.
-  /// Circles are looked for as soon as it is written what threads hold that wait, and then likewise.
+  /// Cycles are looked for as soon as it is written what threads hold that wait, and then likewise.
   static constexpr std::chrono::milliseconds first_look{25};
 
   /// Why waiters can't be woken at present: said once for each reason.
@@ -95,7 +95,7 @@ class sleeping_waiters {
   std::vector<sql::nested_waiter> nested_waiters() DLOCK_REQUIRES(mutex_);
   bool look_up_holders(std::vector<sql::nested_waiter>& waiters, std::map<std::string, sql::present_grant>& grants)
       DLOCK_REQUIRES(mutex_);
-  void break_circles(clock::time_point now) DLOCK_REQUIRES(mutex_);
+  void break_cycles(clock::time_point now) DLOCK_REQUIRES(mutex_);
   void say_once(const std::string& why) noexcept;
 
   wake_file file_;
@@ -109,9 +109,9 @@ class sleeping_waiters {
   std::shared_ptr<wake_file::opened> slot_ DLOCK_GUARDED_BY(mutex_){};  // while the thread runs
   std::uint32_t word_ DLOCK_GUARDED_BY(mutex_) = 0;                     // of the slot, before the last sleep
   clock::time_point file_at_ DLOCK_GUARDED_BY(mutex_){};                // the next look at the file itself
-  clock::time_point circles_at_ DLOCK_GUARDED_BY(mutex_) = clock::time_point::max();
-  std::chrono::milliseconds circles_after_ DLOCK_GUARDED_BY(mutex_){first_look};
-  sql::lasting_circles circles_ DLOCK_GUARDED_BY(mutex_){};
+  clock::time_point cycles_at_ DLOCK_GUARDED_BY(mutex_) = clock::time_point::max();
+  std::chrono::milliseconds cycles_after_ DLOCK_GUARDED_BY(mutex_){first_look};
+  sql::lasting_cycles cycles_ DLOCK_GUARDED_BY(mutex_){};
   clock::time_point off_until_ DLOCK_GUARDED_BY(mutex_){};
   clock::time_point idle_since_ DLOCK_GUARDED_BY(mutex_){};
 

@@ -12,7 +12,7 @@
 #include "stores/mysql/lease_table/row_sql.hpp"
 #include "stores/mysql/lease_table/store.hpp"
 #include "stores/mysql/named_lock/lock_connection.hpp"
-#include "stores/sql/waiting_circles.hpp"
+#include "stores/sql/deadlock_cycles.hpp"
 #include "support/calls.hpp"
 #include "support/test.hpp"
 
@@ -396,14 +396,14 @@ std::map<std::string, present_grant> grants_of(const std::vector<std::string>& k
   return grants;
 }
 
-std::vector<waiting_circle> broken_by(const std::vector<nested_waiter>& waiters,
+std::vector<deadlock_cycle> broken_by(const std::vector<nested_waiter>& waiters,
                                       const std::map<std::string, present_grant>& grants, const std::string& process) {
-  return find_circles(waiters, grants, process).to_break;
+  return find_cycles(waiters, grants, process).to_break;
 }
 
 }  // namespace
 
-TEST_CASE("waiting circles: what is held is read as it was written") {
+TEST_CASE("deadlock cycles: what is held is read as it was written") {
   std::vector<lock_held_meanwhile> all{held("a"), held(std::string("\0 :\xff", 4), ~0ULL)};
   all[0].until = instant{microseconds{107}};
   all[1].until = instant::max();
@@ -425,7 +425,7 @@ TEST_CASE("waiting circles: what is held is read as it was written") {
   CHECK(waiter.confirmed == 5678);
 }
 
-TEST_CASE("waiting circles: a row is read as it was written, and so is the grant that a waiter for one has seen") {
+TEST_CASE("deadlock cycles: a row is read as it was written, and so is the grant that a waiter for one has seen") {
   const auto row = lock_of_row("orders:7", 2, 0xabc);
   nested_waiter waiter;
   REQUIRE(read_held("1234" + written({.locks = {held("a"), row}, .row = {session_of(3), 0xdef}}), waiter));
@@ -438,7 +438,7 @@ TEST_CASE("waiting circles: a row is read as it was written, and so is the grant
   CHECK(written({.row = {session_of(3), 1}}).empty());
 }
 
-TEST_CASE("waiting circles: a row is held by the grant that its waiter has seen, and by no other") {
+TEST_CASE("deadlock cycles: a row is held by the grant that its waiter has seen, and by no other") {
   std::vector<nested_waiter> waiters{waiter("A", "one", "orders:7", 1, {held("a")}),
                                      waiter("B", "two", "a", 2, {lock_of_row("orders:7", 2, 5)})};
   const auto grants = grants_of({"a", "orders:7"});
@@ -453,7 +453,7 @@ TEST_CASE("waiting circles: a row is held by the grant that its waiter has seen,
   CHECK(broken_by(waiters, grants, "B").empty());
 }
 
-TEST_CASE("waiting circles: another text is refused") {
+TEST_CASE("deadlock cycles: another text is refused") {
   const auto lock = written({.locks = {held("a")}});
   for (const std::string& text : std::vector<std::string>{
            "", "x", lock, "12+" + lock, "+12" + lock, "12 61", "12 61:01", "12" + lock + "g", "12" + lock + ":g",
@@ -464,7 +464,7 @@ TEST_CASE("waiting circles: another text is refused") {
   }
 }
 
-TEST_CASE("waiting circles: the wait that ends first breaks it, and no other") {
+TEST_CASE("deadlock cycles: the wait that ends first breaks it, and no other") {
   std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}), waiter("B", "two", "c", 3, {held("b")}),
                                      waiter("C", "three", "a", 2, {held("c")})};
   const auto grants = grants_of({"a", "b", "c"});
@@ -474,15 +474,15 @@ TEST_CASE("waiting circles: the wait that ends first breaks it, and no other") {
   }
   waiters[0].held[0].until = instant{microseconds{99}};
   // The youngest asks it to look, and it asks the others for their confirmation.
-  auto found = find_circles(waiters, grants, "B");
+  auto found = find_cycles(waiters, grants, "B");
   CHECK(found.to_break.empty());
   CHECK(found.to_ask == std::set<std::string>{"A"});
   CHECK(found.to_confirm.empty());
-  found = find_circles(waiters, grants, "C");
+  found = find_cycles(waiters, grants, "C");
   CHECK(found.to_break.empty());
   CHECK(found.to_ask.empty());
   CHECK(found.to_confirm == std::map<std::string, std::uint64_t>{{"a", 2}});
-  found = find_circles(waiters, grants, "A");
+  found = find_cycles(waiters, grants, "A");
   CHECK(found.to_break.empty());
   CHECK(found.to_ask == std::set<std::string>{"C"});
   waiters[2].confirmed = 3;
@@ -496,7 +496,7 @@ TEST_CASE("waiting circles: the wait that ends first breaks it, and no other") {
   CHECK(broken[0].others[1].who == "three");
 }
 
-TEST_CASE("waiting circles: of waits that end together the youngest breaks it, and no other") {
+TEST_CASE("deadlock cycles: of waits that end together the youngest breaks it, and no other") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
                                            waiter("B", "two", "c", 3, {held("x"), held("b")}),
                                            waiter("C", "three", "a", 2, {held("c")})};
@@ -514,14 +514,14 @@ TEST_CASE("waiting circles: of waits that end together the youngest breaks it, a
   CHECK(found[0].others[1].waits_for == "b");
 }
 
-TEST_CASE("waiting circles: two that were written in the same microsecond have one youngest") {
+TEST_CASE("deadlock cycles: two that were written in the same microsecond have one youngest") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 5, {held("a")}),
                                            waiter("B", "two", "a", 5, {held("b")})};
   const auto grants = grants_of({"a", "b"});
   CHECK(broken_by(waiters, grants, "A").size() + broken_by(waiters, grants, "B").size() == 1);
 }
 
-TEST_CASE("waiting circles: a lock that is held no more, or by another grant, closes none") {
+TEST_CASE("deadlock cycles: a lock that is held no more, or by another grant, closes none") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
                                            waiter("B", "two", "a", 2, {held("b")})};
   CHECK(broken_by(waiters, grants_of({"a", "b"}), "B").size() == 1);
@@ -535,7 +535,7 @@ TEST_CASE("waiting circles: a lock that is held no more, or by another grant, cl
   CHECK(broken_by(waiters, grants, "B").empty());
 }
 
-TEST_CASE("waiting circles: who waits for a circle without being in it breaks none") {
+TEST_CASE("deadlock cycles: who waits for a deadlock cycle without being in it breaks none") {
   const std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}),
                                            waiter("B", "two", "a", 2, {held("b")}),
                                            waiter("C", "three", "a", 3, {held("c")})};
@@ -544,27 +544,27 @@ TEST_CASE("waiting circles: who waits for a circle without being in it breaks no
   CHECK(broken_by(waiters, grants, "B").size() == 1);
 }
 
-TEST_CASE("waiting circles: it counts once all have confirmed after the youngest began") {
+TEST_CASE("deadlock cycles: it counts once all have confirmed after the youngest began") {
   std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}), waiter("B", "two", "c", 3, {held("b")}),
                                      waiter("C", "three", "a", 2, {held("c")})};
   const auto grants = grants_of({"a", "b", "c"});
   for (auto& each : waiters) each.confirmed = each.since;
-  auto found = find_circles(waiters, grants, "B");
+  auto found = find_cycles(waiters, grants, "B");
   CHECK(found.to_break.empty());
   CHECK(found.to_ask == std::set<std::string>{"A", "C"});
-  found = find_circles(waiters, grants, "A");
+  found = find_cycles(waiters, grants, "A");
   CHECK(found.to_ask.empty());
   CHECK(found.to_confirm == std::map<std::string, std::uint64_t>{{"b", 1}});
   waiters[0].confirmed = 3;
-  CHECK(find_circles(waiters, grants, "A").to_confirm.empty());
-  CHECK(find_circles(waiters, grants, "B").to_ask == std::set<std::string>{"C"});
+  CHECK(find_cycles(waiters, grants, "A").to_confirm.empty());
+  CHECK(find_cycles(waiters, grants, "B").to_ask == std::set<std::string>{"C"});
   waiters[2].confirmed = 4;
-  found = find_circles(waiters, grants, "B");
+  found = find_cycles(waiters, grants, "B");
   CHECK(found.to_ask.empty());
   CHECK(found.to_break.size() == 1);
 }
 
-TEST_CASE("waiting circles: a process need not confirm its own other waits") {
+TEST_CASE("deadlock cycles: a process need not confirm its own other waits") {
   std::vector<nested_waiter> waiters{waiter("A", "one", "b", 1, {held("a")}), waiter("B", "two", "c", 3, {held("b")}),
                                      waiter("B", "two", "a", 2, {held("c")})};
   for (auto& each : waiters) each.confirmed = each.since;

@@ -17,11 +17,11 @@
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_types.hpp"
-#include "engine/books/deadline_heap.hpp"
-#include "engine/books/owner_state.hpp"
-#include "engine/books/session.hpp"
-#include "engine/books/wait_queue.hpp"
 #include "engine/machines/session_machine.hpp"
+#include "engine/registry/deadline_heap.hpp"
+#include "engine/registry/owner_state.hpp"
+#include "engine/registry/session.hpp"
+#include "engine/registry/wait_queue.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {

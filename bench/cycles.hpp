@@ -17,8 +17,8 @@
 
 namespace dlock::bench {
 
-/// Processes of which each waits for what the next one holds: from the wait that closes the circle to its refusal.
-inline void circles(const std::string& url, const std::string& where) {
+/// Processes of which each waits for what the next one holds: from the wait that closes the cycle to its refusal.
+inline void cycles(const std::string& url, const std::string& where) {
   for (const int size : {2, 3, 8}) {
     std::vector<std::unique_ptr<dlock::lock_service>> processes;
     for (int i = 0; i != size; ++i) processes.push_back(std::make_unique<dlock::lock_service>(url));
@@ -32,7 +32,7 @@ inline void circles(const std::string& url, const std::string& where) {
       std::vector<std::thread> threads;
       for (int i = 0; i != size; ++i) {
         threads.emplace_back([&, i] {
-          const auto key = [&](int of) { return fmt::format("circle:{}:{}", size, of % size); };
+          const auto key = [&](int of) { return fmt::format("cycle:{}:{}", size, of % size); };
           const auto held = processes[static_cast<std::size_t>(i)]->acquire(key(i));
           all_hold.arrive_and_wait();
           if (i + 1 == size) std::this_thread::sleep_for(200ms);  // the others wait by then
@@ -50,17 +50,17 @@ inline void circles(const std::string& url, const std::string& where) {
       for (auto& each : threads) each.join();
       refused += deadlocks;
     }
-    fmt::print("circle of {} processes{}: {} of {} refused one wait each, after {:.0f} ms (p50), {:.0f} ms (longest)\n",
+    fmt::print("cycle of {} processes{}: {} of {} refused one wait each, after {:.0f} ms (p50), {:.0f} ms (longest)\n",
                size, where, refused, rounds, percentile(took, 0.5), percentile(took, 1));
-    figures::add(fmt::format("circle of {} processes{}, until it is reported", size, where), "ms", took,
+    figures::add(fmt::format("cycle of {} processes{}, until it is reported", size, where), "ms", took,
                  {.at_most = 1000});
-    figures::add(fmt::format("circle of {} processes{}, waits that are refused", size, where), "of 1",
+    figures::add(fmt::format("cycle of {} processes{}, waits that are refused", size, where), "of 1",
                  {static_cast<double>(refused) / rounds}, {.at_least = 1, .at_most = 1});
   }
 }
 
 /// Nested locks that are always taken in one order: no wait of theirs may be refused.
-inline void no_circles(const std::string& url, const std::string& where) {
+inline void no_cycles(const std::string& url, const std::string& where) {
   constexpr int size = 8, keys = 4;
   std::vector<std::unique_ptr<dlock::lock_service>> processes;
   for (int i = 0; i != size; ++i) processes.push_back(std::make_unique<dlock::lock_service>(url));

@@ -10,8 +10,8 @@
 
 #include "base/mutex.hpp"
 #include "dlock/export.hpp"
-#include "engine/books/grant.hpp"
-#include "engine/books/linked_table.hpp"
+#include "engine/registry/grant.hpp"
+#include "engine/registry/linked_table.hpp"
 
 namespace dlock::engine {
 

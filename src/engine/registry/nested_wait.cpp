@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/books/nested_wait.hpp"
+#include "engine/registry/nested_wait.hpp"
 
 #include <algorithm>
 #include <new>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "engine/books/fork_guard.hpp"
+#include "engine/registry/fork_guard.hpp"
 
 namespace dlock::engine {
 
@@ -41,7 +41,7 @@ struct nested_waits {
       if (at->second->holds(what)) use(*at->second);
     }
   }
-  // The waits that have begun form no circle of locks that are still held, so what follows them ends.
+  // The waits that have begun form no deadlock cycle of locks that are still held, so what follows them ends.
 
   /// Whether a wait for that is one for `whose`, through the waits on the path.
   bool leads_to(const nested_wait& whose, const nested_wait::awaited& what, std::vector<nested_wait*>& path) const
@@ -55,7 +55,7 @@ struct nested_waits {
     });
     return found;
   }
-  static void add_links(std::span<nested_wait* const> of, std::vector<circle_link>& to) {
+  static void add_links(std::span<nested_wait* const> of, std::vector<cycle_link>& to) {
     for (const auto* const each : of) to.push_back({.who = {}, .waits_for = std::string(each->what_.key->view())});
   }
   void list_ahead(const nested_wait::awaited& what, std::vector<std::string>& keys) const DLOCK_REQUIRES(mutex) {
@@ -72,7 +72,7 @@ struct nested_waits {
     for (auto at = first; at != last; ++at) {
       const behind here{*at->second, holder};
       const auto& theirs = here.wait.what_;
-      if (!here.wait.circle_.empty()) continue;  // it is refused
+      if (!here.wait.cycle_.empty()) continue;  // it is refused
       if (theirs.where != what.where || *theirs.key != *what.key) continue;
       if (what.queue != nullptr && theirs.queue != what.queue) continue;
       use(here);
@@ -97,16 +97,16 @@ bool nested_wait::ends_before(const nested_wait* a, const nested_wait* b) noexce
 }
 
 bool nested_wait::holds(const awaited& what) const noexcept {
-  return circle_.empty() && std::any_of(held_.begin(), held_.end(), [&](const held_lock& each) {
+  return cycle_.empty() && std::any_of(held_.begin(), held_.end(), [&](const held_lock& each) {
            return each.where == what.where && (each.queue == nullptr || each.queue == what.queue) &&
                   each.key() == *what.key && each.is_held();
          });
 }
 
-std::vector<circle_link> nested_wait::begin(const awaited& what, std::vector<held_lock> held) {
+std::vector<cycle_link> nested_wait::begin(const awaited& what, std::vector<held_lock> held) {
   end();
   held_ = std::move(held);
-  circle_.clear();
+  cycle_.clear();
   if (holds(what)) return {};  // it waits for itself, as reentry::busy wants, and says so when its wait has ended
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
@@ -114,7 +114,7 @@ std::vector<circle_link> nested_wait::begin(const awaited& what, std::vector<hel
   // The waits that are refused because of this one. No other thread sees that before the mutex is unlocked.
   std::vector<nested_wait*> others;
   const auto spare_others = [&others]() noexcept {
-    for (auto* const each : others) each->circle_.clear();
+    for (auto* const each : others) each->cycle_.clear();
   };
   try {
     for (std::vector<nested_wait*> path; waits.leads_to(*this, what, path); path.clear()) {
@@ -122,15 +122,15 @@ std::vector<circle_link> nested_wait::begin(const awaited& what, std::vector<hel
       const auto in_vain = std::min_element(path.rbegin(), path.rend(), ends_before);  // of several this one
       auto& refused = **in_vain;
       std::rotate(path.begin(), in_vain.base(), path.end());
-      std::vector<circle_link> circle;
-      nested_waits::add_links({path.data(), path.size() - 1}, circle);
+      std::vector<cycle_link> cycle;
+      nested_waits::add_links({path.data(), path.size() - 1}, cycle);
       if (&refused == this) {
         spare_others();  // this refusal frees what they wait for
         what_ = {};
-        return circle;
+        return cycle;
       }
       others.push_back(&refused);
-      refused.circle_ = std::move(circle);
+      refused.cycle_ = std::move(cycle);
       refused.woken_.wake();
     }
     waits.waiters.emplace(what.key->hash(), this);
@@ -150,10 +150,10 @@ void nested_wait::end() noexcept {
   waits.remove(*this);
 }
 
-std::vector<circle_link> nested_wait::circle() const {
+std::vector<cycle_link> nested_wait::cycle() const {
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
-  return circle_;
+  return cycle_;
 }
 
 std::vector<std::string> nested_wait::keys_ahead() const noexcept {
@@ -198,8 +198,8 @@ void nested_wait::list_held(const store& where, const lock_key& key, std::vector
   });
 }
 
-void nested_wait::closes_circle(const store& where, const lock_key& key, const lock_held_meanwhile& held,
-                                std::span<const circle_link> others) noexcept {
+void nested_wait::closes_cycle(const store& where, const lock_key& key, const lock_held_meanwhile& held,
+                               std::span<const cycle_link> others) noexcept {
   auto& waits = nested_waits::all();
   const base::lock_guard lock(waits.mutex);
   waits.for_each_waiter({.where = &where, .key = &key}, [&](const nested_waits::behind& each) {
@@ -213,11 +213,11 @@ void nested_wait::closes_circle(const store& where, const lock_key& key, const l
       std::vector<nested_wait*> path;
       for (const auto* at = &each; at != nullptr; at = at->holder) path.push_back(&at->wait);
       const auto in_vain = std::min_element(path.begin(), path.end(), ends_before);
-      std::vector<circle_link> circle;
-      nested_waits::add_links({in_vain + 1, path.end()}, circle);
-      circle.insert(circle.end(), others.begin(), others.end());
-      nested_waits::add_links({path.begin(), in_vain}, circle);
-      (*in_vain)->circle_ = std::move(circle);
+      std::vector<cycle_link> cycle;
+      nested_waits::add_links({in_vain + 1, path.end()}, cycle);
+      cycle.insert(cycle.end(), others.begin(), others.end());
+      nested_waits::add_links({path.begin(), in_vain}, cycle);
+      (*in_vain)->cycle_ = std::move(cycle);
       (*in_vain)->woken_.wake();
     } catch (const std::bad_alloc&) {
       // The store finds it again.

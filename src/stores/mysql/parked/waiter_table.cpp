@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/mysql/parked/waiter_bells.hpp"
+#include "stores/mysql/parked/waiter_table.hpp"
 
 #include <fmt/format.h>
 
@@ -16,33 +16,33 @@ namespace dlock::stores::mysql::parked {
 namespace {
 
 constexpr sql::named_part words[] = {
-    // Who has a waiter's bell sleeps on that connection. Nobody: the waiter is gone.
-    {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell})))"},
-    // The process of that bell is there: between two sleeps it has only this lock.
-    {"waits", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.bell}), '.p')) IS NOT NULL"},
+    // Who has a waiter's wake id sleeps on that connection. Nobody: the waiter is gone.
+    {"sleeper", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.wake_id})))"},
+    // The process of that wake id is there: between two sleeps it has only this lock.
+    {"waits", "IS_USED_LOCK(CONCAT('dlock.', HEX(w.{waiter.wake_id}), '.p')) IS NOT NULL"},
     // No process waits that registered before, asleep or just woken.
     {"is_first",
      "NOT EXISTS (SELECT 1 FROM {waiter} e WHERE e.{waiter.lock_key} = w.{waiter.lock_key}"
-     " AND e.{waiter.since_us} <= w.{waiter.since_us} AND e.{waiter.bell} <> w.{waiter.bell}"
-     " AND IS_USED_LOCK(CONCAT('dlock.', HEX(e.{waiter.bell}), '.p')) IS NOT NULL)"},
+     " AND e.{waiter.since_us} <= w.{waiter.since_us} AND e.{waiter.wake_id} <> w.{waiter.wake_id}"
+     " AND IS_USED_LOCK(CONCAT('dlock.', HEX(e.{waiter.wake_id}), '.p')) IS NOT NULL)"},
 };
 
 constexpr const char* fits_sql = R"(
-SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}, w.{waiter.session_id}{and_held}
+SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}, w.{waiter.session_id}{and_held}
 FROM {waiter} w
 WHERE 1 = 0
 )";
 
 constexpr const char* enter_sql = R"(
-INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.bell}, {waiter.session_id})
-SELECT new_key, {now}, :bell, new_session
+INSERT INTO {waiter} ({waiter.lock_key}, {waiter.since_us}, {waiter.wake_id}, {waiter.session_id})
+SELECT new_key, {now}, :wake_id, new_session
 FROM (:new_waiters) new_waiters
 )";
 
 constexpr const char* leave_sql = R"(
 DELETE FROM {waiter}
 WHERE {waiter.lock_key} IN (:keys)
-  AND {waiter.bell} = :bell
+  AND {waiter.wake_id} = :wake_id
 )";
 
 // The first of each key is the one to be woken.
@@ -51,10 +51,10 @@ SELECT w.{waiter.lock_key}, {sleeper}
 FROM {waiter} w
 {with_lock}
 WHERE w.{waiter.lock_key} IN (:keys)
-  AND w.{waiter.bell} <> :bell
+  AND w.{waiter.wake_id} <> :wake_id
   AND (:held_too OR {is_free})
   AND {sleeper} IS NOT NULL
-ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
+ORDER BY w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
 )";
 
 constexpr const char* count_sql = R"(
@@ -66,7 +66,7 @@ GROUP BY w.{waiter.lock_key}
 )";
 
 constexpr const char* dead_sql = R"(
-SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.bell}
+SELECT w.{waiter.lock_key}, w.{waiter.since_us}, w.{waiter.wake_id}
 FROM {waiter} w
 WHERE w.{waiter.since_us} <= {now} - 60000000
   AND NOT {waits}
@@ -74,7 +74,7 @@ LIMIT 100
 )";
 
 constexpr const char* one_dead_sql = R"(
-{waiter.lock_key} = :key AND {waiter.since_us} = :since AND {waiter.bell} = :bell
+{waiter.lock_key} = :key AND {waiter.since_us} = :since AND {waiter.wake_id} = :wake_id
 )";
 
 constexpr const char* remove_dead_sql = R"(
@@ -90,7 +90,7 @@ void append_literal(std::string& list, const std::string& literal) {
 }
 
 void add_waiter_names(sql::table_names& to) {
-  to.add_table("waiter", {"lock_key", "since_us", "bell", "session_id", "held"});
+  to.add_table("waiter", {"lock_key", "since_us", "wake_id", "session_id", "held"});
   for (const auto& word : words) to.add_text(std::string(word.name), to.expand(word.text));
 }
 
@@ -108,20 +108,20 @@ waiter_sql make_waiter_sql(const sql::table_names& names, const char* look) {
           .remove_dead = text(remove_dead_sql)};
 }
 
-bool waiter_bells::note_unreadable(const fault& why) {
+bool waiter_table::note_unreadable(const fault& why) {
   if (!lacks_table(why)) return false;
   unreadable_ = true;
   return true;
 }
 
-bool waiter_bells::lacks_table(const fault& why) {
+bool waiter_table::lacks_table(const fault& why) {
   const auto advice = remedy(why);
   if (advice.empty()) return false;
   if (!said_lacks_.exchange(true)) says_(fmt::format("{}. {}", why.text, advice));
   return true;
 }
 
-std::string waiter_bells::remedy(const fault& why) const {
+std::string waiter_table::remedy(const fault& why) const {
   switch (why.native) {
     case 3566: return "A proxy shares connections between clients.";
     case 1142:
@@ -139,22 +139,22 @@ std::string waiter_bells::remedy(const fault& why) const {
   return {};
 }
 
-bool waiter_bells::fits_table(mysql_connection& by, fault& why) const {
+bool waiter_table::fits_table(mysql_connection& by, fault& why) const {
   return by.query(sql_.fits, "look at the waiter table", nullptr, nullptr, why) == outcome::yes;
 }
 
-void waiter_bells::check_table(mysql_connection& by) {
+void waiter_table::check_table(mysql_connection& by) {
   fault why;
   if (!fits_table(by, why)) note_unreadable(why);
 }
 
-reply waiter_bells::examine_table(mysql_connection& by, std::vector<store_finding>& found) const {
+reply waiter_table::examine_table(mysql_connection& by, std::vector<store_finding>& found) const {
   reply answer;
   if (fits_table(by, answer.why)) {
     findings(found).good("waiter table", sql_.table);
   } else if (auto advice = remedy(answer.why); !advice.empty()) {
     findings(found).warning("waiter table", answer.why.text,
-                            "No release wakes a waiter: waiters poll, keep no order, and find no circles of processes.",
+                            "No release wakes a waiter: waiters poll, keep no order, and find no cycles of processes.",
                             std::move(advice));
   } else {
     return answer;
@@ -162,7 +162,7 @@ reply waiter_bells::examine_table(mysql_connection& by, std::vector<store_findin
   return {.result = outcome::yes};
 }
 
-bool waiter_bells::ring(mysql_connection& by, std::uint64_t sleeper) noexcept {
+bool waiter_table::wake(mysql_connection& by, std::uint64_t sleeper) noexcept {
   const auto said = kill(by, by.neighbour(sleeper), kill_what::query);
   if (said == kill_result::refused && !said_refused_.exchange(true)) {
     says_("a release may not wake a waiter whose connection is another user's");
@@ -170,12 +170,12 @@ bool waiter_bells::ring(mysql_connection& by, std::uint64_t sleeper) noexcept {
   return said == kill_result::done;
 }
 
-bool waiter_bells::can_ring(const mysql_connection& by) {
-  if (by.behind_proxy() && !said_proxy_.exchange(true)) says_(std::string(no_ring_by_proxy));
+bool waiter_table::can_wake(const mysql_connection& by) {
+  if (by.behind_proxy() && !said_proxy_.exchange(true)) says_(std::string(no_wake_by_proxy));
   return !by.behind_proxy();
 }
 
-void waiter_bells::ring_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,
+void waiter_table::wake_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,
                               bool held_too) noexcept {
   static_cast<void>(reply_or_in_doubt(by, "wake", [&] {
     std::string keys;
@@ -184,18 +184,18 @@ void waiter_bells::ring_first(mysql_connection& by, std::span<const request> req
         append_literal(keys, mysql_literal(requests[i].resource));
       }
     }
-    if (!keys.empty()) ring_first(by, keys, requests, replies, held_too);
+    if (!keys.empty()) wake_first(by, keys, requests, replies, held_too);
     return reply{};
   }));
 }
 
-void waiter_bells::ring_first(mysql_connection& by, const std::string& keys, std::span<const request> requests,
+void waiter_table::wake_first(mysql_connection& by, const std::string& keys, std::span<const request> requests,
                               std::span<reply> replies, bool held_too) {
   mysql_rows rows;
   fault why;
   ++replies.front().statements;
   const auto text = sql::write_values(
-      sql_.first, {{"bell", mysql_literal(own())}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}});
+      sql_.first, {{"wake_id", mysql_literal(own())}, {"keys", keys}, {"held_too", held_too ? "1" : "0"}});
   if (by.query(text, "read the waiters", &rows, nullptr, why) != outcome::yes) {
     note_unreadable(why);
     return;
@@ -205,11 +205,11 @@ void waiter_bells::ring_first(mysql_connection& by, const std::string& keys, std
         std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.at(0) == requests[i].resource; });
     if (first == rows.end()) continue;
     ++replies.front().statements;
-    if (ring(by, unsigned_of(first->at(1)))) replies[i].waiters = 1;
+    if (wake(by, unsigned_of(first->at(1)))) replies[i].waiters = 1;
   }
 }
 
-reply waiter_bells::count(mysql_connection& by, std::vector<holder_info>& of) {
+reply waiter_table::count(mysql_connection& by, std::vector<holder_info>& of) {
   if (of.empty() || !can_read(by)) return {.result = outcome::yes};
   std::string keys;
   for (const auto& each : of) append_literal(keys, mysql_literal(each.key));

@@ -27,6 +27,7 @@
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/clock.hpp"
 #include "dlock/store_interface/store_types.hpp"
+#include "engine/machines/starvation.hpp"
 
 namespace dlock::engine {
 
@@ -58,15 +59,11 @@ class recent_keys {
 class tenure_tracker {
  public:
   /// How long a process takes a key again and again before it yields; twice as long each time no other process came.
-  static constexpr microseconds shortest = std::chrono::milliseconds{50};
+  static constexpr microseconds shortest = shortest_tenure;
   static constexpr microseconds longest = std::chrono::seconds{2};
-  /// So long it is left alone: no starving waiter pauses for longer, with the default retry_policy.
-  static constexpr microseconds yield_time = std::chrono::milliseconds{20};
-  /// A process that leaves a key alone for so long anyway need not yield.
-  static constexpr microseconds idle_gap = std::chrono::milliseconds{5};
-  /// Where the store notifies all waiters at once: how much earlier a waiter asks for each time that it was passed
-  /// over.
-  static constexpr microseconds precedence = std::chrono::milliseconds{1};
+  static constexpr microseconds yield_time = tenure_yield;
+  static constexpr microseconds idle_gap = tenure_gap;
+  static constexpr microseconds precedence = waiter_precedence;
 
   /// How long a key is to be left alone before this process takes it.
   microseconds time_to_yield(const lock_key& key, instant now) noexcept;
@@ -109,7 +106,7 @@ class tenure_tracker {
 /// in that time. A waiter relies on it only at a grant that it has seen for longer. Pure but for its mutex.
 class wake_knowledge {
  public:
-  static constexpr microseconds quiet = std::chrono::milliseconds{10};
+  static constexpr microseconds quiet = quiet_without_waiters;
 
   /// `nonce` names the grant. `asked_at`: when the take was sent. `waited`: it had been refused before.
   void granted(const lock_key& key, std::uint64_t nonce, bool waited, instant asked_at) noexcept;
@@ -131,57 +128,6 @@ class wake_knowledge {
 
   base::mutex mutex_;
   recent_keys<entry> keys_ DLOCK_GUARDED_BY(mutex_){};
-};
-
-/// Whether the release of the grant with that nonce looks for a waiter in any case: it was asked for by a process that
-/// had waited, or that serves in order. Waiters see the nonce, and so need not poll to see whether the key is free,
-/// even if it changes hands before they could rely on wake_knowledge::quiet.
-constexpr bool promises_to_look(std::uint64_t nonce) noexcept { return nonce % 2 != 0; }
-
-/// Whether a waiter is passed over: it has seen the same process for a while, with a grant that is another at each
-/// poll, or has seen a process have a second turn after that of another. Then it polls faster until it has its turn.
-/// However many processes take turns, those that have not had theirs outrun those that have. Pure.
-class starvation_detector {
- public:
-  /// A waiter that has seen the key change hands for so long, and so often, counts as overlooked.
-  static constexpr microseconds patience = std::chrono::seconds{1};
-  static constexpr unsigned often = 4;
-  /// So many turns back it recognises a process.
-  static constexpr std::size_t turns_known = 16;
-
-  void polled(const seen& holder, instant now) noexcept;
-  /// It is to poll faster.
-  bool hurries() const noexcept { return starving_ || outrun_; }
-  /// One process takes the key again and again, or several take turns without the waiter for long.
-  bool overlooked(instant now) const noexcept {
-    return starving_ || (passed_over_ >= often && now - first_poll_ >= patience);
-  }
-  /// How often the key was seen to change hands.
-  unsigned passed_over() const noexcept { return passed_over_; }
-  /// When the grant that was polled last was seen for the first time.
-  instant seen_since() const noexcept { return grant_since_; }
-  /// How long it is until a release of the grant that was polled last looks for waiters (wake_knowledge). Twice as long
-  /// as its holder counts, because that one's statement may be on its way for a while.
-  microseconds until_relied_on(instant now) const noexcept {
-    if (promised_) return microseconds{0};
-    return holder_ ? microseconds{grant_since_ + 2 * wake_knowledge::quiet - now} : microseconds::max();
-  }
-
- private:
-  /// Whether that process had a turn before, and another had one since.
-  bool has_second_turn(const id128& holder) noexcept;
-
-  std::array<id128, turns_known> turns_{};  // the last ones that were seen; of one process in a row, one
-  unsigned turns_seen_ = 0;
-  id128 holder_{};
-  std::uint64_t fence_ = 0;
-  instant since_{};
-  instant grant_since_{};
-  instant first_poll_{};
-  unsigned passed_over_ = 0;
-  bool promised_ = false;
-  bool starving_ = false;  // one process has had all that it saw
-  bool outrun_ = false;    // one process has had a second turn
 };
 
 }  // namespace dlock::engine

@@ -8,7 +8,7 @@
 
 #include "base/mutex.hpp"
 #include "dlock/store_interface/clock.hpp"
-#include "engine/books/deadline_heap.hpp"
+#include "engine/registry/deadline_heap.hpp"
 #include "engine/statements/statement.hpp"
 
 namespace dlock::engine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/books/transaction_watch.hpp"
+#include "engine/registry/transaction_watch.hpp"
 
 #include <atomic>
 

@@ -15,8 +15,8 @@ namespace dlock::test {
 
 using namespace std::chrono_literals;
 
-struct circle_scene {
-  explicit circle_scene(store_fixture& of) : at(of) {}
+struct cycle_scene {
+  explicit cycle_scene(store_fixture& of) : at(of) {}
 
   std::unique_ptr<lock_service> process(const std::string& label) {
     return std::make_unique<lock_service>(
@@ -36,8 +36,8 @@ struct circle_scene {
         const auto got = locks.acquire(key, {.wait = wait});
       }
       return "granted";
-    } catch (const lock_deadlock& circle) {
-      return circle.what();
+    } catch (const lock_deadlock& cycle) {
+      return cycle.what();
     } catch (const lock_timeout&) {
       return "timeout";
     }
@@ -52,9 +52,9 @@ struct circle_scene {
       return end_of_wait(locks, key, wait, several);
     });
   }
-  /// Each process holds one of these, and waits for the next: the last one closes the circle, and is refused, because
+  /// Each process holds one of these, and waits for the next: the last one closes the cycle, and is refused, because
   /// it waits for less than the others.
-  void break_circle(const std::vector<lock_key>& keys, bool several = false) {
+  void break_cycle(const std::vector<lock_key>& keys, bool several = false) {
     const std::size_t size = keys.size();
     std::vector<std::unique_ptr<lock_service>> processes;
     std::vector<std::promise<void>> holds(size);

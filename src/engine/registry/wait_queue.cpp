@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/books/wait_queue.hpp"
+#include "engine/registry/wait_queue.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/mutex.hpp"
-#include "engine/books/linked_table.hpp"
-#include "engine/books/poll_scheduler.hpp"
+#include "engine/registry/linked_table.hpp"
+#include "engine/registry/poll_scheduler.hpp"
 
 namespace dlock::engine {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/books/fork_guard.hpp"
+#include "engine/registry/fork_guard.hpp"
 
 namespace dlock::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/books/poll_scheduler.hpp"
+#include "engine/registry/poll_scheduler.hpp"
 
 namespace dlock::engine {
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSL-1.0
 
-   Circles of N processes that wait for each other (docs/waiting.md; src/stores/sql/waiting_circles.cpp). Each process
+   Deadlock cycles of N processes that wait for each other (docs/waiting.md; src/stores/sql/deadlock_cycles.cpp). Each process
    holds a lock of its own, and may wait for that of the next one. The thread of its waiters writes what it holds into the
    waiter table, reads the rows of all, then the present grants, and refuses its own wait, confirms it, or asks the others
-   to confirm theirs. The wait of a circle that ends first is refused, of several that end together the youngest.
+   to confirm theirs. The wait of a cycle that ends first is refused, of several that end together the youngest.
 
-   `timeout` is the look that comes every few seconds: it happens where nothing else can, so a circle that nobody finds is
+   `timeout` is the look that comes every few seconds: it happens where nothing else can, so a cycle that nobody finds is
    a deadlock, which Spin reports. */
 
 #ifndef N
@@ -29,7 +29,7 @@
 #define CONFIRMS_ALL 0  /* a process confirms a wait that has ended */
 #endif
 #ifndef ANY_VICTIM
-#define ANY_VICTIM 0    /* each process of a circle refuses its wait */
+#define ANY_VICTIM 0    /* each process of a cycle refuses its wait */
 #endif
 #ifndef ASKS_NOBODY
 #define ASKS_NOBODY 0   /* a process neither asks the others nor looks again */
@@ -48,11 +48,11 @@ bool owns[N], looks[N], refused[N];
 
 /* For the properties. */
 byte refusals, leaves, losses, tries[N];
-bool closed_circle[N];   /* when its row was written */
+bool closed_cycle[N];   /* when its row was written */
 
 #define next(q) holder[wants[q]]
-#define in_circle(q) (next(q) != NOBODY && (next(next(q)) == q || next(next(next(q))) == q))
-#define before(q) (!in_circle(q) || tries[p] <= tries[q])
+#define in_cycle(q) (next(q) != NOBODY && (next(next(q)) == q || next(next(next(q))) == q))
+#define before(q) (!in_cycle(q) || tries[p] <= tries[q])
 
 proctype caller(byte p) {
   if
@@ -94,7 +94,7 @@ write:
   atomic {
     now++;
     table.waits_for[p] = wants[p]; table.since[p] = now; table.confirmed[p] = now; table.held[p] = owns[p];
-    closed_circle[p] = in_circle(p)
+    closed_cycle[p] = in_cycle(p)
   }
   if
   :: wants[p] == NOBODY -> goto done
@@ -146,8 +146,8 @@ look:
     fi;
     if
     :: found && (in_vain == p || ANY_VICTIM) && (certain || UNCONFIRMED) && wants[p] != NOBODY && !refused[p] ->
-       assert(closed_circle[youngest]);
-       assert(LEAVES + LOSSES > 0 || in_circle(p));
+       assert(closed_cycle[youngest]);
+       assert(LEAVES + LOSSES > 0 || in_cycle(p));
        assert(refusals == 0);
        refusals++; refused[p] = true
     :: found && in_vain == p && !certain && !UNCONFIRMED && !ASKS_NOBODY ->
@@ -191,7 +191,7 @@ end_asleep:
   :: wants[p] == NOBODY -> goto done
   :: looks[p] -> goto look
   :: wants[p] != NOBODY && !owns[p] && table.held[p] -> goto write
-  :: atomic { timeout && in_circle(p) && !refused[p] && tries[p] < 3 && before(0) && before(1) && before(N - 1) && !ASKS_NOBODY ->
+  :: atomic { timeout && in_cycle(p) && !refused[p] && tries[p] < 3 && before(0) && before(1) && before(N - 1) && !ASKS_NOBODY ->
        tries[p]++; goto look }
   fi;
 done:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/books/service_context.hpp"
+#include "engine/registry/service_context.hpp"
 
 #include <errno.h>
 #include <unistd.h>

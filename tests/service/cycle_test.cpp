@@ -16,7 +16,7 @@ struct ended {
   std::string timeout{};
 };
 
-struct circle_fixture : engine_fixture {
+struct cycle_fixture : engine_fixture {
   /// A thread that holds something, and waits for something else when it is told to.
   class actor {
    public:
@@ -32,9 +32,9 @@ struct circle_fixture : engine_fixture {
                 then();
               });
               result.granted = true;
-            } catch (const lock_deadlock& circle) {
-              result.deadlock = circle.what();
-              if (circle.code() != errc::deadlock) result.deadlock = "has another code";
+            } catch (const lock_deadlock& cycle) {
+              result.deadlock = cycle.what();
+              if (cycle.code() != errc::deadlock) result.deadlock = "has another code";
             } catch (const lock_timeout& busy) {
               result.timeout = busy.what();
             }
@@ -88,8 +88,7 @@ struct circle_fixture : engine_fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(circle_fixture,
-                 "circle: the thread whose wait ends first is refused, and the other one gets its key") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: the thread whose wait ends first is refused, and the other one gets its key") {
   const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "a", {.wait = 5s});
   const bool closes = GENERATE(true, false);
   if (!closes) {
@@ -112,7 +111,7 @@ TEST_CASE_METHOD(circle_fixture,
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: of several threads and services, and named as a whole") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: of several threads and services, and named as a whole") {
   const auto other = service();
   const auto first = thread(*locks, "a", "b"), second = thread(*other, "b", "c"), third = thread(*locks, "c", "d"),
              fourth = thread(*other, "d", "a", {.wait = 5s});
@@ -124,7 +123,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: of several threads and services, and n
   for (auto* const each : {third.get(), second.get(), first.get()}) CHECK(end_of(*each).granted);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a call that tries gets nothing at once, and whoever waits for it goes on") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a call that tries gets nothing at once, and whoever waits for it goes on") {
   const auto first = thread(*locks, "a", "b");
   distributed_mutex door(*locks, "a");
   const std::vector<std::function<bool()>> ways{[&] { return granted(locks->try_acquire("a", {.wait = 150ms})); },
@@ -151,7 +150,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a call that tries gets nothing at once
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: through a wait behind others of the process, whichever of them ends first") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: through a wait behind others of the process, whichever of them ends first") {
   const auto first = thread(*locks, "a", "b"), second = thread(*locks, "b", "c", {.wait = 5s}),
              third = thread(*locks, "c", "a");
   wait_in_turn({first.get(), second.get(), third.get()});
@@ -164,7 +163,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: through a wait behind others of the pr
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait for several keys, or through one") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: closed by a wait for several keys, or through one") {
   const bool closes = GENERATE(true, false);
   const auto first = thread(*locks, "a", "c", {.wait = closes ? 10s : 5s});
   actor second([&](const auto& then) { locks->with_lock("c", then); },
@@ -184,8 +183,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: closed by a wait for several keys, or 
   CHECK(is_free("b"));
 }
 
-TEST_CASE_METHOD(circle_fixture,
-                 "circle: closed by a wait behind a call for several keys, which queues for the others") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: closed by a wait behind a call for several keys, which queues for the others") {
   std::promise<void> swapped, go;
   actor second(
       [&](const auto& then) {
@@ -218,7 +216,7 @@ TEST_CASE_METHOD(circle_fixture,
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: what a distributed_mutex holds counts") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: what a distributed_mutex holds counts") {
   const auto first = thread(*locks, "a", "b");
   distributed_mutex door(*locks, "b");
   actor second(
@@ -232,7 +230,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: what a distributed_mutex holds counts"
   CHECK(end_of(*first).granted);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a chain that reaches nobody who waits is none") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a chain that reaches nobody who waits is none") {
   const auto slow = locks->acquire("slow");
   const auto first = thread(*locks, "a", "slow", {.wait = 500ms}), second = thread(*locks, "b", "a");
   wait_in_turn({first.get(), second.get()});
@@ -241,7 +239,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a chain that reaches nobody who waits 
   CHECK(seen->count(event::kind::deadlock) == 0);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: what others may release, or time frees, closes none") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: what others may release, or time frees, closes none") {
   const auto with = [this](const lock_options& options) -> actor::body {
     return [this, options](const auto& then) { locks->with_lock("b", options, then); };
   };
@@ -267,7 +265,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: what others may release, or time frees
   }
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a wait that may end after some polls closes none") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a wait that may end after some polls closes none") {
   const auto limited = GENERATE(true, false);
   const lock_options waits{.wait = 10s}, polls{.wait = 10s, .retry = {.limit = 1'000'000}};
   const auto first = thread(*locks, "a", "b", limited ? polls : waits);
@@ -275,7 +273,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a wait that may end after some polls c
   no_deadlock(*first, *second);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a wait that has ended leaves nothing behind") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a wait that has ended leaves nothing behind") {
   const auto first = thread(*locks, "a", "b", {.wait = 100ms});
   std::promise<void> over;
   actor second(
@@ -294,7 +292,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a wait that has ended leaves nothing b
   CHECK(end_of(second).granted);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a lock that was lost closes none") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a lock that was lost closes none") {
   // Time passes until the loss is noticed.
   const auto first = thread(*locks, "a", "b", {.wait = 1h}), second = thread(*locks, "b", "a", {.wait = 500ms});
   first->waits();
@@ -339,7 +337,7 @@ int nested_rounds(bool in_order) {
 
 }  // namespace
 
-TEST_CASE("circle: nested locks in any order get on, and those in one order are never refused") {
+TEST_CASE("cycle: nested locks in any order get on, and those in one order are never refused") {
   CHECK(nested_rounds(false) > 0);
   CHECK(nested_rounds(true) == 0);
 }

@@ -8,16 +8,16 @@
 
 #include "dlock/lock_key.hpp"
 #include "dlock/store_interface/store.hpp"
-#include "engine/books/grant.hpp"
-#include "engine/books/wait_queue.hpp"
+#include "engine/registry/grant.hpp"
+#include "engine/registry/wait_queue.hpp"
 
 namespace dlock::engine {
 
 /// The wait of a thread that holds locks meanwhile. The process knows all such waits of its threads, across services,
-/// and so finds circles of them. In a circle the wait that ends first is in vain, because until then no other thread of
-/// the circle releases anything: it is refused, and the others go on. Stores find the circles of several processes:
-/// they ask here what waiting threads hold, and report the circles that they find. Thread safety: each object is used
-/// by one thread, the static functions by any.
+/// and so finds deadlock cycles of them. In a deadlock cycle the wait that ends first is in vain, because until then no
+/// other thread of the cycle releases anything: it is refused, and the others go on. Stores find the deadlock cycles of
+/// several processes: they ask here what waiting threads hold, and report the deadlock cycles that they find. Thread
+/// safety: each object is used by one thread, the static functions by any.
 class nested_wait {
  public:
   /// A lock that it holds. Or, without a grant, its turn in the queue for a key, behind which other threads of that
@@ -47,22 +47,22 @@ class nested_wait {
   ~nested_wait() { end(); }
 
   /// The thread waits for that, which must outlive the wait. `held`: the locks that the thread can't release while it
-  /// waits, and that no expiry frees. Returns the circle that the wait would close if it is in vain; empty: the wait
+  /// waits, and that no expiry frees. Returns the cycle that the wait would close if it is in vain; empty: the wait
   /// has begun. Throws std::bad_alloc; then it has not.
-  std::vector<circle_link> begin(const awaited& what, std::vector<held_lock> held);
+  std::vector<cycle_link> begin(const awaited& what, std::vector<held_lock> held);
   void end() noexcept;
-  /// The circle in which this wait is refused, as a store or another thread has found it; empty: none.
-  std::vector<circle_link> circle() const;
+  /// The cycle in which this wait is refused, as a store or another thread has found it; empty: none.
+  std::vector<cycle_link> cycle() const;
 
   /// The keys that the thread waits for, its own first: whoever holds one of them waits for the next. Of one store: the
   /// own key's.
   std::vector<std::string> keys_ahead() const noexcept;
 
   // Called by stores about the waits for one of their keys (key_listener): what do the waiting threads hold, and the
-  // report of a circle. Whoever waits for a lock that such a thread holds counts as one of them.
+  // report of a deadlock cycle. Whoever waits for a lock that such a thread holds counts as one of them.
   static void list_held(const store& where, const lock_key& key, std::vector<lock_held_meanwhile>& all);
-  static void closes_circle(const store& where, const lock_key& key, const lock_held_meanwhile& held,
-                            std::span<const circle_link> others) noexcept;
+  static void closes_cycle(const store& where, const lock_key& key, const lock_held_meanwhile& held,
+                           std::span<const cycle_link> others) noexcept;
 
  private:
   friend struct nested_waits;
@@ -73,7 +73,7 @@ class nested_wait {
   waker& woken_;
   awaited what_{};  // no key: it does not wait
   std::vector<held_lock> held_{};
-  std::vector<circle_link> circle_{};  // guarded by the mutex of all
+  std::vector<cycle_link> cycle_{};  // guarded by the mutex of all
 };
 
 }  // namespace dlock::engine

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/books/held_locks.hpp"
+#include "engine/registry/held_locks.hpp"
 
 #include <utility>
 
-#include "engine/books/owner_state.hpp"
+#include "engine/registry/owner_state.hpp"
 
 namespace dlock::engine {
 

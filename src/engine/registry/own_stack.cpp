@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/books/owner_state.hpp"
+#include "engine/registry/owner_state.hpp"
 
 #include <link.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "stores/sql/waiting_circles.hpp"
+#include "stores/sql/deadlock_cycles.hpp"
 
 #include <fmt/format.h>
 
@@ -106,8 +106,8 @@ bool read_held(std::string_view text, nested_waiter& into) {
   return true;
 }
 
-found_circles find_circles(const std::vector<nested_waiter>& waiters,
-                           const std::map<std::string, present_grant>& grants, std::string_view process) {
+found_cycles find_cycles(const std::vector<nested_waiter>& waiters, const std::map<std::string, present_grant>& grants,
+                         std::string_view process) {
   std::map<lock_name, edge> by_held;
   for (const auto& waiter : waiters) {
     for (const auto& lock : waiter.held) {
@@ -117,11 +117,11 @@ found_circles find_circles(const std::vector<nested_waiter>& waiters,
       if (lock.nonce != 0 || read) by_held.emplace(name_of(lock), edge{&waiter, &lock});
     }
   }
-  found_circles found;
+  found_cycles found;
   for (const auto& [name, mine] : by_held) {
     const auto& own = *mine.waiter;
     if (own.process != process) continue;
-    // Others may form a circle that this waiter is not in.
+    // Others may form a deadlock cycle that this waiter is not in.
     std::vector<edge> all;
     auto at = by_held.find(waited_for(own));
     while (at != by_held.end() && at->second.held != mine.held && all.size() < by_held.size()) {
@@ -138,22 +138,22 @@ found_circles find_circles(const std::vector<nested_waiter>& waiters,
       if (youngest.waiter == &own && in_vain.waiter->process != process) found.to_ask.insert(in_vain.waiter->process);
       continue;
     }
-    waiting_circle circle{.waits_for = own.waits_for, .held = *mine.held, .others = {}};
+    deadlock_cycle cycle{.waits_for = own.waits_for, .held = *mine.held, .others = {}};
     bool certain = true;
     for (const auto& [each, held] : all) {
       const bool here = each->process == process;
-      circle.others.push_back({.who = here ? std::string() : each->who, .waits_for = each->waits_for});
+      cycle.others.push_back({.who = here ? std::string() : each->who, .waits_for = each->waits_for});
       if (here || each->confirmed >= youngest.waiter->since) continue;
       found.to_ask.insert(each->process);
       certain = false;
     }
-    if (certain) found.to_break.push_back(std::move(circle));
+    if (certain) found.to_break.push_back(std::move(cycle));
   }
   return found;
 }
 
-std::vector<waiting_circle> lasting_circles::found(std::vector<waiting_circle> found, time_point now) {
-  std::map<waiting_circle, time_point> since;
+std::vector<deadlock_cycle> lasting_cycles::found(std::vector<deadlock_cycle> found, time_point now) {
+  std::map<deadlock_cycle, time_point> since;
   for (auto& each : found) {
     const auto before = since_.find(each);
     since.emplace(each, before == since_.end() ? now : before->second);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Of stores with capabilities::wakes_one that find circles of processes.
+/// Of stores with capabilities::wakes_one that find deadlock cycles of processes.
 
-#include "contract/store/circle_scene.hpp"
+#include "contract/store/cycle_scene.hpp"
 
 namespace dlock::test {
 
@@ -11,22 +11,22 @@ namespace {
 struct own_place {
   std::unique_ptr<store_fixture> place = make_store_fixture();
 };
-struct circle_fixture : own_place, circle_scene {
-  circle_fixture() : circle_scene(*place) {}
+struct cycle_fixture : own_place, cycle_scene {
+  cycle_fixture() : cycle_scene(*place) {}
 };
 
 }  // namespace
 
-TEST_CASE_METHOD(circle_fixture, "circle: of several processes, broken by the shortest wait, and named as a whole") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: of several processes, broken by the shortest wait, and named as a whole") {
   const std::size_t size = GENERATE(2, 3, 8);
   const bool several = GENERATE(false, true);
   CAPTURE(size, several);
   std::vector<lock_key> keys;
   for (std::size_t i = 0; i != size; ++i) keys.emplace_back("k" + std::to_string(i));
-  break_circle(keys, several);
+  break_cycle(keys, several);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key of its process closes it") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: the second thread that waits for a key of its process closes it") {
   const auto one = process("one"), other = process("other");
   // The first waiter of the process holds nothing, and stands in front.
   std::promise<void> other_holds, other_waits;
@@ -46,8 +46,8 @@ TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key
     goes_on.get_future().wait();
     try {
       const auto got = one->acquire("b", {.wait = 30s});
-    } catch (const lock_deadlock& circle) {
-      return circle.what();
+    } catch (const lock_deadlock& cycle) {
+      return cycle.what();
     }
     return "granted";
   });
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: the second thread that waits for a key
   CHECK(front.get());
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its own process is part of it") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a thread that waits for a lock of its own process is part of it") {
   const auto one = process("one"), other = process("other");
   std::promise<void> other_holds, first_holds, second_holds, other_waits;
   auto theirs = std::async(std::launch::async, [&]() -> std::string {
@@ -70,8 +70,8 @@ TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its 
     try {
       const auto got = other->acquire("a", {.wait = 30s});
       return "granted";
-    } catch (const lock_deadlock& circle) {
-      return circle.what();
+    } catch (const lock_deadlock& cycle) {
+      return cycle.what();
     }
   });
   other_holds.get_future().wait();
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a thread that waits for a lock of its 
   CHECK(second.get() == "granted");
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: whoever closes it, the wait that ends first is refused") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: whoever closes it, the wait that ends first is refused") {
   const auto one = process("one"), other = process("other");
   const bool tries = GENERATE(false, true);
   CAPTURE(tries);
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: whoever closes it, the wait that ends 
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on with what it holds is in none") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: who has given up its wait and works on with what it holds is in none") {
   const auto one = process("one"), other = process("other");
   std::promise<void> over, works_on;
   // Another thread of its process goes on waiting, so its wait stays on record.
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: who has given up its wait and works on
   CHECK(seen->count(event::kind::deadlock) == 0);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a call for several keys is part of it once it keeps what it has taken") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a call for several keys is part of it once it keeps what it has taken") {
   const auto one = process("one"), other = process("other");
   std::optional<lease> a, b = other->acquire("b");
   auto both = std::async(std::launch::async, [&] { return one->acquire_all({"a", "b"}, {.wait = 60s}).size(); });
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(circle_fixture, "circle: a call for several keys is part of it 
   CHECK(seen->count(event::kind::deadlock) == 1);
 }
 
-TEST_CASE_METHOD(circle_fixture, "circle: a wait that holds nothing is no part of one") {
+TEST_CASE_METHOD(cycle_fixture, "cycle: a wait that holds nothing is no part of one") {
   const auto one = process("one"), other = process("other");
   auto held = other->acquire("b");
   auto waiter = std::async(std::launch::async, [&] { return granted(one->acquire("b", {.wait = 60s})); });

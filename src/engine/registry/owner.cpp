@@ -19,8 +19,8 @@
 #include "base/mutex.hpp"
 #include "base/text.hpp"
 #include "dlock/error.hpp"
-#include "engine/books/fork_guard.hpp"
-#include "engine/books/owner_state.hpp"
+#include "engine/registry/fork_guard.hpp"
+#include "engine/registry/owner_state.hpp"
 
 namespace dlock {
 

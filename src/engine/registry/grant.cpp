@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "engine/books/grant.hpp"
+#include "engine/registry/grant.hpp"
 
 namespace dlock::engine {
 

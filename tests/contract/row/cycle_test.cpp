@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Circles of processes that lead through rows. Of stores that find circles, and have rows.
+/// Deadlock cycles of processes that lead through rows. Of stores that find deadlock cycles, and have rows.
 
 #include "contract/row/row_contract.hpp"
-#include "contract/store/circle_scene.hpp"
+#include "contract/store/cycle_scene.hpp"
 
 namespace dlock::test {
 
@@ -12,14 +12,14 @@ namespace {
 struct row_place {
   row_scene rows{{.renewal = GENERATE(row_renewal::session, row_renewal::column)}};
 };
-struct row_circle_fixture : row_place, circle_scene {
-  row_circle_fixture() : circle_scene(*rows.fixture) {}
+struct row_cycle_fixture : row_place, cycle_scene {
+  row_cycle_fixture() : cycle_scene(*rows.fixture) {}
 };
 
 }  // namespace
 
-TEST_CASE_METHOD(row_circle_fixture, "row circle: broken by the shortest wait, and named as a whole",
-                 "[contract][rows][circle]") {
+TEST_CASE_METHOD(row_cycle_fixture, "row cycle: broken by the shortest wait, and named as a whole",
+                 "[contract][rows][cycle]") {
   const std::size_t size = GENERATE(2, 3);
   const std::size_t rows_from = GENERATE(0, 1), rows_to = GENERATE(1, 3);  // the others are keys
   CAPTURE(size, rows_from, rows_to);
@@ -28,11 +28,11 @@ TEST_CASE_METHOD(row_circle_fixture, "row circle: broken by the shortest wait, a
     const bool row = rows_from <= i && i < rows_to;
     keys.push_back(row ? rows.make(static_cast<std::int64_t>(i)) : lock_key("k" + std::to_string(i)));
   }
-  break_circle(keys);
+  break_cycle(keys);
 }
 
-TEST_CASE_METHOD(row_circle_fixture, "row circle: the key of the same text is another lock, and so is another grant",
-                 "[contract][rows][circle]") {
+TEST_CASE_METHOD(row_cycle_fixture, "row cycle: the key of the same text is another lock, and so is another grant",
+                 "[contract][rows][cycle]") {
   const auto row = rows.make(1);
   const lock_key alike(row.str());
   const auto one = process("one"), other = process("other"), third = process("third");
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(row_circle_fixture, "row circle: the key of the same text is an
   }
   mine_held.set_value();
   CHECK(nested(2));
-  at.pass(500ms);  // for those who look for circles
+  at.pass(500ms);  // for those who look for deadlock cycles
   enough.request_stop();
   CHECK(mine.get() == errc::cancelled);
   CHECK(front.get() == "granted");

@@ -33,7 +33,7 @@ struct waiter_sql {
   std::string dead{};
   std::string one_dead{};
   std::string remove_dead{};
-  /// By which circles of processes are found. Empty: none are.
+  /// By which deadlock cycles of processes are found. Empty: none are.
   std::string set_held{};
   std::string nested{};
   std::string present_grants{};
@@ -48,38 +48,38 @@ void append_literal(std::string& list, const std::string& literal);
 void add_waiter_names(sql::table_names& to);
 
 /// The statements that all stores have. `names` has those above, {now}, and what they need of the lock table:
-/// {with_lock} joins it to the waiters `w`, {is_free} is a condition on it, {and_held} selects the column for circles.
-/// `look` is the store's.
+/// {with_lock} joins it to the waiters `w`, {is_free} is a condition on it, {and_held} selects the column for deadlock
+/// cycles. `look` is the store's.
 waiter_sql make_waiter_sql(const sql::table_names& names, const char* look);
 
 /// What statements do with the rows of waiters, on connections that are not parked: a release wakes the first waiter.
 /// It takes no lock that is held while a listener is notified. Thread safety: all functions from any thread.
-class waiter_bells {
+class waiter_table {
  public:
   /// Why waiters can't be woken at present: said once for each reason.
   using report = std::function<void(const std::string& why)>;
 
-  waiter_bells(const waiter_sql& sql, report says) : sql_(sql), says_(std::move(says)) {}
+  waiter_table(const waiter_sql& sql, report says) : sql_(sql), says_(std::move(says)) {}
 
-  /// The bell of this process, which its own releases pass over. Zero: it has never waited.
+  /// The wake id of this process, which its own releases pass over. Zero: it has never waited.
   id128 own() const noexcept {
     const base::lock_guard lock(mutex_);
     return own_;
   }
-  void set_own(const id128& bell) noexcept {
+  void set_own(const id128& wake_id) noexcept {
     const base::lock_guard lock(mutex_);
-    own_ = bell;
+    own_ = wake_id;
   }
   /// Whether there are rows of waiters to be read there.
   bool can_read(const mysql_connection& by) const noexcept {
     return by.sync_prefix().empty() && !unreadable_.load(std::memory_order_relaxed);
   }
   /// Whether it can wake a waiter by that connection. If not, it says so once.
-  bool can_ring(const mysql_connection& by);
+  bool can_wake(const mysql_connection& by);
   /// Whether it looks for a waiter, once it has freed the key.
   bool looks(const mysql_connection& by, const request& asked) {
     const bool frees = asked.action == verb::release || asked.action == verb::cancel;
-    return frees && asked.wake && asked.min_hold.count() <= 0 && can_read(by) && can_ring(by);
+    return frees && asked.wake && asked.min_hold.count() <= 0 && can_read(by) && can_wake(by);
   }
   /// Whether that error says that the table is missing or lacks a column, or that this user lacks a right. Says it
   /// once.
@@ -92,10 +92,10 @@ class waiter_bells {
   /// The same for `dlock doctor`.
   reply examine_table(mysql_connection& by, std::vector<store_finding>& found) const;
   /// Wakes a waiter, whose number `by` has just read. Whether that succeeded.
-  bool ring(mysql_connection& by, std::uint64_t sleeper) noexcept;
+  bool wake(mysql_connection& by, std::uint64_t sleeper) noexcept;
   /// Wakes the first waiter of each key that was released by another statement. `held_too`: also where somebody has it
   /// again, who may not know of waiters. What goes wrong here is no matter of the release.
-  void ring_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,
+  void wake_first(mysql_connection& by, std::span<const request> requests, std::span<reply> replies,
                   bool held_too = true) noexcept;
   /// Counts those of keys that are held. Where there are none to be seen, nothing is counted.
   reply count(mysql_connection& by, std::vector<holder_info>& of);
@@ -104,7 +104,7 @@ class waiter_bells {
   bool fits_table(mysql_connection& by, fault& why) const;
   /// What to do about it. Empty: it is about something else.
   std::string remedy(const fault& why) const;
-  void ring_first(mysql_connection& by, const std::string& keys, std::span<const request> requests,
+  void wake_first(mysql_connection& by, const std::string& keys, std::span<const request> requests,
                   std::span<reply> replies, bool held_too);
 
   const waiter_sql& sql_;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "engine/machines/starvation.hpp"
+
+#include <algorithm>
+
+namespace dlock::engine {
+
+void starvation_detector::polled(const seen& holder, instant now) noexcept {
+  if (first_poll_ == instant{}) first_poll_ = now;
+  if (holder.holder != holder_ || holder.fence != fence_) grant_since_ = now;
+  if (holder.holder && fence_ != 0 && holder.fence != fence_) ++passed_over_;
+  if (!holder.holder || holder.holder != holder_) {
+    holder_ = holder.holder;
+    since_ = now;
+  } else if (holder.fence != fence_ && now - since_ >= 4 * shortest_tenure) {
+    starving_ = true;  // for less time than that, others may just be slower than it is
+  }
+  if (holder.holder && has_second_turn(holder.holder)) outrun_ = true;
+  fence_ = holder.fence;
+  promised_ = holder.holder && promises_to_look(holder.nonce);
+}
+
+bool starvation_detector::has_second_turn(const id128& holder) noexcept {
+  if (turns_seen_ > 0 && turns_[(turns_seen_ - 1) % turns_known] == holder) return false;
+  const bool second = std::find(turns_.begin(), turns_.end(), holder) != turns_.end();
+  turns_[turns_seen_++ % turns_known] = holder;
+  return second;
+}
+
+}  // namespace dlock::engine
