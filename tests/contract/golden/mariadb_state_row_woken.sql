@@ -19,7 +19,7 @@ prepare: SELECT `lock_state` <> 0, LEFT(`lock_info`, 100), IFNULL(TIMESTAMPDIFF(
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_info` = ?, `expiration_time` = GREATEST(NOW(0) + INTERVAL ? MICROSECOND, FROM_UNIXTIME(UNIX_TIMESTAMP(NOW(0)) + ? / 1000000)) WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = 1 AND `lock_info` = ? AND `expiration_time` < NOW(0)
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `expiration_time` = GREATEST(`expiration_time`, GREATEST(NOW(0) + INTERVAL ? MICROSECOND, FROM_UNIXTIME(UNIX_TIMESTAMP(NOW(0)) + ? / 1000000))) WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = 1 AND `lock_info` = ? AND NOT (`expiration_time` < NOW(0))
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_state` = 0, `lock_info` = '', `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = 1 AND `lock_info` = ?
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
 == a connection
 text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 4, wait_timeout=28800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0 (525 bytes, 8390b457428f66be)
 text: SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='UPTIME'), (SELECT VARIABLE_VALUE FROM information_s ... .GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), @@global.read_only, @@global.innodb_read_only, 0, DATABASE() (669 bytes, da9684092d397670)
@@ -57,12 +57,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = GREATEST(NOW(?) + INTERVAL ? MICROSECOND, FROM_UNIXTIME(UNIX_TIMESTAMP(NOW(?)) + ? / ?)) WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND (`lock_state` = ? OR `expiration_time` < NOW(?))
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = GREATEST(NOW(?) + INTERVAL ? MICROSECOND, FROM_UNIXTIME(UNIX_TIMESTAMP(NOW(?)) + ? / ?)) WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND (`lock_state` = ? OR `expiration_time` < NOW(?))
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = GREATEST(NOW(?) + INTERVAL ? MICROSECOND, FROM_UNIXTIME(UNIX_TIMESTAMP(NOW(?)) + ? / ?)) WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND (`lock_state` = ? OR `expiration_time` < NOW(?))
 == keys, expiring, 1: release: at last -> 1 yes
@@ -95,12 +95,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = GREATEST(NOW(?) + INTERVAL ? MICROSECOND, FROM_UNIXTIME(UNIX_TIMESTAMP(NOW(?)) + ? / ?)) WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND (`lock_state` = ? OR `expiration_time` < NOW(?))
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = GREATEST(NOW(?) + INTERVAL ? MICROSECOND, FROM_UNIXTIME(UNIX_TIMESTAMP(NOW(?)) + ? / ?)) WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND (`lock_state` = ? OR `expiration_time` < NOW(?))
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = GREATEST(NOW(?) + INTERVAL ? MICROSECOND, FROM_UNIXTIME(UNIX_TIMESTAMP(NOW(?)) + ? / ?)) WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND (`lock_state` = ? OR `expiration_time` < NOW(?))
 == keys, renewed, 1: release: at last -> 1 yes
@@ -160,7 +160,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -169,7 +169,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -234,7 +234,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -243,7 +243,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -308,7 +308,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -317,7 +317,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -382,7 +382,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -391,7 +391,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `lock_state` = ?, `lock_info` = ?, `expiration_time` = NULL WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` = ? AND `lock_info` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_name` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci AND `lock_state` <> 0)) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:
@@ -407,12 +407,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET `l
 text: SELECT `lock_name`, LEFT(`lock_info`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `expiration_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_state` <> 0 AND COALESCE(`expiration_time` < NOW(0), 0) = 0 AND `lock_name`=CONVERT(CONVERT(X'<golden n>' USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci
 == list
 text: SELECT `lock_name`, LEFT(`lock_info`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `expiration_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_state` <> 0 AND COALESCE(`expiration_time` < NOW(0), 0) = 0 AND `lock_name`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci ORDER BY `lock_name` LIMIT 10
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == overview
 text: SELECT `lock_name`, LEFT(`lock_info`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `expiration_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_state` <> 0 AND COALESCE(`expiration_time` < NOW(0), 0) = 0 AND `lock_name`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb3) COLLATE utf8mb3_general_ci ORDER BY `lock_name` LIMIT 1000
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == waiters
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == revoke
 execute: SELECT `lock_state` <> ?, LEFT(`lock_info`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `expiration_time`) + ?, ?), ? FROM `team_table` WHERE `lock_name` = CONVERT(? USING utf8mb3) COLLATE utf8mb3_general_ci
 == clean-up
@@ -425,4 +425,4 @@ text: SELECT @@tx_isolation, @@autocommit
 text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
 text: SELECT @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@wait_timeout
 text: SHOW GRANTS
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0

@@ -23,7 +23,7 @@ prepare: INSERT INTO `team_table` SET lock_key = ?, request_id = '', lock_count 
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET lock_count = IF(CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY), GREATEST(lock_count, 0) + 1, 1), timeout = GREATEST( ... [0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$', 0, 1000) < (TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)) (1064 bytes, e0fd2df099afd2d6)
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET timeout = GREATEST(timeout, LAST_INSERT_ID((TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000) + ? DIV 1000) + 1000), version = version + 1 WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000) < ?
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET request_id = IF(lock_count > 1, request_id, ''), timeout = IF(lock_count > 1, timeout, 0), version = version + 1, lock_count = lock_count - 1 WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND lock_count > 0 AND (TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000) < ?
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
 == a connection
 text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 4, wait_timeout=28800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0 (525 bytes, 8390b457428f66be)
 text: SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='UPTIME'), (SELECT VARIABLE_VALUE FROM information_s ... .GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), @@global.read_only, @@global.innodb_read_only, 0, DATABASE() (669 bytes, da9684092d397670)
@@ -60,12 +60,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(ve ... T(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?)) (503 bytes, cf843bdbfcd5f306)
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(ve ... T(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?)) (503 bytes, cf843bdbfcd5f306)
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(ve ... T(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?)) (503 bytes, cf843bdbfcd5f306)
 == keys, expiring, 1: release: at last -> 1 yes
@@ -98,12 +98,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(ve ... T(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?)) (503 bytes, cf843bdbfcd5f306)
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(ve ... T(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?)) (503 bytes, cf843bdbfcd5f306)
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(ve ... T(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?)) (503 bytes, cf843bdbfcd5f306)
 == keys, renewed, 1: release: at last -> 1 yes
@@ -163,7 +163,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -172,7 +172,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -237,7 +237,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -246,7 +246,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -311,7 +311,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -320,7 +320,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -385,7 +385,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -394,7 +394,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:
@@ -410,12 +410,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR UPDATE `team_table` SET re
 text: SELECT lock_key, LEFT(request_id, 100), (GREATEST(0, LEAST(timeout, <number>)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$', 0, 1000) + 1) * 1000 - TIMESTAMPDIFF(MICROSECO ... STAMP(6)) DIV 1000)) AND `lock_key`=CONVERT(CONVERT(X'<golden n>' USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci (659 bytes, c932861a575112e7)
 == list
 text: SELECT lock_key, LEFT(request_id, 100), (GREATEST(0, LEAST(timeout, <number>)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$', 0, 1000) + 1) * 1000 - TIMESTAMPDIFF(MICROSECO ... ) AND `lock_key`>CONVERT(CONVERT(X'' USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci ORDER BY `lock_key` LIMIT 10 (678 bytes, c800c265a56897fb)
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == overview
 text: SELECT lock_key, LEFT(request_id, 100), (GREATEST(0, LEAST(timeout, <number>)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$', 0, 1000) + 1) * 1000 - TIMESTAMPDIFF(MICROSECO ... AND `lock_key`>CONVERT(CONVERT(X'' USING utf8mb4) USING latin1) COLLATE latin1_swedish_ci ORDER BY `lock_key` LIMIT 1000 (680 bytes, d9ccad762c296f3d)
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == waiters
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == revoke
 execute: SELECT request_id <> ?, LEFT(request_id, ?), (GREATEST(?, LEAST(timeout, ?)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) + ?) * ? - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), version FROM `team_table` WHERE lock_key = CONVERT(? USING latin1) COLLATE latin1_swedish_ci
 == clean-up
@@ -427,4 +427,4 @@ text: SELECT @@tx_isolation, @@autocommit
 text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
 text: SELECT @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@wait_timeout
 text: SHOW GRANTS
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0

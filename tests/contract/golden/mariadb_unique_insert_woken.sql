@@ -19,7 +19,7 @@ prepare: SELECT COALESCE(`lock_owner`, '') <> '', LEFT(`lock_owner`, 100), IFNUL
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(0) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND `lock_owner` = ? AND `lock_expire_time` < NOW(0)
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(0) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(0))
 prepare: SET STATEMENT innodb_lock_wait_timeout=0 FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
 == a connection
 text: SET SESSION autocommit=1, tx_isolation='READ-COMMITTED', tx_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_li ... 4, wait_timeout=28800, max_statement_time=0, query_cache_type=0, wsrep_sync_wait=0, wsrep_dirty_reads=0, sql_if_exists=0 (525 bytes, 8390b457428f66be)
 text: SELECT CONNECTION_ID(), CONCAT_WS('|', @@hostname, @@port, @@datadir, @@server_id), UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='UPTIME'), (SELECT VARIABLE_VALUE FROM information_s ... .GLOBAL_STATUS WHERE VARIABLE_NAME='WSREP_CLUSTER_STATUS'), @@global.read_only, @@global.innodb_read_only, 0, DATABASE() (669 bytes, da9684092d397670)
@@ -58,12 +58,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` W
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: release: at last -> 1 yes
@@ -97,12 +97,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` W
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: and again -> 1 yes
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: release: at last -> 1 yes
@@ -163,7 +163,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -172,7 +172,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -238,7 +238,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -247,7 +247,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -313,7 +313,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -322,7 +322,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -388,7 +388,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -397,7 +397,7 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: SET STATEMENT innodb_lock_wait_timeout=? FOR DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:
@@ -413,12 +413,12 @@ execute: SET STATEMENT innodb_lock_wait_timeout=? FOR INSERT INTO `team_table` S
 text: SELECT `resource`, LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `lock_expire_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_owner` <> '' AND NOT (`lock_expire_time` < NOW(0)) AND `resource`=CONVERT(CONVERT(X'<golden n>' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci
 == list
 text: SELECT `resource`, LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `lock_expire_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_owner` <> '' AND NOT (`lock_expire_time` < NOW(0)) AND `resource`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci ORDER BY `resource` LIMIT 10
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == overview
 text: SELECT `resource`, LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `lock_expire_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_owner` <> '' AND NOT (`lock_expire_time` < NOW(0)) AND `resource`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_general_ci ORDER BY `resource` LIMIT 1000
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == waiters
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == revoke
 execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
 == clean-up
@@ -431,4 +431,4 @@ text: SELECT @@tx_isolation, @@autocommit
 text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
 text: SELECT @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@wait_timeout
 text: SHOW GRANTS
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0

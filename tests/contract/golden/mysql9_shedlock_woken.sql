@@ -19,7 +19,7 @@ prepare: SELECT (`locked_by` <> '' OR `lock_until` > UTC_TIMESTAMP(3)), LEFT(`lo
 prepare: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(3) + INTERVAL ? + 1000 MICROSECOND, `locked_at` = UTC_TIMESTAMP(3), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ? AND `lock_until` <= UTC_TIMESTAMP(3)
 prepare: UPDATE `team_table` SET `lock_until` = GREATEST(`lock_until`, UTC_TIMESTAMP(3) + INTERVAL ? + 1000 MICROSECOND) WHERE `name` = ? AND `locked_by` = ? AND `lock_until` > UTC_TIMESTAMP(3)
 prepare: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(3), `locked_by` = '' WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
 == a connection
 text: SET SESSION autocommit=1, transaction_isolation='READ-COMMITTED', transaction_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_limit=<number>, sql_safe_updates=0, sql_big_selects=1, sql_auto_is_null=0, character_set_client=utf8mb4, character_set_connection=utf8mb4, character_set_results=utf8mb4, wait_timeout=28800, max_execution_time=0
 text: SELECT CONNECTION_ID(), @@server_uuid, UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME='Uptime'), 'OFF', '', '', '', @@global.read_only, @@global.innodb_read_only, @@global.super_read_only, DATABASE()
@@ -59,12 +59,12 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = 
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 == keys, expiring, 1: take: and again -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, expiring, 1: release: at last -> 1 yes
@@ -99,12 +99,12 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = 
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 == keys, renewed, 1: take: and again -> 1 yes
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + ? MICROSECOND, `locked_at` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `lock_until` <= UTC_TIMESTAMP(?)
 == keys, renewed, 1: release: at last -> 1 yes
@@ -166,7 +166,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -175,7 +175,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -242,7 +242,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -251,7 +251,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -318,7 +318,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -327,7 +327,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -394,7 +394,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -403,7 +403,7 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?), `locked_by` = ? WHERE `name` = ? AND `locked_by` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell` (490 bytes, c931b9d15556f5b4)
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `name` = CONV ... ESTAMP(3)))) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id` (490 bytes, c931b9d15556f5b4)
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:
@@ -419,12 +419,12 @@ execute: UPDATE `team_table` SET `lock_until` = UTC_TIMESTAMP(?) + INTERVAL ? + 
 text: SELECT `name`, LEFT(`locked_by`, 100), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), `lock_until`), 0 FROM `team_table` WHERE `lock_until` > UTC_TIMESTAMP(3) AND `name`=CONVERT(CONVERT(X'<golden n>' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci
 == list
 text: SELECT `name`, LEFT(`locked_by`, 100), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), `lock_until`), 0 FROM `team_table` WHERE `lock_until` > UTC_TIMESTAMP(3) AND `name`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci ORDER BY `name` LIMIT 10
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == overview
 text: SELECT `name`, LEFT(`locked_by`, 100), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), `lock_until`), 0 FROM `team_table` WHERE `lock_until` > UTC_TIMESTAMP(3) AND `name`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci ORDER BY `name` LIMIT 1000
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == waiters
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == revoke
 execute: SELECT (`locked_by` <> ? OR `lock_until` > UTC_TIMESTAMP(?)), LEFT(`locked_by`, ?), TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(?), `lock_until`), ? FROM `team_table` WHERE `name` = ?
 == clean-up
@@ -436,4 +436,4 @@ text: SELECT @@transaction_isolation, @@autocommit
 text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
 text: SELECT @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@wait_timeout
 text: SHOW GRANTS
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0

@@ -23,7 +23,7 @@ prepare: INSERT INTO `team_table` SET lock_key = ?, request_id = '', lock_count 
 prepare: UPDATE `team_table` SET lock_count = IF(CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY), GREATEST(lock_count, 0) + 1, 1), timeout = GREATEST(IF(CAST(CONVERT(request_id USING utf8mb4) AS  ... [0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$', 0, 1000) < (TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)) (971 bytes, 30c86b1872278020)
 prepare: UPDATE `team_table` SET timeout = GREATEST(timeout, LAST_INSERT_ID((TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000) + ? DIV 1000) + 1000), version = version + 1 WHERE lock_key = ? AND CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND (TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000) < ?
 prepare: UPDATE `team_table` SET request_id = IF(lock_count > 1, request_id, ''), timeout = IF(lock_count > 1, timeout, 0), version = version + 1, lock_count = lock_count - 1 WHERE lock_key = ? AND CAST(CONVERT(request_id USING utf8mb4) AS BINARY) = CAST(CONVERT(? USING utf8mb4) AS BINARY) AND lock_count > 0 AND (TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000) < ?
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
 == a connection
 text: SET SESSION autocommit=1, transaction_isolation='READ-COMMITTED', transaction_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_limit=<number>, sql_safe_updates=0, sql_big_selects=1, sql_auto_is_null=0, character_set_client=utf8mb4, character_set_connection=utf8mb4, character_set_results=utf8mb4, wait_timeout=28800, max_execution_time=0
 text: SELECT CONNECTION_ID(), @@server_uuid, UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME='Uptime'), 'OFF', '', '', '', @@global.read_only, @@global.innodb_read_only, @@global.super_read_only, DATABASE()
@@ -62,12 +62,12 @@ execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, ve
 execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(version + ?) WHERE lock_key = ? AND (request_id = ? OR GREATEST(?, LEAST(timeout, ?)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?))
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(version + ?) WHERE lock_key = ? AND (request_id = ? OR GREATEST(?, LEAST(timeout, ?)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?))
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: and again -> 1 yes
 execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(version + ?) WHERE lock_key = ? AND (request_id = ? OR GREATEST(?, LEAST(timeout, ?)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?))
 == keys, expiring, 1: release: at last -> 1 yes
@@ -102,12 +102,12 @@ execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, ve
 execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(version + ?) WHERE lock_key = ? AND (request_id = ? OR GREATEST(?, LEAST(timeout, ?)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?))
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(version + ?) WHERE lock_key = ? AND (request_id = ? OR GREATEST(?, LEAST(timeout, ?)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?))
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: and again -> 1 yes
 execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_count = ?, timeout = (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?) + ? DIV ? + ?, version = LAST_INSERT_ID(version + ?) WHERE lock_key = ? AND (request_id = ? OR GREATEST(?, LEAST(timeout, ?)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) < (TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)) DIV ?))
 == keys, renewed, 1: release: at last -> 1 yes
@@ -169,7 +169,7 @@ execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_co
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -178,7 +178,7 @@ execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_co
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -245,7 +245,7 @@ execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_co
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -254,7 +254,7 @@ execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_co
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -321,7 +321,7 @@ execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_co
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -330,7 +330,7 @@ execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_co
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -397,7 +397,7 @@ execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_co
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -406,7 +406,7 @@ execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_co
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: UPDATE `team_table` SET request_id = ?, lock_count = ?, timeout = ?, version = version + ? WHERE lock_key = ? AND request_id LIKE ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `lock_key` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND request_id <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:
@@ -422,12 +422,12 @@ execute: UPDATE `team_table` SET request_id = CONCAT(?, ?, version + ?), lock_co
 text: SELECT lock_key, LEFT(request_id, 100), (GREATEST(0, LEAST(timeout, <number>)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$', 0, 1000) + 1) * 1000 - TIMESTAMPDIFF(MICROSECO ... AMP(6)) DIV 1000)) AND `lock_key`=CONVERT(CONVERT(X'<golden n>' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci (661 bytes, 87ebf1b66ffecfd5)
 == list
 text: SELECT lock_key, LEFT(request_id, 100), (GREATEST(0, LEAST(timeout, <number>)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$', 0, 1000) + 1) * 1000 - TIMESTAMPDIFF(MICROSECO ... AND `lock_key`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci ORDER BY `lock_key` LIMIT 10 (680 bytes, c9207212495c749c)
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == overview
 text: SELECT lock_key, LEFT(request_id, 100), (GREATEST(0, LEAST(timeout, <number>)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP '^[0-9a-f]{32}/[0-9a-f]{16}/[0-9]{1,20}$', 0, 1000) + 1) * 1000 - TIMESTAMPDIFF(MICROSECO ... D `lock_key`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci ORDER BY `lock_key` LIMIT 1000 (682 bytes, 61cb515175ae6426)
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == waiters
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == revoke
 execute: SELECT request_id <> ?, LEFT(request_id, ?), (GREATEST(?, LEAST(timeout, ?)) + IF(CONVERT(request_id USING utf8mb4) COLLATE utf8mb4_bin REGEXP ?, ?, ?) + ?) * ? - TIMESTAMPDIFF(MICROSECOND,?,UTC_TIMESTAMP(?)), version FROM `team_table` WHERE lock_key = ?
 == clean-up
@@ -439,4 +439,4 @@ text: SELECT @@transaction_isolation, @@autocommit
 text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
 text: SELECT @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@wait_timeout
 text: SHOW GRANTS
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0

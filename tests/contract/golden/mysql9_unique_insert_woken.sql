@@ -19,7 +19,7 @@ prepare: SELECT COALESCE(`lock_owner`, '') <> '', LEFT(`lock_owner`, 100), IFNUL
 prepare: UPDATE `team_table` SET `lock_owner` = ?, `lock_expire_time` = NOW(0) + INTERVAL ? MICROSECOND WHERE `resource` = ? AND `lock_owner` = ? AND `lock_expire_time` < NOW(0)
 prepare: UPDATE `team_table` SET `lock_expire_time` = GREATEST(`lock_expire_time`, NOW(0) + INTERVAL ? MICROSECOND) WHERE `resource` = ? AND `lock_owner` = ? AND NOT (`lock_expire_time` < NOW(0))
 prepare: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
 == a connection
 text: SET SESSION autocommit=1, transaction_isolation='READ-COMMITTED', transaction_read_only=0, completion_type=NO_CHAIN, innodb_lock_wait_timeout=1, lock_wait_timeout=2, time_zone='+00:00', sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', sql_select_limit=<number>, sql_safe_updates=0, sql_big_selects=1, sql_auto_is_null=0, character_set_client=utf8mb4, character_set_connection=utf8mb4, character_set_results=utf8mb4, wait_timeout=28800, max_execution_time=0
 text: SELECT CONNECTION_ID(), @@server_uuid, UNIX_TIMESTAMP()-(SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME='Uptime'), 'OFF', '', '', '', @@global.read_only, @@global.innodb_read_only, @@global.super_read_only, DATABASE()
@@ -60,12 +60,12 @@ execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: release: looks for a waiter -> 1 yes
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: free once more -> 1 yes
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: cancel: looks for a waiter -> 1 yes
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, expiring, 1: take: and again -> 1 yes
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, expiring, 1: release: at last -> 1 yes
@@ -101,12 +101,12 @@ execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: release: looks for a waiter -> 1 yes
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: free once more -> 1 yes
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: cancel: looks for a waiter -> 1 yes
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 == keys, renewed, 1: take: and again -> 1 yes
 execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_expire_time` = NOW(?) + INTERVAL ? MICROSECOND
 == keys, renewed, 1: release: at last -> 1 yes
@@ -169,7 +169,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, expiring, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -178,7 +178,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, expiring, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 2: take: and again -> 2 yes
 -- 2 times:
@@ -246,7 +246,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, renewed, 2: release: looks for a waiter -> 2 yes
 -- 2 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: free once more -> 2 yes
 -- 2 times:
@@ -255,7 +255,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, renewed, 2: cancel: looks for a waiter -> 2 yes
 -- 2 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 2: take: and again -> 2 yes
 -- 2 times:
@@ -323,7 +323,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, expiring, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -332,7 +332,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, expiring, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, expiring, 64: take: and again -> 64 yes
 -- 64 times:
@@ -400,7 +400,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, renewed, 64: release: looks for a waiter -> 64 yes
 -- 64 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: free once more -> 64 yes
 -- 64 times:
@@ -409,7 +409,7 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 == keys, renewed, 64: cancel: looks for a waiter -> 64 yes
 -- 64 times:
 execute: DELETE FROM `team_table` WHERE `resource` = ? AND `lock_owner` = ?
-text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`bell` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`bell`
+text: SELECT w.`lock_key`, IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND w.`wake_id` <> X'<number>' AND (1 OR NOT EXISTS (SELECT 1 FROM `team_table` WHERE `resource` = CONVERT(CONVERT(w.`lock_key` USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci AND COALESCE(`lock_owner`, '') <> '')) AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`))) IS NOT NULL ORDER BY w.`lock_key`, w.`since_us`, w.`wake_id`
 --
 == keys, renewed, 64: take: and again -> 64 yes
 -- 64 times:
@@ -425,12 +425,12 @@ execute: INSERT INTO `team_table` SET `resource` = ?, `lock_owner` = ?, `lock_ex
 text: SELECT `resource`, LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `lock_expire_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_owner` <> '' AND NOT (`lock_expire_time` < NOW(0)) AND `resource`=CONVERT(CONVERT(X'<golden n>' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci
 == list
 text: SELECT `resource`, LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `lock_expire_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_owner` <> '' AND NOT (`lock_expire_time` < NOW(0)) AND `resource`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci ORDER BY `resource` LIMIT 10
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == overview
 text: SELECT `resource`, LEFT(`lock_owner`, 100), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(6), `lock_expire_time`) + 1000000, <number>), 0 FROM `team_table` WHERE `lock_owner` <> '' AND NOT (`lock_expire_time` < NOW(0)) AND `resource`>CONVERT(CONVERT(X'' USING utf8mb4) USING utf8mb4) COLLATE utf8mb4_0900_ai_ci ORDER BY `resource` LIMIT 1000
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == waiters
-text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`bell`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
+text: SELECT w.`lock_key`, COUNT(*) FROM `dlock_waiter_team_table` w WHERE w.`lock_key` IN (X'<golden n>') AND IS_USED_LOCK(CONCAT('dlock.', HEX(w.`wake_id`), '.p')) IS NOT NULL GROUP BY w.`lock_key`
 == revoke
 execute: SELECT COALESCE(`lock_owner`, ?) <> ?, LEFT(`lock_owner`, ?), IFNULL(TIMESTAMPDIFF(MICROSECOND, NOW(?), `lock_expire_time`) + ?, ?), ? FROM `team_table` WHERE `resource` = ?
 == clean-up
@@ -443,4 +443,4 @@ text: SELECT @@transaction_isolation, @@autocommit
 text: SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))
 text: SELECT @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@wait_timeout
 text: SHOW GRANTS
-text: SELECT w.`lock_key`, w.`since_us`, w.`bell`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
+text: SELECT w.`lock_key`, w.`since_us`, w.`wake_id`, w.`session_id` FROM `dlock_waiter_team_table` w WHERE 1 = 0
