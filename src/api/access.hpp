@@ -17,20 +17,20 @@
 
 namespace dlock::detail {
 
-/// Between the faces, which users see, and the grants behind them.
+/// Gives public classes access to the grants behind them.
 struct access {
   static lease make(std::shared_ptr<engine::grant> grant, bool entered_again, bool first) noexcept {
     return {std::move(grant), entered_again, first};
   }
   static multi_lease make(const lock_keys& keys, std::vector<lease> leases) { return {keys, std::move(leases)}; }
-  /// The memory that result() needs, so that nothing can fail once there is something to be lost.
+  /// Allocates what result() needs beforehand, so that nothing can fail once a key is held.
   static std::monostate room_for(const lock_key& /*key*/) noexcept { return {}; }
   static std::vector<lease> room_for(const lock_keys& keys) {
     std::vector<lease> room;
     room.reserve(keys.size());
     return room;
   }
-  /// What the caller gets. Throws lock_timeout for a key that was busy, if there `must` be a lease.
+  /// Returns what the caller gets. If the key was busy and there `must` be a lease, throws lock_timeout.
   static lease result(const lock_key& /*key*/, engine::acquired&& got, std::monostate /*room*/, bool must) {
     if (got.held != nullptr) return make(std::move(got.held), got.entered_again, got.first);
     if (must) throw lock_timeout(got.why_busy);
@@ -42,7 +42,7 @@ struct access {
     if (must) throw lock_timeout(got.why_busy);
     return {};
   }
-  /// How a call that tries waits: one attempt, unless the caller asked for patience.
+  /// How a try_ call waits: it makes one attempt, unless the caller set `wait`.
   static engine::lock_request::wait_mode of_a_try(const lock_options& options) noexcept {
     return {.once = !options.wait || options.wait->count() == 0, .tries = true};
   }
@@ -51,31 +51,31 @@ struct access {
     return service.core_;
   }
 
-  /// The lease is empty afterwards, and stands nowhere.
+  /// The lease is empty afterwards, and has no anchor.
   static std::shared_ptr<engine::grant> take_grant(lease& held) noexcept {
     if (held.first_) stand(held, nullptr);
     held.reentered_ = held.first_ = false;
     return std::exchange(held.grant_, nullptr);
   }
-  /// The same of all, the last first.
+  /// Takes the grants of all leases, the last first.
   static void take_grants(multi_lease& held, std::vector<std::shared_ptr<engine::grant>>& into) {
     multi_lease mine = std::exchange(held, multi_lease{});
     for (auto at = mine.leases_.rbegin(); at != mine.leases_.rend(); ++at) into.push_back(take_grant(*at));
     mine.leases_.clear();
   }
-  /// Of a lease that is the parent's, in a forked child.
+  /// In a forked child, the token of a lease that belongs to the parent.
   static std::stop_token stopped_token() {
     std::stop_source stopped;
     stopped.request_stop();
     return stopped.get_token();
   }
-  /// It stands at that place: see grant::anchor.
+  /// Sets the lease's anchor: see grant::anchor.
   static void stand(const lease& held, const void* at) noexcept {
     if (held.first_) held.grant_->anchor.store(at, std::memory_order_relaxed);
   }
 
-  /// engine::release_by(): the lease is empty afterwards, whatever happens. Throws lock_lost before `free` is called.
-  /// Other leases on the grant: throws std::logic_error, and the lease stays.
+  /// See engine::release_by(). The lease is empty afterwards, even after an exception. Throws lock_lost before it calls
+  /// `free`. If the grant has other leases, throws std::logic_error, and the lease stays.
   static void release_by(lease& held, const std::function<bool()>& free) {
     const bool first = std::exchange(held.first_, false), again = std::exchange(held.reentered_, false);
     auto mine = std::exchange(held.grant_, nullptr);

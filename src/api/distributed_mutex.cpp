@@ -25,14 +25,15 @@ struct distributed_mutex::holdings {
     lease held;
   };
 
-  base::mutex mutex{};  // never locked during a statement
-  // Several after a loss: the thread that lost the key has not unlocked yet, and its successor holds it.
+  base::mutex mutex{};  // never locked while a statement runs
+  // Has several entries after a loss, when the thread that lost the key has not unlocked yet and its successor holds
+  // it.
   std::list<holding> list DLOCK_GUARDED_BY(mutex){};
 };
 
 namespace {
 
-/// What is left of the wait.
+/// The same options with the remaining wait.
 lock_options options_since(instant begun, instant now, const lock_options& options) {
   const auto waited = std::chrono::floor<std::chrono::milliseconds>(now - begun);
   auto rest = detail::settled(options);
@@ -43,9 +44,9 @@ lock_options options_since(instant begun, instant now, const lock_options& optio
 /// How this thread takes mutexes one after the other. std::lock() and std::scoped_lock wait for one mutex, try the
 /// others, and when one of those is busy they unlock all and begin again with that one. Two threads or processes that
 /// do so in different orders could refuse each other again and again, so a round that follows a failed one begins with
-/// a random pause. Plain data: it needs no memory and no destructor, and a forked child may inherit it.
+/// a random pause. It is plain data, so it needs no memory and no destructor, and a forked child may inherit it.
 struct lock_round {
-  bool locked = false;            // lock() has returned: a try_lock() that follows belongs to the same round
+  bool locked = false;            // lock() has returned, so the next try_lock() belongs to the same round
   const void* refused = nullptr;  // the mutex at which the round failed; only compared
   int failed = 0;                 // rounds in a row
 
@@ -62,7 +63,7 @@ struct lock_round {
 };
 constinit thread_local lock_round round_here{};
 
-/// Grows with each failed round, and may be anything down to zero: two that met must not meet again.
+/// A random time from 0 to a bound that grows with each failed round, so that two threads that collided don't again.
 std::chrono::microseconds pause_after(int failed, detail::retry_settings retry, std::uint64_t seed) {
   const auto grown = static_cast<double>(retry.pause.count()) * std::pow(retry.multiplier, std::min(failed - 1, 64));
   const auto longest = static_cast<double>(retry.max_pause.count());
@@ -77,7 +78,7 @@ distributed_mutex::distributed_mutex(lock_service& service, lock_key key, const 
     : service_(service), key_(std::move(key)), holdings_(std::make_unique<holdings>()) {
   auto terms = detail::settled(options, access::core_of(service)->shared().defaults);
   validate(terms);
-  // std::lock and guards count on one unlock() per lock(): a second lease would be freed by the first of them.
+  // std::lock and guards expect one unlock() per lock(); with a second lease the first unlock() would free it.
   if (terms.reentry == reentry::allow) terms.reentry = reentry::refuse;
   options_ = as_options(terms);
 }
@@ -127,9 +128,9 @@ void distributed_mutex::keep(lease held) {
 }
 
 void distributed_mutex::unlock() {
-  // In a forked child: it is the parent's, and a guard that was there at the fork must be able to end.
+  // In a forked child the key is the parent's, and a guard that existed at the fork must be able to end.
   if (access::core_of(service_)->forked()) return;
-  std::list<holdings::holding> mine;  // destroyed, and with it released, after the guard
+  std::list<holdings::holding> mine;  // destroyed after the guard, which releases the key
   const owner me = owner::current();
   const base::lock_guard guard(holdings_->mutex);
   const auto at = std::ranges::find(holdings_->list, me, &holdings::holding::who);

@@ -35,11 +35,11 @@ std::string statement(const fenced_update& update, const std::string& token) {
 
 struct fence_gate::entry {
   base::mutex mutex{};
-  std::atomic<std::uint64_t> seen{0};  // set under the mutex
+  std::atomic<std::uint64_t> seen{0};  // written only while the mutex is locked
 };
 
 struct fence_gate::entries {
-  base::mutex mutex{};                                                      // of the map
+  base::mutex mutex{};
   std::map<std::string, entry, std::less<>> map DLOCK_GUARDED_BY(mutex){};  // none is ever removed
 
   entry& named(std::string_view resource) {
@@ -83,7 +83,7 @@ std::string fenced_update::sql(std::uint64_t token) const {
 }
 
 std::string fenced_update::seen_sql() const {
-  static_cast<void>(sql());  // the same fields must be there
+  static_cast<void>(sql());  // throws if one of the fields that it needs is missing
   return fmt::format("SELECT {} FROM {} WHERE ({}) FOR UPDATE", column, table, condition);
 }
 

@@ -15,7 +15,7 @@ namespace dlock {
 
 namespace {
 
-/// In a forked child: the parent's grant is leaked, so that nothing of it is released, closed or freed here.
+/// Leaks the parent's grant in a forked child, so that the child releases, closes and frees nothing of it.
 void leak(std::shared_ptr<engine::grant>&& grant) noexcept {
   static_cast<void>(new (std::nothrow) std::shared_ptr<engine::grant>(std::move(grant)));
 }

@@ -30,7 +30,7 @@ lock_service::~lock_service() {
   auto* self = this;
   the_default.compare_exchange_strong(self, nullptr);
   if (core_->forked()) {
-    // The parent's threads do not exist here, its mutexes may stay locked: nothing of it can be ended.
+    // The parent's threads do not exist here and its mutexes may stay locked, so the core can't be destroyed.
     static_cast<void>(new (std::nothrow) std::shared_ptr<engine::service_core>(std::move(core_)));
     return;
   }
@@ -82,8 +82,8 @@ const std::string& lock_service::name() const& noexcept { return core_->where().
 
 namespace {
 
-/// A row's key may come from a service on another store, which knows its table. What can't be a key there could be
-/// taken for one that is.
+/// A row's key may come from a service on another store, which knows its table. A key that is not possible on this
+/// store could be taken for one that is.
 void check_key(const store& store, const lock_key& key, const char* call) {
   const auto caps = store.caps();
   if (key.row() == nullptr) {
@@ -152,7 +152,7 @@ bool lock_service::force_release(const lock_key& key) {
   const auto& holder = found.holder;
   const bool free = found.result != outcome::yes || !holder.holder || holder.expired;
   if (free || holder.kind == lease_kind::session) return false;
-  // In the holder's name, and of that very grant: the next holder is not touched.
+  // The request names the holder and its grant, so it can't release the next holder's.
   ask.action = verb::release;
   ask.session = holder.holder;
   ask.nonce = holder.nonce;
@@ -163,7 +163,7 @@ bool lock_service::force_release(const lock_key& key) {
 
 namespace {
 
-/// What a clock can count to.
+/// Caps the limit to a time that the clock can represent.
 std::chrono::milliseconds close_limit(std::chrono::milliseconds limit) {
   if (limit.count() >= 0) return std::min(limit, wait_forever);
   throw std::invalid_argument("dlock: close: limit = " + std::to_string(limit.count()) + " ms: 0 or more");
@@ -220,7 +220,7 @@ void set_default_service(lock_service& service) {
   lock_service* set = nullptr;
   while (!the_default.compare_exchange_strong(set, &service)) {
     if (set == &service) return;
-    // Of one from before a fork nothing can be used here.
+    // Nothing of a service from before a fork can be used here.
     if (set != nullptr && !access::core_of(*set)->forked()) {
       throw std::logic_error("dlock: the default lock_service is set already, to " + set->name());
     }

@@ -13,10 +13,10 @@
 
 namespace dlock {
 
-/// One stop_source for the losses of many.
+/// One stop_source for the losses of all leases.
 struct multi_lease::watch {
-  // Holds the watch while it runs, so that ending the leases does not wait for the application's callbacks; the
-  // destructor of a std::stop_callback on its own thread doesn't.
+  // Owns the watch while it runs, so that ending the leases does not wait for the application's callbacks: the
+  // destructor of a std::stop_callback does not wait for a callback on its own thread.
   struct tell {
     std::weak_ptr<watch> owner;
     void operator()() const {
@@ -29,12 +29,12 @@ struct multi_lease::watch {
 
 namespace {
 
-/// They stand, together, at one place: on the heap they allow no re-entry.
+/// Anchors all leases at the multi_lease: they themselves are on the heap, where an anchor would allow no re-entry.
 void stand(const std::vector<lease>& leases, const void* at) noexcept {
   for (const auto& lease : leases) detail::access::stand(lease, at);
 }
 
-/// Ends the leases, the last first; they are empty afterwards. Without the memory for all at once, one after the other.
+/// Ends the leases, the last first; they are empty afterwards. If memory ran out, ends them one after the other.
 std::vector<engine::ended_lease> end_all(std::vector<lease>& leases) noexcept {
   std::vector<engine::ended_lease> all;
   try {
@@ -60,7 +60,7 @@ multi_lease::multi_lease(const lock_keys& keys, std::vector<lease> leases)
 
 multi_lease::multi_lease(multi_lease&& other) noexcept
     : keys_(std::move(other.keys_)), leases_(std::move(other.leases_)), watch_(std::move(other.watch_)) {
-  stand(leases_, this);  // they are on the heap
+  stand(leases_, this);
 }
 
 multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
@@ -76,7 +76,7 @@ multi_lease& multi_lease::operator=(multi_lease&& other) noexcept {
 multi_lease::~multi_lease() {
   if (leases_.empty()) return;
   if (detail::access::grant_of(leases_.front())->home->forked()) {
-    // The parent's: its threads may hold what the callbacks need. The leases leak themselves.
+    // The watch belongs to the parent, whose threads may hold what the callbacks need. The leases leak themselves.
     static_cast<void>(new (std::nothrow) std::shared_ptr<watch>(std::move(watch_)));
     return;
   }
@@ -135,7 +135,7 @@ void multi_lease::renew(std::chrono::milliseconds ttl) {
 void multi_lease::release() {
   if (leases_.empty()) throw std::logic_error("dlock: release() on an empty multi_lease");
   detail::access::grant_of(leases_.front())->home->refuse_if_forked();
-  multi_lease mine(std::move(*this));  // empty afterwards in each case
+  multi_lease mine(std::move(*this));  // so that *this is empty even after an exception
   leases_.clear();
   keys_.clear();
   auto all = end_all(mine.leases_);

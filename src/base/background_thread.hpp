@@ -17,10 +17,10 @@
 
 namespace dlock::base {
 
-/// The thread of an object, which begins when it is first needed and ends with the object. A child of fork() has a copy
-/// of the object but no such thread, and the object's mutexes as they were at that moment, maybe locked: the child must
-/// lock none of them, and the end of its copy waits for no thread. Thread safety: in_child() from any thread, the other
-/// functions from one at a time.
+/// The thread of an object. It starts when it is first needed and ends with the object. A child of fork() has a copy of
+/// the object but no such thread, and the object's mutexes may be locked in it: the child must lock none of them, and
+/// the destructor of its copy waits for no thread. Thread safety: in_child() from any thread, the other functions from
+/// one at a time.
 class background_thread {
  public:
   background_thread() = default;
@@ -35,14 +35,14 @@ class background_thread {
   }
   bool started() const noexcept { return thread_.joinable(); }
   /// Runs `body` until it returns; end() requests its stop and calls `wake`, which ends a wait of the body.
-  /// Precondition: it was never started, or its body has ended or is about to. Throws std::system_error.
+  /// Precondition: the thread was never started, or its body has ended or is about to. Throws std::system_error.
   void start(std::function<void(const std::stop_token&)> body, std::function<void()> wake) {
     if (thread_.joinable()) thread_.join();
     process_ = ::getpid();
     wake_ = std::move(wake);
     thread_ = start_thread([body = std::move(body), stop = stop_.get_token()] { body(stop); });
   }
-  /// Waits until the body has ended. It can't be started again.
+  /// Waits until the body has ended. The thread can't be started again.
   void end() noexcept {
     if (!thread_.joinable()) return;
     if (in_child()) return thread_.detach();
@@ -58,8 +58,7 @@ class background_thread {
   std::atomic<pid_t> process_{0};
 };
 
-/// An eventfd, by which a thread wakes another one from poll() or epoll_wait(). Thread safety: all functions from any
-/// thread.
+/// An eventfd that wakes a thread from poll() or epoll_wait(). Thread safety: all functions from any thread.
 class wake_event {
  public:
   /// Throws std::system_error with that text if there is no file descriptor left.
@@ -70,7 +69,7 @@ class wake_event {
   wake_event(const wake_event&) = delete;
   wake_event& operator=(const wake_event&) = delete;
 
-  /// descriptor() can be read from now on, until clear().
+  /// Makes descriptor() readable until clear().
   void raise() const noexcept { static_cast<void>(::eventfd_write(descriptor_, 1)); }
   void clear() const noexcept {
     eventfd_t raised = 0;

@@ -24,8 +24,8 @@ class system_time_source final : public time_source {
  public:
   instant now() const noexcept override { return boot_clock::now(); }
   void wait_until(std::condition_variable& wake, std::unique_lock<std::mutex>& lock, instant until) override {
-    // The difference is taken here because no condition variable waits on CLOCK_BOOTTIME. Capped, so that an instant
-    // far away can't overflow what the wait adds to it.
+    // No condition variable waits on CLOCK_BOOTTIME, so this waits for the difference. The cap keeps a distant instant
+    // from overflowing what the wait adds to it.
     const auto remaining = until - boot_clock::now();
     if (remaining <= boot_clock::duration::zero()) return;
     wake.wait_for(lock, std::min<boot_clock::duration>(remaining, std::chrono::hours{1}));

@@ -12,7 +12,7 @@ namespace dlock {
 id128 id128::random() {
   id128 id;
   while (!id) {
-    // Asked anew each time, so that a forked child and its parent never share a state. Up to 256 bytes come whole.
+    // No state is kept, because a forked child and its parent would share it. Up to 256 bytes always come whole.
     const auto got = ::getrandom(id.bytes.data(), id.bytes.size(), 0);
     if (got < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "dlock: no random bytes for a session id");

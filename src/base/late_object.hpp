@@ -7,17 +7,17 @@
 
 namespace dlock::base {
 
-/// Room for one object that is made later, or never, like std::optional. The room is not written before there is an
-/// object in it, while compilers clear the whole of an empty optional, which for an acquire was 2 KB. Not thread-safe.
+/// Storage for one object that is constructed later or never, like std::optional. The storage stays unwritten until
+/// then; compilers clear an empty optional as a whole, which cost an acquire 2 KB of writes. Not thread-safe.
 template <class T>
 class late_object {
  public:
-  late_object() noexcept {}  // NOLINT(modernize-use-equals-default): that would clear the room where {} makes it
+  late_object() noexcept {}  // NOLINT(modernize-use-equals-default): `= default` would make {} clear the storage
   late_object(const late_object&) = delete;
   late_object& operator=(const late_object&) = delete;
   ~late_object() { reset(); }
 
-  /// Ends the one before first. If T's constructor throws, there is none.
+  /// Destroys the previous object first. If T's constructor throws, there is no object.
   template <class... Args>
   T& emplace(Args&&... args) {
     reset();

@@ -26,7 +26,7 @@ constexpr std::size_t longest_label = 64;
 constexpr milliseconds day = hours{24};
 constexpr milliseconds year = hours{24 * 365};
 
-/// The classes of kept ttls: so many session rows a process can have at most.
+/// The ttls of kept leases. Their number is the largest number of session rows that a process can have.
 constexpr std::array<int, 12> classes_s{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600};
 
 [[noreturn]] void bad(std::string_view field, const std::string& value, const char* rule) {
@@ -41,7 +41,7 @@ void check(std::string_view field, double value, double low, double high, const 
   if (!(value >= low && value <= high)) bad(field, std::to_string(value), rule);
 }
 
-/// Checks the value of one field, without regard to the others.
+/// Checks the value of one field alone.
 struct field_check {
   const detail::lock_settings& options;
 
@@ -65,7 +65,7 @@ struct field_check {
     check("retry.max_pause", retry.max_pause, retry.pause, day, "must not be below retry.pause, nor above 1 day");
     check("retry.jitter", retry.jitter, 0.0, 1.0, "must be 0 to 1");
   }
-  // Whatever their values are, they are good.
+  // Each of their values is valid.
   void operator()(std::string_view /*field*/, renewal /*value*/) const {}
   void operator()(std::string_view /*field*/, reentry /*value*/) const {}
   void operator()(std::string_view /*field*/, fairness /*value*/) const {}

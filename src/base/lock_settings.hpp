@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// lock_options with nothing left open: what the engine works with. The values here are the library's defaults.
-/// option_fields.hpp has what goes through the fields.
+/// lock_options with no field left open, as the engine uses them. The values here are the library's defaults.
+/// option_fields.hpp iterates over the fields.
 
 #include <chrono>
 #include <limits>
@@ -20,7 +20,7 @@ struct retry_settings {
   double multiplier = 2.0;
   std::chrono::milliseconds max_pause{250};
   double jitter = 0.5;
-  unsigned limit = std::numeric_limits<unsigned>::max();  // the greatest number: no limit
+  unsigned limit = std::numeric_limits<unsigned>::max();  // which means no limit
 
   bool limited() const noexcept { return limit != std::numeric_limits<unsigned>::max(); }
   bool operator==(const retry_settings&) const = default;
@@ -41,7 +41,7 @@ struct lock_settings {
   bool operator==(const lock_settings&) const = default;
 };
 
-/// What is given, and what is not given from the defaults, field by field. Validates nothing.
+/// Takes each field that `given` leaves open from `defaults`. Validates nothing.
 DLOCK_EXPORT lock_settings settled(const lock_options& given, const lock_settings& defaults = {});
 /// These settings as options, none of them open.
 lock_options as_options(const lock_settings& settings);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The fields of lock_options, one after the other, by Boost.PFR: what is done to each field is written once, and a new
-/// field has it.
+/// Iterates over the fields of lock_options by Boost.PFR, so that an operation on all of them covers new fields too.
 
 #include <boost/pfr/core.hpp>
 #include <boost/pfr/tuple_size.hpp>
@@ -21,13 +20,13 @@ using field_indices = std::make_index_sequence<boost::pfr::tuple_size_v<Options>
 template <class Options, std::size_t I>
 using field_type = boost::pfr::tuple_element_t<I, Options>;
 
-/// An option that may be left open, in contrast to a struct of such options.
+/// An option that may be left open, as opposed to a struct of such options.
 template <class Field>
 concept may_be_open = requires(const Field& field) {
   field.has_value();
 };
 
-/// Whether there is a field that is not inherited.
+/// Whether any field is set.
 template <class Given>
 constexpr bool gives_any(const Given& given) noexcept {
   if constexpr (may_be_open<Given>) {
@@ -40,7 +39,7 @@ constexpr bool gives_any(const Given& given) noexcept {
   }
 }
 
-/// Replaces each field of `to` that is given.
+/// Copies each field that is set to `to`.
 template <class Given, class Settled>
 void settle(const Given& given, Settled& to) {
   if constexpr (may_be_open<Given>) {
@@ -73,7 +72,7 @@ void for_each_field(const Options& options, const F& f) {
   (field_indices<Options>());
 }
 
-/// Whether `words` are the names of all fields, as a sentence has them: "a, b and c".
+/// Whether `words` lists the names of all fields, as a sentence does: "a, b and c".
 template <class Options>
 consteval bool names_fields_of(std::string_view words) noexcept {
   constexpr auto last = boost::pfr::tuple_size_v<Options> - 1;
@@ -102,7 +101,7 @@ consteval bool begins_with_fields_of() noexcept {
   }
 }
 
-/// Whether `Settled` is `Given` with nothing left open.
+/// Whether `Settled` is `Given` with no field left open.
 template <class Given, class Settled>
 consteval bool settles_to() noexcept {
   if constexpr (may_be_open<Given>) {

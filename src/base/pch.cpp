@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: BSL-1.0
-// The precompiled header needs a target with a source; it has nothing to say.
+// Empty: the target of the precompiled header needs a source.

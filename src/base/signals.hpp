@@ -11,8 +11,8 @@
 
 namespace dlock::base {
 
-/// While one lives, its thread gets none of the application's signals, and neither do the threads that it starts. The
-/// thread still gets what its own instructions raise, which programs report as crashes.
+/// While an object of this class lives, its thread and the threads that it starts get none of the application's
+/// signals. They still get those that their own instructions raise, which programs report as crashes.
 class no_signals {
  public:
   no_signals() noexcept {
@@ -29,16 +29,16 @@ class no_signals {
   sigset_t before_{};
 };
 
-/// All threads of dlock begin here: a signal goes to a thread of the application's, where its handler expects to run or
-/// where sigwait() waits for it. Throws std::system_error.
+/// Starts every thread of dlock, so that signals go to the application's threads, where their handlers expect to run or
+/// where sigwait() waits for them. Throws std::system_error.
 template <class Body>
 std::thread start_thread(Body&& body) {
   const no_signals inherited;
   return std::thread(std::forward<Body>(body));
 }
 
-/// While one lives, nothing that its thread writes to a broken connection raises SIGPIPE, for libraries that write
-/// without MSG_NOSIGNAL. It costs three system calls, and nothing inside another one.
+/// While an object of this class lives, no write of its thread to a broken connection raises SIGPIPE. It is for
+/// libraries that write without MSG_NOSIGNAL. It costs three system calls, and nothing inside another such object.
 class no_sigpipe {
  public:
   no_sigpipe() noexcept {

@@ -11,7 +11,7 @@ namespace {
 
 struct code_point {
   char32_t value;
-  std::size_t size;  // bytes; 0: not well-formed UTF-8
+  std::size_t size;  // in bytes; 0 if it is not well-formed UTF-8
 };
 
 // Decodes the first code point of a text that begins with a byte above 0x7f.

@@ -15,7 +15,7 @@ DLOCK_EXPORT std::string printable_text(std::string_view text);
 
 namespace dlock::base {
 
-/// With small letters instead of A to Z, whatever the locale: so databases compare names.
+/// Replaces A to Z by small letters in every locale, as databases compare names.
 inline std::string lower_case(std::string_view text) {
   std::string lowered(text);
   for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

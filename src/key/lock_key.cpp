@@ -41,7 +41,7 @@ std::string checked(std::string text) {
   return text;
 }
 
-/// Whether there is a {name} or {name.name} in it, with single braces.
+/// Whether the text contains {name} or {name.name}, in single braces.
 bool has_part(std::string_view text) noexcept {
   for (std::size_t at = 0; at + 1 < text.size(); ++at) {
     if (text[at] != '{') continue;
@@ -66,7 +66,7 @@ std::string_view checked_text(const char* text) {
 
 std::string_view checked_array(const char* array, std::size_t size, bool may_be_literal) {
   const std::string_view text(array, find_char({array, size}, '\0'));
-  // A literal fills its array; what a buffer or a field holds mostly doesn't, and is data.
+  // A literal fills its array; the text in a buffer or a field mostly doesn't, and is data.
   if (may_be_literal && text.size() + 1 == size && has_part(text)) {
     const auto shown = printable_text(text);
     throw std::invalid_argument(fmt::format(
@@ -119,7 +119,7 @@ std::string lock_key::explain() const {
   if (!folded()) return fmt::format("'{}'", printable(*this));
   const std::string start = detail::printable_text(view().substr(0, readable_size));
   const std::string_view digest = view().substr(readable_size + 1);
-  if (original_size_ == max_size) {  // read from a store: how long the text was is not known
+  if (original_size_ == max_size) {  // it was read from a store, which does not keep the length of the original text
     return fmt::format("'{}...' (folded: first {} bytes, SHA-256 {})", start, readable_size, digest);
   }
   return fmt::format("'{}...' (folded: first {} of {} bytes, SHA-256 {})", start, readable_size, original_size_,

@@ -13,11 +13,11 @@
 
 namespace dlock::detail {
 
-/// What stands for a key that may not be shown. Equal keys look equal.
+/// Replaces a key that must not be shown. Equal keys look equal.
 inline std::string hashed_key(std::string_view key) { return "sha256:" + sha256_hex(key).substr(0, 16); }
 
-/// The event's text without its keys. What a store or a handler wrote may name others, in quotes as a rule: what stands
-/// in quotes goes as well.
+/// The event's text without its keys. The text of a store or a handler may name other keys, usually in quotes, so
+/// quoted words are hashed as well.
 inline std::string text_without_keys(const event& event) {
   std::vector<std::pair<std::string, std::string>> hidden;  // as it may be written, and its hash
   const auto hide = [&](std::string_view key) {

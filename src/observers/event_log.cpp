@@ -23,7 +23,7 @@ namespace dlock {
 
 namespace {
 
-/// A JSON string. Of the text only what printable_text() leaves needs an escape; it makes broken UTF-8 readable, too.
+/// A JSON string. printable_text() makes broken UTF-8 readable, and leaves only these characters to escape.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : detail::printable_text(text)) {
@@ -33,7 +33,7 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-/// One line, as it grows.
+/// Builds one line.
 class json_line {
  public:
   void add(std::string_view name, std::string_view value) { fmt::format_to(to(), "{}{}", begin(name), quoted(value)); }
@@ -71,7 +71,7 @@ class event_log final : public observer {
  public:
   event_log(const std::string& path, event_log_options options)
       : options_(std::move(options)),
-        path_(std::filesystem::absolute(path).string()),  // the program may change its folder
+        path_(std::filesystem::absolute(path).string()),  // the program may change its working directory
         host_(host_name()),
         file_(open_file(path_)) {
     if (file_ < 0) fail("opening");
@@ -85,7 +85,7 @@ class event_log final : public observer {
     const auto text = compose(event, now);
     int not_reopened = 0;
     if (due(now)) not_reopened = reopen();
-    // One call: what other processes write at the same time stands before it or behind it.
+    // One call per line, so that lines of other processes do not mix with it.
     const auto written = ::write(file_, text.data(), text.size());
     if (written < 0) fail("writing to");
     if (static_cast<std::size_t>(written) != text.size()) {
@@ -103,14 +103,14 @@ class event_log final : public observer {
     throw std::system_error(errno, std::generic_category(), fmt::format("dlock: {} the event log '{}'", doing, path_));
   }
 
-  /// Whether this event looks after the file: one in a second. A clock that was set back counts as a second.
+  /// Whether this event checks the file, which one event a second does. A clock that was set back counts as a second.
   bool due(time_point now) noexcept {
     auto before = looked_.load(std::memory_order_relaxed);
     if (now >= before && now - before < std::chrono::seconds{1}) return false;
     return looked_.compare_exchange_strong(before, now, std::memory_order_relaxed);
   }
 
-  /// The file may have been renamed or removed. Gives an error number; 0: the file is the one of that path.
+  /// Opens the path again if the file was renamed or removed. Returns an error number, or 0.
   int reopen() const noexcept {
     struct ::stat ours {
     }, there{};
@@ -120,7 +120,7 @@ class event_log final : public observer {
     }
     const int made = open_file(path_);
     if (made < 0) return errno;
-    // In one step: another thread writes to one file or the other.
+    // dup3() replaces the file in one step, so another thread writes to the old file or to the new one.
     const int failed = ::dup3(made, file_, O_CLOEXEC) < 0 ? errno : 0;
     ::close(made);
     return failed;

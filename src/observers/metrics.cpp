@@ -30,7 +30,7 @@ constexpr std::array<std::uint64_t, 20> bounds{
     100,     250,     500,       1'000,     2'500,     5'000,      10'000,     25'000,     50'000,      100'000,
     250'000, 500'000, 1'000'000, 2'500'000, 5'000'000, 10'000'000, 30'000'000, 60'000'000, 300'000'000, 1'800'000'000};
 
-/// For each number of bits of a time, the first bucket that such a time can belong to.
+/// For each bit width of a time, the first bucket that such a time can belong to.
 constexpr auto first_bucket = [] {
   std::array<std::uint8_t, 65> first{};
   for (std::size_t bits = 0; bits != first.size(); ++bits) {
@@ -58,7 +58,7 @@ struct histogram {
   }
 };
 
-/// Threads of one process count in so many places, so that two seldom write to one cache line.
+/// The number of sets of counters in a process, so that two threads seldom write to one cache line.
 constexpr std::size_t shard_count = 16;
 
 std::size_t shard_of_thread() noexcept {
@@ -150,7 +150,7 @@ metrics::watched_service::watched_service(std::shared_ptr<registry> in, const lo
 
 void metrics::watched_service::unwatch::operator()(const lock_service* service) const noexcept {
   const base::lock_guard lock(in->mutex);
-  // One of them: a service may be watched twice.
+  // Removes one entry only: a service may be watched twice.
   const auto found = std::find(in->services.begin(), in->services.end(), service);
   if (found != in->services.end()) in->services.erase(found);
 }
@@ -195,7 +195,7 @@ std::vector<metric_family> metrics::read() const {
   }
   const auto by_reason = [&](const char* name, const char* help, std::array<number, reasons> counters::*which) {
     family(name, help, type::counter);
-    for (std::size_t i = 1; i != reasons; ++i) {  // 0: none
+    for (std::size_t i = 1; i != reasons; ++i) {  // 0 means no reason
       put(sample("reason", to_string(static_cast<loss_reason>(i))),
           [&](const counters& c) -> const number& { return (c.*which)[i]; });
     }
@@ -254,7 +254,7 @@ std::vector<metric_family> metrics::read(const std::vector<std::shared_ptr<const
       all = std::move(more);
       continue;
     }
-    for (std::size_t i = 0; i != all.size(); ++i) {  // all have the same families
+    for (std::size_t i = 0; i != all.size(); ++i) {  // they all have the same families
       std::move(more[i].samples.begin(), more[i].samples.end(), std::back_inserter(all[i].samples));
     }
   }

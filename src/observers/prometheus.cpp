@@ -65,7 +65,7 @@ std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(std::shar
 
 std::shared_ptr<::prometheus::Collectable> make_prometheus_collectable(
     std::vector<std::shared_ptr<const metrics>> from) {
-  static_cast<void>(metrics::read(from));  // what is wrong with them is said here, not at the first scrape
+  static_cast<void>(metrics::read(from));  // throws for bad ones here rather than at the first scrape
   return std::make_shared<collectable>(std::move(from));
 }
 

@@ -118,7 +118,7 @@ class spdlog_observer final : public observer {
     std::uint64_t count;
   };
 
-  // Whether one more line of this kind may be written now; and what other seconds, now over, left out.
+  // Whether one more line of this kind may be written now. `due` gets the counts that earlier seconds suppressed.
   bool admit(kind which, std::vector<suppressed>& due) {
     if (options_.per_second == 0) return true;
     const instant now = time_.now();

@@ -14,14 +14,14 @@
 
 namespace dlock::detail {
 
-/// The SQL database that a store is in, for ODB's connections and exceptions. A value, which the store must outlive.
-/// Its functions are those of application_database; what they say of an odb::connection holds for the handle in it.
+/// The SQL database that a store is in, for ODB's connections and exceptions. A value type; the store must outlive it.
+/// Its functions are those of application_database, which take an odb::connection instead of the handle in it.
 class odb_application {
  public:
   /// Throws std::logic_error if the part of dlock::odb for that kind of database is not linked.
   explicit odb_application(const stores::sql::application_database& of);
 
-  /// What it says without a connection.
+  /// For the functions that need no connection.
   const stores::sql::application_database* operator->() const noexcept { return of_; }
 
   outcome shares(odb::connection& with, fault& why) const;
@@ -31,11 +31,11 @@ class odb_application {
     return of_->transaction_on(handle_of(with));
   }
   void break_off(odb::connection& with) const noexcept { of_->break_off(handle_of(with)); }
-  /// Throws what ODB throws. Cost: one statement on a cluster, else none.
+  /// Throws what ODB throws. Costs one statement on a cluster, otherwise none.
   void catch_up(odb::connection& with) const;
   outcome describe(odb::connection& with, row_table& table, fault& why) const;
 
-  /// As database_part: empty also where the database is of another kind.
+  /// As database_part::address_of(), but empty if the database is of another kind.
   std::string address_of(odb::database& database) const;
   std::unique_ptr<odb::database> open_database() const { return part_->open(*of_); }
   odb::transaction_impl* begin_to_write(odb::connection& connection) const;
@@ -48,7 +48,7 @@ class odb_application {
   const database_part* part_;
 };
 
-/// ODB's word for it; id_common: it has none.
+/// ODB's id of that kind of database; id_common if it has none.
 odb::database_id kind_of(stores::sql::client_library library) noexcept;
 
 }  // namespace dlock::detail

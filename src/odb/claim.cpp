@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_rows = 500;
 
-/// One claim under way.
+/// A claim in progress.
 class claiming {
  public:
   claiming(lock_service& service, odb::database& db, const row_class& entity, const odb::query_base& query,
@@ -44,7 +44,7 @@ class claiming {
       }
       return fences;
     });
-    // Without those that came too late.
+    // Without the rows that came too late.
     std::vector<claimed_row> claimed;
     for (std::size_t i = 0; i < grants.size(); ++i) {
       if (grants[i] == nullptr) continue;
@@ -54,7 +54,7 @@ class claiming {
     return claimed;
   }
 
-  /// Rows that seem to be held by the dead, one by one.
+  /// Adds rows whose holders seem to be dead, one by one.
   void add_abandoned(std::vector<claimed_row>& to, std::size_t most) {
     const auto condition = application_->abandoned_rows(*table_);
     if (condition == "FALSE") return;
@@ -81,8 +81,7 @@ class claiming {
         if (error.code() != errc::no_such_row) throw;
       }
       if (!held) continue;
-      // Another process may have been faster, have done the work and freed the row: it must still be what was asked
-      // for.
+      // Another process may have been faster, done the work and freed the row, so the query must still match it.
       std::vector<claimed_row> loaded;
       reading([&] { loaded = read_.rows(query_.narrowed(by_ids({&key, 1}))); });
       if (loaded.empty()) continue;
@@ -92,7 +91,7 @@ class claiming {
   }
 
  private:
-  /// The fences of what it has taken.
+  /// Returns the fences of the rows that it took.
   std::vector<std::uint64_t> take(engine::row_adoption& about, std::size_t most) {
     own_transaction in(home_, db_, own_transaction::use::writes);
     rows_.clear();
@@ -128,8 +127,8 @@ class claiming {
     return fences;
   }
 
-  /// Whether the transaction still has what it took, which one row shows: the cluster may have rolled it back while it
-  /// loaded the rows.
+  /// Throws if the transaction lost the rows that it took, which one row shows: the cluster may have rolled it back
+  /// while it loaded the rows.
   void check_taken(odb::connection& connection, const engine::row_adoption& about, const lock_key& one) const {
     const auto check = application_->verification_of({.action = verb::poll,
                                                       .resource = one.view(),

@@ -19,13 +19,13 @@ namespace {
 
 using part = odb::query_base::clause_part;
 
-/// Parts of a query's clause, [begin, end): a whole expression.
+/// The parts [begin, end) of a query's clause, which form a whole expression.
 struct range {
   std::size_t begin;
   std::size_t end;
 };
 
-/// A query that was put together with operator+, from left to right. A clause is in reverse Polish notation.
+/// Lists the operands of a query that was put together with operator+. A clause is in reverse Polish notation.
 void flatten(const odb::query_base& from, range expression, std::vector<range>& leaves) {
   if (expression.begin == expression.end) return;
   const auto& last = from.clause()[expression.end - 1];
@@ -37,8 +37,8 @@ void flatten(const odb::query_base& from, range expression, std::vector<range>& 
   flatten(from, {last.data + 1, expression.end - 1}, leaves);
 }
 
-/// ODB can append a whole query to another one, not an expression of it. The cast is what query-dynamic.hxx says of a
-/// clause: "data points to query_param"; no function gives the parameter.
+/// ODB can append a whole query to another one, but not an expression of it. No function returns a parameter, so this
+/// casts as query-dynamic.hxx says of a clause: "data points to query_param".
 odb::query_base copy(const odb::query_base& from, range expression) {
   odb::query_base query;
   for (auto at = expression.begin; at != expression.end; ++at) {
@@ -47,7 +47,7 @@ odb::query_base copy(const odb::query_base& from, range expression) {
       case part::kind_column: query.append(each.native_info); break;
       case part::kind_param_val:
       case part::kind_param_ref:
-        // By reference: the value lives in `from`.
+        // By reference, because the value lives in `from`.
         query.append_ref(reinterpret_cast<const odb::query_param*>(each.data)->value, each.native_info);
         break;
       case part::kind_native: query.append(from.strings()[each.data]); break;
@@ -60,7 +60,7 @@ odb::query_base copy(const odb::query_base& from, range expression) {
       case part::op_gt:
       case part::op_le:
       case part::op_ge:
-        // The last part of the left side.
+        // `data` is the index of the left side's last part.
         query.append(each.kind, each.data - expression.begin);
         break;
       default: query.append(each.kind, each.data);
@@ -71,7 +71,7 @@ odb::query_base copy(const odb::query_base& from, range expression) {
 
 bool word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// Whether that word, and no longer one, stands there, in letters of any case. `word` in capitals.
+/// Whether that whole word is at that place, in any case. `word` is in capitals.
 bool is_word_at(std::string_view text, std::size_t at, std::string_view word) {
   if (at != 0 && word_character(text[at - 1])) return false;
   if (at + word.size() < text.size() && word_character(text[at + word.size()])) return false;
@@ -80,7 +80,7 @@ bool is_word_at(std::string_view text, std::size_t at, std::string_view word) {
                     [](char a, char b) { return a == static_cast<char>(std::toupper(static_cast<unsigned char>(b))); });
 }
 
-/// Where ORDER BY begins in a text of the caller's, outside of parentheses and quotation marks; its size: nowhere.
+/// Where ORDER BY begins in a text of the caller's, outside parentheses and quotes; the text's size if it has none.
 std::size_t find_order(std::string_view text) {
   constexpr std::array<std::string_view, 6> unfit{"LIMIT", "FOR", "GROUP", "HAVING", "UNION", "LOCK"};
   auto order = text.size();

@@ -22,11 +22,11 @@ class claim_query {
   odb::query_base narrowed(const std::string& more) const;
 
  private:
-  odb::query_base condition_{};  // may be empty: all rows
+  odb::query_base condition_{};  // empty if the query is for all rows
   odb::query_base order_{};      // begins with ORDER BY; may be empty
 };
 
-/// Whether ODB's SELECT for the query reads other tables than `own`, the sub-queries apart.
+/// Whether ODB's SELECT for the query reads other tables than `own` outside its sub-queries.
 bool joins_tables(const odb::query_base& query, const entity_columns& entity, const std::string& own,
                   odb::database_id database);
 

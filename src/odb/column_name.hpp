@@ -10,13 +10,13 @@
 
 namespace dlock::detail {
 
-/// As SQL text has them, quoted.
+/// Quoted, as in SQL text.
 struct column_name {
   std::string table{};  ///< or its alias in a query
   std::string column{};
 };
 
-/// Throws std::invalid_argument if the class was not generated for that database, or what was generated is not linked.
+/// Throws std::invalid_argument if ODB's code of the class was not generated for that database, or is not linked.
 column_name name_of(const odb::native_column_info* info, odb::database_id database);
 
 }  // namespace dlock::detail

@@ -17,7 +17,7 @@ namespace dlock::detail {
 
 namespace {
 
-/// Gives the entity its version back unless the write was committed.
+/// Restores the entity's version unless the write was committed.
 class until_committed {
  public:
   explicit until_committed(const entity_write& write) : write_(write) {}
@@ -33,9 +33,9 @@ class until_committed {
   bool committed_ = false;
 };
 
-/// One transaction: the row is freed first, so that it is locked by us, and known to be ours, before anything is
-/// written; on a cluster it is verified first, and freed last. False: it is unknown whether it was committed; `unknown`
-/// says why.
+/// Writes and releases in one transaction. It releases the row first, which locks the row and proves that it is ours
+/// before anything is written; on a cluster it verifies the row first and releases it last. Returns false, with the
+/// reason in `unknown`, if it is unknown whether the transaction was committed.
 bool try_commit(engine::service_core& home, odb::database& db, engine::grant& grant, const entity_write& write,
                 std::exception_ptr& unknown) {
   const auto application = application_of(home);
@@ -64,7 +64,7 @@ bool try_commit(engine::service_core& home, odb::database& db, engine::grant& gr
     if (error.code() != errc::outcome_unknown) throw;
     unknown = std::current_exception();
     return false;
-  } catch (const std::logic_error&) {  // the row may have been freed, in the midst
+  } catch (const std::logic_error&) {  // the row may have been freed before it
     unknown = std::current_exception();
     return false;
   }
@@ -82,7 +82,7 @@ void read_rows(lock_service& service, odb::database& db, const std::function<voi
 }
 
 void commit_row(odb::database& db, lease held, const entity_write& write) {
-  const auto grant = access::grant_of(held);  // its engine lives as long
+  const auto grant = access::grant_of(held);  // keeps its engine alive
   auto& home = *grant->home;
   home.refuse_if_forked();
   if (!home.all().table.sole(*grant)) {
@@ -90,7 +90,7 @@ void commit_row(odb::database& db, lease held, const entity_write& write) {
     held.release();
     return;
   }
-  ensure_can_write(home);  // before the release begins, which can't be done now either
+  ensure_can_write(home);  // before the release begins, which would fail too
   std::exception_ptr unknown;
   access::release_by(held, [&] {
     bool done = false;
@@ -117,7 +117,7 @@ void update_row(odb::database& db, const lease& held, const entity_write& write)
 
 void update_row(odb::transaction& in, const lease& held, const entity_write& write) {
   verify_all(in, {&held}, false);
-  // ODB's functions act in the current transaction, whichever they are called for.
+  // ODB's functions act in the current transaction, whatever database they are called on.
   const outer_transaction outer;
   odb::transaction::current(in);
   try {
@@ -125,13 +125,13 @@ void update_row(odb::transaction& in, const lease& held, const entity_write& wri
       if (event == odb::transaction::event_rollback) restore();
     });
     write.write();
-    // What is written after an end in the midst would not be verified.
+    // If something ended the transaction meanwhile, later writes would not be verified.
     ensure_open(application_of(*access::grant_of(held)->home), in.connection());
   } catch (...) {
     try {
       in.rollback();
     } catch (...) {
-      // The connection broke: the server rolls back.
+      // The connection broke, so the server rolls back.
     }
     throw;
   }

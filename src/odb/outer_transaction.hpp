@@ -7,8 +7,8 @@
 
 namespace dlock::detail {
 
-/// Puts the transaction that is current now, if there is one, back at its end. ODB keeps one for each thread: what
-/// dlock does in the middle of the caller's must not replace it.
+/// Its destructor makes the transaction current again that was current before. ODB keeps one for each thread, which
+/// dlock's own transactions must not replace for the caller.
 class outer_transaction {
  public:
   outer_transaction() noexcept : outer_(odb::transaction::has_current() ? &odb::transaction::current() : nullptr) {}

@@ -72,7 +72,7 @@ void roll_back(How work) noexcept {
   try {
     work();
   } catch (...) {
-    // The connection broke: the server rolls back.
+    // The connection broke, so the server rolls back.
   }
 }
 
@@ -90,7 +90,7 @@ void own_transaction::commit(const odb_application& application, const std::func
   } catch (const odb::exception& error) {
     const auto why = application.fault_of(error);
     if (!application->may_be_done(why)) {
-      // Refused. A transaction that the server left open would be committed by the next user of the connection.
+      // COMMIT was refused. The connection's next user would commit a transaction that the server left open.
       if (application.transaction_on(*connection_) == stores::sql::transaction_state::open)
         roll_back([&] { connection_->execute("ROLLBACK"); });
       throw;
@@ -151,7 +151,7 @@ unsigned long long execute_there(const odb_application& application, odb::connec
     changed = connection.execute(sql);
   } catch (const odb::exception& error) {
     const auto why = application.fault_of(error);
-    // No such table, for example.
+    // For example a missing table.
     const bool lasting = !why.connection && !why.transient && !why.contended;
     if (lasting && leads_elsewhere(application, connection)) elsewhere();
     throw;

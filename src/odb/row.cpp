@@ -31,8 +31,8 @@ column_name name_of(const odb::native_column_info* info, odb::database_id databa
 
 namespace {
 
-/// What is known of tables, each for one store, one database of the application's and one class. Never emptied but of
-/// stores that are gone: a program has few classes.
+/// Cached facts about tables, each for one store, one of the application's databases and one class. Only entries of
+/// destroyed stores are removed, because a program has few classes.
 class known_tables {
  public:
   using address = std::tuple<const store*, std::string, std::type_index>;
@@ -62,7 +62,7 @@ known_tables& known() {
   return *all;
 }
 
-/// "`shop`.`order`": order
+/// Returns "order" for "`shop`.`order`".
 std::string label_of(const std::string& quoted) {
   std::string bare;
   for (const char each : quoted) {
@@ -98,7 +98,7 @@ row_table named_table(const odb::database& db, const row_class& entity) {
                                            : ""));
 }
 
-/// Databases take names that differ in the case of their letters for the same column.
+/// Databases compare the names of columns without regard to case.
 bool same_column(const std::string& a, const std::string& b) {
   const auto bare = [](const std::string& name) {
     const bool quoted = name.size() > 1 && (name.front() == '`' || name.front() == '"');
@@ -107,8 +107,8 @@ bool same_column(const std::string& a, const std::string& b) {
   return bare(a) == bare(b);
 }
 
-/// A row is found by the columns of its primary key. They need not stand there in the order of the id's members, so
-/// each is looked for by its name: a value in another's place would name another row.
+/// Sorts the columns of the primary key in the order of the id's members. The table may have them in another order, and
+/// a value at another's position would identify another row.
 void order_id(row_table& table, const std::vector<std::string>& members) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(fmt::format("dlock: rows of {} can't be locked in place: {}", table.table, why));
@@ -145,7 +145,7 @@ std::shared_ptr<const row_table> described(engine::service_core& home, const odb
         throw std::invalid_argument(fmt::format("dlock: rows of {} can't be locked in place: {}", table.table, reason));
       }
       auto address = application.address_of(db);
-      // SQLite's begins with the numbers of its file, which mean nothing to a reader.
+      // SQLite's address begins with the numbers of its file, which mean nothing to a reader.
       if (db.id() == odb::id_sqlite) address = address.substr(std::min(address.find('/'), address.size()));
       throw std::invalid_argument(
           fmt::format("dlock: table {} is in {}, but the locks live in {}: rows can be locked in place only where both "

@@ -20,7 +20,7 @@ namespace dlock::detail {
 
 namespace {
 
-/// Whether the first word of a statement is that one. `word` in capitals.
+/// Whether `word`, in capitals, is the first word of a statement.
 bool begins_with(std::string_view statement, std::string_view word) {
   const auto end = std::find_if_not(statement.begin(), statement.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -29,8 +29,8 @@ bool begins_with(std::string_view statement, std::string_view word) {
                     [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; });
 }
 
-/// Is the tracer of the connection, which ODB asks at COMMIT, and that of the transaction, which takes precedence
-/// before. What it replaces goes on.
+/// Replaces the tracer of the connection, which ODB calls at COMMIT, and that of the transaction, which takes
+/// precedence before. It forwards to the replaced ones.
 class transaction_guard final : public odb::tracer {
  public:
   explicit transaction_guard(const odb_application& application) : application_(application) {}
@@ -51,7 +51,7 @@ class transaction_guard final : public odb::tracer {
   }
   void at_commit(transaction_check last) { last_ = std::move(last); }
 
-  /// The transaction has an outcome.
+  /// Called when the transaction has ended.
   void ended(bool committed) {
     const bool missed = committed && !over_;
     let_go();
@@ -69,7 +69,7 @@ class transaction_guard final : public odb::tracer {
     if (auto* const to = theirs(connection)) to->execute(connection, statement);
   }
   void execute(odb::connection& connection, const char* statement) override {
-    auto* const to = theirs(connection);  // before the end of the transaction lets them go
+    auto* const to = theirs(connection);  // before the end of the transaction drops them
     before(statement);
     if (to != nullptr) to->execute(connection, statement);
   }
@@ -101,7 +101,7 @@ class transaction_guard final : public odb::tracer {
       if (last_) {
         check([this] { last_(*connection_); });
       } else {
-        // Also if the guard has seen no statement: the program may have replaced the transaction's tracer.
+        // Even if the guard has seen no statement, because the program may have replaced the transaction's tracer.
         check_all();
       }
       return let_go();
@@ -122,11 +122,11 @@ class transaction_guard final : public odb::tracer {
     try {
       ensure_open(application_, *connection_);
       work();
-      // The answer of the UPDATE is the first one that certainly says whether there is a transaction.
+      // The reply to the UPDATE is the first one that reliably says whether a transaction is open.
       ensure_open(application_, *connection_);
     } catch (...) {
       failed_ = std::current_exception();
-      // Not odb::transaction::rollback(): it gives the connection back, which a statement of ODB's is using right now.
+      // Not odb::transaction::rollback(), which returns the connection to the pool while a statement of ODB's uses it.
       try {
         connection_->execute("ROLLBACK");
       } catch (...) {
@@ -179,7 +179,7 @@ void guard_transaction(odb::transaction& in, const odb_application& application,
   if (guard == nullptr) {
     const auto made = std::make_shared<transaction_guard>(application);
     at_outcome(in, [made](unsigned short event) { made->ended(event == odb::transaction::event_commit); });
-    made->install(in);  // nothing throws any more
+    made->install(in);  // noexcept
     guard = made.get();
   }
   guard->add(about, std::move(check), std::move(missed));

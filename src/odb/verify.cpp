@@ -22,7 +22,7 @@ namespace dlock::detail {
 
 namespace {
 
-/// Which grants threads got inside of ODB's transactions that are open.
+/// The grants that threads got inside ODB's transactions that are still open.
 class grants_inside {
  public:
   static grants_inside& all() {
@@ -57,7 +57,7 @@ class grants_inside {
   std::map<const odb::transaction*, std::vector<std::weak_ptr<engine::grant>>> grants_ DLOCK_GUARDED_BY(mutex_);
 };
 
-/// In the global order of keys, each grant once.
+/// Returns each grant once, in the global order of keys.
 std::vector<std::shared_ptr<engine::grant>> in_order(const std::vector<const lease*>& held) {
   if (held.empty()) throw std::logic_error("dlock: verify() of no lease");  // an empty multi_lease has none
   std::vector<std::shared_ptr<engine::grant>> all;
@@ -85,14 +85,15 @@ odb_application application_of(const engine::grant& grant) {
   return odb_application(*application);
 }
 
-/// A copy of the lock's row would do as well, on a replica for example: it must be the row that take-overs go by.
+/// Throws, because the check could succeed on a copy of the row, on a replica for example. It must be the row on which
+/// other processes take over.
 [[noreturn]] void elsewhere(const engine::grant& grant, const std::string& why) {
   throw std::invalid_argument(
       fmt::format("dlock: verify(): the transaction's database is not the one that key '{}' lives in, {}{}{}",
                   printable(grant.key), grant.home->where().name(), why.empty() ? "" : ": ", why));
 }
 
-/// In autocommit the check would hold for its own statement only.
+/// Throws, because in autocommit the check would hold for its own statement only.
 [[noreturn]] void not_open(const odb_application& application, const engine::grant& grant) {
   if (application->ends_unseen()) {
     throw store_error(errc::store_failed,
@@ -156,9 +157,9 @@ void pin(odb::transaction& in, const std::vector<std::shared_ptr<engine::grant>>
   for (const auto& grant : all) engine::outlive_transaction(*grant);
 }
 
-/// What a holder before has written must be seen by a transaction that is to rely on the lock. In REPEATABLE READ one
-/// that has read before the grant sees what was there then. Asked before the verification: a transaction sees the row
-/// that it has written itself.
+/// A transaction that relies on the lock must see what earlier holders wrote. In REPEATABLE READ a transaction that
+/// read something before the grant does not. This runs before the verification, because a transaction always sees the
+/// row that it has written itself.
 void ensure_view(odb::transaction& in, const std::shared_ptr<engine::grant>& grant) {
   if (!grants_inside::all().has(in, grant)) return;
   const auto application = application_of(*grant);
@@ -196,7 +197,7 @@ void undo(odb::connection& connection, const std::vector<const lease*>& held,
   try {
     rollback();
   } catch (...) {
-    // The connection is broken, and the server rolls back; or it is in a state that knows no ROLLBACK (XA).
+    // The connection is broken, so the server rolls back; or it is in a state that allows no ROLLBACK (XA).
     for (const auto* each : held) {
       const auto& grant = access::grant_of(*each);
       const auto* const database =
@@ -211,8 +212,8 @@ void undo(odb::connection& connection, const std::vector<const lease*>& held,
   }
 }
 
-/// Lease and transaction stand or fall together: a transaction whose check did not succeed must not be committable.
-/// After 1205 an unverified write could be, after 1213 each later write would commit by itself.
+/// Rolls the transaction back if its check fails, so that it can't be committed. Otherwise the program could commit an
+/// unverified write after error 1205, and each later write would commit by itself after 1213.
 template <class Rollback, class Verify>
 void or_roll_back(odb::connection& connection, const std::vector<const lease*>& held, Rollback&& rollback,
                   Verify&& verify) {
@@ -228,12 +229,13 @@ void or_roll_back(odb::connection& connection, const std::vector<const lease*>& 
 
 void verify_all(odb::transaction& in, std::vector<const lease*> held, bool reads) {
   if (in.finalized()) throw std::logic_error("dlock: verify(): the transaction has ended already");
-  const odb::connection_ptr connection(odb::details::inc_ref(&in.connection()));  // longer than the transaction has it
+  const odb::connection_ptr connection(
+      odb::details::inc_ref(&in.connection()));  // outlives the transaction's use of it
   or_roll_back(
       *connection, held, [&] { in.rollback(); },
       [&] {
         const auto all = in_order(held);
-        pin(in, all);  // before the check: a release on another thread must not come in between
+        pin(in, all);  // before the check, so that no release on another thread comes in between
         if (reads) {
           for (const auto& grant : all) ensure_view(in, grant);
         }
@@ -246,7 +248,7 @@ void verify_all(odb::transaction& in, std::vector<const lease*> held) { verify_a
 
 void verify_all(odb::connection& connection, std::vector<const lease*> held) {
   if (odb::transaction::has_current() && &odb::transaction::current().connection() == &connection) {
-    // ODB must know when it is rolled back, or each later write would commit by itself.
+    // By ODB's transaction, because ODB must know of the rollback, or each later write would commit by itself.
     return verify_all(odb::transaction::current(), std::move(held));
   }
   or_roll_back(
@@ -260,14 +262,14 @@ namespace {
 /// The calling thread's current transaction, as ODB knows it.
 class odb_watch final : public engine::transaction_watch {
  public:
-  /// Nothing is sent on the caller's connection, which may be in the middle of an uncached result: where only the
-  /// server could tell whether it is that of the locks, it is taken for it. A release waits for the transaction then.
+  /// Sends nothing on the caller's connection, which may be in the middle of an uncached result. Where only the server
+  /// could tell whether the connection leads to the locks, says that it does: a release then waits for the transaction.
   bool open_here(store& store) noexcept override try {
     if (!odb::transaction::has_current()) return false;
     const auto* const database = stores::sql::application_database_of(store);
     auto& connection = odb::transaction::current().connection();
     if (database == nullptr || kind_of(database->library()) != connection.database().id()) return false;
-    // Without the part for that database nothing is known of the connection either.
+    // Without the part for that database the connection is unknown too.
     return find_database_part(connection.database().id()) == nullptr ||
            odb_application(*database).glance(connection) != outcome::no;
   } catch (...) {
@@ -276,7 +278,7 @@ class odb_watch final : public engine::transaction_watch {
 
   void granted_inside(const std::shared_ptr<engine::grant>& which) noexcept override try {
     if (odb::transaction::has_current()) grants_inside::all().add(odb::transaction::current(), which);
-  } catch (...) {  // no memory: the observer was warned all the same
+  } catch (...) {  // out of memory; the observer has been warned
   }
 
   bool at_end(store& store, std::function<void()> ended) noexcept override try {

@@ -13,12 +13,12 @@
 
 namespace dlock::detail {
 
-/// Proves on a connection with a transaction open that the grant is still ours. Does not roll back.
-/// Errors: as dlock::verify(); the lease's own clock is not asked.
+/// Proves in the connection's open transaction that the grant is still ours. Does not roll back.
+/// Errors: as dlock::verify(), but without regard to the lease's own clock.
 void verify_grant(odb::connection& connection, engine::grant& grant);
 
-/// dlock::verify(). `reads`: what the transaction does rests on what it has read; not so where a version that was
-/// loaded under the lock guards the write.
+/// dlock::verify(). `reads`: the transaction relies on what it has read. It does not where a version that was loaded
+/// under the lock guards the write.
 void verify_all(odb::transaction& in, std::vector<const lease*> held, bool reads);
 
 }  // namespace dlock::detail

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// Functions of the application's that say with which user and password a connection logs in, by the name that a URL
-/// gives: credentials=<name>.
+/// The application's functions that return the user and password of a new connection. A URL names one by
+/// credentials=<name>.
 
 #include <fmt/format.h>
 
@@ -17,13 +17,13 @@
 
 namespace dlock::stores {
 
-/// Those of one kind of store. `Login` has a user and a password.
+/// The functions for one kind of store. `Login` has a user and a password.
 template <class Login>
 class credentials {
  public:
   using ask = std::function<Login()>;
 
-  /// `function`: of the public interface, for messages. Throws std::invalid_argument.
+  /// `function` is the name of the public function, for messages. Throws std::invalid_argument.
   static void set(const char* function, std::string name, ask by) {
     if (name.empty()) throw std::invalid_argument(fmt::format("dlock: {}: the name is empty", function));
     if (!by) throw std::invalid_argument(fmt::format("dlock: {}: '{}' has no function", function, name));
@@ -31,14 +31,14 @@ class credentials {
     const base::lock_guard lock(in.mutex);
     in.all[std::move(name)] = std::move(by);
   }
-  /// Null: there is none of that name.
+  /// Null if no function has that name.
   static ask find(const std::string& name) {
     auto& in = registered();
     const base::lock_guard lock(in.mutex);
     const auto found = in.all.find(name);
     return found == in.all.end() ? nullptr : found->second;
   }
-  /// The name in the URL; empty: it gives none. `bad` throws.
+  /// The name in the URL, empty if it has none. `bad` throws.
   template <class Bad>
   static std::string take(store_url& url, const char* function, const Bad& bad) {
     auto name = url.take_param("credentials");
@@ -55,7 +55,7 @@ class credentials {
     base::mutex mutex{};
     std::map<std::string, ask> all DLOCK_GUARDED_BY(mutex){};
   };
-  /// Never destroyed: static services may still connect.
+  /// Never destroyed, because static services may still connect.
   static registry& registered() {
     static auto* const instance = new registry;
     return *instance;

@@ -27,19 +27,19 @@ hangup_watch::~hangup_watch() {
 }
 
 std::uint64_t hangup_watch::add(int socket, std::function<void()> closed) noexcept {
-  // A child shares the parent's poll, and must not change it.
+  // A child shares the parent's epoll instance, and must not change it.
   if (process_ != ::getpid()) return 0;
   const auto watch = ++last_;
   try {
     const base::lock_guard lock(mutex_);
     if (!thread_.started()) thread_.start([this](const auto&) { run(); }, [this] { stop_.raise(); });
     all_.emplace(watch, watched{socket, std::move(closed)});
-    // Data, which the next statement reads, is no event; that the server has closed its side is one.
+    // Only a close by the server is an event; incoming data is for the next statement.
     epoll_event event{.events = EPOLLRDHUP | EPOLLONESHOT, .data = {.u64 = watch}};
     if (::epoll_ctl(poll_, EPOLL_CTL_ADD, socket, &event) == 0) return watch;
     all_.erase(watch);
   } catch (const std::exception&) {
-    // The next renewal finds it.
+    // The next renewal notices a closed connection.
   }
   return 0;
 }

@@ -14,9 +14,8 @@
 
 namespace dlock::stores {
 
-/// Notices that a server has closed a connection on which nothing is being read: the kernel knows that at once, and the
-/// next statement only finds it. One thread, which begins with the first connection. Thread safety: all functions from
-/// any thread.
+/// Notices at once that a server has closed an idle connection, which otherwise only the next statement would. It has
+/// one thread, which starts with the first connection. Thread safety: all functions from any thread.
 class DLOCK_EXPORT hangup_watch {
  public:
   /// Throws std::system_error if there is no file descriptor left.
@@ -25,11 +24,11 @@ class DLOCK_EXPORT hangup_watch {
   hangup_watch(const hangup_watch&) = delete;
   hangup_watch& operator=(const hangup_watch&) = delete;
 
-  /// `closed` is called once, on this object's thread, when the server has closed the connection of `socket`. It must
-  /// be short, and must not call this object. The watch ends with remove(), which must come before the socket is
-  /// closed. 0: it can't be watched, for want of memory or threads.
+  /// Calls `closed` once, on this object's thread, when the server has closed the connection of `socket`. `closed` must
+  /// be short, and must not call this object. remove() ends the watch, and must come before the socket is closed.
+  /// Returns 0 if memory or threads ran out.
   std::uint64_t add(int socket, std::function<void()> closed) noexcept;
-  /// `closed` isn't called any more once this returns. Harmless for 0, and in a child of fork().
+  /// No call of `closed` follows after this returns. Does nothing for 0, and in a child of fork().
   void remove(std::uint64_t watch) noexcept;
 
  private:
@@ -43,7 +42,7 @@ class DLOCK_EXPORT hangup_watch {
   const int poll_;
   const pid_t process_;
   std::atomic<std::uint64_t> last_{0};
-  base::mutex mutex_;  // held while `closed` is called, so that none is after remove()
+  base::mutex mutex_;  // locked while `closed` runs, so that no call follows after remove()
   std::map<std::uint64_t, watched> all_ DLOCK_GUARDED_BY(mutex_){};
   base::background_thread thread_{};
 };

@@ -21,7 +21,7 @@ namespace dlock::stores {
 struct key_listeners {
   std::vector<key_listener*> all{};
   bool informed = false;   ///< each of them knows that notifications work
-  bool relied_on = false;  ///< some rely on notifications and have stopped polling: they must learn when those stop
+  bool relied_on = false;  ///< some have stopped polling, so they must learn when notifications stop
 
   void add(key_listener& listener) {
     if (all.empty()) relied_on = false;
@@ -34,18 +34,18 @@ struct key_listeners {
   }
 };
 
-/// Which of the keys that it watches this process has taken or released. It calls nothing while its mutex is held, so
+/// Notes which watched keys this process has taken or released. It calls nothing while its mutex is locked, so
 /// execute() may use it. Thread-safe.
 class key_notes {
  public:
-  /// Begins, or forgets what was done. Whether the key was taken. Throws std::bad_alloc.
+  /// Begins to watch the key, or clears its note. Returns whether the key was taken. Throws std::bad_alloc.
   bool begin(std::string_view key) {
     const base::lock_guard lock(mutex_);
     auto& note = notes_[std::string(key)];
     count_ = notes_.size();
     return std::exchange(note, {}).taken;
   }
-  /// Whether the key was taken.
+  /// Returns whether the key was taken.
   bool end(std::string_view key) noexcept {
     const base::lock_guard lock(mutex_);
     const auto found = notes_.find(key);
@@ -61,16 +61,15 @@ class key_notes {
     count_ = 0;
   }
 
-  /// An atomic load.
   bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
   void set_taken(std::string_view key, bool taken) noexcept {
     note(key, [taken](noted& of) { of.taken = taken; });
   }
-  /// Whether the key is watched.
+  /// Returns whether the key is watched.
   bool set_released(std::string_view key) noexcept {
     return note(key, [](noted& of) { of.released = true; });
   }
-  /// Whether the key was released since the last call.
+  /// Returns whether the key was released since the last call.
   bool released(std::string_view key) noexcept {
     bool was = false;
     note(key, [&was](noted& of) { was = std::exchange(of.released, false); });
@@ -97,7 +96,7 @@ class key_notes {
   std::atomic<std::size_t> count_{0};
 };
 
-/// Services that listen to a store, and one call for all of them. Thread-safe.
+/// The services that listen to a store. Thread-safe.
 class store_listeners {
  public:
   void add(store_listener& listener) noexcept {
@@ -106,7 +105,7 @@ class store_listeners {
       all_.push_back(&listener);
       if (!unheard_.empty()) listener.waiters_poll(std::exchange(unheard_, {}));
     } catch (const std::bad_alloc&) {
-      // It hears nothing, and notices losses at its renewals alone.
+      // This listener is not notified, so its service notices losses only when it renews.
     }
   }
   /// The listener isn't called any more once this returns.
@@ -129,14 +128,14 @@ class store_listeners {
     try {
       unheard_ = why;
     } catch (const std::bad_alloc&) {
-      // Waiters poll all the same.
+      // Only the report is lost.
     }
   }
 
  private:
   base::mutex mutex_{};
   std::vector<store_listener*> all_ DLOCK_GUARDED_BY(mutex_){};
-  std::string unheard_ DLOCK_GUARDED_BY(mutex_){};  ///< by prepare(), which comes before the first listener
+  std::string unheard_ DLOCK_GUARDED_BY(mutex_){};  ///< from prepare(), which runs before the first listener is added
 };
 
 }  // namespace dlock::stores

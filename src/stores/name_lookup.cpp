@@ -16,7 +16,7 @@ namespace dlock::stores {
 
 namespace {
 
-/// Whether it is known. With AI_NUMERICHOST in `flags` only an address is.
+/// Whether the name is known. With AI_NUMERICHOST in `flags` only addresses are.
 bool look_up(const std::string& host, int flags) noexcept {
   addrinfo hints{};
   hints.ai_flags = flags;
@@ -38,7 +38,7 @@ bool is_address(const std::string& host) noexcept {
 struct name_lookup::state {
   base::mutex mutex{};
   std::condition_variable_any changed{};
-  std::map<std::string, unsigned> begun DLOCK_GUARDED_BY(mutex){};  // names being looked up; each look-up has a number
+  std::map<std::string, unsigned> begun DLOCK_GUARDED_BY(mutex){};  // the numbers of the look-ups in progress
   unsigned last DLOCK_GUARDED_BY(mutex) = 0;
 
   bool runs(const std::string& host, unsigned number) const DLOCK_REQUIRES(mutex) {

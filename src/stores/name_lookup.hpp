@@ -13,18 +13,18 @@ namespace dlock::stores {
 /// Whether `host` is an address, so that nothing is looked up.
 DLOCK_EXPORT bool is_address(const std::string& host) noexcept;
 
-/// Whether a host's name can be looked up in time. Nothing can end getaddrinfo(), so each look-up runs on a thread of
-/// its own, which may outlive its caller; there is at most one for each name, and a second one waits for
-/// that. Thread safety: all functions may be called from any thread.
+/// Looks up host names with a time limit. Nothing can interrupt getaddrinfo(), so each look-up runs on a separate
+/// thread, which may outlive its caller. There is at most one for each name; a second caller waits for the same one.
+/// Thread safety: all functions may be called from any thread.
 class DLOCK_EXPORT name_lookup {
  public:
   using clock = std::chrono::steady_clock;
 
   name_lookup();
 
-  /// False if there was no answer until `end`, or `cancel` was requested. Says true for a name that is not known: who
-  /// connects finds that out, and can say it. An address is not looked up. Throws std::system_error if there is no
-  /// thread.
+  /// Returns false if there was no answer until `end`, or `cancel` was requested. Returns true for an unknown name,
+  /// which the connection then reports. Does not look up an address. Throws std::system_error if no thread can be
+  /// started.
   bool answers(const std::string& host, clock::time_point end, const std::stop_token& cancel);
 
  private:

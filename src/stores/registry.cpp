@@ -56,7 +56,7 @@ void check_host(std::string_view host) {
   if (std::any_of(host.begin(), host.end(), odd)) bad("a host has a character that no host's name has");
 }
 
-// From here on no text shows what it is about: a part of a password may stand where a host is expected.
+// From here on no message quotes the text, because a part of a password may stand where a host is expected.
 store_url::endpoint parse_endpoint(std::string_view text) {
   store_url::endpoint endpoint;
   std::string_view port;
@@ -124,7 +124,7 @@ std::shared_ptr<store> open_memory(store_url url) {
 }
 
 registry& known() {
-  // Never destroyed: stores may be opened by static objects of any translation unit.
+  // Never destroyed, because static objects of any translation unit may open stores.
   static auto* const instance = [] {
     auto* const stores = new registry;
     const base::lock_guard lock(stores->mutex);
@@ -149,12 +149,12 @@ const scheme_library* known_scheme(std::string_view scheme) {
   return found == std::end(all_schemes) ? nullptr : found;
 }
 bool is_redis(std::string_view scheme) { return scheme == "redis" || scheme == "rediss" || scheme == "redlock"; }
-/// Most of its URLs name no user.
+/// Whether URLs of that scheme usually name no user.
 bool needs_no_user(std::string_view scheme) {
   const auto* const found = known_scheme(scheme);
   return found != nullptr && found->needs_no_user;
 }
-/// Null: none.
+/// Null if the scheme is unknown.
 const char* library_of(std::string_view scheme) {
   const auto* const found = known_scheme(scheme);
   return found == nullptr ? nullptr : found->library;
@@ -166,7 +166,7 @@ bool is_known(const std::string& scheme) {
   return scheme == "sqlite" || all.makers.contains(scheme);
 }
 
-/// What every database URL begins with. A text without it is shown only where it looks like a file's name.
+/// The scheme at the beginning of a database URL. A text without one is shown only if it looks like a file's name.
 std::string scheme_of(std::string_view text) {
   constexpr auto letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   constexpr auto others = "0123456789+-.";
@@ -183,7 +183,7 @@ std::string scheme_of(std::string_view text) {
   bad(expected + (file && last.find('.') != std::string_view::npos ? "; a file is sqlite:" + std::string(text) : ""));
 }
 
-/// Whether the query begins before there was a path, behind what may be a user and password.
+/// Whether the query begins before a path, after what may be a user and password.
 bool is_cut_short(std::string_view authority) {
   return authority.find('/') == std::string_view::npos && authority.find_first_of(":@") != std::string_view::npos;
 }
@@ -194,7 +194,7 @@ store_url store_url::parse(std::string_view text) {
   store_url url;
   url.scheme = scheme_of(text);
   auto rest = text.substr(text.find(':') + 1);
-  // No file has a user or a host; its path may hold an '@', and its slash belongs to it.
+  // A file has no user or host. Its path may contain an '@', and includes its first slash.
   const bool file = url.scheme == "sqlite" && rest.substr(0, 3) == "///";
   if (file) rest.remove_prefix(2);
   const bool has_authority = !file && rest.substr(0, 2) == "//";
@@ -208,7 +208,7 @@ store_url store_url::parse(std::string_view text) {
   const auto parameters = query == std::string_view::npos ? std::string_view{} : rest.substr(query + 1);
   rest = rest.substr(0, query);
   if (!has_authority) {
-    url.unclear = !is_known(url.scheme);  // a user, where the scheme was forgotten
+    url.unclear = !is_known(url.scheme);  // perhaps it is a user, and the scheme was forgotten
     parse_params(url, parameters);
     url.path = decoded(rest, "path");
     return url;

@@ -8,15 +8,15 @@
 
 namespace dlock::stores {
 
-/// It is not known what was sent, nor what of it was answered. To settle that, this connection is ended at the server,
-/// by its identity: it must not be used any more.
+/// For a connection of which nobody knows what was sent or answered. To settle that, the server ends the connection by
+/// its identity; it must not be used again.
 inline void end_in_doubt(connection& on, reply& result) noexcept {
   result.result = outcome::unknown;
   result.why.transient = result.why.connection = true;
   on.interrupt();
 }
 
-/// Runs the body of a verb, which must not throw: without memory it is in doubt.
+/// Runs the body of a verb, which must not throw. If memory runs out in it, the verb is in doubt.
 template <class Body>
 void reply_or_in_doubt(connection& on, std::span<reply> replies, Body&& body) noexcept {
   try {

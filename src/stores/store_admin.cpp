@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a store that has nothing better answers to operators.
+// The default answers to operators' queries, for stores that have no better ones.
 #include "dlock/store_interface/store_admin.hpp"
 
 #include <algorithm>

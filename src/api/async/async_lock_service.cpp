@@ -23,7 +23,7 @@ Handler&& must(Handler&& then, const char* call) {
   return std::forward<Handler>(then);
 }
 
-/// `Lease`: what holds the keys.
+/// `Lease` is the type that holds the keys.
 template <class Keys, class Lease>
 void run_acquire(engine::service_core& core, const Keys& keys, const lock_options& options, const wait_mode& wait_mode,
                  bool must_have, async_handler<Lease>&& then, const char* call) {

@@ -31,7 +31,7 @@ class connections_by_url final : public odb::mysql::connection_pool_factory {
     auto* const handle = static_cast<MYSQL*>(connect_(why));
     if (handle == nullptr)
       throw odb::mysql::database_exception(static_cast<unsigned>(why.native), why.sqlstate, why.text);
-      // The connection closes it, also where the rest of its constructor fails.
+      // The connection closes the handle, even if the rest of its constructor throws.
 #if LIBODB_VERSION < 2050000
     return pooled_connection_ptr(new (odb::details::shared) pooled_connection(*db_, handle));
 #else
@@ -56,7 +56,7 @@ class mysql_part final : public database_part {
   }
 
   std::unique_ptr<odb::database> open(const stores::sql::application_database& at) const override {
-    // The names tell one database from another; connections are made by the store's settings alone.
+    // The names identify the database; only the store's settings decide how connections are made.
     const auto to = at.address();
     return std::make_unique<odb::mysql::database>(to.user, "", to.database, to.host, to.port,
                                                   to.socket.empty() ? nullptr : &to.socket, "utf8mb4", 0,
@@ -71,7 +71,7 @@ class mysql_part final : public database_part {
   fault fault_of(const stores::sql::application_database& at, const odb::exception& error) const override {
     if (const auto* const known = dynamic_cast<const odb::mysql::database_exception*>(&error))
       return at.fault_of(static_cast<int>(known->error()), known->sqlstate(), known->message());
-    // ODB has types without a number for these.
+    // ODB's exceptions for these have no error number.
     if (dynamic_cast<const odb::deadlock*>(&error) != nullptr)
       return at.fault_of(ER_LOCK_DEADLOCK, "40001", error.what());
     if (dynamic_cast<const odb::connection_lost*>(&error) != nullptr)

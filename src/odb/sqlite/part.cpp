@@ -24,13 +24,13 @@ namespace dlock::detail {
 
 namespace {
 
-/// How long one wait of a connection has lasted. A connection is used by one thread at a time, and waits for one thing.
+/// When this thread's connection began to wait. One thread at a time uses a connection.
 thread_local std::chrono::steady_clock::time_point began_to_wait{};
 
-/// What SQLite calls while others write to the file: whether to try again. SQLite's own handler pauses longer and
-/// longer, up to 100 ms, so a process that has waited long comes to a free file last: of four processes that write all
-/// the time, one did nearly all. Short pauses of chance length give each its share. A process that has waited for a
-/// second waits for one long transaction, and need not be quick.
+/// SQLite's busy handler: returns whether to try again. SQLite's own handler pauses longer and longer, up to 100 ms, so
+/// the process that has waited longest gets a free file last: of four processes that wrote all the time, one did nearly
+/// all the writes. Short random pauses give each its share. A process that has waited for a second waits for one long
+/// transaction, and need not be quick.
 int wait_while_busy(void* timeout, int tries) {
   using namespace std::chrono_literals;
   const auto now = std::chrono::steady_clock::now();
@@ -44,7 +44,7 @@ int wait_while_busy(void* timeout, int tries) {
   return 1;
 }
 
-/// Its connections wait while others write to the file.
+/// Its connections wait while others write to the file, by wait_while_busy().
 class patient_connections final : public odb::sqlite::connection_pool_factory {
  public:
   explicit patient_connections(microseconds timeout) : timeout_(timeout) {}
@@ -57,10 +57,10 @@ class patient_connections final : public odb::sqlite::connection_pool_factory {
   }
 
  private:
-  microseconds timeout_;  // outlives the connections, which are the pool's
+  microseconds timeout_;  // outlives the connections, which the pool owns
 };
 
-/// Of the current transaction of the calling thread.
+/// The connection of the calling thread's current transaction.
 sqlite3* connection_here() noexcept {
   if (!odb::transaction::has_current()) return nullptr;
   auto& connection = odb::transaction::current().connection();
@@ -75,7 +75,7 @@ class sqlite_part final : public database_part {
   std::string address_of(odb::database& database) const override {
     const auto& path = static_cast<const odb::sqlite::database&>(database).name();
     const auto id = stores::sqlite::file_id::of(path.c_str());
-    if (id == stores::sqlite::file_id{}) return {};  // in memory, or not there yet
+    if (id == stores::sqlite::file_id{}) return {};  // the database is in memory, or the file does not exist yet
     return fmt::format("{}:{}:{}", id.device, id.inode, path);
   }
 
@@ -104,7 +104,7 @@ class sqlite_part final : public database_part {
     if (const auto* const known = dynamic_cast<const odb::sqlite::database_exception*>(&error))
       return at.fault_of(known->extended_error(), "", known->message());
     if (dynamic_cast<const odb::timeout*>(&error) != nullptr) {
-      // ODB does not tell which of the two it was.
+      // ODB does not tell these two codes apart.
       auto why = at.fault_of(SQLITE_BUSY, "", "");
       why.text += fmt::format("; or {}", stores::sqlite::busy_snapshot_advice);
       return why;
