@@ -32,7 +32,7 @@ struct option_rule {
   std::string_view name;
   unsigned scopes = in_all;
   bool lock_option = true;
-  const dlock::detail::time_limits* time = nullptr;
+  std::optional<dlock::detail::time_limits> time{};
 };
 
 /// What is no field of lock_options.
@@ -144,7 +144,7 @@ class option_reader {
       out_.error(what.where, fmt::format("write .{} = value", what.name), width);
     } else {
       found_.push_back({what.name, what.value, what.where, from_.kind == annotation_kind::defaults, from_.names});
-      if (rule->time != nullptr) check_time(found_.back(), *rule, out_);
+      if (rule->time) check_time(found_.back(), *rule, out_);
     }
   }
   std::vector<option> take() { return std::move(found_); }

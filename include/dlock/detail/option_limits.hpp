@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -29,18 +30,19 @@ inline constexpr std::array option_limits{
     time_limits{"max_hold", {}, std::chrono::hours{24 * 365}, "must be 0 (no cap) to 365 days"},
 };
 
-/// Nullptr: it is no time.
-constexpr const time_limits* limits_of(std::string_view field) noexcept {
+/// Empty if the field is not a time. By value, because with -fsanitize=undefined g++ 12 takes no comparison of a
+/// pointer with nullptr for a constant.
+constexpr std::optional<time_limits> limits_of(std::string_view field) noexcept {
   for (const auto& each : option_limits) {
-    if (each.field == field) return &each;
+    if (each.field == field) return each;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 static_assert(
     []<std::size_t... I>(std::index_sequence<I...>) {
       return ((std::is_same_v<boost::pfr::tuple_element_t<I, lock_options>, optional_time> ==
-               (limits_of(field_name<lock_options, I>()) != nullptr)) &&
+               limits_of(field_name<lock_options, I>()).has_value()) &&
               ...);
     }(std::make_index_sequence<boost::pfr::tuple_size_v<lock_options>>()),
     "each time in lock_options needs its range in option_limits, and nothing else may have one");
