@@ -12,11 +12,11 @@ namespace dlock::stores {
 namespace {
 
 struct lock_row {
-  id128 session{};  // zero: the key is free
+  id128 session{};  // zero if the key is free
   std::uint64_t nonce = 0;
   std::uint64_t fence = 0;
   instant acquired{};
-  std::optional<instant> expires{};  // none: kept by its session
+  std::optional<instant> expires{};  // empty if its session keeps the lock
 };
 
 struct session_row {
@@ -29,11 +29,11 @@ struct session_row {
   std::string label{};
 };
 
-/// What a statement allocates is allocated before it changes anything.
+/// Nothing has changed when it is returned, because statements allocate before they change anything.
 reply out_of_memory() noexcept {
   reply out_of_memory{.result = outcome::failed};
   out_of_memory.why.transient = true;
-  out_of_memory.why.text = "out of memory";  // short enough to need none
+  out_of_memory.why.text = "out of memory";  // fits into the string's own buffer
   return out_of_memory;
 }
 
@@ -41,7 +41,7 @@ std::string who(const session_row& row) {
   return row.host + "/" + std::to_string(row.pid) + (row.label.empty() ? "" : " ") + row.label;
 }
 
-/// Nothing of it outlives the call, so there is nothing to interrupt.
+/// Its statements never wait, so there is nothing to interrupt.
 class memory_connection final : public connection {
  public:
   explicit memory_connection(const std::string& server) : identity_{server, "1", 0} {}
@@ -79,7 +79,7 @@ struct memory_store::state {
     row.nonce = q.nonce;
     ++row.fence;
     row.acquired = now;
-    // Rule 1: a grant that its session keeps clears an expiry left from before, which would free it.
+    // Rule 1: a grant that its session keeps clears an expiry left by the previous holder, which would free it.
     row.expires.reset();
     if (q.kind != lease_kind::session) row.expires = now + q.ttl;
     return {.result = outcome::yes, .fence = row.fence};
@@ -106,7 +106,7 @@ struct memory_store::state {
   }
 
   reply take_over(lock_row& row, const request& q, instant now) DLOCK_REQUIRES(mutex) {
-    // Rule 2: always about the holder and fence that were seen.
+    // Rule 2: names the holder and fence that were seen.
     const bool same = row.session == q.expected->holder && row.fence == q.expected->fence && row.session;
     const bool over = row.expires ? *row.expires <= now : !sessions.contains(q.expected->holder);
     if (!same || !over) return {.result = outcome::no};
@@ -183,7 +183,7 @@ struct memory_store::state {
     return {.result = outcome::yes};
   }
 
-  /// It is free, or its holder is dead and has had another ttl to come back.
+  /// Whether the key is free, or its holder has been dead for another ttl.
   bool abandoned(const lock_row& row, instant now) const DLOCK_REQUIRES(mutex) {
     if (!row.session) return true;
     if (row.expires) return *row.expires <= now;
@@ -236,7 +236,8 @@ void memory_store::execute(connection&, std::span<const request> requests, std::
     } catch (const std::bad_alloc&) {
       replies[i] = out_of_memory();
     }
-    if (i != 0 && requests[i].action == verb::poll) replies[i].statements = 0;  // one for all, as in a database
+    if (i != 0 && requests[i].action == verb::poll)
+      replies[i].statements = 0;  // one statement for all, as in a database
   }
 }
 
@@ -294,7 +295,7 @@ reply memory_store::cleanup(connection&, microseconds idle, std::size_t limit) n
       ++at;
       continue;
     }
-    state_->floor = std::max(state_->floor, at->second.fence);  // rule 11: before the row goes
+    state_->floor = std::max(state_->floor, at->second.fence);  // rule 11: before the row is deleted
     at = state_->locks.erase(at);
     ++gone;
   }

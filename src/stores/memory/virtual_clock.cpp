@@ -8,11 +8,11 @@
 namespace dlock::stores {
 
 namespace {
-/// The clock that the present thread works for, as a service's own.
+/// The clock of the service whose thread this is.
 thread_local const virtual_clock* works_for = nullptr;
 }  // namespace
 
-/// A waiter: on the stack of its thread, in the list as long as it waits.
+/// A waiter. It is on its thread's stack, and in the list as long as it waits.
 struct virtual_clock::waiter {
   std::condition_variable* const wake;
   std::mutex* const mutex;
@@ -20,9 +20,9 @@ struct virtual_clock::waiter {
   const bool worker;
   waiter* previous = nullptr;
   waiter* next = nullptr;
-  bool called = false;  // woken: he only has not run yet
-  bool due = false;     // to be woken, by advance()
-  unsigned pins = 0;    // by the thread that wakes it: it does not leave, so that its mutex lives
+  bool called = false;  // woken, but has not run yet
+  bool due = false;     // to be woken by advance()
+  unsigned pins = 0;    // while another thread wakes it, it does not leave, so that its mutex stays alive
 };
 
 instant virtual_clock::now() const noexcept { return instant{std::chrono::microseconds{us_.load()}}; }
@@ -38,7 +38,7 @@ void virtual_clock::wait_until(std::condition_variable& wake, std::unique_lock<s
     changed_.notify_all();
   }
   const bool in_vain = wait_in_vain(wake, lock, me.worker);
-  // advance() may want this mutex, to be sure that its call is not too early.
+  // advance() may lock this mutex, so that it does not notify too early.
   lock.unlock();
   bool advances = false;
   {
@@ -77,8 +77,8 @@ bool virtual_clock::wait_in_vain(std::condition_variable& wake, std::unique_lock
     return false;
   }
   const auto begun = now();
-  // Once it moves by itself it goes on so: the end of a wait may be many steps away. Background threads have their turn
-  // between.
+  // Once the clock moves by itself it keeps moving fast, because the end of a wait may be many steps away. Background
+  // threads run in between.
   const auto limit = by_itself_ > 0 ? std::chrono::milliseconds{2} : timeout_;
   return wake.wait_for(lock, limit) == std::cv_status::timeout && now() == begun;
 }
@@ -95,7 +95,7 @@ void virtual_clock::advance_by_itself(instant until) {
   std::unique_lock own(mutex_);
   auto next = until;
   for (auto* each = first_; each != nullptr; each = each->next) next = std::min(next, each->until);
-  // The end of wait_forever is too far for small steps.
+  // Small steps would never reach the end of wait_forever.
   if (moves >= steady_moves) next = std::max(next, instant{2 * now().time_since_epoch()});
   if (next <= now()) return;
   us_ = next.time_since_epoch().count();
@@ -115,14 +115,14 @@ void virtual_clock::wake_due(std::unique_lock<std::mutex>& own) {
     ++each->pins;
     own.unlock();
     {
-      // Whoever is in the list and has let go of his mutex does wait: the call can't come before that.
+      // A waiter that is in the list and has unlocked its mutex does wait, so the notification can't come too early.
       const std::lock_guard theirs(*each->mutex);
       each->wake->notify_all();
     }
     own.lock();
     --each->pins;
     changed_.notify_all();
-    each = first_;  // the list is another one by now
+    each = first_;  // the list has changed
   }
 }
 

@@ -16,9 +16,9 @@ namespace dlock::stores::sql {
 
 namespace {
 
-/// Before a condition that chooses among the held locks, or their order: key, session, fence, microseconds since the
-/// grant and until the expiry (negative: past), whether a session keeps it, whether that is revoked, and whether it is
-/// dead, and the session's host, pid and label. A row whose own expiry has passed is free (rule 1).
+/// The held locks; a condition or an order follows. The columns: key, session, fence, microseconds since the grant and
+/// until the expiry (negative if it has passed), whether a session keeps the lock, whether that session is revoked and
+/// whether it is dead, and the session's host, pid and label. A row whose own expiry has passed is free (rule 1).
 constexpr const char* held_locks = R"(
 SELECT
   l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, {now} - l.{lock.acquired_at_us},
@@ -32,8 +32,8 @@ WHERE l.{lock.session_id} IS NOT NULL
   AND (l.{lock.expires_at_us} IS NULL OR l.{lock.expires_at_us} > {now})
 )";
 
-/// Keys, held ones, those of dead sessions, grants, sessions that live, sessions that don't. The sum of the fences
-/// grows by one with each grant; a new key's begins above the floor.
+/// The numbers of keys, held keys, keys of dead sessions, grants, live sessions and dead sessions. The sum of the
+/// fences grows by one with each grant; a new key's fence begins above the floor.
 constexpr const char* counts = R"(
 SELECT
   COUNT(*),
@@ -69,7 +69,7 @@ ORDER BY COALESCE(k.locks, 0) DESC, s.{session.started_at_us}
 LIMIT :most
 )";
 
-/// Free keys, and how many of them were not granted for a day.
+/// The number of free keys, and of those that were not granted for a day.
 constexpr const char* free_keys = R"(
 SELECT
   COUNT(*),
@@ -81,7 +81,7 @@ WHERE l.{lock.session_id} IS NULL
 
 constexpr const char* read_version = "SELECT version, migration FROM {version} WHERE name='dlock'";
 
-/// For a LIMIT: databases have signed integers only.
+/// Caps the number for a LIMIT, because databases have only signed integers.
 std::uint64_t at_most(std::size_t limit) noexcept {
   return std::min<std::uint64_t>(limit, std::numeric_limits<std::int64_t>::max());
 }
@@ -96,12 +96,12 @@ holder_info holder_in(const sql_row& row) {
           .label = std::string(row.text(10)),
           .kind = row.truth(5) ? lease_kind::session : lease_kind::expiring,
           .revoked = row.truth(6),
-          .since = row.time(3),  // by a wall clock it may be negative
+          .since = row.time(3),  // negative if the wall clock was set back
           .remaining = row.time(4),
           .dead = row.truth(7)};
 }
 
-/// The columns of lease_admin::holder_of(), which begin at `first`. Nothing: the row is free.
+/// Reads the columns of lease_admin::holder_of(), which begin at `first`. Returns nothing if the row is free.
 std::optional<holder_info> holder_in_row(const sql_row& row, std::size_t first, const row_table& table,
                                          tables_id tables) {
   const auto text = row.text(first);
@@ -117,7 +117,7 @@ std::optional<holder_info> holder_in_row(const sql_row& row, std::size_t first, 
                    .kind = kept ? lease_kind::session : kind_of_expiry(table),
                    .revoked = kept && row.truth(first + 8),
                    .dead = owner && kept && (expired || row.truth(first + 3))};
-  // Nothing tells whether another program lives: a lock of its without an expiry is its own for ever.
+  // Another program's lock without an expiry never ends, because nothing shows whether that program is alive.
   if (owner || !kept) info.remaining = row.time(first + 4);
   return info;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What operators and clean-up ask of lock tables, once for all databases.
+/// Operators' queries and the clean-up of lock tables, written once for all databases.
 
 #include <memory>
 #include <string>
@@ -18,9 +18,9 @@
 
 namespace dlock::stores::sql {
 
-/// A database derives from it, with the words of lease_sql.hpp in `names`, and beside them:
-/// - {other_boot}: what else shows that a session is dead
-/// - {wide_fence}: a fence for sums
+/// Each database derives from it. `names` has the words of lease_sql.hpp and these:
+/// - {other_boot}: a condition that shows, besides the expiry, that a session is dead
+/// - {wide_fence}: the fence in a type that can hold sums
 /// Thread safety: all functions may be called from any thread.
 class lease_admin : public store_admin {
  public:
@@ -35,42 +35,43 @@ class lease_admin : public store_admin {
                   std::vector<held_row>& found) noexcept final;
 
  protected:
-  /// `names` must outlive it. `before_sessions_go`: as clean_up says. `quote`: of names.
+  /// `names` must outlive it. `before_sessions_go` is explained at clean_up. `quote` is the quotation mark of names.
   lease_admin(const table_names& names, char quote, std::string before_sessions_go = {})
       : names_(names), quote_(quote), clean_up_(names, std::move(before_sessions_go)) {}
 
-  /// A text about rows of the application's, and those of its values that do not stand in it.
+  /// A statement about rows of the application, and those of its values that are not in its text.
   struct row_question {
     std::string sql;
     std::vector<sql_parameter> values{};
   };
 
-  /// Whether this thread may wait for a lock of the database; false: `why`.
+  /// Whether this thread may wait for a lock of the database. If not, sets `why`.
   virtual bool may_wait(fault& /*why*/) const noexcept { return true; }
-  /// Sets holder_info::waiters where they are known.
+  /// Sets holder_info::waiters where the waiters are known.
   virtual reply count_waiters(sql_connection& on, std::vector<holder_info>& of) = 0;
-  /// Reads which lock tables these are, unless that is known.
+  /// Reads the id of the lock tables, unless it is known.
   virtual reply read_tables_id(sql_connection& /*on*/) { return {.result = outcome::yes, .statements = 0}; }
   virtual tables_id tables() const noexcept = 0;
-  /// Of one row: owner, fence, whether it has no expiry, whether its session is gone, microseconds until its expiry or
-  /// that of its session; and the session's host, pid, label and whether it is revoked.
+  /// Selects from one row: the owner, the fence, whether it has no expiry, whether its session is gone, the
+  /// microseconds until its expiry or that of its session; and the session's host, pid, label and whether it is
+  /// revoked.
   virtual row_question holder_of(const row_id& row) const = 0;
-  /// The same of rows that are held, at most `limit`, with the columns of the primary key before.
+  /// Selects the same from at most `limit` rows that are held, after the columns of their primary key.
   virtual row_question holders_in(const row_table& table, std::size_t limit) const = 0;
   /// Revokes the session that keeps the row.
   virtual row_question revoke_holder_of(const row_id& row) const = 0;
-  /// Tables that have a column lock_owner: their database or nothing, their name, whether they have the columns
-  /// lock_expires_at_us and version. `name`: that table alone.
+  /// Selects the tables that have a column lock_owner: their database or nothing, their name, and whether they have the
+  /// columns lock_expires_at_us and version. If `name` is not empty, only that table.
   virtual row_question tables_with_locks(std::string_view name) const = 0;
-  /// How much room the lock tables take, for the end of a text: ", 1.5 MB". Nothing: that is not known.
+  /// Reads the size of the lock tables as the end of a text: ", 1.5 MB". `size` stays empty if it is unknown.
   virtual reply read_size(sql_connection& /*on*/, std::string& /*size*/) const { return {.result = outcome::yes}; }
-  /// As application_database says.
+  /// See application_database::describe().
   virtual reply describe(sql_connection& on, row_table& table) const = 0;
 
   sql_text text(std::string_view source, const char* doing) const;
-  /// What examine() says of the tables themselves.
+  /// Adds what examine() reports about the tables themselves.
   reply examine_tables(sql_connection& on, findings& found) const;
-  /// Likewise of what is in them.
+  /// Adds what examine() reports about their rows.
   reply examine_keys(sql_connection& on, findings& found) const;
 
   const table_names& names() const noexcept { return names_; }

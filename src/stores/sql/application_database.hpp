@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What dlock::odb asks of a store that lives in an SQL database: its statements for transactions of the application's,
-/// and whether a connection of the application's leads to the same place.
+/// The interface of a store in an SQL database for dlock::odb: its statements for transactions of the application, and
+/// whether a connection of the application leads to the same database.
 
 #include <cstdint>
 #include <functional>
@@ -15,16 +15,16 @@
 
 namespace dlock::stores::sql {
 
-/// A row that a claim is to take, and under which name.
+/// The rows that a claim takes, and the holder that it writes.
 struct claim_request {
   const row_table& table;
-  std::span<const row_id* const> rows;  ///< of that table, at least one
+  std::span<const row_id* const> rows;  ///< at least one, all of that table
   id128 session{};
   std::uint64_t nonce = 0;
   microseconds own_ttl{0};  ///< row_renewal::column
 };
 
-/// Whether what is written on a connection can still be taken back.
+/// Whether writes on a connection can still be rolled back.
 enum class transaction_state {
   none,     ///< each statement is committed by itself
   pending,  ///< the next statement begins a transaction (autocommit=0)
@@ -33,13 +33,13 @@ enum class transaction_state {
 
 enum class client_library : std::uint8_t { other, mysql, sqlite };
 
-/// A connection of the application's, as its client library has it. No result may be unread.
+/// A connection of the application, as a handle of its client library. It may have no unread result.
 struct application_connection {
   client_library library = client_library::other;
-  void* handle = nullptr;  ///< MYSQL*, sqlite3*; null: that of another library
+  void* handle = nullptr;  ///< MYSQL* or sqlite3*; null if it belongs to another library
 };
 
-/// Where a database of the application's own is, and how it is reached: as the locks are.
+/// Where the application's own database is, and how to connect to it: as to the locks.
 struct application_address {
   std::string database{};  ///< SQLite: the file
   std::string user{};
@@ -52,68 +52,66 @@ struct application_address {
 /// Thread safety: all functions may be called from any thread.
 class application_database : public transactional_store {
  public:
-  /// That of the connections for which these functions have answers.
+  /// The library of the connections that these functions accept.
   virtual client_library library() const noexcept = 0;
 
-  /// Whether a connection of the application's leads to the server (SQLite: the file) of this store. yes, no; failed or
-  /// unknown: `why`. At most one statement, on that connection, which reads no table.
+  /// Whether a connection of the application leads to the server (SQLite: the file) of this store. Returns yes or no,
+  /// or failed or unknown with `why`. Sends at most one statement on that connection, which reads no table.
   virtual outcome shares(const application_connection& with, fault& why) const = 0;
-  /// What can be said of that without a statement. no: certainly elsewhere. unknown: only the server can tell, and the
-  /// statements below match no row on another one.
+  /// Answers shares() without a statement. no: certainly another server. unknown: only the server could tell; the
+  /// statements below match no row on another server.
   virtual outcome glance(const application_connection& with) const noexcept = 0;
-  /// Why glance() says no, if it is not that the address is another one. No I/O.
+  /// Why glance() says no, if the reason is not a different address. No I/O.
   virtual std::string why_elsewhere(const application_connection& /*with*/) const { return {}; }
-  /// As the client library has it from the last answer: no I/O. Precondition: glance() does not say no.
+  /// As the client library knows it from the last reply, without I/O. Precondition: glance() does not say no.
   virtual transaction_state transaction_on(const application_connection& with) const noexcept = 0;
-  /// Ends the connection, and with it a transaction that could not be rolled back: nothing of it may be committed.
+  /// Ends the connection, so that a transaction that could not be rolled back can't be committed.
   virtual void break_off(const application_connection& /*with*/) const noexcept {}
-  /// A statement that waits, on a node of a cluster, until the node has applied what others have committed. Not in a
-  /// transaction, where the server does not wait. Empty: this is no cluster.
+  /// A statement that waits until this node of a cluster has applied what other nodes have committed. It must be sent
+  /// outside a transaction, because in one the server does not wait. Empty if this is no cluster.
   virtual std::string catch_up() const { return {}; }
-  /// Whether the server may roll a transaction back without the program learning of it: a node of a Galera cluster,
-  /// where a write of another node can do that in the last moment of a SELECT. The error comes after the rows, and ODB,
-  /// which loads an object by its id, does not read on. No I/O.
+  /// Whether the server may roll a transaction back without the program noticing: on a Galera cluster a write of
+  /// another node can do that at the end of a SELECT. The error comes after the rows, and ODB, which loads an object by
+  /// its id, does not read that far. No I/O.
   virtual bool ends_unseen() const noexcept { return false; }
-  /// Completes a table that is known by its name there: its database, its primary key. At most two statements. failed:
-  /// `why` names what is missing. The store's own connections must be able to read and write it.
+  /// Completes a table of which only the name is known: its database and its primary key. At most two statements. If it
+  /// returns failed, `why` names what is missing. The store's own connections must be able to read and write the table.
   virtual outcome describe(const application_connection& with, row_table& table, fault& why) const = 0;
 
-  /// What keeps values from being the id of any row of the table; empty: nothing. No I/O.
+  /// Why no row of the table can have these values as its id; empty if one can. No I/O.
   virtual std::string unfit_id(const row_table& /*table*/, std::span<const row_value> /*values*/) const { return {}; }
 
-  /// Of a database of the application's own at this place.
   virtual application_address address() const = 0;
-  /// Makes connections to it, which their user closes: their handle, or null and the reason. It may outlive the store.
-  /// Empty: the client library's own way will do.
+  /// Returns a function that connects to that address and returns the handle, which its user closes, or null and `why`.
+  /// It may outlive the store. Empty if the client library needs no help to connect.
   virtual std::function<void*(fault& why)> connector() const { return {}; }
 
-  /// Of what failed on a connection of the application's: the number that the client library has for it, or 0.
+  /// Translates an error of the application's connection. `native` is the client library's error number, or 0.
   virtual fault fault_of(int native, std::string_view sqlstate, std::string_view text) const = 0;
-  /// Whether what failed so may have been done all the same.
+  /// Whether a statement that failed so may have been executed.
   virtual bool may_be_done(const fault& why) const noexcept = 0;
 
-  /// A SELECT that finds one row if the transaction in which it runs sees what was committed before the grant. Empty:
-  /// where that does not, its verification fails (SQLite).
+  /// A SELECT that finds one row if its transaction sees what was committed before the grant. Empty if a transaction
+  /// that doesn't see it can't be verified anyway (SQLite).
   virtual std::string sees(const request& /*grant*/) const { return {}; }
 
   // ---- SQL text ---------------------------------------------------------------------------------------------------
-  /// Conditions, for a WHERE: the row has no holder; its holder may be dead (a hint, to be looked at row by row).
+  /// Conditions for a WHERE: the row has no holder; its holder may be dead, which must be checked row by row.
   virtual std::string free_rows(const row_table& table) const = 0;
   virtual std::string abandoned_rows(const row_table& table) const = 0;
-  /// What a SELECT ends with so that it locks the rows of this table that it reads and passes over locked ones; may be
-  /// empty.
+  /// The end of a SELECT that makes it lock the rows of this table and skip locked ones. May be empty.
   virtual std::string lock_and_skip(const row_table& table) const = 0;
-  /// Whether that locks rows of tables that the SELECT joins as well.
+  /// Whether lock_and_skip() also locks rows of tables that the SELECT joins.
   virtual bool locks_joined_rows() const noexcept { return false; }
-  /// Grants rows that this transaction has locked: one statement.
+  /// One statement that grants rows that this transaction has locked.
   virtual std::string claim(const claim_request& request) const = 0;
-  /// A condition that names rows by their ids.
+  /// A condition that selects rows by their ids.
   virtual std::string rows_by_id(const row_table& table, std::span<const row_id* const> rows) const = 0;
-  /// Adds the lock columns to a table that has none: ALTER TABLE statements.
+  /// ALTER TABLE statements that add the lock columns to a table without them.
   virtual std::string add_columns(const row_table& table) const = 0;
 };
 
-/// Null: the store is in no SQL database that applications share.
+/// Returns null if the store is in no SQL database that applications share.
 inline application_database* application_database_of(store& of) noexcept {
   return dynamic_cast<application_database*>(of.transactions());
 }

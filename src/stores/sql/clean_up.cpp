@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 
-/// Rule 11: clean-up in small steps by primary key. A server commits each statement by itself: one over a range would
-/// make renewals wait, and a cleaner stopped inside a transaction would stop the next. SQLite reads first, which stops
-/// no writer, and then commits what a step deletes at once, because each commit costs a sync. Each change checks again
-/// whether it may.
+/// Rule 11: clean-up in small steps by primary key. A server commits each statement by itself, because a statement over
+/// a range would make renewals wait, and a cleaner that hangs in a transaction would block the next one. SQLite first
+/// reads, which blocks no writer, and then commits all deletions of a step together, because each commit costs a sync.
+/// Each change repeats its condition.
 
 #include "stores/sql/clean_up.hpp"
 
@@ -37,7 +37,7 @@ ORDER BY {lock.lock_key}
 LIMIT 1 OFFSET :window
 )";
 
-/// Between {in_window} and the limit.
+/// Stands between {in_window} and the limit.
 constexpr const char* idle_keys = R"(
 SELECT l.{lock.lock_key}, l.{lock.session_id}, l.{lock.fence}, l.{lock.expires_at_us} IS NULL
 FROM {lock} l
@@ -97,7 +97,7 @@ sql_text text_of(const table_names& names, std::string_view source, row_wait if_
   return {in_one_line(names.expand(source)), "clean up", if_locked};
 }
 
-/// Of a source with the placeholder {in_window}.
+/// Makes both texts of a source with the placeholder {in_window}.
 clean_up::texts::of_window text_of_window(const table_names& names, std::string_view source) {
   const auto within = [&](std::string_view condition) {
     return sql_text{in_one_line(expand(names, source, {{"in_window", names.expand(condition)}})), "clean up"};
@@ -105,25 +105,25 @@ clean_up::texts::of_window text_of_window(const table_names& names, std::string_
   return {within("l.{lock.lock_key} > :after"), within("l.{lock.lock_key} > :after AND l.{lock.lock_key} <= :end")};
 }
 
-/// So many rows of the lock table are looked at in one step.
+/// How many rows of the lock table one step reads.
 constexpr std::size_t window = 5000;
-/// So many dead sessions are asked about on one way through the lock table.
+/// How many dead sessions one pass through the lock table looks for.
 constexpr std::size_t most_sessions = 500;
-/// A statement that waited so long for a lock ends the step: the next one may fare no better.
+/// A statement that waited this long for a lock ends the step, because the next one may wait as long.
 constexpr std::chrono::milliseconds long_wait{200};
 
-/// A key that nobody has been granted for long, and that is free or whose holder is dead.
+/// A key that was not granted for long, and that is free or whose holder is dead.
 struct unused_key {
   std::string key{};
-  id128 holder{};  ///< zeros: nobody
+  id128 holder{};  ///< zeros if the key is free
   std::uint64_t fence = 0;
   bool kept = false;
 };
 
-/// A statement was not done: that ends the step.
+/// Thrown when a statement was not executed, to end the step.
 struct step_failed {};
 
-/// One step: at most `limit` keys and `limit` sessions go.
+/// One step, which deletes at most `limit` keys and `limit` sessions.
 class cleanup_step {
  public:
   cleanup_step(sql_connection& on, const table_names& names, const clean_up::texts& texts,
@@ -162,15 +162,15 @@ class cleanup_step {
     return rows;
   }
 
-  /// A statement about one row, which checks again whether it may: whether it changed the row. Nothing: somebody has
-  /// the row locked.
+  /// Sends a statement about one row that repeats its condition. Returns whether it changed the row, or nothing if the
+  /// row is locked.
   std::optional<bool> change(const sql_text& statement, sql_values values) {
     const auto began = std::chrono::steady_clock::now();
     try {
       expect(on_.change(statement, values));
       return std::exchange(result_, {.result = outcome::yes}).result == outcome::yes;
     } catch (const step_failed&) {
-      // A file has one lock for all rows.
+      // A file has one lock for all rows, so the next row would be locked too.
       if (result_.result != outcome::failed || !result_.why.contended || on_.locks() == row_locks::of_file) throw;
     }
     result_ = {.result = outcome::yes};
@@ -178,7 +178,7 @@ class cleanup_step {
     return std::nullopt;
   }
 
-  /// Several changes, which are committed together where a commit is dear.
+  /// Runs several changes, committed together where a commit is expensive.
   template <class Changes>
   void commit(Changes changes) {
     const auto before = gone_;
@@ -196,8 +196,7 @@ class cleanup_step {
     expect(std::move(answer));
   }
 
-  /// Of those that `which` names only those stay whose row nobody has locked. Where a change can say that it does not
-  /// wait for a row, it says so instead.
+  /// Removes the candidates whose rows are locked. Does nothing where a change itself can refuse to wait for a row.
   template <class Candidates, class Name>
   void leave_out_locked(std::string_view from, std::string_view column, Candidates& candidates, Name name) {
     if (candidates.empty() || on_.locks() != row_locks::waited_for) return;
@@ -233,11 +232,11 @@ class cleanup_step {
     if (at_.after.empty()) note_dead_sessions();
     if (idle_ <= 0 && at_.dead.empty()) return;
     scan_window();
-    // At the end: who was not met on the way holds nothing.
+    // The pass is complete, so the sessions that it did not meet hold nothing.
     if (at_.after.empty()) at_.forgotten.assign(at_.dead.begin(), at_.dead.end());
   }
 
-  /// Sessions that have been dead for longer than their ttl.
+  /// Notes the sessions that have been dead for longer than their ttl.
   void note_dead_sessions() {
     at_.dead.clear();
     for (const auto& row : read(texts_.dead_sessions, {{"most", std::uint64_t{most_sessions}}})) {
@@ -256,7 +255,7 @@ class cleanup_step {
     at_.after = std::move(end);
   }
 
-  /// Where the window ends; empty: the table ends before.
+  /// Returns the last key of the window, or an empty text if the table ends before.
   std::string find_end() {
     const auto rows =
         read(texts_.end_of_window, {{"after", sql_bytes{at_.after}}, {"window", std::uint64_t{window - 1}}});
@@ -271,7 +270,7 @@ class cleanup_step {
     return read(statement.to_a_key, values);
   }
 
-  /// Twice as many as may go, because some may be locked.
+  /// Finds twice as many as may be deleted, because some may be locked.
   std::vector<unused_key> find_idle(const std::string& end) {
     std::vector<unused_key> found;
     if (idle_ <= 0) return found;
@@ -282,7 +281,7 @@ class cleanup_step {
     return found;
   }
 
-  /// `end` becomes the last one looked at, if that is not all.
+  /// Sets `end` to the last key that it looked at, if those are not all.
   void clean_keys(std::vector<unused_key> found, std::string& end) {
     leave_out_locked("{lock}", "{lock.lock_key}", found, [](const unused_key& each) { return sql_bytes{each.key}; });
     if (found.empty()) return;
@@ -300,7 +299,8 @@ class cleanup_step {
     });
   }
 
-  /// Before a row goes, so that one which is made anew starts above it. False: somebody has the floor locked.
+  /// Runs before rows are deleted, so that a new row of the same key starts above them. Returns false if the floor is
+  /// locked.
   bool raise_floor_to(const std::vector<unused_key>& found) {
     const auto highest = std::max_element(found.begin(), found.end(),
                                           [](const unused_key& a, const unused_key& b) { return a.fence < b.fence; });
@@ -310,8 +310,8 @@ class cleanup_step {
     throw step_failed{};
   }
 
-  // A dead holder's row goes to nobody, exactly as a taker would get it (rule 2): holder and fence named, the
-  // session killed first. A key that nobody asks for again could never be cleaned up otherwise.
+  // Frees a dead holder's row exactly as a take-over would (rule 2): it removes the session first, and names holder and
+  // fence. Otherwise a key that nobody asks for again could never be cleaned up.
   void free_dead(const unused_key& idle) {
     if (idle.kept) {
       note_sessions_go();
@@ -320,7 +320,7 @@ class cleanup_step {
     change(texts_.free_key, {{"key", sql_bytes{idle.key}}, {"holder", idle.holder}, {"seen_fence", idle.fence}});
   }
 
-  /// Dead sessions that hold something here.
+  /// Notes the dead sessions that hold a key of the window.
   void note_holders(const std::string& end) {
     for (const auto& row : read_window(texts_.dead_holders, end, {})) at_.dead.erase(row.id(0));
   }
@@ -355,8 +355,8 @@ class cleanup_step {
   const std::size_t limit_;
   std::uint64_t gone_ = 0;
   bool noted_ = false;                    // before_sessions_go_ was sent in this transaction
-  bool waited_ = false;                   // a change has waited for a lock for long
-  reply result_{.result = outcome::yes};  // that of the last statement
+  bool waited_ = false;                   // a change has waited for a lock for `long_wait`
+  reply result_{.result = outcome::yes};  // the reply to the last statement
 };
 
 }  // namespace
@@ -372,7 +372,7 @@ clean_up::texts::texts(const table_names& names)
       delete_key(text_of(names, sql::delete_key, row_wait::avoid)) {}
 
 reply clean_up::step(sql_connection& on, microseconds idle, std::size_t limit) {
-  // Another service on this store is at it: who closes must not wait for the other's statements.
+  // If another service on this store cleans up, this one does not wait, so that its close() need not wait either.
   if (!mutex_.try_lock()) return {.result = outcome::yes, .statements = 0};
   const base::lock_guard lock(mutex_, std::adopt_lock);
   return cleanup_step(on, names_, texts_, before_sessions_go_, at_, idle, limit).run();

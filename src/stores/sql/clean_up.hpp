@@ -17,27 +17,27 @@ namespace dlock::stores::sql {
 /// Clean-up of lock tables (rule 11), step by step. Thread safety: all functions may be called from any thread.
 class clean_up {
  public:
-  /// `names` must outlive it. `before_sessions_go`: a text that is sent before rows of sessions are deleted; empty:
-  /// there is none.
+  /// `names` must outlive it. `before_sessions_go` is a statement that runs before rows of sessions are deleted, or
+  /// empty.
   explicit clean_up(const table_names& names, std::string before_sessions_go = {})
       : names_(names), texts_(names), before_sessions_go_(std::move(before_sessions_go)) {}
 
-  /// What store_admin::cleanup() says. While another thread is at it, it does nothing.
+  /// See store_admin::cleanup(). Does nothing while another thread is cleaning up.
   reply step(sql_connection& on, microseconds idle, std::size_t limit);
 
-  /// Where the next step goes on.
+  /// Where the next step continues.
   struct cursor {
-    std::string after{};               ///< behind this key; empty: at the beginning
-    std::optional<std::string> end{};  ///< of the window that it is in: this key; empty: the end of the table
-    std::set<id128> dead{};            ///< sessions that were dead at the beginning, and were not met on the way
-    std::vector<id128> forgotten{};    ///< those left at the end: no key names them, so they may go
+    std::string after{};               ///< the last key that was read; empty at the beginning
+    std::optional<std::string> end{};  ///< the last key of the current window; empty for the end of the table
+    std::set<id128> dead{};            ///< sessions that were dead at the beginning, and that no key read so far names
+    std::vector<id128> forgotten{};    ///< those left at the end, which no key names, so they may be deleted
   };
 
   /// The statements, with the names of these tables.
   struct texts {
     explicit texts(const table_names& names);
 
-    /// About the keys of a window.
+    /// A statement about the keys of a window.
     struct of_window {
       sql_text to_the_end;  ///< of the table
       sql_text to_a_key;

@@ -31,7 +31,7 @@ bool read_number(std::string_view text, int base, std::uint64_t& to) noexcept {
          std::from_chars(text.data(), text.data() + text.size(), to, base).ptr == text.data() + text.size();
 }
 
-/// Up to the next `end`, which is taken away as well.
+/// Removes and returns the text up to the next `end`, and removes that as well.
 std::string_view next(std::string_view& text, char end) noexcept {
   const auto part = text.substr(0, text.find(end));
   text.remove_prefix(std::min(part.size() + 1, text.size()));
@@ -44,7 +44,7 @@ struct edge {
   const lock_held_meanwhile* held = nullptr;
 };
 
-/// Who has begun to wait later comes later.
+/// Orders waits by the time at which they began.
 bool older(const edge& a, const edge& b) {
   return std::tie(a.waiter->since, a.waiter->process) < std::tie(b.waiter->since, b.waiter->process);
 }
@@ -53,7 +53,7 @@ bool ends_before(const edge& a, const edge& b) {
   return older(b, a) || (!older(a, b) && a.held->key < b.held->key);
 }
 
-/// A row's text may be that of a key, or of a row of another table. Its grant is of that row alone.
+/// A row's text may also be that of a key, or of a row of another table; only with its grant is it unique.
 using lock_name = std::tuple<std::string_view, id128, std::uint64_t>;
 
 lock_name name_of(const lock_held_meanwhile& held) {
@@ -64,7 +64,7 @@ lock_name waited_for(const nested_waiter& by) { return {by.waits_for, by.row.ses
 }  // namespace
 
 std::string write_held(const held_meanwhile& held, instant now) {
-  constexpr auto most = microseconds{std::chrono::hours{24 * 365 * 200}};  // sums with times don't overflow
+  constexpr auto most = microseconds{std::chrono::hours{24 * 365 * 200}};  // so that sums with times don't overflow
   std::string text;
   if (held.row && !held.locks.empty()) text = fmt::format("={}:{:x}", held.row.session.hex(), held.row.nonce);
   for (const auto& each : held.locks) {
@@ -121,7 +121,7 @@ found_cycles find_cycles(const std::vector<nested_waiter>& waiters, const std::m
   for (const auto& [name, mine] : by_held) {
     const auto& own = *mine.waiter;
     if (own.process != process) continue;
-    // Others may form a deadlock cycle that this waiter is not in.
+    // The waits that follow may form a cycle that this waiter is not in.
     std::vector<edge> all;
     auto at = by_held.find(waited_for(own));
     while (at != by_held.end() && at->second.held != mine.held && all.size() < by_held.size()) {

@@ -7,20 +7,21 @@
 namespace dlock::stores::sql {
 namespace {
 
-// "Rule" means those of docs/protocol.md, which has the same statements. Each changes rows by itself, in autocommit. In
-// SQLite rule 2's sub-query is safe as it is: it has one writer at a time, and a statement reads what the last one
+// The rules are those of docs/protocol.md, which has the same statements. Each statement is committed by itself. SQLite
+// needs no lock in rule 2's sub-query, because it has one writer at a time and a statement reads what the last one
 // committed.
 
 constexpr named_part key_words[] = {
     {"table", "{lock}"},
     {"row", "{lock.lock_key} = :key"},
     {"free", "({lock.session_id} IS NULL OR {lock.expires_at_us} <= {now})"},
-    // A sum with NULL is NULL: a lease kept by its session has no separate expiry, and one left from the holder
-    // before would free it (rule 1).
+    // A sum with NULL is NULL: a lease kept by its session has no separate expiry, and one left by the previous holder
+    // would free it (rule 1).
     {"granted",
      "{lock.session_id} = :session, {lock.nonce} = {nonce}, {lock.fence} = {next_fence}, "
      "{lock.acquired_at_us} = {now}, {lock.expires_at_us} = :own_ttl + {now}{unverified}"},
-    // Rule 11: the first fence is above the floor, which is read with a lock: clean-up raises it before it deletes.
+    // Rule 11: the first fence is above the floor, read with a lock because clean-up raises the floor before it
+    // deletes.
     {"first",
      "( {lock.lock_key}, {lock.session_id}, {lock.nonce}, {lock.fence}, "
      "{lock.acquired_at_us}, {lock.expires_at_us}, {lock.verified_by}, {lock.verifies}) "
@@ -31,7 +32,7 @@ constexpr named_part key_words[] = {
     {"new_keys", ""},
     {"as_seen", "{lock.session_id} = :holder AND {lock.fence} = :seen_fence"},
     // On a server the sub-query takes no lock and may read a view older than the row lock. A release with min_hold
-    // gives a kept row an expiry, which counts even when the session has been closed since.
+    // gives a kept row an expiry, which counts even if the session was closed since.
     {"dead",
      "({lock.expires_at_us} <= {now} "
      "OR ({lock.expires_at_us} IS NULL AND NOT EXISTS (SELECT 1 FROM {session} s WHERE s.{session.id} = :holder)))"},
@@ -42,7 +43,7 @@ constexpr named_part key_words[] = {
     {"freed", "{lock.session_id} = NULL, {lock.expires_at_us} = NULL"},
     {"extended", "{lock.expires_at_us} = {greatest}({lock.expires_at_us}, :own_ttl + {now})"},
     {"in_time", "{lock.expires_at_us} > {now}"},
-    // It shows the holder, its fence and what became of its session.
+    // The holder, its fence and the state of its session.
     {"seen", "{seen_holder}"},
     {"seen_holder",
      "l.{lock.session_id}, l.{lock.fence}, {seen_expiry}, "
@@ -54,7 +55,7 @@ constexpr named_part key_words[] = {
     {"verified", "{lock.verified_by} = {connection}, {lock.verifies} = {lock.verifies} + 1"},
 };
 
-// Rule 12: before the time is over, holder and fence stay, and an expiry of the row's own ends them.
+// Rule 12: until min_hold is over, holder and fence stay, and the row's own expiry ends them.
 constexpr const char* release_min_hold = R"(
 UPDATE {rows}
 SET
@@ -72,8 +73,8 @@ INSERT INTO {session} (
 VALUES (:session, :ttl + {now}, :ttl, 0, 0, :host, :pid, :label, {now}, {boot})
 )"},
 
-    // Rule 3: never shortens, because two renewals may run in the wrong order; never revives, never against an
-    // operator. beat, so that the row always changes.
+    // Rule 3: never shortens, because two renewals may run in the wrong order. Never revives a session, and never
+    // undoes a revocation. `beat` makes the row always change.
     {statement_id::session_renew, "renew session", R"(
 UPDATE {session}
 SET
@@ -85,7 +86,7 @@ WHERE {session.id} = :session
   {only_primary}
 )"},
 
-    // Rule 2: queues behind a renewal in flight and reads the row again; a renewal that comes later finds none.
+    // Rule 2: waits for a renewal in flight and reads the row again; a later renewal finds no row.
     {statement_id::session_remove_expired, "remove expired session", R"(
 DELETE FROM {session}
 WHERE {session.id} = :session
@@ -97,8 +98,8 @@ DELETE FROM {session}
 WHERE {session.id} = :session
 )"},
 
-    // Rule 12: the session is marked, not the lock's row: it loses what it holds when its expiry passes. A plain
-    // sub-query: it names the holder of this moment, and an operator cannot mean more.
+    // Rule 12: marks the session, not the lock's row, so the session loses all its locks when its expiry passes. The
+    // sub-query takes no lock, because the operator means whoever holds the key at this moment.
     {statement_id::revoke, "revoke", R"(
 UPDATE {session}
 SET {session.revoked} = 1

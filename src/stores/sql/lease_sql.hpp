@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The statements about lock tables that all databases have, each written once. A database gives the words in which its
-/// SQL differs, and has further statements beside these.
+/// The statements about lock tables that all databases share, each written once. A database supplies the words in which
+/// its SQL differs, and may have further statements.
 
 #include <array>
 #include <cstddef>
@@ -31,13 +31,13 @@ enum class statement_id : unsigned char {
   session_remove_expired,
   session_close,
   revoke,  ///< MySQL sends it as text
-  // Of SQLite alone:
+  // Only SQLite:
   latest,
   poll_session,
   count_  // how many there are
 };
 
-/// What they, and statements about rows of the application's, have as parameters, and under which names.
+/// The parameters of these statements and of those about rows of the application.
 enum class parameter : unsigned char {
   key,
   session,
@@ -51,18 +51,18 @@ enum class parameter : unsigned char {
   host,
   pid,
   label,
-  // Of SQLite alone:
+  // Only SQLite:
   now,
   boot,
-  // Of rows of the application's:
+  // For rows of the application:
   owner,
   verified_owner,
   seen_owner,
   seen_verified_owner,
   seen_session,
   expiry,   ///< SQLite: when the grant ends
-  horizon,  ///< SQLite: no expiry of ours can be later
-  id,       ///< the first column of the primary key: "id1"; those after it are the others
+  horizon,  ///< SQLite: the latest expiry that dlock can have written
+  id,       ///< the first column of the primary key, "id1"; the other columns follow
   count_
 };
 constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::id)> parameter_names{
@@ -70,28 +70,28 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(parameter::id)> 
     "holder",       "seen_fence", "ttl",    "host",           "pid",        "label",
     "now",          "boot",       "owner",  "verified_owner", "seen_owner", "seen_verified_owner",
     "seen_session", "expiry",     "horizon"};
-/// Of those, the names that statements about lock tables have.
+/// The names of the parameters of statements about lock tables.
 constexpr auto lock_parameters = std::span(parameter_names).first(static_cast<std::size_t>(parameter::owner));
 
-/// The first of these statements, up to `revoke`, in the order of their ids.
+/// The statements up to `revoke`, in the order of their ids.
 std::vector<statement_source<statement_id>> shared_statements();
-/// The text of such a statement, with placeholders and parameters.
+/// The text of one of them, with placeholders and parameters.
 const char* source_of(statement_id which);
 
-/// What the templates say of a key, in the tables of these names, which must outlive it. `database`, whose lists come
+/// The words of the templates for keys in the tables of `names`, which must outlive it. `database`, whose lists come
 /// first, has the words in which a database's SQL differs:
 /// - {now}: the database's clock, in microseconds
 /// - {next_fence}, {first_fence}: the fence of a grant, from the row's fence or from the floor
-/// - {unverified}: what else a grant sets
+/// - {unverified}: what a grant sets besides
 /// - {only_primary}: a condition that refuses on a replica
-/// - {lock_floor}, {returning}: what a statement that grants ends with
+/// - {lock_floor}, {returning}: the end of a statement that grants
 /// - {greatest}, {if}: functions
 /// - {seen_expiry}: columns of `poll`
-/// - {boot}: for a session's row
-/// - {connection}: a number of the transaction that verifies
+/// - {boot}: the value in a session's row
+/// - {connection}: a number that identifies the transaction that verifies
 dictionary key_dictionary(std::vector<dictionary::word_list> database, const table_names& names);
 
-/// Adds those words, {seen} and {holders} as names, for statements that are not about one key.
+/// Adds those words, {seen} and {holders} to `to`, for statements that are not about one key.
 void add_words(table_names& to, dictionary::word_list database);
 
 }  // namespace dlock::stores::sql

@@ -6,9 +6,9 @@
 namespace dlock::stores::sql {
 namespace {
 
-// "Rule" means those of docs/protocol.md. Each changes rows by itself, in autocommit.
+// The rules are those of docs/protocol.md. Each statement is committed by itself.
 constexpr lock_template templates[] = {
-    // Rule 1: free means that it has no holder, or that the row's own expiry has passed.
+    // Rule 1: a key is free if it has no holder, or the row's own expiry has passed.
     {"take", R"(
 UPDATE {rows}
 SET {granted}
@@ -18,21 +18,21 @@ WHERE {row}
 {returning}
 )"},
 
-    // The key has no row yet. A unique index allows it once.
+    // For a key without a row. A unique index lets only one insert succeed.
     {"insert", R"(
 INSERT INTO {table}
 {first}
 {returning}
 )"},
 
-    // Rule 2: a plain read, which no lock makes wait.
+    // Rule 2: a plain read, which waits for no lock.
     {"poll", R"(
 SELECT {seen}
 FROM {seen_in}
 WHERE {seen_row}
 )"},
 
-    // Rule 2: about the holder and the grant that were seen, never about the present holder.
+    // Rule 2: names the holder and the grant that were seen, never the present holder.
     {"take over", R"(
 UPDATE {rows}
 SET {taken_over}
@@ -42,7 +42,7 @@ WHERE {row}
 {returning}
 )"},
 
-    // Rule 12, renewal::manual: never shortens, never revives.
+    // Rule 12, renewal::manual: never shortens a lease, never revives one.
     {"extend", R"(
 UPDATE {rows}
 SET {extended}
@@ -58,14 +58,14 @@ WHERE {row}
   AND {ours}
 )"},
 
-    // Rule 6: names session and nonce: the attempt, whatever fence it got.
+    // Rule 6: names session and nonce, and so the attempt, whatever fence it got.
     {"cancel", R"(
 {free_row}
 WHERE {row}
   AND {owned}
 )"},
 
-    // Release and take in one. As the release it names the grant, so nobody else can have had the key between.
+    // Releases and takes in one statement. It names the old grant, so nobody else can have had the key in between.
     {"pass on", R"(
 UPDATE {rows}
 SET {granted}
@@ -75,8 +75,8 @@ WHERE {row}
 {returning}
 )"},
 
-    // The count, or what else it sets, always changes, so the row does: on a cluster only that makes the commit meet a
-    // take-over elsewhere.
+    // Sets a value that always changes, because on a cluster only a changed row makes the commit conflict with a
+    // take-over on another node.
     {"verify", R"(
 UPDATE {rows}
 SET {verified}
@@ -84,7 +84,7 @@ WHERE {row}
   AND {ours}
 )"},
 
-    // Of a grant whose reply did not contain it.
+    // For a grant whose reply did not contain its fence.
     {"read a fence", R"(
 SELECT {fence}
 FROM {table}
@@ -92,7 +92,7 @@ WHERE {row}
   AND {owned}
 )"},
 
-    // Whether a transaction has the row locked: an error, if so.
+    // Fails if a transaction has the row locked.
     {"ask for a row", R"(
 SELECT 1
 FROM {table}

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// The statements about locks, each written once. A kind of table is a dictionary, which says what their words mean:
+/// The statements about locks, each written once. Each kind of table has a dictionary, which gives these words:
 ///
-/// - {table}; {rows}: what an UPDATE changes, {table} if nothing else is said
-/// - {row}: the condition that names the lock
-/// - {free}: a take may have it
-/// - {granted}: what a grant sets; {first}: the same of a row that is inserted; {taken_over}: of a take-over, {granted}
-///   if nothing else is said
-/// - {as_seen}: the holder and the grant that a poll has seen; {dead}: that holder is gone
+/// - {table}; {rows}: the table of an UPDATE, by default {table}
+/// - {row}: the condition that selects the lock
+/// - {free}: the condition of a take
+/// - {granted}: what a grant sets; {first}: the values of an inserted row; {taken_over}: what a take-over sets, by
+///   default {granted}
+/// - {as_seen}: the row has the holder and the grant that a poll has seen; {dead}: that holder is gone
 /// - {owned}: the row names this attempt; {ours}: it names this grant
-/// - {freed}: what a release sets; {free_row}: what it does, an UPDATE that sets {freed} if nothing else is said
+/// - {freed}: what a release sets; {free_row}: the statement of a release, by default an UPDATE that sets {freed}
 /// - {extended}: what an extension sets; {in_time}: the lease has not ended
-/// - {seen}: the columns of a poll; {seen_in}, {seen_row}: its tables, and {row} there
-/// - {verified}: what verify() sets, in a transaction of the application's; {fence}
-/// - {only_primary}, {returning}: what a statement that grants ends with; nothing if nothing else is said
+/// - {seen}: the columns of a poll; {seen_in}, {seen_row}: its tables, and {row} in them
+/// - {verified}: what verify() sets, in a transaction of the application; {fence}
+/// - {only_primary}, {returning}: the end of a statement that grants, by default nothing
 
 #include <string_view>
 
@@ -44,7 +44,7 @@ struct lock_template {
 /// With placeholders and parameters.
 const lock_template& template_of(lock_statement which) noexcept;
 
-/// Words that most kinds of tables do not say.
+/// The defaults of words.
 dictionary::word_list common_words() noexcept;
 
 }  // namespace dlock::stores::sql

@@ -10,7 +10,7 @@ namespace {
 bool begins_name(char c) noexcept { return c >= 'a' && c <= 'z'; }
 bool continues_name(char c) noexcept { return begins_name(c) || (c >= '0' && c <= '9') || c == '_'; }
 
-/// Where the quoted text that begins at `at` ends. A quotation mark inside is doubled, which reads like two texts.
+/// Where the quoted text that begins at `at` ends. A doubled quotation mark inside reads as the border of two texts.
 std::size_t end_of_quoted(std::string_view sql, std::size_t at) noexcept {
   const auto end = sql.find(sql[at], at + 1);
   return end == std::string_view::npos ? sql.size() : end + 1;
@@ -18,7 +18,7 @@ std::size_t end_of_quoted(std::string_view sql, std::size_t at) noexcept {
 
 bool quotes(char c) noexcept { return c == '\'' || c == '"' || c == '`'; }
 
-/// Calls text(part) for what is no parameter, and parameter(name) for each one, in their order.
+/// Calls parameter(name) for each parameter and text(part) for the text between them, in their order.
 template <class Text, class Parameter>
 void read_parts(std::string_view sql, Text&& text, Parameter&& parameter) {
   std::size_t begin = 0;
@@ -50,7 +50,7 @@ void expect_used(std::string_view sql, const char* kind, const Values& values, c
       fmt::format("dlock: SQL '{}' does not use the {} '{}'", sql, kind, (values.begin() + unused)->name));
 }
 
-/// Calls value(v) for the value of each parameter; each must be there and each must be used.
+/// Calls value(v) for the value of each parameter. Each parameter must have a value, and each value must be used.
 template <class Values, class Text, class Value>
 void put_values(std::string_view sql, const Values& values, Text&& text, Value&& value) {
   std::vector<bool> used(values.size());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// SQL as the sources have it: raw strings with one clause a line, {placeholders} for names of tables and columns, and
-/// parameters by name (":key"). What is here makes of it what a client library wants: once, when a store is made, or
-/// where the values stand in the text.
+/// The sources have SQL as raw strings with one clause a line, {placeholders} for names of tables and columns, and
+/// named parameters (":key"). These functions convert it to the form that a client library expects, once, when a store
+/// is made, or write the values into the text.
 
 #include <fmt/format.h>
 
@@ -23,25 +23,25 @@
 
 namespace dlock::stores::sql {
 
-/// A text by name: of a placeholder, or for a parameter.
+/// The text of a placeholder or parameter.
 struct named_part {
   std::string_view name;
   std::string_view text;
 };
 
-/// Puts names of tables and columns in place of {lock}, {lock.fence} ..., and these parts, which are not expanded
-/// again. Throws std::logic_error, which names it, for a placeholder that is not known and for a part that is not used.
+/// Replaces {lock}, {lock.fence}, ... by names of tables and columns, and other placeholders by `parts`, which are not
+/// expanded again. Throws std::logic_error for an unknown placeholder or an unused part, and names it.
 std::string expand(const table_names& names, std::string_view sql, std::initializer_list<named_part> parts);
-/// The same with what `text_of` gives for a placeholder; nullopt: it is not known.
+/// Replaces each placeholder by what `text_of` returns; nullopt means that it is unknown.
 std::string expand(std::string_view sql, const std::function<std::optional<std::string>(std::string_view)>& text_of);
-/// The same with these parts alone; a part that is not used may be there.
+/// Replaces placeholders by these parts alone, some of which may be unused.
 std::string expand_any(std::string_view sql, std::initializer_list<named_part> parts);
 
-/// With one blank for each run of blanks and line ends, and none at its ends. Quoted texts stay as they are.
+/// Replaces each run of blanks and line ends by one blank, and removes those at both ends. Keeps quoted texts.
 std::string in_one_line(std::string_view sql);
 
-/// What placeholders stand for: values, which are put in as they are, and words, whose texts may use other words. A
-/// kind of table is a dictionary; a statement is written once, as a template. Immutable after it is filled.
+/// The meanings of placeholders: values, which are inserted unchanged, and words, whose texts may use other words. Each
+/// kind of table has a dictionary; each statement is one template. Immutable after it is filled.
 class dictionary {
  public:
   using word_list = std::span<const named_part>;
@@ -51,14 +51,14 @@ class dictionary {
   explicit dictionary(std::vector<word_list> words, const table_names* names = nullptr)
       : words_(std::move(words)), names_(names) {}
 
-  /// Hides a word of that name, and replaces a value.
+  /// Sets a value. It hides a word of that name.
   dictionary& set(std::string_view name, std::string value);
-  /// A list that comes before the others.
+  /// Adds a list before the others.
   dictionary& prefer(word_list words);
   bool knows(std::string_view name) const { return find(name).has_value(); }
-  /// Throws std::logic_error, which names it, for a placeholder that is not known.
+  /// Throws std::logic_error for an unknown placeholder, and names it.
   std::string expand(std::string_view text) const;
-  /// Likewise, in one line.
+  /// Expands the text, and puts it in one line.
   std::string fill(std::string_view text) const { return in_one_line(expand(text)); }
 
  private:
@@ -71,7 +71,7 @@ class dictionary {
 
 // ---- names of tables and columns ------------------------------------------------------------------------------------
 
-/// The last part of a name such as `db`.`order`, without its quotation marks; and the way back.
+/// The last part of a name such as `db`.`order`, without its quotation marks; and the reverse.
 std::string bare_name(std::string_view name, char quote);
 std::string quoted_name(std::string_view name, char quote);
 
@@ -79,23 +79,23 @@ std::string quoted_name(std::string_view name, char quote);
 
 /// How a database wants its parameters marked.
 enum class marker {
-  question,  ///< a '?' for each time that a parameter is used: MySQL
-  name,      ///< as they are; a name used twice is one parameter: SQLite
+  question,  ///< MySQL: a '?' for each use of a parameter
+  name,      ///< SQLite: the name; a name used twice is one parameter
 };
 
-/// A statement of a store, and which parameters it has.
+/// A statement of a store, and its parameters.
 struct statement_text {
   std::string sql{};
-  std::vector<std::size_t> parameters{};  ///< in the order of the markers: their places in the list of known names
+  std::vector<std::size_t> parameters{};  ///< for each marker the parameter's index in the list of known names
   const char* name = "";                  ///< for messages
 };
 
-/// Finds the parameters of a statement whose names of tables are expanded. Throws std::logic_error, which names
-/// statement and parameter, for one that is not among `known`.
+/// Finds the parameters of a statement whose placeholders are expanded. Throws std::logic_error for a parameter that is
+/// not among `known`, and names it and the statement.
 statement_text find_parameters(const char* name, std::string_view sql, std::span<const std::string_view> known,
                                marker marker);
 
-/// Throws std::logic_error, which names it, if there is a parameter that no statement has.
+/// Throws std::logic_error if no statement uses a parameter, and names it.
 void expect_all_used(std::span<const statement_text> statements, std::span<const std::string_view> known);
 
 template <class Id>
@@ -105,8 +105,8 @@ struct statement_source {
   const char* sql;
 };
 
-/// All statements of a store, to be found by their ids: those of these lists, one after the other. Throws
-/// std::logic_error as the functions above do, and if the sources are not in the order of their ids.
+/// The statements of these lists, one after the other, indexed by their ids. Throws std::logic_error as the functions
+/// above do, and if the sources are not in the order of their ids.
 template <class Id>
 std::vector<statement_text> make_statements(std::initializer_list<std::span<const statement_source<Id>>> lists,
                                             const dictionary& words, std::span<const std::string_view> parameters,
@@ -126,22 +126,21 @@ std::vector<statement_text> make_statements(std::initializer_list<std::span<cons
 
 // ---- statements whose values stand in the text ---------------------------------------------------------------------
 
-/// The text with these for its parameters. Throws std::logic_error, which names it, for a parameter without a value and
-/// for a value without a parameter.
+/// Replaces the parameters by these values. Throws std::logic_error for a parameter without a value or a value without
+/// a parameter, and names it.
 std::string write_values(std::string_view sql, std::span<const named_part> values);
 inline std::string write_values(std::string_view sql, std::initializer_list<named_part> values) {
   return write_values(sql, std::span(values.begin(), values.size()));
 }
 
-/// A value of a statement for a transaction of the application's.
+/// A value of a statement for a transaction of the application.
 struct named_value {
   std::string name;
   verification::parameter value;
   std::string literal{};
 };
 
-/// Such a statement in both forms at once: with markers ('?') and parameters, and as one text. Throws as write_values()
-/// does.
+/// Makes both forms of such a statement: with markers ('?') and parameters, and as one text. Throws as write_values().
 verification with_values(std::string_view sql, std::span<const named_value> values);
 
 }  // namespace dlock::stores::sql

@@ -7,7 +7,7 @@
 namespace dlock::stores::sql {
 namespace {
 
-/// How long another program's lock lasts that has no end: longer than anybody waits.
+/// The remaining time reported for another program's lock without an expiry: longer than any waiter pauses.
 constexpr microseconds no_end = std::chrono::hours{1};
 
 }  // namespace
@@ -37,7 +37,7 @@ dlock::seen holder_of(const polled_row& row, const row_table& table, tables_id t
   if (!owner) {
     now.holder = foreign_owner;
     now.who = row_holder::describe_foreign(row.owner);
-    // Nothing tells whether that program lives: a lock of its without an expiry is its own for ever.
+    // Another program's lock without an expiry never ends, because nothing shows whether that program is alive.
     if (row.kept) {
       now.expired = false;
       now.remaining = no_end;

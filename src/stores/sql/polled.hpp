@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What a poll of a key or of a row has read, and the holder that it shows: the same for all databases.
+/// The result of a poll of a key or of a row, the same for all databases.
 
 #include <cstdint>
 #include <string_view>
@@ -14,11 +14,11 @@
 namespace dlock::stores::sql {
 
 struct polled_key {
-  id128 holder{};  ///< zero: nobody
+  id128 holder{};  ///< zero if it is free
   std::uint64_t fence = 0;
-  bool kept = false;           ///< by its session: the row has no expiry
-  bool gone = false;           ///< there is no such session
-  std::int64_t remaining = 0;  ///< microseconds, negative: it has expired
+  bool kept = false;           ///< its session keeps it: the row has no expiry
+  bool gone = false;           ///< its session does not exist
+  std::int64_t remaining = 0;  ///< in microseconds; negative if it has expired
   std::string_view host{};
   std::int64_t pid = 0;
   std::string_view label{};
@@ -27,7 +27,7 @@ struct polled_key {
 dlock::seen holder_of(const polled_key& row);
 
 struct polled_row {
-  std::string_view owner{};  ///< empty: nobody
+  std::string_view owner{};  ///< empty if it is free
   std::uint64_t fence = 0;
   bool kept = false;
   bool gone = false;
@@ -36,7 +36,7 @@ struct polled_row {
   std::int64_t pid = 0;
   std::string_view label{};
 };
-/// `tables`: those whose sessions are ours.
+/// `tables` is the id of our lock tables.
 dlock::seen holder_of(const polled_row& row, const row_table& table, tables_id tables);
 
 }  // namespace dlock::stores::sql

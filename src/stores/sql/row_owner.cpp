@@ -15,16 +15,16 @@ namespace {
 
 constexpr std::size_t session_digits = 32;
 constexpr std::size_t plain_size = session_digits + 1 + 16;
-// One letter case: the column's collation may not tell 'a' from 'A'.
+// Only small letters, because the column's collation may not tell 'a' from 'A'.
 constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuv";
 
-/// Of hexadecimal digits as we write them.
+/// Reads hexadecimal digits as dlock writes them.
 bool read_hex(std::string_view text, std::uint64_t& number) noexcept {
   return text.find_first_not_of(digits.substr(0, 16)) == std::string_view::npos &&
          std::from_chars(text.data(), text.data() + text.size(), number, 16).ec == std::errc{};
 }
 
-/// "<session>/" of a text that has the size for it.
+/// Reads "<session>/" from a text that is long enough.
 bool read_session(std::string_view text, id128& session) noexcept {
   if (text.size() != plain_size || text.find_first_not_of(digits.substr(0, 16)) != session_digits) return false;
   const auto read = id128::parse(text.substr(0, session_digits));

@@ -9,7 +9,7 @@
 namespace dlock::stores::sql {
 namespace {
 
-// "Rule" means those of docs/protocol.md.
+// The rules are those of docs/protocol.md.
 
 constexpr const char* sees = R"(
 SELECT 1
@@ -18,7 +18,7 @@ WHERE {row}
   AND {ours}
 )";
 
-// {row} says that the rows are free, too: other columns' names must be those of one table, these may be of several.
+// {row} includes the condition that the rows are free, because only its columns may be qualified by several tables.
 constexpr const char* claim = R"(
 UPDATE {table}
 SET {granted}
@@ -35,8 +35,7 @@ constexpr named_part shared_words[] = {
     {"owned", "{owner} IN ({me}, {verified_me})"},
     {"ours", "{owned}"},
     {"extended", "{expires_at} = {greatest}({expires_at}, {expiry})"},
-    // An update that changes nothing would not be part of what a cluster certifies, so the owner's text goes to and
-    // fro.
+    // A cluster does not certify an update that changes nothing, so the owner's text alternates between its two forms.
     {"verified", "{owner} = {if}({owner} = {me}, {verified_me}, {me})"},
 };
 
@@ -56,7 +55,7 @@ constexpr named_part by_session_words[] = {
      "(SELECT 1 FROM {session} s WHERE s.{session.id} = :seen_session)))"},
 };
 
-// Of another program, which has no session: only its expiry ends its lock.
+// For another program's lock, which has no session, so that only its expiry ends it.
 constexpr named_part foreign_words[] = {
     {"as_seen", "{owner} <> '' AND {fence} = :fence"},
     {"dead", "{expired}"},
@@ -71,7 +70,7 @@ row_statement statement_for(const request& asked) noexcept {
     case verb::pass_on:
     case verb::poll: break;
     case verb::take_over:
-      // Nobody can say whether another program lives.
+      // Nothing shows whether another program is alive.
       return asked.expected->holder == foreign_owner ? row_statement::take_over_foreign : row_statement::take_over;
     case verb::extend: return row_statement::extend;
     case verb::release: return row_statement::release;
@@ -191,7 +190,7 @@ verification about_row(const request& grant, std::string_view text, const row_ho
 
 namespace {
 
-/// What follows the name of that column in an ALTER TABLE of the file, which has one column in a line.
+/// The column's definition after its name in an ALTER TABLE of the file, which has one column in a line.
 std::string_view type_of(std::string_view file, std::string_view column) {
   const auto name = file.find(column);
   if (name == std::string_view::npos) throw std::logic_error("a file of sql/ lacks the column " + std::string(column));
@@ -206,7 +205,7 @@ std::vector<std::string> added_columns(const lock_column_files& files, const row
   const bool column = by_column(table);
   const auto own = column ? files.by_column : files.by_session;
   std::vector<std::string> all;
-  // A program that has mapped the owner's column itself says whether it may be null.
+  // A program that has mapped the owner's column itself has decided whether it may be null.
   const auto as_declared = table.owner_not_null ? files.by_column : files.by_session;
   const auto declared = type_of(as_declared, "lock_owner");
   const auto type = type_of(own, "lock_owner");

@@ -13,14 +13,14 @@
 
 namespace dlock::stores::sql {
 
-/// The prepared statements of one connection about the application's tables: those of the tables used last. `Prepared`
-/// is what the database's driver makes of a statement_text, which it keeps.
+/// A connection's prepared statements about the application's tables that it used last. `Prepared` is the database
+/// driver's prepared statement, which keeps its statement_text.
 template <class Prepared>
 class row_statements {
  public:
   static constexpr std::size_t most_tables = 16;
 
-  /// `make_text` makes the text of a statement that is not there yet. What is returned is valid until the next call.
+  /// `make_text` makes the text of a statement that was not prepared yet. The reference is valid until the next call.
   template <class MakeText>
   Prepared& of(const std::shared_ptr<const row_table>& table, row_statement which, MakeText&& make_text) {
     auto& all = used_last_first_;
@@ -38,7 +38,7 @@ class row_statements {
 
  private:
   struct table_statements {
-    std::shared_ptr<const row_table> table{};  // kept, so that no other can come to its address
+    std::shared_ptr<const row_table> table{};  // kept alive, so that no other table gets its address
     std::array<std::optional<Prepared>, row_statement_count> statements{};
   };
   std::list<table_statements> used_last_first_;

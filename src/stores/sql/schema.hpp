@@ -13,12 +13,12 @@ namespace dlock::stores::sql {
 
 /// The parameter schema= of a store's URL.
 enum class schema_mode {
-  create,  ///< make the tables, or bring them to this version
-  verify,  ///< they must be there, in this version
-  none,    ///< don't look
+  create,  ///< creates the tables, or migrates them to this version
+  verify,  ///< requires that they exist in this version
+  none,    ///< checks nothing
 };
 
-/// What a store's URL says of its lock tables.
+/// The parameters of a store's URL about its lock tables.
 struct lock_table_settings {
   schema_mode schema = schema_mode::create;
   std::string prefix{};
@@ -28,7 +28,7 @@ struct lock_table_settings {
   static lock_table_settings take(store_url& url);
 };
 
-/// What the URL of a server or file with lock tables says.
+/// The parameters of the URL of a server or file with lock tables.
 template <class Server>
 struct lease_settings : Server, lock_table_settings {
   /// Throws std::invalid_argument naming the parameter and its value.
@@ -39,29 +39,29 @@ struct lease_settings : Server, lock_table_settings {
   }
 };
 
-/// Takes wake=, "on" or "off". Throws likewise.
+/// Takes wake=, which is "on" or "off". Throws as take().
 bool take_wake(store_url& url, bool fallback);
 
-/// Of the tables that sql/schema-*.sql has, and the mapped classes in odb/ (model_version.hpp).
+/// The version of the tables in sql/schema-*.sql and of the mapped classes in odb/ (model_version.hpp).
 inline constexpr std::uint64_t schema_version = 1;
 
-/// How far the tables are, as the version table says it.
+/// The version of the existing tables, from the version table.
 struct written_version {
-  std::uint64_t version = 0;  ///< 0: there are none
+  std::uint64_t version = 0;  ///< 0 if there are no tables
   bool migrating = false;
 };
 
-/// Whether the tables are to be made now: `mode` says create, and they are not there. Throws store_error if they are
-/// not as `mode` and this program need them: missing, older, newer, half migrated. `name` is the store's, for messages.
+/// Returns whether to create the tables now: they are missing, and `mode` is create. Throws store_error if `mode` or
+/// this program does not allow their state: missing, older, newer, half migrated. `name` is the store's, for messages.
 bool must_make_tables(schema_mode mode, const table_names& names, const std::string& name,
                       const written_version& there);
 
-/// The CREATE TABLE statements of a file in sql/, in its order, for the tables of `names`. Each is harmless where its
-/// table is there already.
+/// The CREATE TABLE statements of a file in sql/, in its order, for the tables of `names`. Each does nothing if its
+/// table exists.
 std::vector<std::string> create_statements(std::string_view file, const table_names& names);
 
-/// Where tables have lost their floor, a new one is so much above the fences that are still there: no one knows how
-/// high those were that clean-up has deleted.
+/// If the tables have lost their floor, the new one is this much above the highest fence that is left, because clean-up
+/// may have deleted rows with higher ones.
 inline constexpr int above_lost_floor = 1'000'000;
 
 }  // namespace dlock::stores::sql

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-/// What a database's driver offers to the code above it, which is the same for all databases: a text with values is
-/// read or changes rows, and several changes may become one commit.
+/// The interface of a database's driver for the code that is the same for all databases: it runs a text with values
+/// that reads or changes rows, and may combine several changes into one commit.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace dlock::stores::sql {
 
 // ---- values in ------------------------------------------------------------------------------------------------------
 
-/// Text and bytes are not copied: they must outlive the call.
+/// Does not copy text or bytes, which must outlive the call.
 struct sql_bytes {
   std::string_view value{};
 };
@@ -38,8 +38,8 @@ struct sql_parameter {
   sql_value value{};
 };
 
-/// All parameters of a text, in any order. Each must occur in the text. A text may have further parameters that the
-/// driver knows: SQLite's clock is :now, and its boot is :boot.
+/// The values of a text's parameters, in any order. Each must occur in the text. The driver may set further parameters
+/// itself: SQLite's :now is its clock, and :boot the boot.
 class sql_values {
  public:
   sql_values() = default;
@@ -58,14 +58,14 @@ class sql_values {
 struct sql_text {
   std::string sql;    ///< one line; names of tables are expanded, parameters have names
   const char* doing;  ///< for messages: "list holders"
-  /// What the statement does about a row that another transaction has locked. `avoid`: a server that can be asked by
-  /// the same statement fails it at once, with fault::contended.
+  /// What the statement does about a row that another transaction has locked. With `avoid` a server that supports it
+  /// fails the statement at once, with fault::contended.
   row_wait if_locked = row_wait::accept;
 };
 
 // ---- rows out -------------------------------------------------------------------------------------------------------
 
-/// A row of a result. Columns count from 0. A column that is NULL reads as 0, as an empty text and as the id of zeros.
+/// A row of a result. Columns count from 0. NULL reads as 0, as an empty text and as the id of zeros.
 class sql_row {
  public:
   using cell = std::variant<std::monostate /* NULL */, std::int64_t, std::uint64_t, std::string>;
@@ -76,7 +76,7 @@ class sql_row {
   void add(cell value) { cells_.push_back(std::move(value)); }
 
   bool null(std::size_t column) const { return cells_.at(column).index() == 0; }
-  /// A number; of a text, the one that it begins with.
+  /// A number. A text counts as the number that it begins with.
   std::int64_t integer(std::size_t column) const;
   std::uint64_t natural(std::size_t column) const;
   bool truth(std::size_t column) const { return integer(column) != 0; }
@@ -96,14 +96,14 @@ using sql_rows = std::vector<sql_row>;
 
 // ---- the connection -------------------------------------------------------------------------------------------------
 
-/// What a change does where another transaction has locked what it needs.
+/// What a change does if another transaction has locked the row.
 enum class row_locks : std::uint8_t {
-  of_file,     ///< there is one lock for all rows, for which each change waits
-  refused,     ///< row_wait::avoid fails the change at once, with fault::contended
-  waited_for,  ///< it waits for the row, whatever it says: only SELECT ... FOR UPDATE can ask before
+  of_file,     ///< the database has one lock for all rows, for which each change waits
+  refused,     ///< with row_wait::avoid the change fails at once, with fault::contended
+  waited_for,  ///< it waits even with row_wait::avoid; only SELECT ... FOR UPDATE can check before
 };
 
-/// Refers to a function of the caller, which must outlive the call and no more.
+/// Refers to a function of the caller, which must outlive the call.
 class body_ref {
  public:
   template <class Function>
@@ -116,28 +116,28 @@ class body_ref {
   reply (*call_)(void*);
 };
 
-/// A connection to a database. It knows no table.
+/// A connection to a database, for any statement.
 class sql_connection : public connection {
  public:
   virtual row_locks locks() const noexcept = 0;
 
-  /// Runs a text that reads: yes, and all its rows, or how it failed. Rows of a try that failed do not count. Throws
-  /// std::bad_alloc, and std::logic_error for a parameter without a value.
+  /// Runs a text that reads. Returns yes and all its rows, or how it failed; rows of a failed attempt do not count.
+  /// Throws std::bad_alloc, and std::logic_error for a parameter without a value.
   virtual reply read(const sql_text& statement, sql_values values, sql_rows& rows) = 0;
-  /// Runs a text that changes rows: no if it changed none. reply::fence: the number that it made known, LAST_INSERT_ID
-  /// or the first column of RETURNING. Throws likewise.
+  /// Runs a text that changes rows, and returns no if it changed none. reply::fence is the number that it returned:
+  /// LAST_INSERT_ID or the first column of RETURNING. Throws as read().
   virtual reply change(const sql_text& statement, sql_values values) = 0;
 
-  /// Runs a body of several changes. Where each commit costs a sync of the disk, they are one transaction: it is
-  /// committed if the body answers yes, and otherwise the body's changes are undone. Elsewhere each change stands for
-  /// itself, so that no row stays locked between them: the body must be right in both cases. Not to be nested.
+  /// Runs a body of several changes. Where each commit costs a sync of the disk, they are one transaction, committed if
+  /// the body returns yes and rolled back otherwise. Elsewhere each change is committed by itself, so that no row stays
+  /// locked in between. The body must be correct in both cases. Must not be nested.
   virtual reply transact(body_ref changes) = 0;
 
-  /// Calls the body of a verb if the connection may be used, and turns what the body throws into a reply.
+  /// Calls the body of a verb if the connection may be used, and turns its exceptions into a reply.
   virtual reply attempt(const char* doing, body_ref verb) noexcept = 0;
 };
 
-/// sql_connection::attempt() on a connection as the engine gives it; the body gets it as what it is.
+/// sql_connection::attempt() on a connection of the engine, which the body gets with its own type.
 template <class Connection = sql_connection, class Body>
 reply attempt(connection& on, const char* doing, Body&& body) noexcept {
   auto& with = static_cast<Connection&>(on);
@@ -147,8 +147,8 @@ reply attempt(connection& on, const char* doing, Body&& body) noexcept {
 
 // ---- for drivers that send values inside the text -------------------------------------------------------------------
 
-/// The text with `literal(value)` in place of each parameter. Throws std::logic_error, which names it, for a parameter
-/// without a value and for a value without a parameter.
+/// Replaces each parameter by `literal(value)`. Throws std::logic_error for a parameter without a value or a value
+/// without a parameter, and names it.
 std::string write_out(std::string_view sql, sql_values values, std::string (*literal)(const sql_value& value));
 
 }  // namespace dlock::stores::sql

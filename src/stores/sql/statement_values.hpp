@@ -12,23 +12,23 @@
 
 namespace dlock::stores::sql {
 
-/// The values of the parameters (sql::parameter) of one statement about the lock tables, or about a row of the
-/// application's. What they refer to must outlive the statement's execution.
+/// The values of the parameters (sql::parameter) of one statement about the lock tables or a row of the application.
+/// They must outlive the statement's execution.
 struct statement_values {
   std::string_view key{};
   id128 session{};
   std::uint64_t nonce = 0;
   std::uint64_t fence = 0;
   std::int64_t own_ttl = 0;
-  bool no_own_ttl = false;  ///< NULL instead: kept by the session
+  bool no_own_ttl = false;  ///< the session keeps the lease: own_ttl is NULL
   std::int64_t min_hold = 0;
-  id128 holder{};  ///< that was seen
+  id128 holder{};  ///< the holder that was seen
   std::uint64_t seen_fence = 0;
   std::int64_t ttl = 0;
   std::string_view host{};
   std::int64_t pid = 0;
   std::string_view label{};
-  // Of rows:
+  // For rows:
   const row_id* row = nullptr;
   std::string_view owner{};
   std::string_view verified_owner{};
@@ -36,7 +36,7 @@ struct statement_values {
   std::string_view seen_verified_owner{};
 };
 
-/// Those of a request.
+/// The values of a request.
 class request_values {
  public:
   /// `asked` must outlive it.
@@ -47,7 +47,7 @@ class request_values {
   operator const statement_values&() const noexcept { return values_; }
 
  private:
-  /// A holder's text, and behind it the mark of one that was verified.
+  /// A holder's text followed by the mark of verify().
   struct owner_text {
     std::array<char, row_holder::size + 1> characters{};
 

@@ -15,30 +15,29 @@ namespace dlock::stores::sql {
 class table_names {
  public:
   static constexpr std::string_view default_prefix = "dlock_";
-  /// What the version table calls the set of our tables: the program may have tables of its own in it.
+  /// The name of our tables in the version table, which may also have versions of the program's own tables.
   static constexpr const char* schema = "dlock";
 
   /// Throws std::invalid_argument unless the prefix is 1 to 40 letters, digits or underscores. `quote` is the
   /// database's quotation mark.
   table_names(std::string prefix, char quote);
 
-  /// {table} and {table.<column>}.
+  /// Adds {table} and {table.<column>}.
   void add_table(const std::string& table, std::initializer_list<std::string_view> columns);
   void add_text(const std::string& placeholder, std::string text);
 
   const std::string& prefix() const noexcept { return prefix_; }
-  /// A table's name without quotation marks, e.g. for information_schema.
+  /// A table's name without quotation marks, for example for information_schema.
   std::string table(std::string_view name) const { return prefix_ + std::string(name); }
   std::string quoted_table(std::string_view name) const;
 
-  /// Replaces {lock}, {lock.fence}, ... Throws std::logic_error for one that is not known.
+  /// Replaces {lock}, {lock.fence}, ... Throws std::logic_error for an unknown placeholder.
   std::string expand(std::string_view sql) const;
-  /// Null if it is not known.
+  /// Returns null for an unknown placeholder.
   const std::string* find(std::string_view placeholder) const;
   /// All placeholders.
   const std::map<std::string, std::string, std::less<>>& all() const noexcept { return texts_; }
-  /// Puts the prefix in place of the default one in a statement of the schema, and makes the creation of a table
-  /// harmless where it is there already.
+  /// Replaces the default prefix in a statement of the schema, and adds IF NOT EXISTS to CREATE TABLE.
   std::string adapt(std::string_view statement) const;
 
  private:

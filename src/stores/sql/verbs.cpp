@@ -27,9 +27,9 @@ constexpr bool grants(verb action) noexcept {
   return fmt::format("a row of {}: a lock that its column {} keeps needs an expiry", table.table, table.expires_at);
 }
 
-/// What a request about a row is answered without a statement.
+/// The reply to a request about a row that needs no statement.
 std::optional<reply> not_of_rows(const verb_connection& on, verb action) {
-  // Rows are the application's: none is made by being locked.
+  // Rows belong to the application, so locking never creates one.
   if (action == verb::insert) return reply{.result = outcome::absent};
   if (action == verb::pass_on) return on.refuse("no such verb");
   return std::nullopt;
@@ -62,7 +62,7 @@ statement_id statement_of(const request& asked) noexcept {
 reply check_grant(verb_connection& on, const request& asked, reply answer) {
   const bool inserts = asked.action == verb::insert;
   if (answer.result == outcome::yes) {
-    // Its value means something only if the condition held.
+    // The fence is valid only if the condition held.
     if (answer.fence == 0) on.read_fence(asked, answer);
   } else if (answer.result == outcome::no && inserts) {
     return on.refuse(
