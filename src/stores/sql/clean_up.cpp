@@ -248,7 +248,7 @@ class cleanup_step {
     if (!at_.end) at_.end = find_end();
     auto end = *at_.end;
     auto found = find_idle(end);
-    if (found.size() == 2 * limit_) end = found.back().key;
+    if (found.size() == most_found()) end = found.back().key;
     clean_keys(std::move(found), end);
     if (!at_.dead.empty()) note_holders(end);
     if (end == *at_.end) at_.end.reset();
@@ -270,11 +270,13 @@ class cleanup_step {
     return read(statement.to_a_key, values);
   }
 
-  /// Finds twice as many as may be deleted, because some may be locked.
+  /// Twice as many as may be deleted where some may be locked.
+  std::size_t most_found() const noexcept { return on_.locks() == row_locks::of_file ? limit_ : 2 * limit_; }
+
   std::vector<unused_key> find_idle(const std::string& end) {
     std::vector<unused_key> found;
     if (idle_ <= 0) return found;
-    const auto most = std::uint64_t{std::min<std::size_t>(2 * limit_, window)};
+    const auto most = std::uint64_t{std::min(most_found(), window)};
     for (const auto& row : read_window(texts_.idle_keys, end, {{"idle", idle_}, {"most", most}})) {
       found.push_back({std::string(row.text(0)), row.id(1), row.natural(2), row.truth(3)});
     }

@@ -137,8 +137,10 @@ reply sqlite_connection::read(const sql::sql_text& statement, sql::sql_values va
     bind_all(to, values, now, file_->boot);
   };
   const auto row = [&](const sqlite_statement& shown) {
-    auto& added = rows.emplace_back();
-    for (int i = 0; i != shown.columns(); ++i) added.add(cell_of(shown, i));
+    std::vector<sql::sql_row::cell> cells;
+    cells.reserve(static_cast<std::size_t>(shown.columns()));
+    for (int i = 0; i != shown.columns(); ++i) cells.push_back(cell_of(shown, i));
+    rows.emplace_back(std::move(cells));
   };
   const int code = run(prepared, statement.sql, retry, bind, row);
   return code == SQLITE_DONE ? reply{.result = outcome::yes} : refused(code, false);
