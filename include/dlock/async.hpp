@@ -15,7 +15,8 @@
 /// All handlers of a service are called on one thread of the service, which serves nothing else but the observer's
 /// events of such calls. So a handler that blocks keeps other handlers waiting, but nothing else: no renewal, no lease,
 /// no other thread. What a handler throws is caught, counted and reported to the observer (handler_failed). It may call
-/// dlock; release() in it takes a round trip, async_release() none.
+/// dlock; release() in it takes a round trip, async_release() none. It may close its service by close(0ms), but not
+/// wait for the end of the service or destroy it (lock_service.hpp).
 ///
 /// Owner: that of the innermost owner_scope in force at the call, else a new owner for each call. So two such calls
 /// exclude each other, whichever thread makes them, and a blocking call does not re-enter what such a call got.

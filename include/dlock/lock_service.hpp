@@ -42,6 +42,9 @@ class lock_service : private detail::wrong_calls {
   /// Calls close(service_options::close_limit), unless everything held is held by calls of this thread. Leases still
   /// held then stay valid, renewed and releasable. The observer gets what the destructor waits for and what stays held
   /// (still_held).
+  /// Precondition: this thread does not run a handler, an observer or a callback on a lost token of this service, for
+  /// which the destructor would wait; otherwise std::terminate, with a text that says so. close(0ms) may be called
+  /// there.
   ~lock_service();
   lock_service(const lock_service&) = delete;
   lock_service& operator=(const lock_service&) = delete;
@@ -151,11 +154,13 @@ class lock_service : private detail::wrong_calls {
   /// No new acquires from now on (lock_refused(closed), waiters too), except for those that the database is granting
   /// just now. Waits up to `limit`, at most wait_forever, until leases are released and handlers called. Returns the
   /// keys still held; they stay renewed until they are released.
-  /// Errors: std::invalid_argument, a negative limit.
+  /// Errors: std::invalid_argument, a negative limit; std::logic_error, a limit above 0 in a handler, an observer or a
+  /// callback on a lost token of this service, for which it would wait.
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// The same, but then revokes what is still held (loss_reason::closed): notifies the holders, waits for the greatest
   /// of their margins, and frees the keys, in 1 s and release_limit more at most. A later grant of the
   /// database is given back, and its caller gets lock_refused(closed). Returns those keys.
+  /// Errors: as close(limit), with any limit.
   std::vector<std::string> close(std::chrono::milliseconds limit, release_all_t tag);
 
   /// How often something happened since the service was made; also without an observer.

@@ -64,6 +64,7 @@ inline constexpr auto event_kinds = [] {
 /// Gets everything that a service does. Exceptions from on() are caught and counted, they change nothing. Called
 /// without dlock's internal locks held, so it may call back. A slow observer slows callers, handlers and the reports of
 /// losses down, never renewals.
+/// Precondition: on() does not destroy its service, nor wait for its end (lock_service.hpp).
 /// Thread safety: on() is called on the caller's thread for what a call did, on one thread of the service for what
 /// asynchronous calls did, on another one for what happened by itself (losses, renewals, background work).
 class observer {

@@ -183,6 +183,7 @@ std::vector<std::string> lock_service::close(std::chrono::milliseconds limit) {
 
 std::vector<std::string> lock_service::close(std::chrono::milliseconds limit, release_all_t /*tag*/) {
   core_->refuse_if_forked();
+  core_->must_not_wait_for_itself("close(release_all): called");
   auto remaining = core_->close(close_limit(limit));
   core_->revoke_all();
   return remaining;

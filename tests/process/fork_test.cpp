@@ -3,7 +3,11 @@
 // A forked child owns nothing of its parent's. Not for the thread sanitizer, which does not follow forks of a process
 // with threads.
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <string>
 
 #include "dlock/distributed_mutex.hpp"
 #include "service/async_fixture.hpp"
@@ -210,4 +214,62 @@ TEST_CASE_METHOD(async_fixture, "fork: the child can't call, and is told nothing
   settle();
   CHECK(mine.over());
   CHECK(mine.held());
+}
+
+// ---- a service that its own code destroys ---------------------------------------------------------------------------
+
+namespace {
+
+/// What a child writes to standard error until it dies by std::terminate; empty if it ends otherwise.
+template <class Body>
+std::string last_words(Body body) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDERR_FILENO);
+    ::signal(SIGABRT, SIG_DFL);
+    ::alarm(20);
+    body();
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char part[256];
+  for (ssize_t size = 0; (size = ::read(ends[0], part, sizeof part)) > 0;) text.append(part, part + size);
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? text : "";
+}
+
+}  // namespace
+
+TEST_CASE("end: a service that its own handler, callback or observer destroys ends the program, and says why") {
+  const auto said = "dlock: a lock_service is destroyed on a thread that runs a handler, an observer or a callback";
+  const auto in_handler = last_words([] {
+    auto locks = std::make_shared<lock_service>(std::make_shared<stores::memory_store>());
+    auto& service = *locks;
+    service.async_acquire("k", {}, [mine = std::move(locks)](const std::exception_ptr&, const lease&) {});
+    ::pause();
+  });
+  CHECK(in_handler.find(said) != std::string::npos);
+  const auto in_callback = last_words([] {
+    auto locks = std::make_unique<lock_service>(std::make_shared<stores::memory_store>());
+    const auto held = locks->acquire("k", {.ttl = 100ms, .renewal = renewal::none});
+    const std::stop_callback on_loss(held.lost_token(), [&] { locks.reset(); });
+    ::pause();
+  });
+  CHECK(in_callback.find(said) != std::string::npos);
+  struct destroying final : observer {
+    void on(const event&) override { of.reset(); }
+    std::unique_ptr<lock_service> of{};
+  };
+  const auto in_observer = last_words([] {
+    const auto watch = std::make_shared<destroying>();
+    watch->of =
+        std::make_unique<lock_service>(std::make_shared<stores::memory_store>(), service_options{.observer = watch});
+    watch->of->acquire("k").release();
+  });
+  CHECK(in_observer.find(said) != std::string::npos);
 }

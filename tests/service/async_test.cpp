@@ -306,69 +306,56 @@ TEST_CASE_METHOD(async_fixture, "async: each of thousands who wait is told once 
   CHECK(closed == many);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: a service may be destroyed by a handler") {
-  auto locks = std::make_shared<lock_service>(store, options());
-  std::atomic<int> handled{0};
-  auto& service = *locks;
-  service.async_acquire("k", {}, [locks, &handled](const std::exception_ptr&, const lease&) mutable {
-    locks.reset();
-    ++handled;
-  });
-  locks.reset();
-  CHECK(eventually([&] { return handled == 1; }));
-  CHECK(eventually([&] { return is_free("k"); }));
-  settle();
-}
-
-TEST_CASE_METHOD(async_fixture,
-                 "async: a handler that ends its service waits for no handler that it keeps from running") {
-  const bool destroyed = GENERATE(true, false);
+TEST_CASE_METHOD(async_fixture, "async: a handler may close its service, without waiting") {
   constexpr std::size_t others = 3;
   const auto theirs = held_elsewhere("theirs", {.ttl = 1h});
-  auto settings = options();
-  settings.close_limit = 1h;
-  std::atomic<std::size_t> handled{0}, before{0}, after{0};
-  std::atomic<bool> over{false};
-  auto locks = std::make_shared<lock_service>(store, settings);
+  std::size_t handled = 0, before = others;  // both on the thread that calls handlers
   for (std::size_t i = 0; i < others; ++i) {
-    locks->async_acquire("theirs", {.wait = 1h}, [&](const std::exception_ptr& failure, const lease&) {
+    home->async_acquire("theirs", {.wait = 1h}, [&](const std::exception_ptr& failure, const lease&) {
       handled += code_of(failure) == errc::closed ? 1 : 0;
-      after += over ? 1 : 0;
     });
   }
   settle();
-  auto& service = *locks;
-  service.async_acquire("k", {}, [&, mine = std::move(locks)](const std::exception_ptr&, lease held) mutable {
-    held = {};
-    if (destroyed) {
-      mine.reset();
-    } else {
-      mine->close(1h);
-    }
-    before = handled.load();
-    over = true;
+  std::vector<std::string> kept;
+  home->async_acquire("k", {}, [&](const std::exception_ptr&, const lease&) {
+    kept = home->close(0ms);
+    before = handled;
   });
-  CHECK(eventually([&] { return over.load(); }));
-  if (!over) clock.advance(2h);
   settle();
-  CHECK(before == others);
-  CHECK(after == 0);
+  CHECK(kept == std::vector<std::string>{"k"});
+  CHECK(before == 0);  // none was called from inside another one
+  CHECK(handled == others);
 }
 
-TEST_CASE_METHOD(async_fixture, "async: handlers that end their service one inside the other are each called once") {
-  constexpr std::size_t many = 50;
-  const auto theirs = held_elsewhere("theirs", {.ttl = 1h});
-  std::atomic<std::size_t> handled{0};
-  for (std::size_t i = 0; i < many; ++i) {
-    home->async_acquire("theirs", {.wait = 1h}, [&](const std::exception_ptr&, const lease&) {
-      home->close(1h);
-      ++handled;
+TEST_CASE_METHOD(async_fixture, "async: a handler that waits for the end of its service is refused at once") {
+  std::vector<std::string> texts;
+  const auto close_by = [&](auto&&... how) {
+    home->async_try_acquire("k", {}, [&, how...](const std::exception_ptr&, const lease&) {
+      try {
+        home->close(how...);
+      } catch (const std::logic_error& refused) {
+        texts.emplace_back(refused.what());
+        throw;
+      }
     });
-  }
+    settle();
+  };
+  close_by(1h);
+  close_by(0ms, release_all);
+  REQUIRE(texts.size() == 2);
+  CHECK(texts[0].starts_with("dlock: close(): called on a thread that runs a handler"));
+  CHECK(texts[1].starts_with("dlock: close(release_all): called on a thread"));
+  CHECK(seen->count(event::kind::handler_failed) == 2);
+  // Neither has closed it. Another service may be closed and destroyed there.
+  auto other = service();
+  std::atomic<bool> ended{false};
+  home->async_acquire("k", {}, [&](const std::exception_ptr&, const lease& held) {
+    other->close(1h);
+    other.reset();
+    ended = static_cast<bool>(held);
+  });
   settle();
-  CHECK(home->close(1h).empty());
-  CHECK(eventually([&] { return handled == many; }));
-  settle();
+  CHECK(ended);
 }
 
 TEST_CASE_METHOD(with_service<async_fixture>, "async: a lease that outlives its service is released") {

@@ -35,7 +35,10 @@ void notifier::post(const event& happened) noexcept {
 }
 
 void notifier::tell(grant& lost, instant now) noexcept {
-  lost.notify_holder();
+  {
+    const application_code here(shared_);
+    lost.notify_holder();
+  }
   notified_();
   shared_.notify({.what = event::kind::lost,
                   .key = lost.key.view(),

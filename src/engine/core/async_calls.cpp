@@ -44,7 +44,7 @@ void async_call::finished(std::exception_ptr failure) noexcept {
 }
 
 void async_call::complete() noexcept {
-  const service_core::telling_end here(core_);  // the handler may end the service; this thread keeps what both need
+  const application_code here(core_.shared());
   const std::unique_ptr<async_call> self(this);
   const auto failed = [this](const char* why) noexcept {
     core_.shared().notify({.what = event::kind::handler_failed, .text = why});

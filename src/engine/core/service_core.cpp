@@ -42,7 +42,6 @@ void prepare(store& store, const service_options& options) {
 }  // namespace
 
 thread_local const service_core* service_core::serving_ = nullptr;
-thread_local const service_core::telling_end* service_core::telling_end_ = nullptr;
 
 // ---- composition ----------------------------------------------------------------------------------------------------
 
@@ -78,11 +77,7 @@ service_core::service_core(std::shared_ptr<store> store, service_options options
       services_{shared_, statements_, queue_,      pauses_, sessions_,
                 table_,  grants_,     background_, closed_, statements_.where().caps()},
       async_(
-          services_, closing_.get_token(), [this] { driving_.now(); },
-          [this] {
-            completing_.now();
-            wake_closing();  // a handler may be what closes the service
-          }),
+          services_, closing_.get_token(), [this] { driving_.now(); }, [this] { completing_.now(); }),
       threads_(std::make_shared<thread_group>(shared_.time)),
       connecting_(std::make_shared<thread_group>(shared_.time)),
       generation_(fork_generation()) {}
@@ -346,10 +341,12 @@ void service_core::changed() noexcept {
   wind_down_if_done();
 }
 
-std::size_t service_core::calls_notified_here() const noexcept {
-  std::size_t found = 0;
-  for (const auto* each = telling_end_; each != nullptr; each = each->outer_) found += each->core_ == this ? 1 : 0;
-  return found;
+void service_core::must_not_wait_for_itself(const char* doing) const {
+  if (!application_code::runs_for(shared_)) return;
+  throw std::logic_error(fmt::format(
+      "dlock: {} on a thread that runs a handler, an observer or a callback on a lost token of this service, for which "
+      "it would wait: call close(0ms) there, and let another thread wait for the end and destroy the service",
+      doing));
 }
 
 void service_core::wind_down_if_done() noexcept {
@@ -390,19 +387,13 @@ void service_core::join_if_last() noexcept {
 }
 
 std::vector<std::string> service_core::close(std::chrono::milliseconds limit) {
+  if (limit.count() > 0) must_not_wait_for_itself("close(): called");
   closed_.store(true);
   closing_.request_stop();
   const auto until = shared_.time.now() + limit;
   base::unique_lock lock(mutex_);
-  const bool notifies = calls_notified_here() > 0;
-  while ((grants_.any() || other_calls()) && shared_.time.now() < until) {
-    if (notifies && async_.has_completions()) {
-      lock.unlock();
-      async_.complete();
-      lock.lock();
-    } else {
-      shared_.time.wait_until(changed_, lock.native(), until);
-    }
+  while ((grants_.any() || calls_ > 0) && shared_.time.now() < until) {
+    shared_.time.wait_until(changed_, lock.native(), until);
   }
   lock.unlock();
   std::vector<std::string> keys;
@@ -426,7 +417,7 @@ void service_core::revoke_all() {
     margin = std::max(margin, margin_for(grant->ttl, shared_.options.margin));
     grants_.lost(grant, loss_reason::closed, now);
   }
-  if (held.empty() || serving_ == this) return;  // what this thread serves would wait for itself
+  if (held.empty()) return;
   const auto until = now + margin + grant_lifecycle::long_enough + shared_.options.release_limit;
   base::unique_lock lock(mutex_);
   while (background_.open_releases() > 0 && shared_.time.now() < until) {
@@ -435,9 +426,10 @@ void service_core::revoke_all() {
 }
 
 void service_core::end(std::chrono::milliseconds limit) noexcept {
+  must_not_wait_for_itself("a lock_service is destroyed");  // std::terminate, and its text says why
   try {
     close(0ms);  // nothing new from here on
-    bool wait = other_calls();
+    bool wait = calls_ > 0;
     // What calls of this very thread hold won't end while it waits here. What is being released does.
     sessions_.for_each_grant([&](const grant& grant) {
       wait = wait || grant.state.load() != grant_state::held || !on_own_stack(grant.anchor.load());

@@ -39,7 +39,9 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   store& where() const noexcept { return statements_.where(); }
   const std::stop_source& closing() const noexcept { return closing_; }
 
-  /// No new acquires; waits for leases to be released. Returns the keys still held.
+  /// Throws std::logic_error in code of the application that the end of the service waits for.
+  void must_not_wait_for_itself(const char* doing) const;
+  /// No new acquires; waits for leases to be released and handlers to return. Returns the keys still held.
   std::vector<std::string> close(std::chrono::milliseconds limit);
   /// After close(): all that is held is lost, and freed in the background, which is waited for.
   void revoke_all();
@@ -71,21 +73,6 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   /// driver (the release of a lost lease). Otherwise does nothing.
   void drive_after_end() noexcept;
 
-  /// While the present thread runs the handler of a call: it does not wait for that call itself. If the
-  /// handler closes the service, which waits for other calls, the thread calls the handlers of those meanwhile.
-  class telling_end {
-   public:
-    explicit telling_end(const service_core& core) noexcept : core_(&core), outer_(std::exchange(telling_end_, this)) {}
-    telling_end(const telling_end&) = delete;
-    telling_end& operator=(const telling_end&) = delete;
-    ~telling_end() { telling_end_ = outer_; }
-
-   private:
-    friend class service_core;
-    const service_core* const core_;
-    const telling_end* const outer_;
-  };
-
   bool forked() const noexcept { return generation_ != fork_generation(); }
   void refuse_if_forked() const {
     if (forked()) throw_forked();
@@ -114,9 +101,6 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   void join_threads(std::chrono::milliseconds limit) noexcept;
   void changed() noexcept;
   void wake_closing() noexcept;
-  /// The calls whose handlers the present thread runs.
-  std::size_t calls_notified_here() const noexcept;
-  bool other_calls() const noexcept { return calls_ > calls_notified_here(); }
   void wind_down_if_done() noexcept;
   void stop_threads() noexcept;
 
@@ -141,7 +125,6 @@ class service_core final : public std::enable_shared_from_this<service_core>,
   async_driver async_;
   /// The core that the present thread serves: its end must not be waited for there.
   static thread_local const service_core* serving_;
-  static thread_local const telling_end* telling_end_;
   const std::shared_ptr<thread_group> threads_;
   const std::shared_ptr<thread_group> connecting_;
   const unsigned generation_;

@@ -197,36 +197,9 @@ void async_driver::end(async_run& run, std::exception_ptr failure) noexcept {
 
 // ---- on the thread of completions -----------------------------------------------------------------------------------
 
-/// One complete() on the stack of this thread, and what it has taken and not done yet.
-struct async_driver::completing {
-  explicit completing(const async_driver& driver) noexcept : of(driver), outer(std::exchange(completing_, this)) {}
-  ~completing() { completing_ = outer; }
-  completing(const completing&) = delete;
-  completing& operator=(const completing&) = delete;
-
-  const async_driver& of;
-  completing* const outer;
-  completion* next = nullptr;
-};
-
-thread_local async_driver::completing* async_driver::completing_ = nullptr;
-
-bool async_driver::has_completions() const noexcept {
-  for (const auto* each = completing_; each != nullptr; each = each->outer) {
-    if (&each->of == this && each->next != nullptr) return true;
-  }
-  return completions_.load(std::memory_order_acquire) != nullptr;
-}
-
 void async_driver::complete() noexcept {
-  // A handler that waits for others must not wait for those that this very thread was about to call.
-  for (auto* each = completing_; each != nullptr; each = each->outer) {
-    while (&each->of == this && each->next != nullptr) std::exchange(each->next, each->next->next_)->complete();
-  }
-  completing mine(*this);
-  while ((mine.next = take_all(completions_, [](completion& done) -> completion*& { return done.next_; })) != nullptr) {
-    while (mine.next != nullptr) std::exchange(mine.next, mine.next->next_)->complete();
-  }
+  auto* next = take_all(completions_, [](completion& done) -> completion*& { return done.next_; });
+  while (next != nullptr) std::exchange(next, next->next_)->complete();
 }
 
 namespace {

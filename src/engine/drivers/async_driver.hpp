@@ -99,16 +99,12 @@ class async_driver final : private event_sink {
   void serve_here() noexcept { service_context::tell_through(this); }
   /// Resumes all that can go on. Returns when to come back.
   instant drive() noexcept;
-  /// Does what there is to be done on the thread of completions. A completion may call this as well: the others go on
-  /// then.
+  /// Does what there is to be done on the thread of completions.
   void complete() noexcept;
-  /// Whether complete() has something to do, on the thread that asks.
-  bool has_completions() const noexcept;
 
  private:
   friend class async_run;
   struct notice;
-  struct completing;
 
   instant now() const noexcept { return services_.shared.time.now(); }
   std::optional<interruption> interrupted(const async_run& run) const noexcept;
@@ -128,8 +124,7 @@ class async_driver final : private event_sink {
   const std::function<void()> on_completion_;
   std::atomic<async_run*> signalled_{nullptr};  // the last first
   std::atomic<completion*> completions_{nullptr};
-  static thread_local completing* completing_;  // the innermost complete() of the present thread
-  base::mutex driving_;                         // of one thread, but for the end of a service
+  base::mutex driving_;  // of one thread, but for the end of a service
   // Of the thread in drive():
   deadline_heap<async_run> waiting_{&async_run::timer_};
   std::vector<statement*> to_send_{};

@@ -39,6 +39,7 @@ bool plain(detail::lock_settings all) {
 }
 
 constinit thread_local event_sink* sink_here = nullptr;
+constinit thread_local const application_code* application_code_here = nullptr;
 
 std::uint64_t first_nonce() {
   std::uint64_t bits = 0;
@@ -62,6 +63,17 @@ service_context::service_context(service_options given)
       pid(::getpid()),
       nonces_(first_nonce()) {}
 
+application_code::application_code(const service_context& of) noexcept
+    : of_(of), outer_(std::exchange(application_code_here, this)) {}
+
+application_code::~application_code() { application_code_here = outer_; }
+
+bool application_code::runs_for(const service_context& of) noexcept {
+  const auto* at = application_code_here;
+  while (at != nullptr && &at->of_ != &of) at = at->outer_;
+  return at != nullptr;
+}
+
 std::string with_store_name(const std::string& store, std::string_view text) {
   if (text.starts_with("dlock: ")) text.remove_prefix(7);
   // The text of an error about a file contains its path.
@@ -76,6 +88,7 @@ void service_context::tell_through(event_sink* sink) noexcept { sink_here = sink
 void service_context::deliver(const event& happened) noexcept {
   if (options.observer == nullptr) return;
   if (sink_here != nullptr) return sink_here->tell(happened);
+  const application_code here(*this);
   try {
     options.observer->on(happened);
   } catch (...) {

@@ -92,6 +92,22 @@ class service_context {
   std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(event::kind::observer_failed) + 1> counts_{};
 };
 
+/// While it exists, the present thread runs code of the application for that service: a handler, a callback on a lost
+/// token, an observer. That code can't wait for the end of the service, which waits for that code.
+class application_code {
+ public:
+  explicit application_code(const service_context& of) noexcept;
+  application_code(const application_code&) = delete;
+  application_code& operator=(const application_code&) = delete;
+  ~application_code();
+  /// Whether the present thread runs code for that service.
+  static bool runs_for(const service_context& of) noexcept;
+
+ private:
+  const service_context& of_;
+  const application_code* const outer_;
+};
+
 /// Counts itself in service_context::row_attempts.
 class row_attempt {
  public:
