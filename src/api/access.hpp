@@ -14,6 +14,7 @@
 #include "dlock/lock_service.hpp"
 #include "dlock/multi_lease.hpp"
 #include "engine/core/blocking_calls.hpp"
+#include "engine/core/transaction_calls.hpp"
 
 namespace dlock::detail {
 

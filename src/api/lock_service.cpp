@@ -11,6 +11,8 @@
 #include "dlock/detail/locked_function.hpp"
 #include "dlock/store_interface/store_admin.hpp"
 #include "dlock/store_interface/store_url.hpp"
+#include "engine/core/operator_calls.hpp"
+#include "engine/core/thread_end.hpp"
 
 namespace dlock {
 

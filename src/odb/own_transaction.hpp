@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/core/blocking_calls.hpp"
+#include "engine/core/service_core.hpp"
 #include "odb/application.hpp"
 #include "odb/outer_transaction.hpp"
 

@@ -7,6 +7,7 @@
 #include "dlock/owner.hpp"
 #include "dlock/stores/memory.hpp"
 #include "engine/core/blocking_calls.hpp"
+#include "engine/core/transaction_calls.hpp"
 #include "support/calls.hpp"
 #include "support/clock_fixture.hpp"
 #include "support/faulty_store.hpp"

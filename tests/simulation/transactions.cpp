@@ -8,6 +8,7 @@
 #include "api/access.hpp"
 #include "dlock/error.hpp"
 #include "engine/core/blocking_calls.hpp"
+#include "engine/core/transaction_calls.hpp"
 #include "engine/registry/transaction_watch.hpp"
 #include "simulation/application.hpp"
 
